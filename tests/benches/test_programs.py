@@ -50,3 +50,22 @@ def test_the_bench_of_quality_runs(collection, tmp_path, monkeypatch, capsys):
         *["0.5000", "1.0000"],
     ]
     assert chart.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "chunks"),
+    [
+        (["--passages", "3", "--untitled"], 4),
+        (["--threads", "random", "--by", "path"], 2),
+        (["--threads", "similar", "--tokenizer", "unicode61"], 2),
+        (["--folders", "--passages", "9"], 2),
+    ],
+)
+def test_the_bench_of_quality_shapes_the_collection(
+    options, chunks, collection, monkeypatch, capsys
+):
+    monkeypatch.setattr(sys, "argv", ["quality.py", str(collection), *options])
+    runpy.run_path(str(BENCHES / "quality.py"), run_name="__main__")
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == f"collection: {chunks} chunks, 2 queries"
+    assert len(printed) == (5 if "--passages" in options else 10)

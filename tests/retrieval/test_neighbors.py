@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
+from hedgerow.typing import Profile, Tokenizer
 
 WORDS = ("oak", "elm", "ash")
 
@@ -98,30 +99,33 @@ def test_the_formula(
         embedder = TwoNumbers() if with_vectors else None
         search = {"top_k": 1000, "candidate_k": 4, "skip_retry_ladder": True, "filters": filters}
         retriever = hr.Retriever(index, embedder=embedder, fusion=fusion, reweight=False)
-        totals = {hit.id: hit.score for hit in retriever.search("oak elm", **search)}
-        found = set(totals)
-        if with_vectors and fusion == "score":
-            every = retriever.search(
-                "oak elm", **{**search, "mode": "semantic", "candidate_k": 1000}
-            )
-            totals = {**{hit.id: hit.score for hit in every}, **totals}
         there = [c for c in chunks if filters is None or c.tags]
-        candidates = {near.id for c in there if c.id in found for near in [c, *beside(there, c)[0]]}
-        expected = {}
-        for chunk in there:
-            if chunk.id not in candidates:
-                continue
-            total = totals.get(chunk.id, 0.0)
-            for share, near in zip((0.4, 0.2), beside(there, chunk), strict=True):
-                if near:
-                    total += share * max(totals.get(one.id, 0.0) for one in near)
-            expected[chunk.id] = total
+
+        def expected(search: dict[str, Any], *, by_path: bool) -> dict[str, float]:
+            totals = {hit.id: hit.score for hit in retriever.search("oak elm", **search)}
+            found = [c for c in there if c.id in totals]
+            if with_vectors and fusion == "score":
+                every = retriever.search(
+                    "oak elm", **{**search, "mode": "semantic", "candidate_k": 1000}
+                )
+                totals = {**{hit.id: hit.score for hit in every}, **totals}
+            raised = {}
+            for chunk in [near for c in found for near in [c, *beside(there, c)[0]]]:
+                own = total = totals.get(chunk.id, 0.0)
+                for share, near in zip((0.4, 0.2), beside(there, chunk), strict=True):
+                    if near:
+                        best = max(totals.get(one.id, 0.0) for one in near)
+                        total += share * (max(0.0, best - max(0.0, own) / 2) if by_path else best)
+                raised[chunk.id] = total
+            return raised
+
         raising = hr.Retriever(
             index, embedder=embedder, fusion=fusion, reweight=False, neighbors=True
         )
         response = raising.search("oak elm", **search)
-        assert {hit.id: hit.score for hit in response} == expected
-        assert response.trace.fused_count == len(expected)
+        scores = expected(search, by_path=False)
+        assert {hit.id: hit.score for hit in response} == scores
+        assert response.trace.fused_count == len(scores)
         for hit in response:
             parts = hit.explanation
             assert parts is not None
@@ -129,10 +133,11 @@ def test_the_formula(
             assert parts["fused"] + sum(given_parts) == pytest.approx(hit.score)
         grouped = raising.search("oak elm", **search, group_by="path")
         # There are fewer paths than candidates, so that the legs hold all that they find.
-        best: dict[str, float] = {}
-        for hit in raising.search("oak elm", **{**search, "candidate_k": 1000}):
-            best.setdefault(hit.path, hit.score)
-        assert {hit.path: hit.score for hit in grouped} == best
+        best_of_paths: dict[str, float] = {}
+        paths = {chunk.id: chunk.path for chunk in there}
+        for chunk, score in expected({**search, "candidate_k": 1000}, by_path=True).items():
+            best_of_paths[paths[chunk]] = max(score, best_of_paths.get(paths[chunk], score))
+        assert {hit.path: hit.score for hit in grouped} == best_of_paths
 
 
 TALK = [
@@ -227,4 +232,69 @@ def test_a_long_path_leaves_room_for_others():
         assert len(retriever.search("oak", limit=20, candidates=3, group_by="path")) == 1
         assert (
             retriever.search("oak", limit=20, candidates=3, group_by="path").trace.bm25_count == 48
+        )
+
+
+TOPICS = {"hedge": "pruning", "pond": "draining", "orchard": "pruning", "herbs": "draining"}
+"""Topics and what the short note on each is about."""
+
+
+def titled_threads() -> list[hr.Chunk]:
+    """Return threads of passages that repeat their title, short notes on the same topics, and others."""
+    chunks = [
+        hr.Chunk(f"other {n}", f"other-{n}.md", f"The tide was high, day {n}.") for n in range(60)
+    ]
+    for topic, work in TOPICS.items():
+        chunks += [
+            hr.Chunk(f"{topic} {n}", f"{topic}.md", text, title=f"Minutes: the {topic}", ordinal=n)
+            for n, text in enumerate(("Present were five.", "No reports.", "Tea. Next: May."))
+        ]
+        note = f"What the {work} took."
+        chunks.append(hr.Chunk(topic, f"{topic}-note.md", note, title=f"Notes: the {topic}"))
+    return chunks
+
+
+@pytest.mark.parametrize("tokenizer", ["unicode61", "porter unicode61"])
+def test_a_repeated_title_does_not_raise_long_threads(tokenizer: Tokenizer) -> None:
+    """Grouped by path, `best` ranks short notes at least as high as `spec` does."""
+
+    def mean_reciprocal_rank(index: hr.Index, profile: Profile) -> float:
+        retriever = hr.Retriever(index, profile=profile)
+        ranks = []
+        for topic, work in TOPICS.items():
+            found = retriever.search(f"{topic} {work}", group_by="path")
+            ranks.append([hit.path for hit in found].index(f"{topic}-note.md") + 1)
+        return math.fsum(1 / rank for rank in ranks) / len(ranks)
+
+    with hr.Index.in_memory(tokenizer=tokenizer) as index:
+        index.upsert(titled_threads())
+        spec = mean_reciprocal_rank(index, "spec")
+        assert mean_reciprocal_rank(index, "best") >= spec == 1.0
+
+
+def test_grouped_a_neighbor_counts_by_what_exceeds_half_of_the_own_total() -> None:
+    with hr.Index.in_memory() as index:
+        index.upsert(
+            [
+                hr.Chunk("a", "talk.md", "oak", ordinal=1),
+                hr.Chunk("b", "talk.md", "oak", ordinal=2),
+                hr.Chunk("c", "alone.md", "oak"),
+                *(hr.Chunk(word, f"{word}.md", word) for word in ("larch", "ash", "fir", "elm")),
+            ]
+        )
+        retriever = hr.Retriever(index, profile="best")
+        assert {hit.id: hit.score for hit in retriever.search("oak")} == {
+            "a": 1.4,
+            "b": 1.4,
+            "c": 1.0,
+        }
+        grouped = retriever.search("oak", group_by="path")
+        assert {hit.id: hit.score for hit in grouped} == {"a": 1.0 + 0.4 * 0.5, "c": 1.0}
+        assert (
+            next(iter(grouped))
+            .explain()
+            .endswith(
+                '"b", next to it, gives 0.20 (40 % of 0.50, its 1.00 less half of 1.00); '
+                "with its neighbors 1.20"
+            )
         )

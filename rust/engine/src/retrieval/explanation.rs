@@ -85,7 +85,7 @@ pub struct ByNeighbor {
     pub distance: u8,
     /// What both legs gave it.
     pub total: f64,
-    /// What of that it adds to the score of the hit.
+    /// What it adds to the score of the hit.
     pub contribution: f64,
 }
 

@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use super::explanation::{ByNeighbor, Explanation};
 use super::fuse::DEFAULT_K;
 use super::multiplier::Condition;
-use super::neighbors::SHARES;
+use super::neighbors::{SHARES, gain};
 use super::request::Fusion;
 
 /// One short paragraph.
@@ -108,10 +108,18 @@ impl Explanation {
             } else {
                 "two away"
             };
-            let share = percent(SHARES[usize::from(by.distance) - 1]);
-            let (contribution, total) = (number(by.contribution), number(by.total));
+            let share = SHARES[usize::from(by.distance) - 1];
+            let total = number(by.total);
+            #[allow(clippy::float_cmp, reason = "computed alike")]
+            let counted = if by.contribution == share * by.total {
+                total
+            } else {
+                let (gain, own) = (number(gain(by.total, self.fused)), number(self.fused));
+                format!("{gain}, its {total} less half of {own}")
+            };
+            let (contribution, share) = (number(by.contribution), percent(share));
             format!(
-                "{:?}, {place}, gives {contribution} ({share} of {total})",
+                "{:?}, {place}, gives {contribution} ({share} of {counted})",
                 by.id
             )
         };

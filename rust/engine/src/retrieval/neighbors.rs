@@ -8,7 +8,7 @@ use super::order;
 use crate::chunks::{Filters, Side};
 use crate::error::Result;
 
-/// The share of the best total at distance 1, and at distance 2, that is added to a document.
+/// The shares of the best totals at distances 1 and 2 that are added to a document.
 pub(super) const SHARES: [f64; 2] = [0.4, 0.2];
 
 /// The candidates, and the rows beside each of them.
@@ -42,9 +42,9 @@ impl Surroundings {
         rows
     }
 
-    /// Add to the total of each candidate its shares of the totals beside it, and drop what is not a
-    /// candidate.
-    pub fn raise<'a>(&self, fused: Fused<'a>) -> Fused<'a> {
+    /// Add to the total of each candidate its shares of the totals beside it, if paths are ranked of the
+    /// [gains](gain), and drop what is not a candidate.
+    pub fn raise<'a>(&self, fused: Fused<'a>, by_path: bool) -> Fused<'a> {
         let documents = fused.0;
         let of_row = |document: &Document<'_>| Some((document.key?, document.explanation.fused));
         let totals: HashMap<i64, f64> = documents.iter().filter_map(of_row).collect();
@@ -56,7 +56,12 @@ impl Surroundings {
             let distances = self.candidates.get(&row)?;
             for (rows, (distance, share)) in distances.iter().zip((1..).zip(SHARES)) {
                 if let Some((row, total)) = best(rows, &totals) {
-                    let contribution = share * total;
+                    let counted = if by_path {
+                        gain(total, document.explanation.fused)
+                    } else {
+                        total
+                    };
+                    let contribution = share * counted;
                     if contribution == 0.0 {
                         continue;
                     }
@@ -73,6 +78,13 @@ impl Surroundings {
         });
         Fused(raised.collect())
     }
+}
+
+/// What of a neighbor's total counts for a chunk when paths are ranked: by how much it exceeds half of the
+/// chunk's own. The rest is taken as a repetition, such as of a title that every passage of a path
+/// carries, which would raise long texts above short ones.
+pub(super) fn gain(total: f64, own: f64) -> f64 {
+    (total - own.max(0.0) / 2.0).max(0.0)
 }
 
 /// The row of the greatest total, the first of equals.

@@ -287,7 +287,7 @@ impl<'a> Legs<'a> {
             self.vector.cosines(reader, &others)?
         };
         candidates.add(&others, &cosines);
-        let raised = surroundings.raise(candidates.fuse(fusion, legs));
+        let raised = surroundings.raise(candidates.fuse(fusion, legs), request.group_by.is_some());
         Ok(match request.group_by {
             Some(GroupBy::Path) => raised.grouped(|row| reader.group_of(row)),
             None => raised,

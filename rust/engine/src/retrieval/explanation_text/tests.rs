@@ -172,19 +172,30 @@ fn neighbors_are_named() {
     };
     let raised = Explanation {
         neighbors: vec![
-            neighbor("talk#4", 1, 0.5, 0.2),
-            neighbor("talk#1", 2, -0.1, -0.02),
+            neighbor("talk#4", 1, 2.5 / 3.0, 0.2),
+            neighbor("talk#1", 2, 0.5, 0.2 * (0.5 - 1.0 / 3.0)),
         ],
         meaning: None,
         fused: 6.0 / 9.0,
-        score: 6.0 / 9.0 + 0.2 - 0.02,
+        score: 0.9,
         ..score()
     };
     assert_eq!(
         raised.to_string(),
         "keywords 0.67 (67 % of the best keyword match); \"talk#4\", next to it, gives 0.20 \
-         (40 % of 0.50) and \"talk#1\", two away, gives -0.02 (20 % of -0.10); with its \
-         neighbors 0.85"
+         (40 % of 0.50, its 0.83 less half of 0.67) and \"talk#1\", two away, gives 0.03 \
+         (20 % of 0.17, its 0.50 less half of 0.67); with its neighbors 0.90"
+    );
+    let alone = Explanation {
+        keywords: None,
+        neighbors: vec![neighbor("talk#4", 1, 0.5, 0.2)],
+        fused: 0.0,
+        score: 0.2,
+        ..raised
+    };
+    assert_eq!(
+        alone.to_string(),
+        "\"talk#4\", next to it, gives 0.20 (40 % of 0.50); with its neighbors 0.20"
     );
 }
 
