@@ -165,8 +165,8 @@ class IndexStats:
     `ranking_reason` is a sentence on which of the two ranks, and why: "memory: ..." or "fts5: ...".
     `text_bytes` is the approximate memory of the texts that searches found last, `fuzzy_bytes`
     that of the slugs for fuzzy matching: 0 before the first such search. `metadata_index` has the
-    keys that are declared, and `filter_bytes` is the approximate memory of their values and of
-    what filters left.
+    keys that are declared, and `filter_bytes` is the approximate memory of the fields that filters
+    tested and of the chunks that passed.
     """
 
     chunks: int

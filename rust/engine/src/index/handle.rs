@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use crate::bm25::{BM25, Ranker, Ranking};
-use crate::chunks::{self, CHUNKS, KeptTexts, Neighbors, Passing, Paths, TOKENIZER};
+use crate::chunks::{self, CHUNKS, FilterCache, KeptTexts, Neighbors, Paths, TOKENIZER};
 use crate::error::Result;
 use crate::fuzzy::Slugs;
 use crate::query::StopWords;
@@ -36,7 +36,7 @@ pub struct Index {
     /// Which chunks stand beside which, from the first search that counts them on.
     pub(crate) neighbors: Cache<Neighbors>,
     /// Which rows pass the filters of the last searches.
-    pub(crate) passing: Passing,
+    pub(crate) filters: FilterCache,
     /// What the last searches found.
     pub(crate) texts: Cache<KeptTexts>,
     /// The slugs that misspelt words are compared with, from the first search that needs them on.
@@ -148,7 +148,7 @@ impl Index {
             ranker: Ranker::new(methods.ranking, tokenizer, background.clone()),
             paths: Cache::new(background.clone(), ()),
             neighbors: Cache::new(background.clone(), ()),
-            passing: Passing::default(),
+            filters: FilterCache::new(background.clone()),
             texts: Cache::new(background.clone(), ()),
             slugs: Arc::new(Cache::new(background.clone(), ())),
             counted: Mutex::default(),
@@ -226,7 +226,7 @@ impl Index {
         self.ranker.clear();
         self.paths.clear();
         self.neighbors.clear();
-        self.passing.clear();
+        self.filters.clear();
         self.texts.clear();
         self.slugs.clear();
         Ok(())

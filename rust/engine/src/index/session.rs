@@ -83,22 +83,23 @@ impl Session<'_> {
     }
 
     /// The rows of the chunks that pass the filters; None where all do.
-    pub(crate) fn passing(&self, filters: &Filters) -> Result<Option<Arc<RowSet>>> {
+    pub(crate) fn allowed_rows(&self, filters: &Filters) -> Result<Option<Arc<RowSet>>> {
         if filters.is_empty() {
             return Ok(None);
         }
-        let passing = &self.index.passing;
-        self.read(|connection| passing.rows(connection, self.generation, filters))
+        let cache = &self.index.filters;
+        self.read(|connection| cache.rows(connection, self.generation, filters))
             .map(Some)
     }
 
-    /// The same where it takes little time; else None too, and the best rows are looked at one by one.
-    fn passing_at_hand(&self, filters: &Filters) -> Result<Option<Arc<RowSet>>> {
+    /// The rows of the chunks that pass the filters. None if all do, or if finding them would take longer
+    /// than to check the best rows one by one.
+    fn allowed_rows_if_cheap(&self, filters: &Filters) -> Result<Option<Arc<RowSet>>> {
         if filters.is_empty() || self.keywords.is_none() {
             return Ok(None);
         }
-        let passing = &self.index.passing;
-        self.read(|connection| passing.rows_at_hand(connection, self.generation, filters))
+        let cache = &self.index.filters;
+        self.read(|connection| cache.rows_if_cheap(connection, self.generation, filters))
     }
 
     /// How many chunks there are.
@@ -180,13 +181,13 @@ impl Session<'_> {
         expression: &MatchExpression,
         selection: &Selection<'_>,
     ) -> Result<MatchedRows> {
-        let passing = self.passing_at_hand(selection.filters)?;
+        let allowed_rows = self.allowed_rows_if_cheap(selection.filters)?;
         let search = Bm25 {
             connection: self.connection,
             tokenizer: self.index.tokenizer,
             snapshot: self.keywords.as_deref(),
             paths: self.paths.as_deref(),
-            passing: passing.as_deref(),
+            passing: allowed_rows.as_deref(),
         };
         self.read(|_| search.search(expression, selection))
     }
@@ -199,8 +200,8 @@ impl Session<'_> {
     ) -> Result<Vec<Result<NearestRows>>> {
         match self.vector_search()? {
             Some(search) => {
-                let passing = self.passing(selection.filters)?;
-                self.read(|_| search.nearest(queries, selection, passing.as_deref()))
+                let allowed_rows = self.allowed_rows(selection.filters)?;
+                self.read(|_| search.nearest(queries, selection, allowed_rows.as_deref()))
             }
             None => Ok(queries.iter().map(|_| Ok(NearestRows::default())).collect()),
         }

@@ -42,7 +42,7 @@ pub struct IndexStats {
     pub text_bytes: usize,
     /// The keys that filters find by an index, as they were declared.
     pub metadata_index: Vec<String>,
-    /// The memory that this handle keeps of filters and declared keys, by estimate.
+    /// The memory of the columns that filters test and of the rows that passed, in bytes, by estimate.
     pub filter_bytes: usize,
     /// The memory that this handle keeps slugs in, by estimate: none before the fuzzy rung is first
     /// reached.
@@ -118,7 +118,7 @@ impl Index {
             ranking_bytes: self.ranker.bytes(),
             ranking_reason: self.ranker.reason(),
             text_bytes: self.text_bytes(),
-            filter_bytes: self.passing.bytes(),
+            filter_bytes: self.filters.bytes(),
             fuzzy_bytes: self.slugs.newest().map_or(0, |slugs| slugs.bytes()),
             ..stats
         })

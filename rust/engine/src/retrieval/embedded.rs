@@ -65,10 +65,10 @@ impl Reader for Session<'_> {
         let Some(slugs) = self.slugs()? else {
             return Ok(None);
         };
-        let passing = self.passing(filters)?;
+        let allowed_rows = self.allowed_rows(filters)?;
         let accept = |entry: &Entry| {
-            let passing = passing.as_deref();
-            passing.is_none_or(|rows| rows.contains(entry.row))
+            let allowed_rows = allowed_rows.as_deref();
+            allowed_rows.is_none_or(|rows| rows.contains(entry.row))
         };
         let similar = slugs.similar(words, limit, accept)?;
         let found = similar.into_iter().map(|(entry, similarity)| SimilarSlug {
@@ -85,7 +85,7 @@ impl Reader for Session<'_> {
     }
 
     fn beside<'r>(&'r self, filters: &Filters, _: &[i64]) -> Result<Step<'r>> {
-        let Some(passing) = self.passing(filters)? else {
+        let Some(allowed_rows) = self.allowed_rows(filters)? else {
             return Ok(Box::new(|row, side| self.beside(row, side)));
         };
         // Steps over chunks that do not pass, so that none is walked over again.
@@ -93,7 +93,7 @@ impl Reader for Session<'_> {
         Ok(Box::new(move |row, side| {
             *steps.entry((row, side)).or_insert_with(|| {
                 let mut at = self.beside(row, side);
-                while let Some(other) = at.filter(|row| !passing.contains(*row)) {
+                while let Some(other) = at.filter(|row| !allowed_rows.contains(*row)) {
                     at = self.beside(other, side);
                 }
                 at
@@ -118,7 +118,7 @@ impl Reader for Session<'_> {
     }
 
     fn passes(&self, row: i64, filters: &Filters) -> Result<bool> {
-        let rows = self.passing(filters)?;
+        let rows = self.allowed_rows(filters)?;
         Ok(rows.is_none_or(|rows| rows.contains(row)))
     }
 

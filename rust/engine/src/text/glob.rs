@@ -54,6 +54,15 @@ impl Glob {
         &self.source
     }
 
+    /// The text that everything it matches begins with.
+    pub fn literal_prefix(&self) -> String {
+        let letters = self.parts.iter().map_while(|part| match part {
+            Part::Letter(letter) => Some(letter),
+            _ => None,
+        });
+        letters.collect()
+    }
+
     /// Whether it matches the whole text.
     pub fn matches(&self, text: &str) -> bool {
         // Where a part does not match, the last `*` takes one more character.

@@ -1,6 +1,7 @@
 //! Conditions as they are evaluated (spec/filters.md).
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use serde_json::Value;
 
@@ -34,6 +35,10 @@ pub(crate) enum Test {
     Glob(Glob),
     /// It is a list that has this.
     Contains(Value),
+    /// It is this value, not a list with it.
+    Equal(Value),
+    /// It is a text that begins with this one.
+    Prefix(String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +62,18 @@ impl Comparison {
             Self::Equal => order.is_eq(),
             Self::AtLeast => order.is_ge(),
             Self::More => order.is_gt(),
+        }
+    }
+
+    /// The values of a sorted list that compare this way with another value: `below` of them are less, and
+    /// `up_to` are less or equal. Only those in `within` count.
+    pub fn range(self, within: &Range<usize>, below: usize, up_to: usize) -> Range<usize> {
+        match self {
+            Self::Less => within.start..below,
+            Self::AtMost => within.start..up_to,
+            Self::Equal => below..up_to,
+            Self::AtLeast => below..within.end,
+            Self::More => up_to..within.end,
         }
     }
 }
@@ -95,16 +112,25 @@ impl Condition {
         }
     }
 
-    /// Call `see` with each field that the condition is about.
-    pub fn each_field(&self, see: &mut impl FnMut(&Field)) {
+    /// Whether it is a test or a disjunction of tests.
+    pub fn is_alternative(&self) -> bool {
+        match self {
+            Self::Any(any) => any.iter().all(Self::is_alternative),
+            Self::All(_) | Self::Not(_) => false,
+            Self::Field(..) => true,
+        }
+    }
+
+    /// Call `see` with each field and its test.
+    pub fn each_test<'c>(&'c self, see: &mut impl FnMut(&'c Field, &'c Test)) {
         match self {
             Self::All(all) | Self::Any(all) => {
                 for condition in all {
-                    condition.each_field(see);
+                    condition.each_test(see);
                 }
             }
-            Self::Not(condition) => condition.each_field(see),
-            Self::Field(field, _) => see(field),
+            Self::Not(condition) => condition.each_test(see),
+            Self::Field(field, test) => see(field, test),
         }
     }
 }
@@ -122,6 +148,7 @@ impl Test {
             Self::Contains(wanted) => {
                 items.is_some_and(|items| items.iter().any(|item| compare(item, wanted).is_eq()))
             }
+            Self::Equal(wanted) => compare(value, wanted).is_eq(),
             _ => {
                 self.takes_whole(value)
                     || items.is_some_and(|items| items.iter().any(|item| self.takes_whole(item)))
@@ -130,7 +157,7 @@ impl Test {
     }
 
     /// Whether a value passes as it is.
-    pub fn takes_whole(&self, value: &Value) -> bool {
+    fn takes_whole(&self, value: &Value) -> bool {
         match self {
             Self::Exists => true,
             Self::In(values) => values.has(value),
@@ -142,7 +169,8 @@ impl Test {
                 .and_then(dates::instant)
                 .is_some_and(|instant| comparison.holds(instant.cmp(wanted))),
             Self::Glob(glob) => value.as_str().is_some_and(|text| glob.matches(text)),
-            Self::Contains(_) => false,
+            Self::Prefix(prefix) => value.as_str().is_some_and(|text| text.starts_with(prefix)),
+            Self::Contains(_) | Self::Equal(_) => false,
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::chunks::chunk::Chunk;
 const METADATA: &str = "metadata.";
 
 /// A part of a chunk that has a name in filters.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Field {
     Id,
     Path,
@@ -18,6 +18,8 @@ pub(crate) enum Field {
     Tags,
     /// A key of the metadata, or keys of objects in it with dots between.
     Metadata(String),
+    /// A key of the metadata whose dots have no meaning.
+    Key(String),
 }
 
 /// What conditions are about; what no condition asks for may be empty.
@@ -54,6 +56,30 @@ impl Field {
         })
     }
 
+    /// The field of a key of the metadata whose dots have no meaning.
+    pub fn of_key(key: &str) -> Self {
+        if key.contains('.') {
+            Self::Key(key.to_owned())
+        } else {
+            Self::Metadata(key.to_owned())
+        }
+    }
+
+    /// Whether the field is in the metadata.
+    pub fn is_metadata(&self) -> bool {
+        matches!(self, Self::Metadata(_) | Self::Key(_))
+    }
+
+    /// The keys of the metadata that [`Self::values`] looks at; none for other fields.
+    pub fn top_keys(&self) -> impl Iterator<Item = &str> {
+        let (key, first) = match self {
+            Self::Metadata(key) => (Some(key), key.split_once('.').map(|(first, _)| first)),
+            Self::Key(key) => (Some(key), None),
+            _ => (None, None),
+        };
+        key.map(String::as_str).into_iter().chain(first)
+    }
+
     /// The values that a chunk has there, most often one. A list is one value.
     pub fn values<'c>(&self, subject: &Subject<'c>) -> Vec<Cow<'c, Value>> {
         let owned = |value: Value| vec![Cow::Owned(value)];
@@ -67,6 +93,12 @@ impl Field {
                 reach(subject.metadata, key, &mut found);
                 found
             }
+            Self::Key(key) => subject
+                .metadata
+                .get(key)
+                .map(Cow::Borrowed)
+                .into_iter()
+                .collect(),
         }
     }
 }

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::condition::Condition;
-use super::field::Subject;
+use super::condition::{Condition, Test, Values};
+use super::field::{Field, Subject};
 use super::json;
 use super::where_and_period::{Period, Where};
 use crate::chunks::chunk::Chunk;
@@ -34,22 +34,32 @@ impl Filters {
         *self == Self::default()
     }
 
-    /// The conditions that are evaluated one by one.
-    pub(crate) fn compiled(&self) -> impl Iterator<Item = &Condition> {
+    /// The conditions of `wanted` and `period`.
+    fn compiled(&self) -> impl Iterator<Item = &Condition> {
         let wanted = self.wanted.iter().map(Where::condition);
         wanted.chain(self.period.iter().map(Period::condition))
     }
 
-    /// Whether there are conditions besides those that are evaluated one by one.
-    pub(crate) fn has_other_conditions(&self) -> bool {
-        let Self {
-            paths,
-            path_prefix,
-            tags,
-            metadata,
-            ..
-        } = self;
-        path_prefix.is_some() || !(paths.is_empty() && tags.is_empty() && metadata.is_empty())
+    /// All that a chunk must be as one condition.
+    pub(crate) fn condition(&self) -> Condition {
+        let equal = |text: &String| Test::In(Values::new(vec![text.as_str().into()]));
+        let mut all: Vec<Condition> = self.compiled().cloned().collect();
+        if !self.paths.is_empty() {
+            let paths = self.paths.iter().map(|path| path.as_str().into());
+            let paths = Test::In(Values::new(paths.collect()));
+            all.push(Condition::Field(Field::Path, paths));
+        }
+        if let Some(prefix) = &self.path_prefix {
+            all.push(Condition::Field(Field::Path, Test::Prefix(prefix.clone())));
+        }
+        for tag in &self.tags {
+            all.push(Condition::Field(Field::Tags, equal(tag)));
+        }
+        for (key, value) in &self.metadata {
+            let test = Test::Equal(value.clone());
+            all.push(Condition::Field(Field::of_key(key), test));
+        }
+        Condition::All(all)
     }
 
     /// Whether a chunk that may stand outside the index passes.

@@ -55,9 +55,9 @@ impl Prepared {
         let condition =
             conditions::joined(&source).map_err(|error| FromSqlError::Other(Box::new(error)))?;
         let (mut tags, mut metadata) = (false, false);
-        condition.each_field(&mut |field| {
+        condition.each_test(&mut |field, _| {
             tags |= *field == Field::Tags;
-            metadata |= matches!(field, Field::Metadata(_));
+            metadata |= field.is_metadata();
         });
         Ok(Self {
             condition,
@@ -95,7 +95,7 @@ fn column<T: DeserializeOwned>(context: &Context<'_>, at: usize) -> rusqlite::Re
 }
 
 /// The error that a column holds something else than we write.
-fn damaged() -> rusqlite::Error {
+pub(in crate::chunks) fn damaged() -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_CORRUPT), None)
 }
 

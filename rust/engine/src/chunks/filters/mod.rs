@@ -11,11 +11,12 @@ mod problem;
 mod rows;
 mod where_and_period;
 
-pub(crate) use condition::{Comparison, Condition, Test, Values};
+pub(crate) use condition::{Comparison, Condition, Test};
 pub(crate) use dates::{Instant, instant};
 pub(crate) use field::{Field, Subject};
 pub use filter::Filters;
-pub(super) use functions::{register, to_json};
+pub(super) use functions::{damaged, register, to_json};
+#[cfg(test)]
 pub(crate) use json::{comparable, compare};
 pub(crate) use rows::text_array;
 pub use where_and_period::{Period, Where};

@@ -45,6 +45,33 @@ impl Filters {
             .collect()
     }
 
+    /// The rows whose paths pass, by the index on paths. None if the filters name no path and no beginning
+    /// of paths, or more than `most` rows pass.
+    pub(crate) fn rows_of_paths(
+        &self,
+        connection: &Connection,
+        most: usize,
+    ) -> rusqlite::Result<Option<Vec<i64>>> {
+        if self.paths.len() > most {
+            return Ok(None);
+        }
+        let paths = (!self.paths.is_empty()).then(|| text_array(&self.paths));
+        let end = self.path_prefix.as_deref().and_then(end_of_prefix);
+        let (sql, values): (_, Vec<&dyn ToSql>) = match (&paths, &self.path_prefix, &end) {
+            (Some(paths), _, _) => ("path IN rarray(?)", vec![paths]),
+            (None, Some(prefix), Some(end)) => ("path >= ? AND path < ?", vec![prefix, end]),
+            _ => return Ok(None),
+        };
+        let sql = format!(
+            "SELECT row FROM knowledge_chunks INDEXED BY knowledge_chunks_path WHERE {sql} LIMIT {}",
+            most + 1
+        );
+        let mut statement = connection.prepare_cached(&sql)?;
+        let rows = statement.query_map(params_from_iter(values), |row| row.get(0))?;
+        let rows: Vec<i64> = rows.collect::<rusqlite::Result<_>>()?;
+        Ok((rows.len() <= most).then_some(rows))
+    }
+
     /// Those of these rows whose chunks pass, in their order.
     pub(crate) fn rows_among(
         &self,
@@ -96,10 +123,41 @@ impl Filters {
     }
 }
 
+/// The least text that comes after all texts with a prefix. None if there is none.
+fn end_of_prefix(prefix: &str) -> Option<String> {
+    let mut letters: Vec<char> = prefix.chars().collect();
+    while let Some(last) = letters.pop() {
+        // A range of characters skips surrogates.
+        if let Some(next) = (last..=char::MAX).nth(1) {
+            letters.push(next);
+            return Some(letters.into_iter().collect());
+        }
+    }
+    None
+}
+
 /// Texts as one SQL value, so that their number meets no limit.
 pub(crate) fn text_array<T: AsRef<str>>(texts: &[T]) -> Rc<Vec<SqlValue>> {
     let values = texts
         .iter()
         .map(|text| SqlValue::Text(text.as_ref().to_owned()));
     Rc::new(values.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn texts_before_the_end_of_a_prefix_have_it(
+            prefix in "[a\u{d7ff}\u{e000}\u{10ffff}]{0,3}",
+            text in "[ab\u{d7ff}\u{e000}\u{10ffff}]{0,4}",
+        ) {
+            let is_before_end = end_of_prefix(&prefix).is_none_or(|end| text < end);
+            prop_assert_eq!(text.starts_with(&prefix), text >= prefix && is_before_end);
+        }
+    }
 }
