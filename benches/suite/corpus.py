@@ -67,7 +67,7 @@ class Corpus:
         return stamps
 
     def chunks(self, *, with_vectors: bool, stamped: bool = False) -> Iterator[hr.Chunk]:
-        """The texts as hedgerow takes them; with metadata if they are `stamped`."""
+        """The texts as hedgerow takes them; with metadata and one more tag if they are `stamped`."""
         stamps: Iterable[int | None] = self.stamps() if stamped else itertools.repeat(None)
         return (
             hr.Chunk(
@@ -76,7 +76,7 @@ class Corpus:
                 text.content,
                 text.title,
                 text.summary,
-                text.tags.split(),
+                [*text.tags.split(), *([] if stamp is None else [group(stamp)])],
                 None if stamp is None else _metadata(stamp),
                 embedding=vector if with_vectors else None,
             )
@@ -91,6 +91,11 @@ class Corpus:
             for place, text in enumerate(self.texts)
         ]
         return replace(self, texts=texts)
+
+
+def group(stamp: int) -> str:
+    """The tag of a stamp, which one chunk in 97 has."""
+    return f"group {stamp % 97}"
 
 
 def _metadata(stamp: int) -> dict[str, Any]:

@@ -145,6 +145,10 @@ def test_filters_of_many_alternatives_keep_half_of_all_chunks(cliff_bench, monke
         assert list(rows[key].figures) == [
             *("hedgerow", "hedgerow, 1 condition", "hedgerow, 200 conditions"),
         ]
+    assert aims(rows["filters-fields"]) == [
+        f"{what}: at most 1.5 times no filter"
+        for what in ("a tag", "a path prefix", "1,025 in turn")
+    ]
     with hr.Index.in_memory() as index:
         index.upsert(CORPUS.chunks(with_vectors=True, stamped=True))
         searching = filters._Searching(index, CORPUS, is_new=True)

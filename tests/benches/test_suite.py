@@ -65,7 +65,7 @@ def test_it_measures_every_line_of_the_table(tmp_path, capsys):
         *("fusion", "fusion-grouped"),
         *("filters-same-keywords", "filters-same-vectors", "filters-same-hybrid"),
         *(f"filters-undeclared-{way}" for way in ("keywords", "vectors", "hybrid")),
-        *("filters-or-same", "filters-peers"),
+        *("filters-or-same", "filters-fields", "filters-peers"),
         *("filters-declared-keywords", "filters-declared-vectors", "filters-declared-hybrid"),
         *("filters-new-keywords", "filters-new-vectors", "filters-new-hybrid"),
         "filters-or-declared",

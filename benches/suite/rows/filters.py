@@ -12,7 +12,7 @@ import hedgerow as hr
 from suite.bench import Bench
 from suite.contenders import SHOWN, TOP
 from suite.contenders.ours import Ready, write
-from suite.corpus import Corpus
+from suite.corpus import Corpus, group
 from suite.results import Row, Target, agreement, shown, times_at_most, usage
 from suite.timing import by_turns
 from suite.truth import Truth
@@ -20,6 +20,8 @@ from suite.truth import Truth
 _SHARES = (1, 10, 50)
 _MOST = 1.5
 _CONDITIONS = 200
+# One more than the filters whose chunks a handle remembers.
+_TURNS = 1_025
 _ASKED = 100
 _WAYS = {
     "keywords": f"BM25, top {TOP}",
@@ -51,6 +53,7 @@ def measure(bench: Bench) -> Iterator[Row]:
                     yield _row(bench, searching, name, way, f"{searched}, {what}")
             yield _alternatives(bench, searching, f"filters-or-{_KINDS[key, False]}", key)
             if not declared:
+                yield _fields(bench, searching)
                 yield _beside(bench, index)
         path.unlink()
 
@@ -146,6 +149,47 @@ def _alternatives(bench: Bench, searching: _Searching, key: str, on: str) -> Row
         "ms",
         figures,
         targets=(aim,) if there else (),
+        checks=tuple(usage(figures, "ms")),
+    )
+
+
+def _fields(bench: Bench, searching: _Searching) -> Row:
+    """Filters on tags and paths, another one each time, and many filters in turn, beside no filter."""
+    retriever, questions = searching.retriever, bench.corpus.questions
+    numbers, turns = itertools.count(1), itertools.cycle(range(_TURNS))
+
+    def of_another(**arguments: Any) -> hr.Filters:
+        return hr.Filters(where={"stamp": {"$gt": -next(numbers)}}, **arguments)
+
+    filters: dict[str, Callable[[], hr.Filters | None]] = {
+        "hedgerow": lambda: None,
+        "hedgerow, a tag": lambda: of_another(tags=[group(next(numbers))]),
+        "hedgerow, a path prefix": lambda: of_another(path_prefix=f"notes/{next(numbers) % 9 + 1}"),
+        f"hedgerow, {_TURNS:,} in turn": lambda: hr.Filters(where={"level": {"$gte": next(turns)}}),
+    }
+    calls = {
+        who: lambda question, made=made: retriever.search(
+            question, top_k=SHOWN, candidate_k=TOP, filters=made()
+        )
+        for who, made in filters.items()
+    }
+    for _ in range(_TURNS):
+        calls[f"hedgerow, {_TURNS:,} in turn"](questions[0])
+    figures = by_turns(calls, questions, bench.budget)
+    all_of_them = figures["hedgerow"].p50
+    targets = [
+        times_at_most(
+            who.removeprefix("hedgerow, "), _MOST, "no filter", figures[who].p50 / all_of_them
+        )
+        for who in filters
+        if who != "hedgerow"
+    ]
+    return bench.row(
+        "filters-fields",
+        f"hybrid, top {SHOWN}, with filters on tags, paths and {_TURNS:,} numbers in turn",
+        "ms",
+        figures,
+        targets=tuple(targets) if bench.large else (),
         checks=tuple(usage(figures, "ms")),
     )
 
