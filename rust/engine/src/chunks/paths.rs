@@ -108,11 +108,6 @@ impl RowVersion for Paths {
 }
 
 impl Paths {
-    /// The number of distinct paths.
-    pub fn count(&self) -> usize {
-        self.by_number.len()
-    }
-
     /// Note the path of a row; None if the row no longer exists.
     fn put(&mut self, row: i64, path: Option<&str>) {
         let before = self.of_rows.get(row).copied();

@@ -8,7 +8,7 @@ use super::embed::UNEMBEDDED;
 use super::handle::Index;
 use crate::error::Result;
 use crate::storage::cache::Lookup;
-use crate::storage::generations::{self, RowRanges, max_incremental_rows};
+use crate::storage::generations::{self, RowRanges};
 
 impl Index {
     /// The numbers of distinct paths and of chunks that have a vector, in the generation that
@@ -41,7 +41,7 @@ impl Index {
             return Ok(None);
         }
         Ok(match self.paths.get(connection, generation)? {
-            Lookup::Hit(paths) => Some(paths.count() as u64),
+            Lookup::Hit(paths) => Some(paths.len() as u64),
             Lookup::Newer | Lookup::Miss => None,
         })
     }
@@ -59,7 +59,7 @@ impl Index {
             };
             let known = *last();
             let changed = match known {
-                Some(known) => generations::since(connection, known, max_incremental_rows(0))?,
+                Some(known) => generations::since(connection, known, usize::MAX)?,
                 None => None,
             };
             let is_embedded = !lacks_embeddings(connection, changed.as_ref())?;
