@@ -271,7 +271,7 @@ mod tests {
             .copied()
             .unwrap_or(f32::NEG_INFINITY);
         let is_found = |(slot, similarity): &(usize, f32)| {
-            *similarity >= last && best[&path(*slot)] == *similarity
+            *similarity >= last && *similarity >= best[&path(*slot)]
         };
         bits(scored.into_iter().filter(is_found).collect())
     }

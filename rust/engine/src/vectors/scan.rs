@@ -279,12 +279,16 @@ impl<'m> Scan<'m> {
         let mut bounds: Vec<f32> = self.near.iter().map(|near| near.highest).collect();
         let descending = |left: &f32, right: &f32| right.total_cmp(left);
         let (above, last, _) = bounds.select_nth_unstable_by(self.limit - 1, descending);
-        let above = above.iter().filter(|bound| **bound > *last).count();
+        let above = above
+            .iter()
+            .filter(|bound| bound.total_cmp(last).is_gt())
+            .count();
         let (last, mut equals) = (*last, self.limit - above);
         let is_promising = |near: &mut Near| {
-            let is_equal = near.highest == last && equals > 0;
+            let order = near.highest.total_cmp(&last);
+            let is_equal = order.is_eq() && equals > 0;
             equals -= usize::from(is_equal);
-            near.highest > last || is_equal
+            order.is_gt() || is_equal
         };
         self.near.extract_if(.., is_promising).collect()
     }
