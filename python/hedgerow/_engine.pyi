@@ -219,7 +219,7 @@ class Index:
         path: str | PathLike[str],
         *,
         dimensions: int | None = None,
-        tokenizer: Tokenizer = "porter unicode61",
+        tokenizer: Tokenizer = "words",
         read_only: bool = False,
         ranking: Ranking = "auto",
         vectors: VectorSearch = "exact",
@@ -232,7 +232,7 @@ class Index:
         path: str | PathLike[str],
         *,
         dimensions: int | None = None,
-        tokenizer: Tokenizer = "porter unicode61",
+        tokenizer: Tokenizer = "words",
         read_only: bool = False,
         ranking: Ranking = "auto",
         vectors: VectorSearch = "exact",
@@ -243,7 +243,7 @@ class Index:
     @staticmethod
     def in_memory(
         dimensions: int | None = None,
-        tokenizer: Tokenizer = "porter unicode61",
+        tokenizer: Tokenizer = "words",
         ranking: Ranking = "auto",
         vectors: VectorSearch = "exact",
         resident: Resident = "all",
@@ -260,7 +260,7 @@ class Index:
         embeddings: Iterable[Vector | None] | None = None,
         path: str | PathLike[str] | None = None,
         dimensions: int | None = None,
-        tokenizer: Tokenizer = "porter unicode61",
+        tokenizer: Tokenizer = "words",
         ranking: Ranking = "auto",
         vectors: VectorSearch = "exact",
         resident: Resident = "all",
@@ -286,6 +286,12 @@ class Index:
         embedder: AnyEmbedder | None = None,
         progress: Progress | None = None,
     ) -> IndexReport: ...
+    def retokenize(
+        self,
+        tokenizer: Tokenizer = "words",
+        *,
+        progress: Progress | None = None,
+    ) -> bool: ...
     def delete(self, ids: Iterable[str]) -> int: ...
     def delete_path(self, path: str) -> int: ...
     def get(self, id: str) -> Chunk | None: ...
@@ -608,6 +614,7 @@ def compile_match(
     operator: Operator | None = None,
     matching: Matching = "spec",
     date_hints: Sequence[str] = ...,
+    tokenizer: Tokenizer = "porter unicode61",
     stopwords: StopWords = "en+nl",
     default_operator: Operator | None = None,
 ) -> str: ...

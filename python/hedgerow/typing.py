@@ -98,7 +98,7 @@ StopWords: TypeAlias = Literal["en+nl", "en", "nl", "none"] | Iterable[str]
 
 # The index.
 
-Tokenizer: TypeAlias = Literal["porter unicode61", "unicode61", "trigram"]
+Tokenizer: TypeAlias = Literal["words", "porter unicode61", "unicode61", "trigram"]
 Ranking: TypeAlias = Literal["auto", "memory", "fts5"]
 VectorSearch: TypeAlias = Literal["exact", "fast"]
 KeywordSearch: TypeAlias = Literal["exact", "fast"]

@@ -149,7 +149,7 @@ class TestFailures:
             (
                 ["index", "notes", "--db", "notes.db", "--tokenizer", "trigram"],
                 "tokenizer_mismatch",
-                'made with the tokenizer "porter unicode61"',
+                'has the tokenizer "words", not "trigram"',
             ),
             (
                 ["search", "a " * 5000, "--db", "notes.db"],

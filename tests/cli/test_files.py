@@ -45,7 +45,7 @@ class TestStats:
             "chunks      4, of 2 paths",
             "vectors     4, 2 dimensions",
             f"size        {size:.1f} KB",
-            "tokenizer   porter unicode61",
+            "tokenizer   words",
             "stop words  en+nl",
             f"schema      version {stats.schema_version}, read by SQLite {stats.sqlite_version}",
         ]

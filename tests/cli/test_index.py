@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from command_line import as_json, ok, run
+import hedgerow as hr
+from command_line import as_json, failed, ok, run
 
 pytestmark = pytest.mark.usefixtures("in_examples")
 
@@ -135,3 +136,18 @@ def test_no_link_leads_out_of_what_was_named(tmp_path: Path) -> None:
     assert as_json("index", "--root", root)["documents"] == 1
     [hit] = as_json("recall", "--root", root, "--topic", "badger")["results"]
     assert hit["provenance"]["file"] == "own.md"
+
+
+def test_retokenize_gives_an_index_another_tokenizer(tmp_path: Path) -> None:
+    db = str(tmp_path / "old.db")
+    with hr.Index.open(db, tokenizer="porter unicode61") as index:
+        index.upsert([hr.Chunk("a", "a.md", "刺猬在树篱下冬眠。")])
+    refused = failed(2, "index", "notes", "--db", db, "--retokenize")
+    assert "--retokenize reads no files" in refused
+    assert ok("index", "--db", db, "--retokenize") == (
+        f"{db} has the tokenizer words now, in place of porter unicode61.\n"
+    )
+    assert ok("index", "--db", db, "--retokenize") == f"{db} has the tokenizer words already.\n"
+    answer = as_json("index", "--db", db, "--retokenize", "--tokenizer", "words")
+    assert answer == {"db": db, "tokenizer": "words", "before": "words", "changed": False}
+    assert "刺猬" in ok("search", "冬眠", "--db", db)

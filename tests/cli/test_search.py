@@ -37,7 +37,7 @@ def test_as_json_has_these_keys() -> None:
         "rank", "score", "bm25Rank", "vectorSimilarity", "rerankScore", "id", "path", "ordinal",
         "line", "title", "summary", "tags", "snippet", "content", "metadata",
     ]  # fmt: skip
-    assert (hit["path"], hit["ordinal"]) == ("notes/recipes/miso-soup.md", 0)
+    assert (hit["path"], hit["ordinal"]) == ("notes/recipes/miso-soup.md", 2)
     assert (answer["candidates"], answer["profile"]) == (60, "best")
     assert hit["line"] == hit["metadata"]["line_start"]
     assert hit["tags"] == ["料理", "和食"]

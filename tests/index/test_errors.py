@@ -143,12 +143,14 @@ def test_options():
 
 
 def test_tokenizers(garden_file):
-    message = 'tokenizer must be "porter unicode61", "unicode61" or "trigram", not "snowball"'
+    message = (
+        'tokenizer must be "words", "porter unicode61", "unicode61" or "trigram", not "snowball"'
+    )
     refused("unknown_tokenizer", message, hr.Index.open, garden_file, tokenizer="snowball")
     refused("unknown_tokenizer", message, hr.Index.in_memory, tokenizer="snowball")
     message = (
-        f'the index {garden_file} was made with the tokenizer "porter unicode61", not "trigram"; leave '
-        "the tokenizer out, or upsert the chunks into a new index"
+        f'the index {garden_file} has the tokenizer "words", not "trigram"; leave '
+        "the tokenizer out, or change it with retokenize"
     )
     refused("tokenizer_mismatch", message, hr.Index.open, garden_file, tokenizer="trigram")
 
@@ -194,9 +196,9 @@ def test_a_file_that_is_no_index(tmp_path):
 
 
 def test_a_newer_file(garden_file):
-    run_sql(garden_file, "PRAGMA user_version = 7")
+    run_sql(garden_file, "PRAGMA user_version = 8")
     before = garden_file.read_bytes()
-    message = f"the index {garden_file} has schema version 7 and this hedgerow reads up to 6; upgrade hedgerow"
+    message = f"the index {garden_file} has schema version 8 and this hedgerow reads up to 7; upgrade hedgerow"
     for read_only in [False, True]:
         refused("index_too_new", message, hr.Index.open, garden_file, read_only=read_only)
     assert garden_file.read_bytes() == before
@@ -312,7 +314,7 @@ def test_a_closed_handle(garden_file):
         ]:
             refused("index_closed", message, call)
         assert "Index." in repr(index)
-        assert index.tokenizer == "porter unicode61"
+        assert index.tokenizer == "words"
 
 
 def test_a_writer_that_holds_the_file_for_too_long(garden_file):

@@ -52,7 +52,7 @@ def test_an_older_file_is_migrated_once(tmp_path: Path, log: pytest.LogCaptureFi
     lines(log)
     hr.Index.open(path).close()
     [(level, text)] = lines(log)
-    assert (level, text.startswith(f"migrated {path} in ? s: format 4 to 6, ")) == ("INFO", True)
+    assert (level, text.startswith(f"migrated {path} in ? s: format 4 to 7, ")) == ("INFO", True)
     assert re.search(r"\bsources 0 to \d+\b", text)
     hr.Index.open(path).close()
     assert lines(log) == [("DEBUG", f"opened {path}")]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from index_doubles import FULL, chunk, ids
 
-TOKENIZERS = ["porter unicode61", "unicode61", "trigram"]
+TOKENIZERS = ["words", "porter unicode61", "unicode61", "trigram"]
 SCRIPTS = {
     "latin": ("Crème brûlée in Zürich", "creme"),
     "greek": ("Ο ΣΚΑΝΤΖΟΧΟΙΡΟΣ κοιμάται", "σκαντζοχοιροσ"),
@@ -174,10 +174,70 @@ class TestTokenizers:
             assert index.search_bm25("東京") == [], "less than three characters"
             assert index.check() == []
 
-    def test_the_default_takes_such_a_text_for_one_word(self):
-        with hr.Index.in_memory() as index:
+    def test_porter_takes_such_a_text_for_one_word(self, caplog):
+        caplog.set_level("INFO", logger="hedgerow.index")
+        with hr.Index.in_memory(tokenizer="porter unicode61") as index:
             index.upsert([self.JAPANESE])
             assert index.search_bm25("東京都") == []
+            assert index.search_bm25("東京") == []
+            said = [line for line in caplog.messages if "retokenize" in line]
+            assert len(said) == 1
+            assert 'has the tokenizer "porter unicode61"' in said[0]
+            assert index.retokenize("words") is True
+            assert ids(index.search_bm25("東京")) == ["ja"]
+
+    def test_the_default_finds_words_of_every_script(self):
+        texts = {
+            "ja": self.JAPANESE.content,
+            "th": self.THAI.content,
+            "ko": "고슴도치는 울타리 아래에서 겨울잠을 잔다",
+            "ru": "Ежи спят под кустами",
+            "ar": "القنفذ ينام في المكتبة",
+            "hi": "सर्दियों में किताबें",
+            "de": "Die Igel überwintern unter dürren Hecken",
+            "vi": "Nguyễn văn A ở Việt Nam",
+        }
+        with hr.Index.in_memory() as index:
+            index.upsert([chunk(name, text) for name, text in texts.items()])
+            for query, name in [
+                ("東京", "ja"),
+                ("庭", "ja"),
+                ("จำศีล", "th"),
+                ("울타리", "ko"),
+                ("кустарник", "ru"),
+                ("قنفذ", "ar"),
+                ("किताब", "hi"),
+                ("überwintert", "de"),
+                ("nguyen", "vi"),
+                ("viet", "vi"),
+            ]:
+                for matching in ("spec", "extended"):
+                    assert ids(index.search_bm25(query, matching=matching)) == [name], query
+            assert index.check() == []
+
+    def test_retokenize_reports_and_can_be_stopped(self, tmp_path):
+        class StopError(Exception):
+            pass
+
+        def stop(*_: int) -> None:
+            raise StopError
+
+        path = tmp_path / "index.db"
+        with hr.Index.open(path, tokenizer="trigram") as index:
+            index.upsert([self.JAPANESE, self.THAI])
+            with pytest.raises(StopError):
+                index.retokenize(progress=stop)
+            assert index.tokenizer == "trigram"
+            assert ids(index.search_bm25("東京都")) == ["ja"]
+            seen: list[tuple[int, int]] = []
+            assert index.retokenize(progress=lambda done, total: seen.append((done, total)))
+            assert seen[-1] == (2, 2)
+            assert index.tokenizer == "words"
+            assert not index.retokenize("words")
+            with pytest.raises(hr.InvalidInputError, match="tokenizer must be"):
+                index.retokenize("snowball")
+        with hr.Index.open(path, read_only=True) as index:
+            assert ids(index.search_bm25("東京")) == ["ja"]
 
     def test_unicode61_does_not_stem(self):
         with hr.Index.in_memory(tokenizer="unicode61") as index:

@@ -174,10 +174,7 @@ class TestHandles:
     def test_repr(self, tmp_path):
         path = tmp_path / "index.db"
         with hr.Index.open(path) as index:
-            assert (
-                repr(index)
-                == f"Index.open('{path}', tokenizer='porter unicode61', read_only=False)"
-            )
+            assert repr(index) == f"Index.open('{path}', tokenizer='words', read_only=False)"
         with hr.Index.in_memory(tokenizer="trigram") as index:
             assert repr(index) == "Index.in_memory(tokenizer='trigram')"
             assert index.path is None
@@ -186,8 +183,8 @@ class TestHandles:
     def test_stats(self, index):
         index.upsert(chunk(f"c{n}", "text", path=f"p{n % 3}") for n in range(7))
         stats = index.stats()
-        assert (stats.chunks, stats.paths, stats.tokenizer) == (7, 3, "porter unicode61")
-        assert stats.schema_version == 6
+        assert (stats.chunks, stats.paths, stats.tokenizer) == (7, 3, "words")
+        assert stats.schema_version == 7
         assert stats.size_bytes > 0
         assert stats.size_bytes % 4096 == 0
         assert stats.sqlite_version.startswith("3.")

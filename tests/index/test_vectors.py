@@ -160,7 +160,7 @@ def test_a_file_of_version_1_is_given_vectors_and_nodes(tmp_path):
         index.upsert([embedded("b", [1])])
         assert ids(index.search_vector([1])) == ["b"]
         assert ids(index.search_bm25("text")) == ["a", "b"]
-        assert index.stats().schema_version == 6
+        assert index.stats().schema_version == 7
         assert index.check() == []
     with hr.Store.open(path) as store:
         assert store.upsert([hr.Node("a")]) == 1

@@ -117,3 +117,32 @@ def test_everything_about_a_query_pickles_and_explains(text):
     assert explanation.filtered is not query.has_operators
     assert explanation.normalised == query.raw
     assert str(explanation)
+
+
+def test_words_splits_runs_of_scripts_without_spaces() -> None:
+    for text, expected in [
+        ("树篱下", '"树篱" OR "篱下" OR "树篱下"'),
+        ("庁", '"庁" *'),
+        ("программа", '"программа"'),
+        ("überwintert", '"uberwintert"'),
+        ("hedgehogs winter", '"hedgehogs" OR "winter"'),
+    ]:
+        for matching in ("spec", "extended"):
+            assert hr.compile_match(text, tokenizer="words", matching=matching) == expected
+    assert hr.compile_match("树篱下") == '"树篱下"'
+    told = hr.explain_query("树篱下", tokenizer="words")
+    assert [(word.source, word.outcome, len(word.tokens)) for word in told.words] == [
+        ("树篱下", "kept", 1)
+    ]
+    assert told.match == '"树篱" OR "篱下" OR "树篱下"'
+
+
+def test_no_mark_of_a_phrase_is_ever_shown() -> None:
+    texts = ["Ежи спят под программными кустами", "Die Hecken im Garten überwintern häufig."]
+    with hr.Index.from_texts(texts, paths=["ru", "de"]) as index:
+        retriever = hr.Retriever(index)
+        for query in ("программа", "überwintert", "which überwintert", "viet nguyen"):
+            found = retriever.search(query)
+            assert found.trace.match_query.isprintable(), query
+            told = retriever.why_not(query, index.search_bm25("под OR Hecken", 1)[0].id)
+            assert all(character >= " " for character in str(told) if character != "\n")

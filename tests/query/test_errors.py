@@ -189,7 +189,7 @@ MANY_ALIASES = {"oak": [f"tree{n}" for n in range(100)]}
             lambda: hr.explain_query("oak", tokenizer="snowball"),
             hr.InvalidInputError,
             "unknown_tokenizer",
-            'tokenizer must be "porter unicode61", "unicode61" or "trigram", not "snowball"',
+            'tokenizer must be "words", "porter unicode61", "unicode61" or "trigram", not "snowball"',
         ),
         (
             lambda: hr.Candidate("a", "b", title=3),

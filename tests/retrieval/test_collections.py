@@ -19,7 +19,7 @@ CASES = jsonl("search")
 @cache
 def in_order(name: str) -> hr.Index:
     """A corpus whose rows are in the order in which a collection has equals: by path, then by id."""
-    index = hr.Index.in_memory()
+    index = hr.Index.in_memory(tokenizer="porter unicode61")
     index.upsert(contract.in_order(corpus(name).chunks()))
     return index
 
@@ -54,7 +54,7 @@ def test_every_search_has_the_answer_of_an_index(seed, tokenizer):
 def test_a_batch_has_the_answers_of_an_index():
     chunks = contract.chunks(60, 1)
     collection = CountedCollection(chunks)
-    with hr.Index.in_memory() as index:
+    with hr.Index.in_memory(tokenizer="porter unicode61") as index:
         index.upsert(chunks)
         for seed in range(5):
             contract.check_batch(index, collection, list(contract.searches(12, seed)))
@@ -135,7 +135,7 @@ class TestFailures:
 def test_why_not():
     chunks = contract.chunks(60, 2)
     collection = CountedCollection(chunks)
-    with hr.Index.in_memory() as index:
+    with hr.Index.in_memory(tokenizer="porter unicode61") as index:
         index.upsert(chunks)
         for asked in contract.searches(15, 3):
             for id in ("c0003", "c0031", "missing"):  # noqa: A001

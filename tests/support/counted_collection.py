@@ -163,7 +163,7 @@ class CountedState:
 
 def _passing(chunks: list[hr.Chunk], filters: hr.Filters | None) -> frozenset[str]:
     """The ids of the chunks that pass, as an index has it."""
-    with hr.Index.in_memory() as index:
+    with hr.Index.in_memory(tokenizer="porter unicode61") as index:
         index.upsert([{**chunk.to_dict(), "content": "x", "embedding": [1.0]} for chunk in chunks])
         hits = index.search_vector([1.0], max(1, len(chunks)), filters=filters)
         return frozenset(hit.id for hit in hits)

@@ -85,7 +85,7 @@ def rerank(kind: str, documents: Sequence[hr.RerankDocument]) -> list[hr.RerankS
 @cache
 def corpus(name: str) -> hr.Index:
     """One of the three small collections of spec/fixtures, indexed with its vectors."""
-    index = hr.Index.in_memory()
+    index = hr.Index.in_memory(tokenizer="porter unicode61")
     chunks = [
         hr.Chunk(
             line["id"],

@@ -29,7 +29,7 @@ PIPELINES = [
 def rarities() -> Iterator[str]:
     """The best score for words that one row has, two rows, and so on: each takes another logarithm."""
     holding = range(1, ROWS // 2)
-    with hr.Index.in_memory() as index:
+    with hr.Index.in_memory(tokenizer="porter unicode61") as index:
         index.upsert(
             hr.Chunk(str(row), "p", " ".join(f"word{count}" for count in holding if row < count))
             for row in range(ROWS)
@@ -60,7 +60,7 @@ def nearest() -> Iterator[str]:
     def vector(spread: float) -> list[float]:
         return [value + spread * (chance.random() - 0.5) for value in middle]
 
-    with hr.Index.in_memory() as index:
+    with hr.Index.in_memory(tokenizer="porter unicode61") as index:
         index.upsert(
             hr.Chunk(str(row), "p", "", embedding=vector(row / 1000)) for row in range(3000)
         )

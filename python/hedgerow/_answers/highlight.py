@@ -29,7 +29,7 @@ class Highlighter:
     """Finds what an executed expression matches in texts, as the index's tokenizer does."""
 
     def __init__(self, match: str, tokenizer: Tokenizer) -> None:
-        wanted = dict.fromkeys(wanted for wanted in _wanted(match) if wanted[0])
+        wanted = dict.fromkeys(wanted for wanted in _wanted(match, tokenizer) if wanted[0])
         self._wanted = list(wanted)[:_MOST_WANTED]
         self._tokenizer = tokenizer
 
@@ -44,10 +44,12 @@ class Highlighter:
         return _snippets(contents, titles, self._wanted, self._tokenizer)
 
 
-def _wanted(match: str) -> Iterable[_Wanted]:
+def _wanted(match: str, tokenizer: Tokenizer) -> Iterable[_Wanted]:
     """Read the positive parts of an executed expression (spec/compile.md)."""
     for part in _EXPRESSION_PART.finditer(match):
         if part[1] is None:
             return
-        words = tuple(_WORD.findall(part[1].replace('""', '"')))
+        text = part[1].replace('""', '"')
+        # The tokenizer "words" takes a phrase as a whole: marks are part of its words.
+        words = (text,) if tokenizer == "words" else tuple(_WORD.findall(text))
         yield words, part[2] is not None

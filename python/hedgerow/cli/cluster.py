@@ -71,6 +71,7 @@ def copy(  # noqa: PLR0913 - one argument for each option
     the collection are kept.
     """
     from hedgerow.opensearch import Collection, copy_index  # noqa: PLC0415 - slow to import
+    from hedgerow.opensearch.copying import collection_tokenizer  # noqa: PLC0415 - the same
 
     check_there_is(db)
     started = time.monotonic()
@@ -83,7 +84,7 @@ def copy(  # noqa: PLR0913 - one argument for each option
             collection = Collection.create(
                 *place,
                 **connection(server),
-                tokenizer=index.tokenizer,
+                tokenizer=collection_tokenizer(index),
                 stopwords=index.stopwords,
                 dimensions=index.stats().dimensions,
                 vectors="fast" if fast else "exact",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -26,6 +27,7 @@ from .output import (
 from .params import TEXT, Command, StopWords, Tokenizer, db_option
 from .recorded import Found, check_prompts, recorded_embedder
 from .roots import root_option
+from .stores import check_there_is
 
 if TYPE_CHECKING:
     from hedgerow import Embedder
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 _SHOWN_SKIPS = 50
 _SHOWN_OF_ONE_FILE = 3
-_DEFAULT_TOKENIZER: Tokenizer = "porter unicode61"
+_DEFAULT_TOKENIZER: Tokenizer = "words"
 
 
 @click.command("index", cls=Command, short_help="Read files and folders, or a root, into an index.")
@@ -42,9 +44,13 @@ _DEFAULT_TOKENIZER: Tokenizer = "porter unicode61"
 @root_option
 @click.option(
     "--tokenizer",
-    type=click.Choice(["porter unicode61", "unicode61", "trigram"]),
-    help="How a new index splits text into words. trigram is for text without spaces between "
-    "words.  [default: porter unicode61]",
+    type=click.Choice(["words", "porter unicode61", "unicode61", "trigram"]),
+    help="How a new index splits text into words. words is for every language.  [default: words]",
+)
+@click.option(
+    "--retokenize",
+    is_flag=True,
+    help="Give the index --db another tokenizer, words or that of --tokenizer, and read no files.",
 )
 @click.option(
     "--stopwords",
@@ -86,6 +92,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     target_url: str | None,
     remote_url: str | None,
     tokenizer: Tokenizer | None,
+    retokenize: bool,
     stopwords: Any,
     embedder: Wanted,
     exclude: tuple[str, ...],
@@ -110,20 +117,16 @@ def command(  # noqa: PLR0913 - one argument for each option
     with the reason, and the others are still indexed.
     """
     if db is None:
-        for name, value in [
-            ("--tokenizer", tokenizer),
-            ("--stopwords", stopwords),
-            ("--embedder", embedder),
-            ("--exclude", exclude),
-            ("--include", include),
-        ]:
-            if value:
-                hint = (
-                    ""
-                    if name in {"--tokenizer", "--stopwords"}
-                    else "; a root has its own in hedgerow.json"
-                )
-                raise click.UsageError(f"{name} goes with --db FILE{hint}.")
+        _check_root_options(
+            {
+                "--tokenizer": tokenizer,
+                "--retokenize": retokenize,
+                "--stopwords": stopwords,
+                "--embedder": embedder,
+                "--exclude": exclude,
+                "--include": include,
+            }
+        )
         from .memory_recall import index_root  # noqa: PLC0415 - not needed by --help
 
         done = index_root(
@@ -140,6 +143,11 @@ def command(  # noqa: PLR0913 - one argument for each option
         return
     if root:
         raise click.UsageError("--db and --root exclude each other: an index file, or a root.")
+    if retokenize:
+        if paths:
+            raise click.UsageError("--retokenize reads no files: leave PATH out.")
+        _retokenize(db, tokenizer or _DEFAULT_TOKENIZER, as_json=as_json)
+        return
     if not paths:
         raise click.UsageError("Missing argument 'PATH...': what to read into --db.")
     from hedgerow.ingest import IndexRun, Rules, discover  # noqa: PLC0415 - not needed by --help
@@ -172,12 +180,34 @@ def command(  # noqa: PLR0913 - one argument for each option
         context.exit(FAILED)
 
 
+def _check_root_options(given: Mapping[str, object]) -> None:
+    """Refuse options that a root does not take."""
+    for name, value in given.items():
+        if value:
+            is_of_files = name in {"--tokenizer", "--retokenize", "--stopwords"}
+            hint = "" if is_of_files else "; a root has its own in hedgerow.json"
+            raise click.UsageError(f"{name} goes with --db FILE{hint}.")
+
+
+def _retokenize(db: str, tokenizer: Tokenizer, *, as_json: bool) -> None:
+    check_there_is(db)
+    with Index.open(db) as index, progress_bar("Indexing") as progress:
+        before = index.tokenizer
+        changed = index.retokenize(tokenizer, progress=progress)
+    if as_json:
+        write_json({"db": db, "tokenizer": tokenizer, "before": before, "changed": changed})
+    elif changed:
+        echo(f"{db} has the tokenizer {tokenizer} now, in place of {before}.")
+    else:
+        echo(f"{db} has the tokenizer {tokenizer} already.")
+
+
 def _check_tokenizer(index: Index, db: str, asked: str | None) -> None:
     """Refuse a tokenizer that the file does not have; the engine takes the default for none."""
     if asked is not None and asked != index.tokenizer:
         raise InvalidInputError(
-            f'{db} was made with the tokenizer "{index.tokenizer}", not "{asked}"; leave '
-            "--tokenizer out, or index into a new file",
+            f'{db} has the tokenizer "{index.tokenizer}", not "{asked}"; leave --tokenizer out, or '
+            f'change it: hedgerow index --db FILE --retokenize --tokenizer "{asked}"',
             code="tokenizer_mismatch",
         )
 

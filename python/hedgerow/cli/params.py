@@ -14,7 +14,7 @@ from .filter_text import FilterTextError, condition, key_and_operator
 from .models import embedder_option
 from .output import echo
 
-Tokenizer = Literal["porter unicode61", "unicode61", "trigram"]
+Tokenizer = Literal["words", "porter unicode61", "unicode61", "trigram"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 

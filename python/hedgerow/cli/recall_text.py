@@ -68,7 +68,7 @@ def _show_in_terminal(found: Recall, *, explain: bool) -> None:
 
     console = make_console()
     match = "" if found.trace is None else found.trace.match_query or ""
-    highlighter = Highlighter(match, "porter unicode61")
+    highlighter = Highlighter(match, "words")
     for rank, one in enumerate(found.results, start=1):
         head, *lines = _block(rank, one, explain=explain).split("\n   ")
         where, sign, score = head.rpartition(" score=")

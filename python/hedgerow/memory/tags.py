@@ -8,6 +8,8 @@ from typing import Any
 
 from hedgerow.ingest.markdown_events import markdown_events
 
+from .links import normalized
+
 _BETWEEN = re.compile(r"[,\s]+")
 _INLINE = re.compile(r"(?<!\S)#(?=[\w/-]*[^\W\d])([\w/-]{1,100})")
 _MOST = 100
@@ -25,8 +27,8 @@ def tags_of(matter: Mapping[str, Any]) -> frozenset[str]:
 
 
 def compared(text: str) -> str:
-    """Return a tag to compare: without the `#` of a text, and without regard to case."""
-    return text.strip().removeprefix("#").casefold()
+    """Return a tag to compare: composed, without the `#` of a text, and without regard to case."""
+    return normalized(text.strip().removeprefix("#")).casefold()
 
 
 def inline_tags(text: str) -> list[str]:

@@ -93,7 +93,7 @@ class Collection:
         opensearch-py.
         """
         chosen = Settings(
-            tokenizer=_checked_of(tokenizer, "tokenizer", _TOKENIZERS),
+            tokenizer=_checked_tokenizer(tokenizer),
             stopwords=_stopwords(stopwords),
             vectors=_way(vectors, "vectors"),
             keywords=_way(keywords, "keywords"),
@@ -376,6 +376,17 @@ def _stopwords(given: StopWords) -> str:
 
 def _way(given: Any, option: str) -> Literal["exact", "fast"]:
     return "fast" if _checked_of(given, option, ("exact", "fast")) == "fast" else "exact"
+
+
+def _checked_tokenizer(tokenizer: Any) -> str:
+    if tokenizer == "words":
+        raise InvalidInputError(
+            'a collection cannot have the tokenizer "words", whose tokens share positions, which the '
+            'server does not take; use "porter unicode61" for languages with spaces between words, or '
+            '"trigram"',
+            code="unsupported_by_backend",
+        )
+    return _checked_of(tokenizer, "tokenizer", _TOKENIZERS)
 
 
 def _checked_of(value: Any, option: str, values: Sequence[str]) -> str:

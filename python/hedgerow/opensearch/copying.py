@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from hedgerow._engine import Chunk, Index, _embedder_of, _unembedded
 from hedgerow.errors import InvalidInputError
-from hedgerow.typing import Progress
+from hedgerow.typing import Progress, Tokenizer
 
 from .collection import Collection
 
@@ -29,6 +29,9 @@ def copy_index(index: Index, collection: Collection, *, progress: Progress | Non
     again continues an interrupted copy. Other chunks of the collection stay.
     `progress(done, total)` is called after each block.
 
+    A collection of an index with the tokenizer `words` has `porter unicode61`, which finds the same in
+    ASCII texts alone.
+
     Raises InvalidInputError where the collection has another tokenizer or other stop words, and
     what `Collection.upsert` raises.
     """
@@ -46,9 +49,19 @@ def copy_index(index: Index, collection: Collection, *, progress: Progress | Non
     return Copied(written, unchanged)
 
 
+def collection_tokenizer(index: Index) -> Tokenizer:
+    """Return the tokenizer of a collection for the chunks of an index.
+
+    A collection cannot have `words`, of which `porter unicode61` has the tokens of ASCII texts.
+    """
+    return "porter unicode61" if index.tokenizer == "words" else index.tokenizer
+
+
 def _check_alike(index: Index, collection: Collection) -> None:
     for what, code in (("tokenizer", "tokenizer_mismatch"), ("stopwords", "incompatible_options")):
         ours, theirs = getattr(index, what), getattr(collection, what)
+        if what == "tokenizer":
+            ours = collection_tokenizer(index)
         if ours != theirs:
             raise InvalidInputError(
                 f"the index has the {what} {ours!r} and the collection has {theirs!r}; copy into a new "

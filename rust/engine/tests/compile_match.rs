@@ -20,9 +20,10 @@ const DOCUMENTS: [&str; 6] = [
 
 fn table(tokenizer: TokenizerKind) -> Connection {
     let connection = Connection::open_in_memory().unwrap();
+    hedgerow_engine::text::register(&connection).unwrap();
     let create = format!(
         "CREATE VIRTUAL TABLE d USING fts5(t, tokenize='{}')",
-        tokenizer.as_str()
+        tokenizer.fts5_name()
     );
     connection.execute_batch(&create).unwrap();
     for document in DOCUMENTS {
@@ -322,7 +323,7 @@ proptest! {
         tokenizer in prop::sample::select(TokenizerKind::ALL.to_vec()),
     ) {
         thread_local! {
-            static TABLES: [Connection; 3] = [TokenizerKind::Porter, TokenizerKind::Unicode61, TokenizerKind::Trigram].map(table);
+            static TABLES: [Connection; 4] = [TokenizerKind::Words, TokenizerKind::Porter, TokenizerKind::Unicode61, TokenizerKind::Trigram].map(table);
         }
         let aliases = aliases();
         let matching = if extended { Matching::Extended } else { Matching::Spec };

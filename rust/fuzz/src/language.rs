@@ -10,7 +10,8 @@ use hedgerow_graph::graph::{Node, Store};
 use hedgerow_graph::pipeline::{self, Options};
 use rusqlite::Connection;
 
-const KINDS: [TokenizerKind; 3] = [
+const KINDS: [TokenizerKind; 4] = [
+    TokenizerKind::Words,
     TokenizerKind::Porter,
     TokenizerKind::Unicode61,
     TokenizerKind::Trigram,
@@ -25,10 +26,11 @@ static ALIASES: LazyLock<AliasTable> = LazyLock::new(|| {
 });
 
 thread_local! {
-    static TABLES: [Connection; 3] = KINDS.map(|tokenizer| {
+    static TABLES: [Connection; 4] = KINDS.map(|tokenizer| {
         let connection = Connection::open_in_memory().unwrap();
+        hedgerow_engine::text::register(&connection).unwrap();
         let create =
-            format!("CREATE VIRTUAL TABLE d USING fts5(t, tokenize='{}')", tokenizer.as_str());
+            format!("CREATE VIRTUAL TABLE d USING fts5(t, tokenize='{}')", tokenizer.fts5_name());
         connection.execute_batch(&create).unwrap();
         connection
             .execute("INSERT INTO d VALUES ('oak and elm in the winter garden, 東京都')", [])
@@ -46,7 +48,7 @@ pub fn query(input: &[u8]) {
         return;
     };
     let text = String::from_utf8_lossy(text);
-    let tokenizer = KINDS[usize::from(flags % 3)];
+    let tokenizer = KINDS[usize::from(flags % 4)];
     let extended = flags & 0x10 != 0;
     let options = MatchOptions {
         aliases: (flags & 0x20 != 0).then_some(&ALIASES),

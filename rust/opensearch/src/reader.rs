@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use hedgerow_engine::bm25::MatchedRows;
-use hedgerow_engine::chunks::{Chunk, Filters, RankedRow, Selection, Side, Texts};
+use hedgerow_engine::chunks::{Chunk, Filters, FullText, RankedRow, Selection, Side, Texts};
 use hedgerow_engine::index::session::Needs;
 use hedgerow_engine::query::{MatchExpression, Phrase};
 use hedgerow_engine::retrieval::trigram_index::TrigramIndex;
@@ -164,6 +164,13 @@ fn without_texts(id: &str) -> Error {
 }
 
 impl Reader for RemoteReader<'_> {
+    fn full_text(&self) -> Result<FullText> {
+        Ok(FullText {
+            tokenizer: self.tokenizer,
+            latin_stems: false,
+        })
+    }
+
     fn check_embedder(&self, embedder: &str) -> Result<()> {
         self.point_in_time().check_embedder(embedder)
     }

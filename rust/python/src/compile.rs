@@ -2,6 +2,7 @@
 
 use hedgerow_engine::interrupt::Pace;
 use hedgerow_engine::query::{self, AliasTable, Connective, MatchOptions, Matching, parse};
+use hedgerow_engine::text::tokenizer::TokenizerKind;
 use hedgerow_engine::{Error, ErrorCode, Result};
 use pyo3::prelude::*;
 
@@ -38,21 +39,24 @@ pub fn compile_fts(
 /// What SQLite runs for a query (spec/compile.md, "Executable form"); "" means run nothing.
 ///
 /// FTS5 accepts the result whatever the input. `matching` is "spec" or "extended"; `date_hints` are
-/// dates that a bare query also looks for; `stopwords` are as in `Index.open`. Phrases in which the
-/// unicode61 tokenizer finds no token are left out.
+/// dates that a bare query also looks for; `stopwords` and `tokenizer` are as in `Index.open`, but the
+/// default of `tokenizer` is that of the specification. Phrases in which the tokenizer finds no token are
+/// left out.
 ///
 /// Raises InvalidInputError for wrong options, and QueryTooLargeError.
 #[pyfunction]
 #[pyo3(
-    signature = (query_or_text, aliases=None, *, operator=None, matching="spec", date_hints=None, stopwords=None, default_operator=None),
-    text_signature = "(query_or_text, aliases=None, *, operator=None, matching='spec', date_hints=(), stopwords='en+nl', default_operator=None)"
+    signature = (query_or_text, aliases=None, *, operator=None, matching="spec", date_hints=None, tokenizer="porter unicode61", stopwords=None, default_operator=None),
+    text_signature = "(query_or_text, aliases=None, *, operator=None, matching='spec', date_hints=(), tokenizer='porter unicode61', stopwords='en+nl', default_operator=None)"
 )]
+#[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
 pub fn compile_match(
     query_or_text: QueryOrText,
     aliases: Option<Aliases<'_>>,
     operator: Option<&str>,
     matching: &str,
     date_hints: Option<&Bound<'_, PyAny>>,
+    tokenizer: &str,
     stopwords: Option<StopWordsLike>,
     default_operator: Option<&str>,
 ) -> PyResult<String> {
@@ -68,6 +72,7 @@ pub fn compile_match(
             default_operator: joined_by(operator, default_operator)?,
             matching: self::matching(matching)?,
             date_hints: &date_hints,
+            tokenizer: TokenizerKind::parse(tokenizer)?,
             stopwords: &stopwords,
             ..MatchOptions::default()
         };

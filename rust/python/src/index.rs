@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use hedgerow_engine::ErrorCode;
 use hedgerow_engine::index::Index;
 use hedgerow_engine::text::tokenizer::TokenizerKind;
+use hedgerow_engine::{Error, ErrorCode};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -26,6 +26,9 @@ use crate::stopwords::{self, StopWordsLike};
 use crate::text::Text;
 use crate::value::{Argument, Limit};
 use crate::vector::{self, Dimensions};
+
+/// How long `progress` is not called again.
+const PROGRESS: Duration = Duration::from_millis(100);
 
 /// An embedded index: one SQLite file, or memory (spec/index.md).
 ///
@@ -57,9 +60,9 @@ impl PyIndex {
     /// Open an index file; it is made when there is none.
     ///
     /// `dimensions` is how many numbers its vectors have; left out, the first one stored fixes it.
-    /// `tokenizer` is chosen when the file is made: "porter unicode61" (words by their English
-    /// stems), "unicode61" (words as they are) or "trigram" (for text without spaces between
-    /// words). A file keeps its own; the default is accepted for any. A `read_only` handle refuses
+    /// `tokenizer` is chosen when the file is made: "words" (every language), "porter unicode61"
+    /// (words by their English stems), "unicode61" (words as they are) or "trigram" (windows of three
+    /// characters). A file keeps its own until `retokenize`; the default is accepted for any. A `read_only` handle refuses
     /// to write, and needs a file that exists. `ranking` says who ranks by BM25, with the same
     /// results (spec/index.md, "Ranking in memory"): "memory", many times as fast, for about 60 MB
     /// in 100,000 chunks of 80 words; "fts5", without that memory; or "auto", memory from the
@@ -78,7 +81,7 @@ impl PyIndex {
     /// are not the file's, IndexFileError for a file that cannot be used.
     #[staticmethod]
     #[pyo3(
-        signature = (path, *, dimensions=None, tokenizer="porter unicode61", read_only=false, ranking="auto", vectors="exact", resident="all", stopwords=None, metadata_index=None)
+        signature = (path, *, dimensions=None, tokenizer="words", read_only=false, ranking="auto", vectors="exact", resident="all", stopwords=None, metadata_index=None)
     )]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn open(
@@ -104,7 +107,7 @@ impl PyIndex {
     ///
     /// A writer waits for running searches, and searches for a running writer.
     #[staticmethod]
-    #[pyo3(signature = (dimensions=None, tokenizer="porter unicode61", ranking="auto", vectors="exact", resident="all", stopwords=None, metadata_index=None))]
+    #[pyo3(signature = (dimensions=None, tokenizer="words", ranking="auto", vectors="exact", resident="all", stopwords=None, metadata_index=None))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn in_memory(
         py: Python<'_>,
@@ -158,7 +161,7 @@ impl PyIndex {
         stopwords::to_py(py, self.index.stopwords())
     }
 
-    /// The tokenizer the index was made with.
+    /// The tokenizer of the full-text index.
     #[getter]
     fn tokenizer(&self) -> &'static str {
         self.index.tokenizer().as_str()
@@ -184,6 +187,45 @@ impl PyIndex {
         self.write(py, Some(chunk::bytes(&chunks)), || {
             self.index.upsert(&chunk::inner(&chunks))
         })
+    }
+
+    /// Make the full-text index anew with another tokenizer, in one transaction.
+    ///
+    /// Chunks and vectors stay. Searches read the former index until the call ends, and writes wait; all
+    /// handles of the file follow. `progress(done, total)` is called with numbers of chunks. Returns
+    /// False if the index has that tokenizer already.
+    ///
+    /// Raises InvalidInputError for an unknown tokenizer.
+    #[pyo3(signature = (tokenizer="words", *, progress=None))]
+    fn retokenize(
+        &self,
+        py: Python<'_>,
+        tokenizer: &str,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<bool> {
+        let mut raised = None;
+        let mut reported = Instant::now();
+        let changed = self.write(py, None, || {
+            let tokenizer = TokenizerKind::parse(tokenizer)?;
+            self.index.retokenize(tokenizer, &mut |done, total| {
+                let Some(callback) = &progress else {
+                    return Ok(());
+                };
+                if done < total && reported.elapsed() < PROGRESS {
+                    return Ok(());
+                }
+                reported = Instant::now();
+                raised = Python::attach(|py| callback.call1(py, (done, total)).err());
+                match raised {
+                    Some(_) => Err(Error::new(ErrorCode::Interrupted, "progress raised")),
+                    None => Ok(()),
+                }
+            })
+        });
+        match raised {
+            Some(error) => Err(error),
+            None => changed,
+        }
     }
 
     /// Remove the chunks of these ids, from any iterable of str; returns how many there were.

@@ -9,6 +9,7 @@ use super::postings::PositionWriter;
 use super::segment::{Builder, Segment};
 use crate::interrupt::Pace;
 use crate::text::tokenizer::{LONGEST_TOKEN, TokenizerKind};
+use crate::text::words::{Mode, Token};
 
 /// The segment of those of `rows`, ascending, that still exist, from their texts.
 pub(super) fn from_texts(
@@ -19,9 +20,12 @@ pub(super) fn from_texts(
     let mut find = connection.prepare_cached(
         "SELECT path, title, summary, tag_text, content FROM knowledge_chunks WHERE row = ?",
     )?;
-    let mut words = Words::default();
+    let mut words = Words {
+        tokenizer,
+        ..Words::default()
+    };
     for row in rows {
-        let read = |found: &Row<'_>| words.read(row, tokenizer, found);
+        let read = |found: &Row<'_>| words.read(row, found);
         find.query_row([row], read).optional()?;
     }
     Ok(words.segment()?)
@@ -30,6 +34,7 @@ pub(super) fn from_texts(
 /// The words of some chunks, in the order of the texts.
 #[derive(Default)]
 struct Words {
+    tokenizer: TokenizerKind,
     rows: Vec<i64>,
     lengths: Vec<u32>,
     /// Each distinct word with its number.
@@ -49,32 +54,28 @@ struct Occurrence {
 
 impl Words {
     /// Read the texts of a row; its columns are those of the full-text index.
-    fn read(
-        &mut self,
-        row: i64,
-        tokenizer: TokenizerKind,
-        found: &Row<'_>,
-    ) -> rusqlite::Result<()> {
+    fn read(&mut self, row: i64, found: &Row<'_>) -> rusqlite::Result<()> {
+        let tokenizer = self.tokenizer;
         let chunk = u32::try_from(self.rows.len()).unwrap_or(u32::MAX);
         let mut length = 0;
         for (index, column) in (0..5).zip(0..) {
             let text = found.get_ref(index)?.as_str()?;
-            let mut offset = 0;
-            let visit = |token: &[u8]| {
+            let mut count = 0_u32;
+            let visit = |token: Token<'_>| {
+                count += u32::from(!token.colocated);
                 let occurrence = Occurrence {
-                    word: self.number(token),
+                    word: self.number(token.text),
                     chunk,
                     column,
-                    offset,
+                    offset: count.saturating_sub(1),
                 };
                 self.occurrences.push(occurrence);
-                offset += 1;
                 true
             };
             tokenizer
-                .tokenize(text, visit)
+                .tokenize(text, Mode::Document, visit)
                 .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
-            length += offset;
+            length += count;
         }
         self.rows.push(row);
         self.lengths.push(length);
@@ -96,7 +97,7 @@ impl Words {
         let mut words: Vec<(Vec<u8>, u32)> = self.numbers.into_iter().collect();
         words.sort_unstable();
         let by_word = grouped_by_word(&self.occurrences, words.len());
-        let mut builder = Builder::new(self.rows.len());
+        let mut builder = Builder::new(self.rows.len(), self.tokenizer);
         let mut positions = Vec::new();
         for (token, number) in words {
             builder.begin(&token)?;
@@ -177,7 +178,8 @@ pub(super) fn merge(
         .iter()
         .map(|(_, part, chunk)| parts[*part].lengths()[*chunk as usize]);
     let lengths = lengths.collect();
-    let mut builder = Builder::new(rows.len());
+    let tokenizer = parts.first().map(|part| part.tokenizer());
+    let mut builder = Builder::new(rows.len(), tokenizer.unwrap_or_default());
     let mut next = vec![0; parts.len()];
     let mut postings: Vec<(u32, usize, usize)> = Vec::new();
     let mut pace = Pace::default();

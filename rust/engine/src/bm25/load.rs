@@ -16,7 +16,9 @@ use super::batch::{Batch, Batches};
 use super::failure::{Failure, Unfit};
 use super::segment::{Builder, Segment};
 use super::stored;
+use crate::chunks::FullText;
 use crate::interrupt;
+use crate::text::tokenizer::TokenizerKind;
 
 /// The most threads that decode.
 pub(super) const MAX_THREADS: usize = 8;
@@ -26,18 +28,24 @@ const BATCH_BYTES: usize = 1 << 19;
 /// All chunks, from what FTS5 stored of them. Its lengths of chunks and its positions of terms must
 /// agree, or else the file is damaged.
 pub(super) fn from_stored(connection: &Connection) -> Result<Segment, Failure> {
+    let tokenizer = FullText::read(connection)?.tokenizer;
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    load(connection, threads.min(MAX_THREADS), BATCH_BYTES)
+    load(connection, tokenizer, threads.min(MAX_THREADS), BATCH_BYTES)
 }
 
-fn load(connection: &Connection, threads: usize, batch_bytes: usize) -> Result<Segment, Failure> {
+fn load(
+    connection: &Connection,
+    tokenizer: TokenizerKind,
+    threads: usize,
+    batch_bytes: usize,
+) -> Result<Segment, Failure> {
     let totals = stored::totals(connection)?;
     let (rows, lengths) = stored::lengths(connection)?;
     let tokens: u64 = lengths.iter().copied().map(u64::from).sum();
     if (rows.len() as u64, tokens) != (totals.rows, totals.tokens) {
         return Err(Unfit::Damaged.into());
     }
-    let mut builder = Builder::new(rows.len());
+    let mut builder = Builder::new(rows.len(), tokenizer);
     builder.reserve(tokens)?;
     let mut batches = Batches::new(connection, batch_bytes)?;
     let (tasks, waiting) = channel();
@@ -46,7 +54,7 @@ fn load(connection: &Connection, threads: usize, batch_bytes: usize) -> Result<S
     thread::scope(|scope| {
         let work = || {
             let answers = answers.clone();
-            let decoder = Decoder::new(&rows);
+            let decoder = Decoder::new(&rows, tokenizer);
             let waiting = &waiting;
             move || decoder.run(waiting, &answers)
         };
@@ -61,7 +69,7 @@ fn load(connection: &Connection, threads: usize, batch_bytes: usize) -> Result<S
             tasks,
             answered,
             most: 2 * helpers.len() + 1,
-            decoder: helpers.is_empty().then(|| Decoder::new(&rows)),
+            decoder: helpers.is_empty().then(|| Decoder::new(&rows, tokenizer)),
             sent: 0,
             appended: 0,
             early: BTreeMap::new(),
@@ -149,10 +157,10 @@ struct Decoder<'r> {
 }
 
 impl<'r> Decoder<'r> {
-    fn new(rows: &'r [i64]) -> Self {
+    fn new(rows: &'r [i64], tokenizer: TokenizerKind) -> Self {
         Self {
             rows,
-            builder: Builder::new(rows.len()),
+            builder: Builder::new(rows.len(), tokenizer),
         }
     }
 
@@ -188,7 +196,6 @@ mod tests {
     use crate::bm25::tests::differential::many;
     use crate::chunks::Chunk;
     use crate::index::Index;
-    use crate::text::tokenizer::TokenizerKind;
 
     fn written(index: &Index, chunks: &[Chunk]) {
         index.upsert(&chunks.iter().collect::<Vec<_>>()).unwrap();
@@ -196,7 +203,13 @@ mod tests {
 
     #[test]
     fn segments_are_the_same_however_they_are_made() {
-        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        for tokenizer in [TokenizerKind::Porter, TokenizerKind::Words] {
+            segments_are_the_same(tokenizer);
+        }
+    }
+
+    fn segments_are_the_same(tokenizer: TokenizerKind) {
+        let index = Index::in_memory(tokenizer).unwrap();
         for round in 0..6 {
             // Several runs, which overwrite each other in part.
             written(&index, &many(round * 300..round * 300 + 500, round));
@@ -216,11 +229,11 @@ mod tests {
                     .prepare("SELECT row FROM knowledge_chunks ORDER BY row")?
                     .query_map([], |row| row.get(0))?
                     .collect::<rusqlite::Result<_>>()?;
-                let expected = build::from_texts(connection, TokenizerKind::Porter, rows);
+                let expected = build::from_texts(connection, tokenizer, rows);
                 let expected = expected.unwrap();
                 for threads in [0, 1, 2, 3, 8] {
                     for batch_bytes in [1, 100, 5_000, BATCH_BYTES] {
-                        let loaded = load(connection, threads, batch_bytes).unwrap();
+                        let loaded = load(connection, tokenizer, threads, batch_bytes).unwrap();
                         assert!(loaded == expected, "{threads} {batch_bytes}");
                     }
                 }
@@ -236,9 +249,12 @@ mod tests {
     fn it_stops_when_nobody_waits() {
         let index = Index::in_memory(TokenizerKind::Porter).unwrap();
         written(&index, &many(0..500, 1));
-        let stopped = index
-            .database()
-            .read(|connection| Ok(interrupt::watched(|| true, || load(connection, 2, 100))));
+        let stopped = index.database().read(|connection| {
+            Ok(interrupt::watched(
+                || true,
+                || load(connection, TokenizerKind::Porter, 2, 100),
+            ))
+        });
         let failure = format!("{:?}", stopped.unwrap().err());
         assert!(failure.contains("OperationInterrupted"), "{failure}");
     }
@@ -254,7 +270,7 @@ mod tests {
         written(&index, &[chunk]);
         let load = || {
             let loaded = index.database().read(|connection| {
-                let failure = load(connection, 1, 1_000).err();
+                let failure = load(connection, TokenizerKind::Porter, 1, 1_000).err();
                 Ok(failure.map(|failure| format!("{failure:?}")))
             });
             loaded.unwrap()
@@ -286,7 +302,7 @@ mod tests {
             .database()
             .read(|connection| {
                 for threads in [0, 1, 3] {
-                    let loaded = load(connection, threads, 1_000);
+                    let loaded = load(connection, TokenizerKind::Porter, threads, 1_000);
                     let failure = format!("{:?}", loaded.err());
                     assert_eq!(failure, "Some(Unfit(Damaged))");
                 }

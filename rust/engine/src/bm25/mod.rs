@@ -42,13 +42,12 @@ mod tiers;
 pub use counts::{Counts, term_score};
 pub use phrase::PhraseTokens;
 pub use phrase_counts::PhraseCounts;
-pub use phrase_search::phrase_words;
+pub use phrase_search::ContentPhrase;
 pub use plan::{Conjunction, Plan, ScoredPhrase};
 pub use ranking::Ranking;
 pub use schema::BM25;
 pub use search::MatchedRows;
 
-pub(crate) use phrase_search::phrase_candidates;
 pub(crate) use ranker::{Acquired, Ranker};
 pub(crate) use scored_row::MATCHED;
 pub(crate) use search::Bm25;

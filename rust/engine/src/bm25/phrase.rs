@@ -9,13 +9,18 @@ use crate::error::Result;
 use crate::interrupt::{self, Pace};
 use crate::query::Phrase;
 use crate::text::tokenizer::{LONGEST_TOKEN, TokenizerKind};
+use crate::text::words::Mode;
 
 /// The tokens of a phrase. A phrase without tokens matches nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PhraseTokens {
-    texts: Vec<Vec<u8>>,
+    /// For each position the token and those that may stand there instead of it.
+    positions: Vec<Vec<Vec<u8>>>,
     prefix: bool,
 }
+
+/// The terms that may stand at a position of a phrase.
+type Terms = Vec<Range<usize>>;
 
 /// The chunks of a segment that have a phrase, ascending, deleted ones among them.
 #[derive(Debug)]
@@ -56,12 +61,14 @@ impl<'p> PhrasePostings<'p> {
         phrase: &PhraseTokens,
         pace: &mut Pace,
     ) -> rusqlite::Result<Self> {
-        let terms: Vec<Range<usize>> = phrase.terms(segment);
-        match terms.as_slice() {
+        let positions = phrase.terms(segment);
+        match positions.as_slice() {
             [] => Ok(Self::own([])),
-            [terms] if terms.len() == 1 => Ok(Self::of_term(segment, terms.start)),
-            [terms] => Self::of_any(segment, terms.clone(), pace),
-            terms => Self::of_all(segment, terms, pace),
+            [terms] => match single(terms) {
+                Some(term) => Ok(Self::of_term(segment, term)),
+                None => Self::of_any(segment, terms, pace),
+            },
+            positions => Self::of_all(segment, positions, pace),
         }
     }
 
@@ -84,8 +91,11 @@ impl<'p> PhrasePostings<'p> {
     }
 
     /// The chunks that have any of the terms.
-    fn of_any(segment: &Segment, terms: Range<usize>, pace: &mut Pace) -> rusqlite::Result<Self> {
-        let postings = terms.clone().map(|term| segment.postings(term));
+    fn of_any(segment: &Segment, terms: &Terms, pace: &mut Pace) -> rusqlite::Result<Self> {
+        if terms.len() > 1 || all(terms).any(|term| segment.is_colocated(term)) {
+            return Self::of_any_position(segment, terms, pace);
+        }
+        let postings = all(terms).map(|term| segment.postings(term));
         let count: usize = postings.clone().map(|postings| postings.len()).sum();
         let weighted = |posting| (segment.chunks()[posting], segment.weights().get(posting));
         if count > segment.len() / 4 {
@@ -114,20 +124,43 @@ impl<'p> PhrasePostings<'p> {
         Ok(Self::own(found))
     }
 
-    /// The chunks that have the terms in a row, each of which may be any of a range.
-    fn of_all(
+    /// The chunks that have any of the terms, several of which may share a position that counts once.
+    fn of_any_position(
         segment: &Segment,
-        terms: &[Range<usize>],
+        terms: &Terms,
         pace: &mut Pace,
     ) -> rusqlite::Result<Self> {
-        // Only the last token can be a prefix, so that there are some.
-        let words = terms.iter().filter(|terms| terms.len() == 1);
-        let of_words = words.map(|terms| &segment.chunks()[segment.postings(terms.start)]);
-        let possible = of_words.min_by_key(|chunks| chunks.len());
-        let mut tokens = Vec::with_capacity(terms.len());
-        for terms in terms {
-            let possible = possible.unwrap_or_default();
-            tokens.push(Occurrences::of(segment, terms, possible, pace)?);
+        let mut postings: Vec<(u32, usize)> = Vec::new();
+        for term in all(terms) {
+            let of_term = segment.postings(term);
+            pace.read(of_term.len())?;
+            postings.extend(of_term.map(|posting| (segment.chunks()[posting], posting)));
+        }
+        // Each term's postings are sorted already, which a stable sort makes use of.
+        #[allow(clippy::stable_sort_primitive, reason = "runs are merged")]
+        postings.sort();
+        let (mut scratch, mut positions) = (Vec::new(), Vec::new());
+        let mut found = Vec::new();
+        for here in postings.chunk_by(|one, other| one.0 == other.0) {
+            let weight = if let [(_, posting)] = here {
+                segment.weights().get(*posting)
+            } else {
+                pace.read(here.len())?;
+                let here = here.iter().map(|(_, posting)| *posting);
+                merge_positions(segment, here, &mut scratch, &mut positions);
+                positions.iter().copied().map(weight_at).sum()
+            };
+            found.push((here[0].0, weight));
+        }
+        Ok(Self::own(found))
+    }
+
+    /// The chunks that have a term of each position in a row.
+    fn of_all(segment: &Segment, positions: &[Terms], pace: &mut Pace) -> rusqlite::Result<Self> {
+        let possible = possible_chunks(segment, positions, pace)?;
+        let mut tokens = Vec::with_capacity(positions.len());
+        for terms in positions {
+            tokens.push(Occurrences::of(segment, terms, Some(&possible), pace)?);
         }
         let shortest = tokens
             .iter()
@@ -153,20 +186,31 @@ impl PhraseTokens {
     /// Tokenize a phrase. Each token is cut to the number of bytes that FTS5 stores of it. Fails if
     /// the tokenizer fails.
     pub fn of(phrase: &Phrase, tokenizer: TokenizerKind) -> Result<Self> {
-        let mut texts = Vec::new();
-        tokenizer.tokenize(&phrase.searched_text(), |token| {
-            texts.push(token[..token.len().min(LONGEST_TOKEN)].to_vec());
+        let mode = if phrase.prefix {
+            Mode::Prefix
+        } else {
+            Mode::Query
+        };
+        let mut positions: Vec<Vec<Vec<u8>>> = Vec::new();
+        tokenizer.tokenize(&phrase.searched_text(), mode, |token| {
+            let text = token.text[..token.text.len().min(LONGEST_TOKEN)].to_vec();
+            match positions.last_mut() {
+                Some(alternatives) if token.colocated => alternatives.push(text),
+                _ => positions.push(vec![text]),
+            }
             true
         })?;
         Ok(Self {
-            texts,
+            positions,
             prefix: phrase.prefix,
         })
     }
 
-    /// The tokens in order. A character that was cut apart is replaced by U+FFFD.
+    /// The tokens in order, without those that may stand instead of them. A character that was cut apart
+    /// is replaced by U+FFFD.
     pub fn texts(&self) -> impl Iterator<Item = Cow<'_, str>> {
-        self.texts.iter().map(|text| String::from_utf8_lossy(text))
+        let first = self.positions.iter().filter_map(|tokens| tokens.first());
+        first.map(|text| String::from_utf8_lossy(text))
     }
 
     /// Whether the last token is a prefix.
@@ -174,30 +218,88 @@ impl PhraseTokens {
         self.prefix
     }
 
-    /// The number of tokens.
+    /// The number of positions.
     pub(super) fn len(&self) -> usize {
-        self.texts.len()
+        self.positions.len()
     }
 
-    /// Which terms each token is; none at all when one of them is no term.
-    fn terms(&self, segment: &Segment) -> Vec<Range<usize>> {
-        let mut found = Vec::with_capacity(self.texts.len());
-        for (text, number) in self.texts.iter().zip(1..) {
-            let start = segment.seek(text);
-            let end = if self.prefix && number == self.texts.len() {
-                end_of_prefix(segment, text)
-            } else if start < segment.terms() && segment.text(start) == text {
-                start + 1
-            } else {
-                start
-            };
-            if start >= end {
+    /// The terms of each position; none at all if a position has none.
+    fn terms(&self, segment: &Segment) -> Vec<Terms> {
+        let mut found = Vec::with_capacity(self.positions.len());
+        for (tokens, number) in self.positions.iter().zip(1..) {
+            let is_prefix = self.prefix && number == self.positions.len();
+            let terms = tokens.iter().map(|text| {
+                let start = segment.seek(text);
+                let end = if is_prefix {
+                    end_of_prefix(segment, text)
+                } else if start < segment.terms() && segment.text(start) == text {
+                    start + 1
+                } else {
+                    start
+                };
+                start..end
+            });
+            let terms: Terms = terms.filter(|terms| !terms.is_empty()).collect();
+            if terms.is_empty() {
                 return Vec::new();
             }
-            found.push(start..end);
+            found.push(terms);
         }
         found
     }
+}
+
+/// All terms of a position.
+fn all(terms: &Terms) -> impl Iterator<Item = usize> + Clone {
+    terms.iter().cloned().flatten()
+}
+
+/// The only term of a position; None if it has several.
+fn single(terms: &Terms) -> Option<usize> {
+    match terms.as_slice() {
+        [terms] if terms.len() == 1 => Some(terms.start),
+        _ => None,
+    }
+}
+
+/// Chunks among which are all that have a phrase, ascending: those of its rarest position with one term,
+/// or else of its rarest.
+fn possible_chunks<'p>(
+    segment: &'p Segment,
+    positions: &[Terms],
+    pace: &mut Pace,
+) -> rusqlite::Result<Cow<'p, [u32]>> {
+    let words = positions.iter().filter_map(single);
+    let of_words = words.map(|term| &segment.chunks()[segment.postings(term)]);
+    if let Some(chunks) = of_words.min_by_key(|chunks| chunks.len()) {
+        return Ok(Cow::Borrowed(chunks));
+    }
+    let count =
+        |terms: &&Terms| -> usize { all(terms).map(|term| segment.postings(term).len()).sum() };
+    let Some(rarest) = positions.iter().min_by_key(count) else {
+        return Ok(Cow::default());
+    };
+    let mut chunks = Occurrences::of(segment, rarest, None, pace)?
+        .chunks
+        .into_owned();
+    chunks.dedup();
+    Ok(Cow::Owned(chunks))
+}
+
+/// Read the positions of postings of one chunk, ascending and each once.
+fn merge_positions(
+    segment: &Segment,
+    postings: impl Iterator<Item = usize>,
+    scratch: &mut Vec<u64>,
+    positions: &mut Vec<u64>,
+) {
+    positions.clear();
+    for posting in postings {
+        read_positions(segment.positions(posting), scratch);
+        positions.append(scratch);
+    }
+    positions.sort_unstable();
+    positions.dedup();
 }
 
 /// The first term behind those that begin with `text`.
@@ -232,12 +334,12 @@ impl<'p> Occurrences<'p> {
     /// Where any of the terms stands; of several terms, only in the chunks that are possible.
     fn of(
         segment: &'p Segment,
-        terms: &Range<usize>,
-        possible: &[u32],
+        terms: &Terms,
+        possible: Option<&[u32]>,
         pace: &mut Pace,
     ) -> rusqlite::Result<Self> {
-        let (chunks, postings) = if terms.len() == 1 {
-            let postings = segment.postings(terms.start);
+        let (chunks, postings) = if let Some(term) = single(terms) {
+            let postings = segment.postings(term);
             let first = postings.start;
             (
                 Cow::Borrowed(&segment.chunks()[postings]),
@@ -245,14 +347,17 @@ impl<'p> Occurrences<'p> {
             )
         } else {
             let mut pairs: Vec<(u32, usize)> = Vec::new();
-            for term in terms.clone() {
+            for term in all(terms) {
                 let postings = segment.postings(term);
                 pace.read(postings.len())?;
                 let mut at = 0;
                 pairs.extend(postings.filter_map(|posting| {
                     let chunk = segment.chunks()[posting];
-                    at = gallop(possible, at, chunk);
-                    (possible.get(at) == Some(&chunk)).then_some((chunk, posting))
+                    let is_possible = possible.is_none_or(|possible| {
+                        at = gallop(possible, at, chunk);
+                        possible.get(at) == Some(&chunk)
+                    });
+                    is_possible.then_some((chunk, posting))
                 }));
             }
             let sorted = interrupt::sort(&mut pairs, Ord::cmp);
@@ -286,12 +391,8 @@ impl<'p> Occurrences<'p> {
         let here = self.chunks[self.at..]
             .iter()
             .take_while(|found| **found == chunk);
-        positions.clear();
-        for (_, at) in here.zip(self.at..) {
-            read_positions(self.segment.positions(postings[at]), scratch);
-            positions.append(scratch);
-        }
-        positions.sort_unstable();
+        let here = here.zip(self.at..).map(|(_, at)| postings[at]);
+        merge_positions(self.segment, here, scratch, positions);
     }
 }
 

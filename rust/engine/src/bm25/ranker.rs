@@ -14,7 +14,6 @@ use super::snapshot::{Snapshot, Source};
 use crate::error::{ErrorCode, Result};
 use crate::storage::Background;
 use crate::storage::cache::{Cache, Lookup};
-use crate::text::tokenizer::TokenizerKind;
 
 /// No generation.
 const NEVER: i64 = -1;
@@ -44,10 +43,10 @@ pub(crate) struct Ranker {
 }
 
 impl Ranker {
-    pub fn new(ranking: Ranking, tokenizer: TokenizerKind, background: Background) -> Self {
+    pub fn new(ranking: Ranking, background: Background) -> Self {
         Self {
             ranking,
-            snapshots: Arc::new(Cache::new(background.clone(), Source::new(tokenizer))),
+            snapshots: Arc::new(Cache::new(background.clone(), Source::default())),
             background,
             reason: Reason::new(ranking),
             merging: Arc::default(),

@@ -387,6 +387,7 @@ mod tests {
         let phrase = |text: &str, prefix| Phrase {
             text: text.to_owned(),
             prefix,
+            ..Phrase::default()
         };
         let (the, oak) = (phrase("the", false), phrase("oak", false));
         // With the last three nothing is added up, but it takes time to look phrases up.

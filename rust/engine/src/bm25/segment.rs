@@ -2,6 +2,7 @@
 
 use super::failure::Unfit;
 use super::postings::weigh;
+use crate::text::tokenizer::TokenizerKind;
 
 /// For one in so many postings it is noted where its position list begins.
 const BLOCK: usize = 128;
@@ -31,6 +32,8 @@ pub(super) struct Segment {
     /// Where the position list of every 128th posting begins.
     blocks: Vec<u32>,
     positions: Vec<u8>,
+    /// What made the terms.
+    tokenizer: TokenizerKind,
 }
 
 /// Numbers of which nearly all fit into a byte.
@@ -114,6 +117,16 @@ impl Segment {
         &self.lengths
     }
 
+    /// What made the terms.
+    pub fn tokenizer(&self) -> TokenizerKind {
+        self.tokenizer
+    }
+
+    /// Whether a term has the positions of other tokens.
+    pub fn is_colocated(&self, term: usize) -> bool {
+        self.tokenizer.is_colocated(self.text(term))
+    }
+
     /// How many different terms there are.
     pub fn terms(&self) -> usize {
         self.ends.len()
@@ -182,15 +195,20 @@ impl Segment {
 #[derive(Debug)]
 pub(super) struct Builder {
     segment: Segment,
-    /// How many tokens each chunk was given so far.
+    /// How many tokens each chunk was given so far, without colocated ones, which FTS5 does not count.
     counted: Vec<u32>,
+    /// Whether the term is a colocated token.
+    is_colocated: bool,
+    tokenizer: TokenizerKind,
 }
 
 impl Builder {
-    /// A builder for so many chunks.
-    pub fn new(chunks: usize) -> Self {
+    /// A builder for so many chunks, whose terms are tokens of `tokenizer`.
+    pub fn new(chunks: usize, tokenizer: TokenizerKind) -> Self {
         Self {
             counted: vec![0; chunks],
+            is_colocated: false,
+            tokenizer,
             segment: Segment::default(),
         }
     }
@@ -219,6 +237,7 @@ impl Builder {
                 .texts
                 .truncate(segment.ends.last().map_or(0, |end| *end as usize));
         }
+        self.is_colocated = self.tokenizer.is_colocated(text);
         segment.firsts.push(posting);
         segment.texts.extend_from_slice(text);
         segment
@@ -230,7 +249,11 @@ impl Builder {
     /// Add a posting of the term.
     pub fn push(&mut self, chunk: u32, positions: &[u8]) -> Result<(), Unfit> {
         let (weight, count) = weigh(positions).ok_or(Unfit::Damaged)?;
-        *self.counted.get_mut(chunk as usize).ok_or(Unfit::Damaged)? += count;
+        let counted = self.counted.get_mut(chunk as usize);
+        let counted = counted.ok_or(Unfit::Damaged)?;
+        if !self.is_colocated {
+            *counted += count;
+        }
         let segment = &mut self.segment;
         let posting = u32::try_from(segment.chunks.len()).map_err(|_| Unfit::TooLarge)?;
         if (posting as usize).is_multiple_of(BLOCK) {
@@ -318,6 +341,7 @@ impl Builder {
         let mut segment = self.segment;
         segment.rows = rows;
         segment.lengths = lengths;
+        segment.tokenizer = self.tokenizer;
         segment.rows.shrink_to_fit();
         segment.lengths.shrink_to_fit();
         segment.texts.shrink_to_fit();
@@ -359,9 +383,13 @@ mod tests {
 
     #[test]
     fn room_that_is_refused_is_an_error() {
-        let refused = Builder::new(0).reserve(u64::MAX).unwrap_err();
+        let refused = Builder::new(0, TokenizerKind::Porter)
+            .reserve(u64::MAX)
+            .unwrap_err();
         assert_eq!(refused, Unfit::OutOfMemory);
         assert_eq!(refused.reason(), "there is not enough memory");
-        Builder::new(0).reserve(1000).unwrap();
+        Builder::new(0, TokenizerKind::Porter)
+            .reserve(1000)
+            .unwrap();
     }
 }

@@ -12,9 +12,9 @@ use super::part::Part;
 use super::reason::unreadable;
 use super::segment::Segment;
 use super::tiers;
+use crate::chunks::FullText;
 use crate::storage::cache::RowVersion;
 use crate::storage::generations::{self, RowRanges};
-use crate::text::tokenizer::TokenizerKind;
 
 /// Everything that ranking needs of one generation. Generations share what did not change.
 #[derive(Debug)]
@@ -28,22 +28,14 @@ pub(crate) struct Snapshot {
 }
 
 /// What snapshots are made from in addition to the file.
+#[derive(Default)]
 pub(crate) struct Source {
-    tokenizer: TokenizerKind,
     /// Called when a load begins, for tests.
     #[cfg(test)]
     pub on_load: std::sync::Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
 }
 
 impl Source {
-    pub fn new(tokenizer: TokenizerKind) -> Self {
-        Self {
-            tokenizer,
-            #[cfg(test)]
-            on_load: std::sync::Mutex::default(),
-        }
-    }
-
     #[cfg(test)]
     fn note_load(&self) {
         let note = self.on_load.lock().unwrap().clone();
@@ -84,7 +76,7 @@ impl RowVersion for Snapshot {
 
     fn apply_changes(
         self: &Arc<Self>,
-        source: &Source,
+        _source: &Source,
         connection: &Connection,
         generation: i64,
         changed: &RowRanges,
@@ -93,7 +85,8 @@ impl RowVersion for Snapshot {
             return Ok(None);
         }
         let rows = changed.iter();
-        let applied = build::from_texts(connection, source.tokenizer, rows)
+        let tokenizer = FullText::read(connection)?.tokenizer;
+        let applied = build::from_texts(connection, tokenizer, rows)
             .and_then(|segment| self.after(generation, changed, segment));
         match applied {
             Ok(snapshot) => Ok(Some(snapshot)),

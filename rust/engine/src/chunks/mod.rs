@@ -25,7 +25,7 @@ pub use chunk::Chunk;
 pub use filters::{Filters, Period, Where};
 pub use neighbors::Side;
 pub use read::{Page, chunk_of};
-pub use schema::CHUNKS;
+pub use schema::{CHUNKS, FullText};
 pub use selection::{GroupBy, RankedRow, Selection, check_limit};
 pub use texts::Texts;
 
@@ -37,5 +37,5 @@ pub(crate) use neighbors::Neighbors;
 pub(crate) use paths::{PathCursor, Paths, group_key};
 pub(crate) use read::{count_chunks, name_of, row_of, without_chunk};
 pub(crate) use row_set::RowSet;
-pub(crate) use schema::{TOKENIZER, tokenizer};
+pub(crate) use schema::{TOKENIZER, retokenize, tokenizer};
 pub(crate) use write::{Change, ChunkWriter, Stored, chunks_where};

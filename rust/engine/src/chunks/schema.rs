@@ -7,18 +7,23 @@ use super::filters;
 use super::merge;
 use super::metadata_index;
 use crate::error::{Error, ErrorCode, Result};
-use crate::storage::{Location, Subject, disagreements, settings};
+use crate::interrupt;
+use crate::storage::{Failure, Location, Subject, disagreements, generations, settings};
 use crate::text::tokenizer::TokenizerKind;
+use crate::text::{self, words};
 
 /// The setting that names the tokenizer, given when the file is made.
 pub const TOKENIZER: &str = "tokenizer";
+
+/// The setting that says whether Latin words of stored texts have stems; there once they have.
+const LATIN_STEMS: &str = "latin_stems";
 
 /// Chunks and the full-text index.
 pub static CHUNKS: Subject = Subject {
     name: "chunks",
     migrations: &[create, order_by_ordinal, metadata_index::create, own_merges],
     since_format: 1,
-    register: filters::register,
+    register,
     checks: &[
         row_problems,
         malformed_rows,
@@ -29,6 +34,12 @@ pub static CHUNKS: Subject = Subject {
     maintenance: Some(merge::MAINTENANCE),
 };
 
+/// Give a connection the functions of filters, and the tokenizer that a full-text index may name.
+fn register(connection: &Connection) -> rusqlite::Result<()> {
+    filters::register(connection)?;
+    text::register(connection)
+}
+
 /// FTS5 reads the searched texts from a view, because its `tags` are joined by spaces and those
 /// of the table are kept apart. The joined text is a column, since FTS5 reads no view that calls
 /// `json_each`. There are no triggers: `write.rs` keeps everything in step.
@@ -37,8 +48,7 @@ pub static CHUNKS: Subject = Subject {
 fn create(connection: &Connection) -> rusqlite::Result<()> {
     let name: Option<String> = settings::get(connection, TOKENIZER)?;
     let known = name.and_then(|name| TokenizerKind::from_name(&name));
-    let tokenizer = known.unwrap_or_default();
-    connection.execute_batch(&format!(
+    connection.execute_batch(
         "CREATE TABLE knowledge_chunks (
              row INTEGER PRIMARY KEY,
              id TEXT NOT NULL UNIQUE,
@@ -53,15 +63,22 @@ fn create(connection: &Connection) -> rusqlite::Result<()> {
          ) STRICT;
          CREATE INDEX knowledge_chunks_path ON knowledge_chunks (path);
          CREATE VIEW knowledge_texts AS
-             SELECT row, path, title, summary, tag_text AS tags, content FROM knowledge_chunks;
-         CREATE VIRTUAL TABLE knowledge_fts USING fts5(
+             SELECT row, path, title, summary, tag_text AS tags, content FROM knowledge_chunks;",
+    )?;
+    create_full_text(connection, known.unwrap_or(TokenizerKind::Porter))
+}
+
+/// Make the full-text index, empty.
+fn create_full_text(connection: &Connection, tokenizer: TokenizerKind) -> rusqlite::Result<()> {
+    connection.execute_batch(&format!(
+        "CREATE VIRTUAL TABLE knowledge_fts USING fts5(
              path, title, summary, tags, content,
              content = 'knowledge_texts', content_rowid = 'row',
              tokenize = '{}'
          );
          INSERT INTO knowledge_fts (knowledge_fts, rank)
              VALUES ('rank', 'bm25(3.0, 10.0, 5.0, 4.0, 1.0)'), ('hashsize', 16777216);",
-        tokenizer.as_str()
+        tokenizer.fts5_name()
     ))
 }
 
@@ -89,6 +106,102 @@ fn own_merges(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
+/// How the texts of a file are tokenized.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FullText {
+    /// The tokenizer of the full-text index.
+    pub tokenizer: TokenizerKind,
+    /// Whether Latin words of stored texts have stems ([`crate::query::MatchOptions`]).
+    pub latin_stems: bool,
+}
+
+impl FullText {
+    /// What the file says in the state that `connection` sees.
+    pub(crate) fn read(connection: &Connection) -> rusqlite::Result<Self> {
+        let name: Option<String> = settings::get(connection, TOKENIZER)?;
+        let known = name.and_then(|name| TokenizerKind::from_name(&name));
+        let tokenizer = known.unwrap_or(TokenizerKind::Porter);
+        let stems: Option<String> = match tokenizer {
+            TokenizerKind::Words => settings::get(connection, LATIN_STEMS)?,
+            _ => None,
+        };
+        Ok(Self {
+            tokenizer,
+            latin_stems: stems.is_some(),
+        })
+    }
+}
+
+/// Make the full-text index anew with another tokenizer, in the transaction of `connection`. `progress` gets
+/// the number of chunks that are in it so far, and of all.
+pub(crate) fn retokenize(
+    connection: &Connection,
+    tokenizer: TokenizerKind,
+    progress: &mut dyn FnMut(u64, u64) -> Result<()>,
+) -> std::result::Result<(), Failure> {
+    settings::set(connection, TOKENIZER, Some(tokenizer.as_str()))?;
+    settings::set(connection, LATIN_STEMS, None)?;
+    connection.execute_batch("DROP TABLE knowledge_fts")?;
+    create_full_text(connection, tokenizer)?;
+    own_merges(connection)?;
+    let count = "SELECT count(*) FROM knowledge_chunks";
+    let all: u64 = connection.query_row(count, [], |row| row.get(0))?;
+    let mut insert = connection.prepare(
+        "INSERT INTO knowledge_fts (rowid, path, title, summary, tags, content)
+         VALUES (?, ?, ?, ?, ?, ?)",
+    )?;
+    let mut stems = StemWatch::new(connection)?;
+    let texts = "SELECT row, path, title, summary, tags, content FROM knowledge_texts ORDER BY row";
+    let mut statement = connection.prepare(texts)?;
+    let mut rows = statement.query([])?;
+    let mut done = 0;
+    let mut first = None;
+    while let Some(row) = rows.next()? {
+        interrupt::check_reading()?;
+        let number: i64 = row.get(0)?;
+        let mut texts: [&str; 5] = [""; 5];
+        for (text, column) in texts.iter_mut().zip(1..) {
+            *text = row
+                .get_ref(column)?
+                .as_str()
+                .map_err(rusqlite::Error::from)?;
+        }
+        let [path, title, summary, tags, content] = texts;
+        insert.execute((number, path, title, summary, tags, content))?;
+        stems.note(connection, texts)?;
+        first.get_or_insert(number);
+        done += 1;
+        progress(done, all)?;
+    }
+    // Without a list of changes, so that everything in memory is loaded anew.
+    generations::record(connection, first.as_slice())?;
+    Ok(generations::create(connection)?)
+}
+
+/// Notes in the file that Latin words of stored texts have stems, once a text has.
+pub(super) struct StemWatch {
+    /// Whether none has yet, and the tokenizer gives stems.
+    is_watching: bool,
+}
+
+impl StemWatch {
+    pub fn new(connection: &Connection) -> rusqlite::Result<Self> {
+        let now = FullText::read(connection)?;
+        Ok(Self {
+            is_watching: now.tokenizer == TokenizerKind::Words && !now.latin_stems,
+        })
+    }
+
+    /// Look at the texts of a chunk that was stored.
+    pub fn note(&mut self, connection: &Connection, texts: [&str; 5]) -> rusqlite::Result<()> {
+        if self.is_watching && texts.into_iter().any(words::is_inflected_latin) {
+            settings::set(connection, LATIN_STEMS, Some("1"))?;
+            self.is_watching = false;
+        }
+        Ok(())
+    }
+}
+
 /// The tokenizer a file was made with, which the caller's must be; the default asks for none in
 /// particular.
 pub fn tokenizer(
@@ -107,8 +220,8 @@ pub fn tokenizer(
     Err(Error::new(
         ErrorCode::TokenizerMismatch,
         format!(
-            "{location} was made with the tokenizer \"{}\", not \"{}\"; leave the tokenizer out, \
-             or upsert the chunks into a new index",
+            "{location} has the tokenizer \"{}\", not \"{}\"; leave the tokenizer out, or change it \
+             with retokenize",
             kept.as_str(),
             asked.as_str()
         ),

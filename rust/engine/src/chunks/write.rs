@@ -5,6 +5,7 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, ToSql, param
 use super::chunk::{COLUMNS, Chunk};
 use super::encoded::Encoded;
 use super::metadata_index::Entries;
+use super::schema::StemWatch;
 
 /// What storing a chunk changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +35,7 @@ pub(crate) struct ChunkWriter<'c> {
     index: CachedStatement<'c>,
     unindex: CachedStatement<'c>,
     metadata: Entries<'c>,
+    stems: StemWatch,
     /// Whether the last id was new: then the next is stored as new, without being looked up first.
     adding: bool,
 }
@@ -66,6 +68,7 @@ impl<'c> ChunkWriter<'c> {
                  VALUES ('delete', ?, ?, ?, ?, ?, ?)",
             )?,
             metadata: Entries::prepare(connection)?,
+            stems: StemWatch::new(connection)?,
             adding: true,
         })
     }
@@ -127,6 +130,7 @@ impl<'c> ChunkWriter<'c> {
             return Ok(None);
         }
         let row = self.connection.last_insert_rowid();
+        self.note_stems(chunk, &encoded.tag_text)?;
         index(&mut self.index, row, chunk, &encoded.tag_text)?;
         self.metadata.add(row, chunk)?;
         Ok(Some(row))
@@ -160,8 +164,21 @@ impl<'c> ChunkWriter<'c> {
         ])?;
         if reindex {
             index(&mut self.index, row, new, &encoded.tag_text)?;
+            self.note_stems(new, &encoded.tag_text)?;
         }
         Ok(())
+    }
+
+    /// Note in the file if Latin words of a chunk have stems.
+    fn note_stems(&mut self, chunk: &Chunk, tag_text: &str) -> rusqlite::Result<()> {
+        let texts = [
+            &chunk.path,
+            &chunk.title,
+            &chunk.summary,
+            tag_text,
+            &chunk.content,
+        ];
+        self.stems.note(self.connection, texts)
     }
 }
 

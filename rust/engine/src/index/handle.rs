@@ -1,6 +1,7 @@
 //! A handle on an index: opening, what it is made of, closing.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 
 use crate::bm25::{BM25, Ranker, Ranking};
@@ -24,7 +25,8 @@ pub const SUBJECTS: Subjects = &[&CHUNKS, &BM25, &VECTORS, &SOURCES];
 /// handle belongs to the process that opened it.
 pub struct Index {
     pub(crate) database: Database,
-    pub(crate) tokenizer: TokenizerKind,
+    /// The tokenizer as it was last read, by its place among all.
+    pub(super) tokenizer: AtomicUsize,
     pub(crate) stopwords: StopWords,
     pub(crate) methods: Methods,
     /// The vectors, from their first search on.
@@ -141,11 +143,11 @@ impl Index {
             },
         };
         Ok(Self {
-            tokenizer,
+            tokenizer: AtomicUsize::new(tokenizer as usize),
             stopwords: stopwords.unwrap_or_default(),
             methods,
             matrices: Cache::new(background.clone(), matrices),
-            ranker: Ranker::new(methods.ranking, tokenizer, background.clone()),
+            ranker: Ranker::new(methods.ranking, background.clone()),
             paths: Cache::new(background.clone(), ()),
             neighbors: Cache::new(background.clone(), ()),
             filters: FilterCache::new(background.clone()),
@@ -166,11 +168,6 @@ impl Index {
     /// The absolute path of the file; none for an index in memory.
     pub fn path(&self) -> Option<&PathBuf> {
         self.database.path()
-    }
-
-    /// The tokenizer the index was made with.
-    pub fn tokenizer(&self) -> TokenizerKind {
-        self.tokenizer
     }
 
     /// Whether this handle refuses to write.

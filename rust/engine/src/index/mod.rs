@@ -5,6 +5,7 @@ mod embed;
 mod handle;
 mod hit;
 mod read;
+mod retokenize;
 mod search;
 pub mod session;
 mod staging;

@@ -25,16 +25,21 @@ impl Index {
         check_limit(limit)?;
         let selection = Selection::plain(limit, filters);
         let options = MatchOptions {
-            tokenizer: self.tokenizer,
             stopwords: &self.stopwords,
             ..*options
         };
-        let expression = match_expression(query, &options)?;
         let needs = Needs {
             keywords: true,
             ..Needs::default()
         };
         self.session(needs, |session| {
+            let full_text = session.full_text()?;
+            let options = MatchOptions {
+                tokenizer: full_text.tokenizer,
+                latin_stems: full_text.latin_stems,
+                ..options
+            };
+            let expression = match_expression(query, &options)?;
             let found = session.match_rows(&expression, &selection)?;
             let rows: Vec<_> = found.rows.iter().map(|one| (one.row, MATCHED)).collect();
             let ranked = found.rows.iter().zip(session.texts(&rows)?).enumerate();

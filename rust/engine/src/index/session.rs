@@ -1,22 +1,24 @@
 //! What a search reads: one state of the index, whatever is written meanwhile.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 
 use rusqlite::Connection;
 
 use super::handle::Index;
-use crate::bm25::{self, Bm25, MatchedRows, Snapshot, phrase_words};
+use crate::bm25::{Bm25, ContentPhrase, MatchedRows, Snapshot};
 use crate::chunks::{
-    Filters, GroupBy, KeptTexts, Neighbors, Paths, RowSet, Selection, Side, Texts, chunk_of,
-    count_chunks, group_key, name_of, row_of,
+    Filters, FullText, GroupBy, KeptTexts, Neighbors, Paths, RowSet, Selection, Side, Texts,
+    chunk_of, count_chunks, group_key, name_of, row_of,
 };
 use crate::error::Result;
 use crate::fuzzy::{self, Slugs};
-use crate::query::MatchExpression;
-use crate::storage::Failure;
+use crate::query::{MatchExpression, Phrase};
 use crate::storage::cache::Lookup;
 use crate::storage::settings::{self, EMBEDDER};
+use crate::storage::{Failure, Level};
+use crate::text::tokenizer::TokenizerKind;
+use crate::text::words;
 use crate::vectors::{Matrix, NearestRows, Space, VectorSearch};
 
 mod begin;
@@ -62,6 +64,8 @@ pub struct Session<'a> {
     slugs: Option<Arc<Slugs>>,
     lacks_slugs: Cell<bool>,
     texts: Arc<KeptTexts>,
+    /// How the texts are tokenized, once it was read.
+    full_text: OnceCell<FullText>,
 }
 
 impl Session<'_> {
@@ -182,9 +186,11 @@ impl Session<'_> {
         selection: &Selection<'_>,
     ) -> Result<MatchedRows> {
         let allowed_rows = self.allowed_rows_if_cheap(selection.filters)?;
+        let tokenizer = self.full_text()?.tokenizer;
+        self.note_unsuitable(tokenizer, expression);
         let search = Bm25 {
             connection: self.connection,
-            tokenizer: self.index.tokenizer,
+            tokenizer,
             snapshot: self.keywords.as_deref(),
             paths: self.paths.as_deref(),
             passing: allowed_rows.as_deref(),
@@ -219,21 +225,54 @@ impl Session<'_> {
         }
     }
 
-    /// The ids of the chunks whose content may contain these words in a row, none of them missing.
-    ///
-    /// The index has stems or parts of words only, so each needs [`Session::holds_phrase`].
-    pub fn phrase_candidates(&self, words: &[String]) -> Result<Vec<String>> {
-        let tokenizer = self.index.tokenizer;
-        self.read(|connection| bm25::phrase_candidates(connection, tokenizer, words))
+    /// The phrase of a text, to look for in contents.
+    pub fn content_phrase(&self, text: &str) -> Result<ContentPhrase> {
+        ContentPhrase::of(text, self.full_text()?.tokenizer)
     }
 
-    /// Whether the content of a chunk contains these words in a row.
-    pub fn holds_phrase(&self, id: &str, words: &[String]) -> Result<bool> {
-        let Some(chunk) = self.read(|connection| chunk_of(connection, id))? else {
-            return Ok(false);
-        };
-        let found = phrase_words(&chunk.content)?;
-        Ok(found.windows(words.len()).any(|window| window == words))
+    /// The ids of the chunks whose content may hold a phrase, none of them missing.
+    ///
+    /// The index has stems or parts of words only, so each needs [`Session::holds_phrase`].
+    pub fn phrase_candidates(&self, phrase: &ContentPhrase) -> Result<Vec<String>> {
+        self.read(|connection| phrase.candidates(connection))
+    }
+
+    /// Whether the content of a chunk holds a phrase.
+    pub fn holds_phrase(&self, id: &str, phrase: &ContentPhrase) -> Result<bool> {
+        match self.read(|connection| chunk_of(connection, id))? {
+            Some(chunk) => phrase.is_in(&chunk.content),
+            None => Ok(false),
+        }
+    }
+
+    /// Report once that a query has letters which the tokenizer of the file does not take for words.
+    fn note_unsuitable(&self, tokenizer: TokenizerKind, expression: &MatchExpression) {
+        if !matches!(tokenizer, TokenizerKind::Porter | TokenizerKind::Unicode61) {
+            return;
+        }
+        let is_run = |phrase: &Phrase| !phrase.text.is_ascii() && words::has_run(&phrase.text);
+        if expression.phrases().any(is_run) {
+            let database = &self.index.database;
+            database.background().notices().report(
+                Level::Info,
+                format!(
+                    "{} has the tokenizer \"{}\", which finds no words within Chinese, Japanese or Thai \
+                     text; retokenize(\"words\") or hedgerow index --retokenize gives it one that does",
+                    database.location(),
+                    tokenizer.as_str()
+                ),
+            );
+        }
+    }
+
+    /// How the texts are tokenized.
+    pub(crate) fn full_text(&self) -> Result<FullText> {
+        if let Some(known) = self.full_text.get() {
+            return Ok(*known);
+        }
+        let read = self.read(FullText::read)?;
+        self.index.note_tokenizer(read.tokenizer);
+        Ok(*self.full_text.get_or_init(|| read))
     }
 
     /// What part of the nearest vectors a fast search finds, for some of the vectors themselves;

@@ -2,7 +2,7 @@
 
 use super::handle::Index;
 use super::session::Needs;
-use crate::chunks::declared;
+use crate::chunks::{FullText, declared};
 use crate::error::Result;
 use crate::storage::FORMAT;
 use crate::text::tokenizer::TokenizerKind;
@@ -93,7 +93,7 @@ impl Index {
                 chunks: self.chunk_count(connection)?,
                 paths,
                 size_bytes: number("PRAGMA page_count")? * number("PRAGMA page_size")?,
-                tokenizer: self.tokenizer,
+                tokenizer: FullText::read(connection)?.tokenizer,
                 schema_version: FORMAT,
                 sqlite_version: rusqlite::version(),
                 dimensions,

@@ -6,52 +6,19 @@ use std::ops::Deref;
 
 use super::alias::{self, AliasTable, already_expanded};
 use super::ast::{Connective, Operator, Query, Token, TokenKind};
+use super::expression::Alternatives;
 use super::expression::{MatchExpression, Phrase};
 use super::extended;
 use super::limits;
-use super::parse::{parse, scan};
+use super::options::{MatchOptions, Matching};
+use super::parse::{Fate, Reason, parse, parse_with, scan};
+use super::runs::Splitting;
 use super::stopwords::StopWords;
 use crate::error::{Error, ErrorCode, Result};
 use crate::text::category::letter_digit_runs;
 use crate::text::normalise::normalise;
 use crate::text::tokenizer::TokenizerKind;
-
-/// How a query's words are matched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Matching {
-    /// As the specification has it.
-    #[default]
-    Spec,
-    /// For better recall: word parts, numbers, abbreviations (spec/compile.md, "Extended matching").
-    Extended,
-}
-
-impl Matching {
-    /// Its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Spec => "spec",
-            Self::Extended => "extended",
-        }
-    }
-}
-
-/// The options of `compile_match`.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct MatchOptions<'a> {
-    /// Alternatives for terms.
-    pub aliases: Option<&'a AliasTable>,
-    /// What joins tokens without an operator.
-    pub default_operator: Connective,
-    /// How words are matched.
-    pub matching: Matching,
-    /// Dates to look for in addition to a bare query.
-    pub date_hints: &'a [String],
-    /// The tokenizer of the index that will run the expression.
-    pub tokenizer: TokenizerKind,
-    /// What a bare query loses in extended matching; otherwise it was parsed without these.
-    pub stopwords: &'a StopWords,
-}
+use crate::text::words;
 
 /// The normative text of a query: what the specification says it compiles to.
 ///
@@ -119,18 +86,20 @@ fn connective(operator: Option<Operator>, default_operator: Connective) -> &'sta
     }
 }
 
-/// What SQLite runs for a query; empty when nothing in it is searchable.
+/// What SQLite runs for a query, as people read it; empty when nothing in it is searchable.
 pub fn compile_match(query: &Query, options: &MatchOptions<'_>) -> Result<String> {
-    Ok(match_expression(query, options)?.to_string())
+    Ok(match_expression(query, options)?.shown().to_string())
 }
 
 /// What SQLite runs for a query, before it is text.
 pub fn match_expression(query: &Query, options: &MatchOptions<'_>) -> Result<MatchExpression> {
-    let mut expression = match options.matching {
+    let straight = with_straight_quotes(query, options.stopwords)?;
+    let query = straight.as_ref().unwrap_or(query);
+    let (mut expression, words) = match options.matching {
         Matching::Spec => spec_expression(query, options)?,
         Matching::Extended => {
             check_extended(query, options)?;
-            extended::expression(query, options.aliases, options.stopwords)?
+            extended::expression(query, options)?
         }
     };
     if !query.has_operators {
@@ -142,8 +111,36 @@ pub fn match_expression(query: &Query, options: &MatchOptions<'_>) -> Result<Mat
         let phrases = expression.phrases().chain(&expression.none);
         limits::check_trigrams(phrases.map(|phrase| &*phrase.text))?;
     }
+    if options.tokenizer == TokenizerKind::Words {
+        let splitting = Splitting::of(
+            &query.raw,
+            !query.has_operators,
+            words,
+            options.default_operator,
+            options.latin_stems,
+        );
+        expression = splitting.split(&expression)?;
+    }
     keep_searchable(&mut expression, options.tokenizer)?;
     Ok(expression)
+}
+
+/// The query with its typographic quotes as `"`, which the normative form takes for letters; None without
+/// a pair of them.
+pub(super) fn with_straight_quotes(query: &Query, stopwords: &StopWords) -> Result<Option<Query>> {
+    if query.is_expanded() {
+        return Ok(None);
+    }
+    straight_quotes(&query.raw)
+        .map(|raw| parse_with(&raw, stopwords))
+        .transpose()
+}
+
+/// A text with `"` in place of typographic quotes; None without a pair of them.
+pub fn straight_quotes(text: &str) -> Option<String> {
+    let is_quote = |c: char| matches!(c, '"' | '\u{201C}'..='\u{201F}');
+    let has_pair = !text.is_ascii() && text.matches(is_quote).nth(1).is_some();
+    has_pair.then(|| text.replace(is_quote, "\""))
 }
 
 fn check_extended(query: &Query, options: &MatchOptions<'_>) -> Result<()> {
@@ -162,13 +159,49 @@ fn check_extended(query: &Query, options: &MatchOptions<'_>) -> Result<()> {
     Ok(())
 }
 
-fn spec_expression(query: &Query, options: &MatchOptions<'_>) -> Result<MatchExpression> {
+/// The expression of the tokens of a query, and the number of its words.
+fn spec_expression(query: &Query, options: &MatchOptions<'_>) -> Result<(MatchExpression, usize)> {
     let query = expanded(query, options.aliases)?;
     let groups = query.token_groups().map(|group| {
         let operator = group.first().and_then(|token| token.operator);
         (operator, group.iter().map(Phrase::of).collect())
     });
-    Ok(MatchExpression::assemble(groups, options.default_operator))
+    let mut groups: Vec<(Option<Operator>, Alternatives)> = groups.collect();
+    if options.tokenizer == TokenizerKind::Words && !query.has_operators {
+        groups = with_short_runs(groups, &query.raw, options.stopwords);
+    }
+    let words = groups.len();
+    let expression = MatchExpression::assemble(groups.into_iter(), options.default_operator);
+    Ok((expression, words))
+}
+
+/// The groups of a bare query with its words that are too short for the normative form, but have letters of
+/// a script without spaces.
+fn with_short_runs(
+    groups: Vec<(Option<Operator>, Alternatives)>,
+    raw: &str,
+    stopwords: &StopWords,
+) -> Vec<(Option<Operator>, Alternatives)> {
+    let scan = scan(raw, stopwords);
+    if scan.tokens().count() != groups.len() {
+        return groups;
+    }
+    let mut kept = groups.into_iter();
+    let mut all = Vec::with_capacity(scan.words.len());
+    for word in scan.words {
+        match word.fate {
+            Fate::Kept(_) => all.extend(kept.next()),
+            Fate::Dropped(Reason::TooShort(text)) if words::has_run(&text) => {
+                let phrase = Phrase {
+                    text: text.into_owned(),
+                    ..Phrase::default()
+                };
+                all.push((None, vec![phrase]));
+            }
+            _ => {}
+        }
+    }
+    all
 }
 
 /// Each date once, as its numbers in a row: `2026/04/04` becomes `"2026 04 04"`.
@@ -180,7 +213,7 @@ fn date_phrases(date_hints: &[String]) -> impl Iterator<Item = Phrase> {
         .filter(move |text| seen.insert(text.clone()))
         .map(|text| Phrase {
             text,
-            prefix: false,
+            ..Phrase::default()
         })
 }
 

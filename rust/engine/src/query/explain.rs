@@ -2,13 +2,15 @@
 
 use std::collections::HashSet;
 
-use super::ast::{Operator, Query, Token};
-use super::compile::{MatchOptions, Matching, compile_fts, compile_match};
+use super::ast::{Operator, Query, Token, TokenKind};
+use super::compile::{compile_fts, compile_match, with_straight_quotes};
 use super::extended::{self, BareWord, Verdict};
+use super::options::{MatchOptions, Matching};
 use super::parse::{Fate, OperatorFate, Reason, Word, scan};
 use super::stopwords::ENGLISH;
 use crate::error::Result;
 use crate::text::tokenizer::TokenizerKind;
+use crate::text::words;
 
 /// A query with every step it took from text to expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,11 +58,13 @@ pub fn not_searched_for(text: &str, options: &MatchOptions<'_>) -> Result<Vec<St
 /// Explain `text` as [`super::parse()`], [`compile_fts`] and [`compile_match`] treat it.
 pub fn explain(text: &str, options: &MatchOptions<'_>) -> Result<Explanation> {
     let query = super::parse_with(text, options.stopwords)?;
-    let words = words(&query, options);
+    let straight = with_straight_quotes(&query, options.stopwords)?;
+    let executed = straight.as_ref().unwrap_or(&query);
+    let words = words(executed, options);
     let mut explanation = Explanation {
         fts: compile_fts(&query, options.aliases, options.default_operator)?,
-        match_text: compile_match(&query, options)?,
-        filtered: !query.has_operators,
+        match_text: compile_match(executed, options)?,
+        filtered: !executed.has_operators,
         normalised: query.raw,
         words,
     };
@@ -72,7 +76,7 @@ pub fn explain(text: &str, options: &MatchOptions<'_>) -> Result<Explanation> {
 
 fn words(query: &Query, options: &MatchOptions<'_>) -> Vec<ExplainedWord> {
     if options.matching == Matching::Extended && !query.has_operators {
-        return extended::bare_words(&query.raw, options.aliases, options.stopwords)
+        return extended::bare_words(&query.raw, options)
             .into_iter()
             .map(bare_word)
             .collect();
@@ -86,6 +90,16 @@ fn scanned_words(query: &Query, options: &MatchOptions<'_>) -> Vec<ExplainedWord
         let source = word.source.to_owned();
         match word.fate {
             Fate::Operator(operator, fate) => operator_word(source, operator, fate, first_token),
+            Fate::Dropped(Reason::TooShort(text))
+                if options.tokenizer == TokenizerKind::Words && words::has_run(&text) =>
+            {
+                let token = Token {
+                    kind: TokenKind::Term,
+                    text: text.into_owned(),
+                    operator: None,
+                };
+                kept_word(source, &token, options)
+            }
             Fate::Dropped(reason) => dropped_word(source, &reason, options),
             Fate::Kept(token) => {
                 first_token = false;
@@ -203,7 +217,7 @@ fn stop_word_detail(text: &str, options: &MatchOptions<'_>) -> String {
 
 fn kept_word(source: String, token: &Token, options: &MatchOptions<'_>) -> ExplainedWord {
     let tokens = match (options.matching, options.aliases) {
-        (Matching::Extended, aliases) => extended::stand_in(&source, token, aliases),
+        (Matching::Extended, _) => extended::stand_in(&source, token, options),
         (Matching::Spec, Some(aliases)) => aliases.expand(token),
         (Matching::Spec, None) => vec![token.clone()],
     };

@@ -4,14 +4,17 @@ use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter, Write};
 
 use super::ast::{Connective, Operator, Token, TokenKind};
+use crate::text::words::Stems;
 
 /// A quoted text, as FTS5 reads it: its tokens in a row, the last one perhaps a prefix.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Phrase {
     /// What stands between the quotes.
     pub text: String,
     /// Whether the last word only begins with the text.
     pub prefix: bool,
+    /// The stems that the tokenizer `words` finds it by too.
+    pub stems: Stems,
 }
 
 /// Phrases of which any one will do: a token, or the alternatives of an alias.
@@ -32,17 +35,37 @@ impl Phrase {
         Self {
             text: token.text.clone(),
             prefix: token.kind == TokenKind::Prefix,
+            ..Self::default()
         }
     }
 
     /// The text as FTS5 reads it: a NUL would end the expression, and the other control
-    /// characters separate words as a space does.
+    /// characters separate words as a space does. A mark before it says which stems count.
     pub fn searched_text(&self) -> Cow<'_, str> {
+        let text = self.plain_text();
+        match self.stems.mark() {
+            None => text,
+            Some(mark) => Cow::Owned(format!("{mark}{text}")),
+        }
+    }
+
+    /// The text without control characters.
+    fn plain_text(&self) -> Cow<'_, str> {
         if self.text.contains(char::is_control) {
             Cow::Owned(self.text.replace(char::is_control, " "))
         } else {
             Cow::Borrowed(&self.text)
         }
+    }
+
+    /// The phrase as people read it, without the mark of its stems. None if it repeats another phrase to
+    /// rank the words as they are written.
+    #[must_use]
+    pub fn shown(&self) -> Option<Self> {
+        (self.stems != Stems::None).then(|| Self {
+            stems: Stems::Usual,
+            ..self.clone()
+        })
     }
 }
 
@@ -75,6 +98,23 @@ impl MatchExpression {
     /// The phrases that a result may hold, in order, each as often as it stands there.
     pub fn phrases(&self) -> impl Iterator<Item = &Phrase> {
         self.any.iter().flatten().flatten()
+    }
+
+    /// The expression as people read it ([`Phrase::shown`]).
+    #[must_use]
+    pub fn shown(&self) -> Self {
+        let shown = |phrases: &Alternatives| phrases.iter().filter_map(Phrase::shown).collect();
+        let mut any: Vec<Vec<Alternatives>> = Vec::with_capacity(self.any.len());
+        for all in &self.any {
+            let all: Vec<Alternatives> = all.iter().map(shown).collect();
+            if all.iter().all(|alternatives| !alternatives.is_empty()) {
+                any.push(all);
+            }
+        }
+        Self {
+            any,
+            none: shown(&self.none),
+        }
     }
 
     /// Whether there is nothing to search for; then nothing must be run.

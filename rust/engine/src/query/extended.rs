@@ -10,44 +10,45 @@ use super::alias::AliasTable;
 use super::ast::{Connective, Query, Token, TokenKind};
 use super::expression::{MatchExpression, Phrase};
 use super::limits;
+use super::options::MatchOptions;
 use super::parse::{Fate, scan};
 use super::stopwords::StopWords;
 use crate::error::Result;
-use crate::text::category::{is_digit, is_letter_or_digit, letter_digit_runs};
+use crate::text::category::{is_digit, is_letter_or_digit};
 use crate::text::lower::lower;
-use crate::text::{utf16, whitespace};
+use crate::text::tokenizer::TokenizerKind;
+use crate::text::{utf16, whitespace, words};
 
 /// How often the same part may count.
 const MAX_REPEATS: usize = 3;
 
-/// The expression of a query that was not expanded.
+/// The expression of a query that was not expanded, and the number of its words.
 pub(super) fn expression(
     query: &Query,
-    aliases: Option<&AliasTable>,
-    stopwords: &StopWords,
-) -> Result<MatchExpression> {
+    options: &MatchOptions<'_>,
+) -> Result<(MatchExpression, usize)> {
     if query.has_operators {
-        return with_operators(query, aliases);
+        return Ok((with_operators(query, options)?, 0));
     }
-    let groups: Vec<Vec<Token>> = bare_words(&query.raw, aliases, stopwords)
-        .into_iter()
-        .flat_map(|word| word.groups)
-        .collect();
+    let mut words = bare_words(&query.raw, options);
+    words.retain(|word| !word.groups.is_empty());
+    let count = words.len();
+    let groups: Vec<Vec<Token>> = words.into_iter().flat_map(|word| word.groups).collect();
     limits::check_count(groups.len())?;
     limits::check_expanded(groups.iter().map(Vec::len).sum())?;
     let groups = groups
         .iter()
         .map(|group| (None, group.iter().map(Phrase::of).collect()));
-    Ok(MatchExpression::assemble(groups, Connective::Or))
+    Ok((MatchExpression::assemble(groups, Connective::Or), count))
 }
 
 /// The tokens are the specification's; a word with punctuation inside is a phrase of parts.
-fn with_operators(query: &Query, aliases: Option<&AliasTable>) -> Result<MatchExpression> {
+fn with_operators(query: &Query, options: &MatchOptions<'_>) -> Result<MatchExpression> {
     let mut groups = Vec::new();
     for word in scan(&query.raw, Default::default()).words {
         if let Fate::Kept(token) = word.fate {
             let token = token.into_owned();
-            groups.push((token.operator, stand_in(word.source, &token, aliases)));
+            groups.push((token.operator, stand_in(word.source, &token, options)));
         }
     }
     limits::check_expanded(groups.iter().map(|(_, group)| group.len()).sum())?;
@@ -60,12 +61,15 @@ fn with_operators(query: &Query, aliases: Option<&AliasTable>) -> Result<MatchEx
 
 /// What is searched for in place of a token of a query with operators: the alternatives of its
 /// alias, the phrase of its word's parts where there are several, else itself.
-pub(super) fn stand_in(source: &str, token: &Token, aliases: Option<&AliasTable>) -> Vec<Token> {
-    if let Some(alternatives) = aliases.and_then(|aliases| aliases.replacement(token)) {
+pub(super) fn stand_in(source: &str, token: &Token, options: &MatchOptions<'_>) -> Vec<Token> {
+    if let Some(alternatives) = options
+        .aliases
+        .and_then(|aliases| aliases.replacement(token))
+    {
         return alternatives;
     }
     let composed: String = source.nfc().collect();
-    let word = Word::read(&composed);
+    let word = Word::read(&composed, options.tokenizer);
     if token.kind == TokenKind::Phrase || word.parts.len() < 2 {
         return vec![token.clone()];
     }
@@ -104,14 +108,11 @@ pub(super) enum Verdict {
 }
 
 /// Read a bare query word by word.
-pub(super) fn bare_words(
-    raw: &str,
-    aliases: Option<&AliasTable>,
-    stopwords: &StopWords,
-) -> Vec<BareWord> {
+pub(super) fn bare_words(raw: &str, options: &MatchOptions<'_>) -> Vec<BareWord> {
+    let (aliases, stopwords) = (options.aliases, options.stopwords);
     let composed: String = raw.nfc().collect();
     let words: Vec<(&str, Word)> = whitespace::words(&composed)
-        .map(|source| (source, Word::read(source)))
+        .map(|source| (source, Word::read(source, options.tokenizer)))
         .collect();
     let mut counter = Counter {
         seen: HashMap::new(),
@@ -248,16 +249,21 @@ struct Part {
 }
 
 impl Word {
-    fn read(source: &str) -> Self {
+    fn read(source: &str, tokenizer: TokenizerKind) -> Self {
         let source = source.replace('’', "'");
         let prefix = source.ends_with('*');
-        let text = source.trim_matches(|c| !is_letter_or_digit(c));
+        let text = source
+            .trim_start_matches(|c| !is_letter_or_digit(c))
+            .trim_end_matches(|c| !continues_word(c, tokenizer));
         let lowered = lower(text.to_owned());
         let text = text
             .strip_suffix("'s")
             .or_else(|| text.strip_suffix("'S"))
             .unwrap_or(text);
-        let mut parts: Vec<Part> = letter_digit_runs(text)
+        let mut parts: Vec<Part> = text
+            .split(|c| !continues_word(c, tokenizer))
+            .map(|run| run.trim_start_matches(|c| !is_letter_or_digit(c)))
+            .filter(|run| !run.is_empty())
             .map(|run| Part {
                 text: lower(run.to_owned()),
                 abbreviation: is_abbreviation(run),
@@ -317,12 +323,23 @@ fn is_abbreviation(run: &str) -> bool {
     run.chars().count() == 2 && run.chars().all(char::is_uppercase)
 }
 
-/// A letter of a script that is written without spaces between words.
+/// Whether a character may stand within a word: a letter, a digit, or a mark that does not end the words of
+/// the tokenizer.
+fn continues_word(c: char, tokenizer: TokenizerKind) -> bool {
+    let is_mark = match tokenizer {
+        TokenizerKind::Words => words::is_mark(c),
+        _ => matches!(c, '\u{300}'..='\u{36F}'),
+    };
+    is_mark || is_letter_or_digit(c)
+}
+
+/// A letter of a script that is written without spaces between words, or of Hangul.
 fn is_unspaced(c: char) -> bool {
     is_letter_or_digit(c)
         && matches!(
             c.script(),
             Script::Han
+                | Script::Hangul
                 | Script::Hiragana
                 | Script::Katakana
                 | Script::Thai

@@ -7,15 +7,18 @@ pub mod explain;
 pub mod expression;
 mod extended;
 pub mod limits;
+pub mod options;
 pub mod parse;
+mod runs;
 pub mod stopwords;
 
 pub use alias::{AliasTable, expand};
 pub use ast::{Connective, Operator, Query, Token, TokenKind};
 pub use compile::{
-    MatchOptions, Matching, compile_fts, compile_fts_text, compile_match, match_expression,
+    compile_fts, compile_fts_text, compile_match, match_expression, straight_quotes,
 };
 pub use explain::{Explanation, explain, not_searched_for};
 pub use expression::{MatchExpression, Phrase};
+pub use options::{MatchOptions, Matching};
 pub use parse::{parse, parse_augmented, parse_with};
 pub use stopwords::StopWords;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::bm25::MatchedRows;
-use crate::chunks::{Filters, Selection, Side, Texts};
+use crate::chunks::{Filters, FullText, Selection, Side, Texts};
 use crate::error::Result;
 use crate::index::session::Needs;
 use crate::query::{MatchExpression, Phrase, StopWords};
@@ -42,6 +42,9 @@ pub type Step<'r> = Box<dyn FnMut(i64, Side) -> Option<i64> + 'r>;
 /// One state of a collection, which concurrent writes do not change. A row is the number of a chunk in
 /// this state, and has no meaning in another one.
 pub trait Reader {
+    /// How the texts are tokenized.
+    fn full_text(&self) -> Result<FullText>;
+
     /// Reject an embedder other than the one that made the vectors.
     fn check_embedder(&self, embedder: &str) -> Result<()>;
 

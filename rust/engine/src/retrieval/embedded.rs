@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::collection::{Collection, Reader, SimilarSlug, Step};
 use crate::bm25::MatchedRows;
-use crate::chunks::{Filters, Selection, Side, Texts};
+use crate::chunks::{Filters, FullText, Selection, Side, Texts};
 use crate::error::Result;
 use crate::fuzzy::Entry;
 use crate::index::Index;
@@ -32,6 +32,10 @@ impl Collection for Index {
 }
 
 impl Reader for Session<'_> {
+    fn full_text(&self) -> Result<FullText> {
+        self.full_text()
+    }
+
     fn check_embedder(&self, embedder: &str) -> Result<()> {
         self.check_embedder(embedder)
     }

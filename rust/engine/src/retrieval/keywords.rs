@@ -4,11 +4,11 @@ use super::collection::Reader;
 use super::matches::{Match, Matches, Source};
 use super::request::{Request, Setup};
 use super::score_fusion::bm25_bound;
-use crate::chunks::RankedRow;
+use crate::chunks::{FullText, RankedRow};
 use crate::error::Result;
 use crate::query::{
     MatchExpression, MatchOptions, Matching, compile_fts, expand, match_expression,
-    not_searched_for, parse_augmented, parse_with,
+    not_searched_for, parse_augmented, parse_with, straight_quotes,
 };
 
 /// Searches by keywords of one request.
@@ -29,8 +29,12 @@ pub(super) struct Compiled {
 }
 
 impl Compiled {
-    /// The query of a request, with its dates.
-    pub fn new(setup: &Setup<'_>, request: &Request<'_>) -> Result<Self> {
+    /// The query of a request, with its dates, for the state of a reader if there is one.
+    pub fn new(
+        reader: Option<&dyn Reader>,
+        setup: &Setup<'_>,
+        request: &Request<'_>,
+    ) -> Result<Self> {
         let Request {
             query: text,
             augmented,
@@ -42,22 +46,30 @@ impl Compiled {
             Some(augmented) => parse_augmented(text, augmented, stopwords)?,
             None => parse_with(text, stopwords)?,
         };
-        let options = options(setup, date_hints);
+        let options = options(reader, setup, date_hints)?;
         let not_searched_for = not_searched_for(text, &options)?;
         match setup.matching {
             Matching::Spec => {
                 // Aliases are expanded once, for both forms.
-                let query = match setup.aliases {
-                    Some(aliases) => expand(&query, aliases)?,
-                    None => query,
+                let expanded = |query| match setup.aliases {
+                    Some(aliases) => expand(&query, aliases),
+                    None => Ok(query),
                 };
+                let straight = straight_quotes(&query.raw);
+                let query = expanded(query)?;
                 let options = MatchOptions {
                     aliases: None,
                     ..options
                 };
+                let expression = match straight {
+                    Some(text) => {
+                        match_expression(&expanded(parse_with(&text, stopwords)?)?, &options)?
+                    }
+                    None => match_expression(&query, &options)?,
+                };
                 Ok(Self {
                     fts: compile_fts(&query, None, setup.default_operator)?,
-                    expression: match_expression(&query, &options)?,
+                    expression,
                     not_searched_for,
                 })
             }
@@ -84,7 +96,7 @@ impl<'a> Keywords<'a> {
     pub fn search(&self, text: &str) -> Result<Matches<'a>> {
         let expression = match_expression(
             &parse_with(text, self.setup.collection.stopwords())?,
-            &options(self.setup, &[]),
+            &options(Some(self.reader), self.setup, &[])?,
         )?;
         self.search_expression(&expression)
     }
@@ -120,13 +132,25 @@ impl<'a> Keywords<'a> {
     }
 }
 
-fn options<'a>(setup: &Setup<'a>, date_hints: &'a [String]) -> MatchOptions<'a> {
-    MatchOptions {
+fn options<'a>(
+    reader: Option<&dyn Reader>,
+    setup: &Setup<'a>,
+    date_hints: &'a [String],
+) -> Result<MatchOptions<'a>> {
+    let full_text = match reader {
+        Some(reader) => reader.full_text()?,
+        None => FullText {
+            tokenizer: setup.collection.tokenizer(),
+            latin_stems: false,
+        },
+    };
+    Ok(MatchOptions {
         aliases: setup.aliases,
         default_operator: setup.default_operator,
         matching: setup.matching,
         date_hints,
-        tokenizer: setup.collection.tokenizer(),
+        tokenizer: full_text.tokenizer,
+        latin_stems: full_text.latin_stems,
         stopwords: setup.collection.stopwords(),
-    }
+    })
 }

@@ -113,7 +113,7 @@ fn run_all(
 ) -> Vec<Option<Result<Found>>> {
     let compiled: Vec<Result<Compiled>> = requests
         .iter()
-        .map(|request| Compiled::new(setup, request))
+        .map(|request| Compiled::new(Some(reader), setup, request))
         .collect();
     if let [Ok(only)] = compiled.as_slice() {
         reader.expect(&only.expression);
@@ -139,7 +139,7 @@ fn run_all(
 
 /// The answer to a search for which the index could not be read.
 fn without_index(setup: &Setup<'_>, request: &Request<'_>, error: &Error) -> Result<Found> {
-    let compiled = Compiled::new(setup, request)?;
+    let compiled = Compiled::new(None, setup, request)?;
     let error = of_the_leg(error.clone())?;
     let legs = Legs {
         bm25: Bm25Leg::failed(error.clone()),
@@ -328,7 +328,7 @@ impl<'a> Legs<'a> {
             augmented_query: request.augmented.map(str::to_owned),
             date_hints: request.date_hints.to_vec(),
             compiled_query: compiled.fts,
-            match_query: compiled.expression.to_string(),
+            match_query: compiled.expression.shown().to_string(),
             not_searched_for: compiled.not_searched_for,
             candidate_k: request.candidate_k,
             rrf_k: DEFAULT_K,

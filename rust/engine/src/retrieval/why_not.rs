@@ -72,19 +72,22 @@ fn look_at(
     let Some(row) = reader.row(id)? else {
         return Ok(WhyNot::default());
     };
-    let compiled = Compiled::new(setup, request)?;
+    let compiled = Compiled::new(Some(reader), setup, request)?;
     let phrases = distinct(compiled.expression.phrases());
     let mut found = WhyNot {
         exists: true,
         passes: reader.passes(row, request.filters)?,
         phrases: phrases
-            .map(|phrase| Ok((phrase.to_string(), reader.holds(row, phrase)?)))
+            .filter_map(|phrase| Some((phrase.shown()?, phrase)))
+            .map(|(shown, phrase)| Ok((shown.to_string(), reader.holds(row, phrase)?)))
             .collect::<Result<_>>()?,
         ..WhyNot::default()
     };
     for phrase in distinct(compiled.expression.none.iter()) {
         if reader.holds(row, phrase)? {
-            found.excluded_by.push(phrase.to_string());
+            found
+                .excluded_by
+                .extend(phrase.shown().map(|shown| shown.to_string()));
         }
     }
     let keywords = Keywords {

@@ -18,8 +18,8 @@ use crate::error::{Error, ErrorCode, Result};
 const APPLICATION_ID: i64 = 0x4847_5257;
 
 /// The format of the file that this code writes. Up to 4 it counted the tables of all subjects; 6
-/// lists changes as ranges of rows.
-pub const FORMAT: u32 = 6;
+/// lists changes as ranges of rows; 7 may have the tokenizer `words`.
+pub const FORMAT: u32 = 7;
 /// The first format with the table `subjects`.
 const FIRST_WITH_SUBJECTS: u32 = 5;
 

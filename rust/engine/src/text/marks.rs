@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::category::is_letter_or_digit;
+use super::marks_by_token::TokenMarker;
 use super::tokenizer::TokenizerKind;
 use crate::error::Result;
 
@@ -22,8 +23,10 @@ pub struct Wanted {
 /// Finds in texts what is wanted.
 ///
 /// Words are equal if their tokens are, so stems and accents count as they do in the index. With
-/// the tokenizer `trigram` they are found within words too.
+/// the tokenizers `words` and `trigram` parts of runs without spaces are found too.
 pub struct Marker {
+    /// Finds phrases by the tokens of `words`, where that is the tokenizer.
+    by_token: Option<TokenMarker>,
     known: Known,
     sought: Vec<Sought>,
     beginnings: Beginnings,
@@ -36,7 +39,9 @@ impl Marker {
         let mut known = Known::new(tokenizer);
         let mut sought = Vec::new();
         let mut substrings = Vec::new();
-        for one in wanted.iter().filter(|one| !one.words.is_empty()) {
+        let wanted = || wanted.iter().filter(|one| !one.words.is_empty());
+        let is_words = tokenizer == TokenizerKind::Words;
+        for one in wanted().filter(|_| !is_words) {
             if tokenizer == TokenizerKind::Trigram {
                 let text = one.words.join(" ");
                 substrings.extend(Some(lower(&text)).filter(|text| !text.is_empty()));
@@ -46,6 +51,9 @@ impl Marker {
         }
         let tokens = sought.iter().flat_map(|one| one.words.iter().flatten());
         Ok(Self {
+            by_token: is_words
+                .then(|| TokenMarker::new(wanted().map(|one| (one.words.join(" "), one.prefix))))
+                .transpose()?,
             beginnings: Beginnings::of(tokens),
             known,
             sought,
@@ -55,6 +63,9 @@ impl Marker {
 
     /// The places in a text, in characters, in order and without overlaps.
     pub fn marks(&mut self, text: &str) -> Result<Vec<Range<usize>>> {
+        if let Some(marker) = &self.by_token {
+            return Ok(in_characters(text, marker.places(text)?));
+        }
         let mut found = self.phrases(text)?;
         if !self.substrings.is_empty() {
             let text = lower(text);
@@ -80,6 +91,28 @@ impl Marker {
         }
         Ok(found)
     }
+}
+
+/// Ranges of bytes as ranges of characters in order, those that touch joined.
+fn in_characters(text: &str, mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_by_key(|range| (range.start, range.end));
+    let mut joined: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match joined.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => joined.push(range),
+        }
+    }
+    let (mut bytes, mut characters) = (0, 0);
+    let mut character = |offset: usize| {
+        characters += text[bytes..offset].chars().count();
+        bytes = offset;
+        characters
+    };
+    for range in &mut joined {
+        *range = character(range.start)..character(range.end);
+    }
+    joined
 }
 
 /// The text in lower case, with as many characters: one whose lower case has several stays as it is.
@@ -311,6 +344,44 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_runs_and_stems_are_found_by_words() {
+        for (text, sought, expected) in [
+            ("東京都庁に行く、東へ", wanted("東京", false), vec!["東京"]),
+            ("東京都庁に行く、東へ", wanted("東", true), vec!["東", "東"]),
+            ("東京都庁に行く", wanted("京都庁", false), vec!["京都庁"]),
+            ("東京都庁に行く", wanted("く", true), vec!["く"]),
+            (
+                "под программными кустами",
+                wanted("программа", false),
+                vec!["программными"],
+            ),
+            (
+                "под программными",
+                wanted("прог", true),
+                vec!["программными"],
+            ),
+            ("the ﬁeld of hedges", wanted("field", false), vec!["ﬁeld"]),
+            (
+                "a hedge of oak",
+                wanted("hedge of oa", true),
+                vec!["hedge of oak"],
+            ),
+            ("قُنْفُذ صغير", wanted("القنفذ", false), vec!["قُنْفُذ"]),
+            ("x", wanted("…", false), vec![]),
+        ] {
+            let found = marked_by(TokenizerKind::Words, text, &[sought]);
+            assert_eq!(found, expected, "{text}");
+        }
+        let pairs = [
+            wanted("東京", false),
+            wanted("京都", false),
+            wanted("庁に", false),
+        ];
+        let found = marked_by(TokenizerKind::Words, "東京都庁に", &pairs);
+        assert_eq!(found, ["東京都庁に"]);
+    }
+
+    #[test]
     fn a_long_phrase_is_marked_by_its_beginning() {
         let text = vec!["oak"; 100].join(" ");
         assert_eq!(marked(&text, &[wanted(&text, false)]), [text]);
@@ -319,10 +390,10 @@ mod tests {
     proptest! {
         #[test]
         fn places_are_in_order_within_the_text(
-            text in "[a-c éΣ树,_]{0,60}", words in "[a-cé树]{1,3}( [a-cé树]{1,2}){0,2}", prefix: bool
+            text in "[a-c éΣ树,_]{0,60}", words in "[a-cé树]{1,3}( [a-cé树]{1,2}){0,2}", prefix: bool,
+            tokenizer in prop::sample::select(TokenizerKind::ALL),
         ) {
-            let mut marker =
-                Marker::new(&[wanted(&words, prefix)], TokenizerKind::Porter).unwrap();
+            let mut marker = Marker::new(&[wanted(&words, prefix)], tokenizer).unwrap();
             let found = marker.marks(&text).unwrap();
             let mut end = 0;
             for place in &found {

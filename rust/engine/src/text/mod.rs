@@ -4,8 +4,10 @@ pub mod category;
 pub mod glob;
 pub mod lower;
 pub mod marks;
+mod marks_by_token;
 pub mod normalise;
 pub mod pattern;
+mod registered;
 pub mod slug;
 pub mod snippet;
 pub mod suggest;
@@ -13,3 +15,6 @@ pub mod tokenizer;
 pub mod trigram;
 pub mod utf16;
 pub mod whitespace;
+pub mod words;
+
+pub use registered::register;

@@ -23,6 +23,14 @@ pub fn normalise(raw: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// `text` composed to NFC.
+pub fn composed(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.nfc().collect())
+}
+
 /// Whether `raw` is ASCII whose only white space is single spaces between words: most texts are.
 fn is_normal(raw: &str) -> bool {
     // Without an early end the loop works on many bytes at once.

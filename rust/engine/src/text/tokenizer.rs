@@ -1,4 +1,4 @@
-//! FTS5's own tokenizers, called through its C interface, so that tokens are the index's.
+//! The tokenizers of an index: FTS5's own, called through its C interface, and [`super::words`].
 //!
 //! SQLite hands its tokenizers out as C function pointers
 //! (<https://sqlite.org/fts5.html#extending_fts5>).
@@ -13,6 +13,7 @@ use std::sync::OnceLock;
 
 use rusqlite::{Connection, ffi};
 
+use super::words::{self, Mode, Porter, Token, Visitor};
 use crate::error::{Error, ErrorCode, Result};
 use crate::named_enum;
 
@@ -23,8 +24,10 @@ named_enum! {
     /// The tokenizers an index can be made with.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
     pub enum TokenizerKind {
-        /// Words, folded to their English stems.
+        /// Words of every script ([`super::words`]).
         #[default]
+        Words = "words",
+        /// Words, folded to their English stems.
         Porter = "porter unicode61",
         /// Words as they stand.
         Unicode61 = "unicode61",
@@ -40,6 +43,20 @@ impl TokenizerKind {
             .map_err(|error| Error::new(ErrorCode::UnknownTokenizer, error.message()))
     }
 
+    /// The tokenizer as FTS5's option `tokenize` names it.
+    pub fn fts5_name(self) -> &'static str {
+        match self {
+            Self::Words => "hedgerow_words 1",
+            kind => kind.as_str(),
+        }
+    }
+
+    /// Whether a token is one that stands at the position of another.
+    pub(crate) fn is_colocated(self, token: &[u8]) -> bool {
+        let marked = |byte: Option<&u8>| byte == Some(&(words::COLOCATED as u8));
+        self == Self::Words && (marked(token.first()) || marked(token.last()))
+    }
+
     /// Whether this tokenizer finds at least one token in `text`.
     ///
     /// A quoted text without tokens is an empty phrase to FTS5, which turns an AND around it
@@ -49,37 +66,52 @@ impl TokenizerKind {
             return Ok(true);
         }
         let mut found = false;
-        self.tokenize(text, |_| {
+        self.tokenize(text, Mode::Document, |_| {
             found = true;
             false
         })?;
         Ok(found)
     }
 
-    /// The tokens of `text`, cut as an index cuts them.
+    /// The tokens of `text` that have a position of their own, cut as an index cuts them.
     pub fn tokens(self, text: &str) -> Result<Vec<String>> {
         let mut tokens = Vec::new();
-        self.tokenize(text, |token| {
-            let token = &token[..token.len().min(LONGEST_TOKEN)];
-            tokens.push(String::from_utf8_lossy(token).into_owned());
+        self.tokenize(text, Mode::Document, |token| {
+            if !token.colocated {
+                let bytes = &token.text[..token.text.len().min(LONGEST_TOKEN)];
+                tokens.push(String::from_utf8_lossy(bytes).into_owned());
+            }
             true
         })?;
         Ok(tokens)
     }
 
-    /// Call `visit` with the bytes of each token of `text` in order, until it returns false.
-    pub fn tokenize(self, text: &str, mut visit: impl FnMut(&[u8]) -> bool) -> Result<()> {
+    /// Call `visit` with each token of `text` in order, until it returns false.
+    pub fn tokenize(
+        self,
+        text: &str,
+        mode: Mode,
+        mut visit: impl FnMut(Token<'_>) -> bool,
+    ) -> Result<()> {
         thread_local! {
             // unicode61 folds into a buffer of its own, so an instance serves one thread.
             static INSTANCES: RefCell<[Option<Tokenizer>; 3]> = const { RefCell::new([const { None }; 3]) };
         }
+        let slot = match self {
+            Self::Words | Self::Porter => 0,
+            Self::Unicode61 => 1,
+            Self::Trigram => 2,
+        };
         INSTANCES.with_borrow_mut(|instances| {
-            let slot = &mut instances[self as usize];
+            let slot = &mut instances[slot];
             let tokenizer = match slot {
                 Some(tokenizer) => tokenizer,
                 None => slot.insert(Tokenizer::create(self)?),
             };
-            tokenizer.run(text, &mut visit)
+            match self {
+                Self::Words => words::tokenize(text, mode, tokenizer, &mut visit),
+                _ => tokenizer.run(text, &mut visit),
+            }
         })
     }
 }
@@ -126,13 +158,16 @@ fn fts5() -> Result<&'static Fts5> {
     .map_err(Clone::clone)
 }
 
-/// One tokenizer instance.
-struct Tokenizer {
+/// One instance of a tokenizer of FTS5.
+pub(super) struct Tokenizer {
     methods: ffi::fts5_tokenizer,
     instance: *mut ffi::Fts5Tokenizer,
 }
 
-type Visitor<'a> = &'a mut dyn FnMut(&[u8]) -> bool;
+/// What FTS5 calls for each token: with the context, flags, the token and its length, and the offsets of
+/// its start and end in the text.
+pub(super) type TokenCallback =
+    unsafe extern "C" fn(*mut c_void, c_int, *const c_char, c_int, c_int, c_int) -> c_int;
 
 /// What `run` passes to `on_token`, and gets back from it.
 struct Visit<'a> {
@@ -142,10 +177,11 @@ struct Visit<'a> {
 }
 
 impl Tokenizer {
-    fn create(kind: TokenizerKind) -> Result<Self> {
+    /// An instance of the tokenizer of FTS5 that a kind is or is made of.
+    pub fn create(kind: TokenizerKind) -> Result<Self> {
         let api = fts5()?.api;
         let (name, arguments): (&CStr, &[&CStr]) = match kind {
-            TokenizerKind::Porter => (c"porter", &[c"unicode61"]),
+            TokenizerKind::Words | TokenizerKind::Porter => (c"porter", &[c"unicode61"]),
             TokenizerKind::Unicode61 => (c"unicode61", &[]),
             TokenizerKind::Trigram => (c"trigram", &[]),
         };
@@ -185,28 +221,12 @@ impl Tokenizer {
     }
 
     fn run(&mut self, text: &str, visitor: Visitor<'_>) -> Result<()> {
-        let length = c_int::try_from(text.len())
-            .map_err(|_| fault("a text over 2 GiB cannot be tokenized"))?;
-        let tokenize = self
-            .methods
-            .xTokenize
-            .ok_or_else(|| fault("no xTokenize"))?;
         let mut visit = Visit {
             visitor,
             panic: None,
         };
-        // SAFETY: `instance` came from this tokenizer's xCreate; the text and `visit` outlive the
-        // call, and `on_token` gets `visit` back as the type it is.
-        let code = unsafe {
-            tokenize(
-                self.instance,
-                (&raw mut visit).cast(),
-                ffi::FTS5_TOKENIZE_DOCUMENT,
-                text.as_ptr().cast(),
-                length,
-                Some(on_token),
-            )
-        };
+        // SAFETY: `visit` outlives the call, and `on_token` gets it back as the type it is.
+        let code = unsafe { self.call(text.as_bytes(), (&raw mut visit).cast(), on_token) }?;
         if let Some(panic) = visit.panic {
             resume_unwind(panic);
         }
@@ -214,6 +234,42 @@ impl Tokenizer {
             ffi::SQLITE_OK | ffi::SQLITE_DONE => Ok(()),
             code => Err(fault(&format!("tokenizing failed with code {code}"))),
         }
+    }
+
+    /// Have `callback` called with each token of a stored text, and return the code of FTS5.
+    ///
+    /// # Safety
+    /// `callback` can be called with `context` until the call returns.
+    pub unsafe fn call(
+        &mut self,
+        text: &[u8],
+        context: *mut c_void,
+        callback: TokenCallback,
+    ) -> Result<c_int> {
+        let length = c_int::try_from(text.len())
+            .map_err(|_| fault("a text over 2 GiB cannot be tokenized"))?;
+        let tokenize = self
+            .methods
+            .xTokenize
+            .ok_or_else(|| fault("no xTokenize"))?;
+        // SAFETY: `instance` came from this tokenizer's xCreate; the text outlives the call; the rest as
+        // of the caller.
+        Ok(unsafe {
+            tokenize(
+                self.instance,
+                context,
+                ffi::FTS5_TOKENIZE_DOCUMENT,
+                text.as_ptr().cast(),
+                length,
+                Some(callback),
+            )
+        })
+    }
+}
+
+impl Porter for Tokenizer {
+    fn tokenize(&mut self, text: &str, visit: Visitor<'_>) -> Result<()> {
+        self.run(text, visit)
     }
 }
 
@@ -232,18 +288,23 @@ impl Drop for Tokenizer {
 /// `context` is a `Visit` that nobody else uses meanwhile, and `token` has `length` bytes.
 unsafe extern "C" fn on_token(
     context: *mut c_void,
-    _flags: c_int,
+    flags: c_int,
     token: *const c_char,
     length: c_int,
-    _start: c_int,
-    _end: c_int,
+    start: c_int,
+    end: c_int,
 ) -> c_int {
     // SAFETY: as of the caller, which is FTS5: it hands on what `run` passed.
     let visit = unsafe { &mut *context.cast::<Visit<'_>>() };
-    let length = usize::try_from(length).unwrap_or(0);
+    let unsigned = |number: c_int| usize::try_from(number).unwrap_or(0);
     // SAFETY: as of the caller; FTS5 keeps the token for the time of the call.
-    let bytes = unsafe { std::slice::from_raw_parts(token.cast::<u8>(), length) };
-    match catch_unwind(AssertUnwindSafe(|| (visit.visitor)(bytes))) {
+    let text = unsafe { std::slice::from_raw_parts(token.cast::<u8>(), unsigned(length)) };
+    let token = Token {
+        text,
+        range: unsigned(start)..unsigned(end),
+        colocated: flags & ffi::FTS5_TOKEN_COLOCATED != 0,
+    };
+    match catch_unwind(AssertUnwindSafe(|| (visit.visitor)(token))) {
         Ok(true) => ffi::SQLITE_OK,
         Ok(false) => ffi::SQLITE_DONE,
         Err(panic) => {
@@ -288,7 +349,7 @@ pub(crate) unsafe fn fts5_api(connection: &Connection) -> Result<*mut ffi::fts5_
     }
 }
 
-fn fault(message: &str) -> Error {
+pub(super) fn fault(message: &str) -> Error {
     Error::new(
         ErrorCode::EngineFault,
         format!("FTS5 tokenizer: {message}; please report this"),
@@ -301,8 +362,8 @@ mod tests {
 
     fn tokens(kind: TokenizerKind, text: &str) -> Vec<String> {
         let mut found = Vec::new();
-        kind.tokenize(text, |token| {
-            found.push(String::from_utf8(token.to_vec()).unwrap());
+        kind.tokenize(text, Mode::Document, |token| {
+            found.push(String::from_utf8(token.text.to_vec()).unwrap());
             true
         })
         .unwrap();
@@ -329,7 +390,7 @@ mod tests {
     fn a_panic_of_the_visitor_arrives_and_the_tokenizer_goes_on() {
         let mut seen = 0;
         let panic = catch_unwind(AssertUnwindSafe(|| {
-            TokenizerKind::Porter.tokenize("oak elm ash", |_| {
+            TokenizerKind::Porter.tokenize("oak elm ash", Mode::Document, |_| {
                 seen += 1;
                 assert!(seen < 2, "on purpose");
                 true

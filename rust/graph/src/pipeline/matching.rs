@@ -2,7 +2,6 @@
 
 use super::run::Run;
 use crate::graph::ranking::{Scored, sort};
-use hedgerow_engine::bm25::phrase_words;
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::{self, Pace};
 use hedgerow_engine::text::lower::lower;
@@ -51,12 +50,12 @@ impl Run<'_> {
     /// The weightiest nodes whose content has the words of a term in a row.
     fn by_content(&self, term: &str) -> Result<Vec<Scored>> {
         let nodes = &self.snapshot.nodes;
-        let words = phrase_words(term)?;
-        if words.is_empty() {
+        let session = self.session()?;
+        let phrase = session.content_phrase(term)?;
+        if phrase.is_empty() {
             return Ok(Vec::new());
         }
-        let session = self.session()?;
-        let candidates = session.phrase_candidates(&words)?;
+        let candidates = session.phrase_candidates(&phrase)?;
         let mut candidates: Vec<u32> = candidates
             .iter()
             .filter_map(|key| nodes.find(key))
@@ -72,7 +71,7 @@ impl Run<'_> {
             if hits.len() == MOST_BY_CONTENT {
                 break;
             }
-            if session.holds_phrase(nodes.key(slot), &words)? {
+            if session.holds_phrase(nodes.key(slot), &phrase)? {
                 hits.push((slot, CONTENT));
             }
         }

@@ -19,6 +19,7 @@ use crate::query::{MatchExpression, Phrase};
 use crate::storage::cache::RowVersion;
 use crate::storage::generations;
 use crate::text::tokenizer::TokenizerKind;
+use crate::text::words::Stems;
 
 /// Few words, so that they meet; some in most chunks, some with a stem, an accent or a prefix in
 /// common.
@@ -37,8 +38,36 @@ const WORDS: [&str; 12] = [
     "x-ray",
 ];
 
+/// Words of other scripts, decomposed ones among them, which have common stems and units.
+const WORDS_OF_SCRIPTS: [&str; 20] = [
+    "oak",
+    "the",
+    "hedges",
+    "ハリネズミ",
+    "東京",
+    "京都庁東京",
+    "ああああ",
+    "อยู่ในสวน",
+    "ในสวนไม้",
+    "программа",
+    "программисты",
+    "Влади\u{301}мир",
+    "القنفذ",
+    "والقنفذ",
+    "친구를",
+    "친구",
+    "u\u{308}berwintern",
+    "Überwinterung",
+    "Gärten",
+    "Hecken",
+];
+
 pub(super) fn words(count: Range<usize>) -> impl Strategy<Value = String> {
-    prop::collection::vec(prop::sample::select(&WORDS[..]), count).prop_map(|words| words.join(" "))
+    let words = prop_oneof![Just(&WORDS[..]), Just(&WORDS_OF_SCRIPTS[..])];
+    words.prop_flat_map(move |words| {
+        prop::collection::vec(prop::sample::select(words), count.clone())
+            .prop_map(|words| words.join(" "))
+    })
 }
 
 fn chunk() -> impl Strategy<Value = Chunk> {
@@ -57,9 +86,41 @@ fn chunk() -> impl Strategy<Value = Chunk> {
 }
 
 fn phrase() -> impl Strategy<Value = Phrase> {
-    let one = prop::sample::select(&["o", "a", "as", "el", "t", "oak", "the", "ash", "東"][..]);
+    let one = prop::sample::select(
+        &[
+            "o",
+            "a",
+            "as",
+            "el",
+            "t",
+            "oak",
+            "the",
+            "ash",
+            "東",
+            "あ",
+            "ああ",
+            "สว",
+            "програм",
+            "كتب القنفذ",
+            "구",
+            "программа",
+            "Hecken программа",
+            "ズミ",
+        ][..],
+    );
     let text = prop_oneof![3 => one.prop_map(str::to_owned), 2 => words(1..4)];
-    (text, any::<bool>()).prop_map(|(text, prefix)| Phrase { text, prefix })
+    let stems = prop::sample::select(vec![
+        Stems::Usual,
+        Stems::Usual,
+        Stems::None,
+        Stems::NotLatin,
+        Stems::Unaccented,
+    ]);
+    (text, any::<bool>(), stems).prop_map(|(text, prefix, stems)| Phrase {
+        text,
+        prefix,
+        stems,
+    })
 }
 
 pub(super) fn expression() -> impl Strategy<Value = MatchExpression> {
@@ -224,7 +285,7 @@ proptest! {
             }
         }
         // A handle that comes late reads everything at once.
-        let late = Ranker::new(Ranking::Memory, tokenizer, index.database.background().clone());
+        let late = Ranker::new(Ranking::Memory, index.database.background().clone());
         for expression in &expressions {
             compare(&index, &late, expression, limit);
         }
@@ -261,6 +322,7 @@ fn thousands_of_chunks_and_of_changes_are_ranked_as_fts5_does() {
     let phrase = |text: &str, prefix: bool| Phrase {
         text: text.to_owned(),
         prefix,
+        ..Phrase::default()
     };
     let any = |phrases: &[Phrase]| {
         phrases

@@ -130,6 +130,7 @@ fn oak() -> MatchExpression {
     let phrase = |text: &str, prefix| Phrase {
         text: text.to_owned(),
         prefix,
+        ..Phrase::default()
     };
     let any = [
         phrase("oak", false),

@@ -261,6 +261,7 @@ fn expression(phrases: &[(&str, bool)]) -> MatchExpression {
     let phrase = |(text, prefix): &(&str, bool)| Phrase {
         text: (*text).to_owned(),
         prefix: *prefix,
+        ..Phrase::default()
     };
     MatchExpression {
         any: phrases.iter().map(|p| vec![vec![phrase(p)]]).collect(),

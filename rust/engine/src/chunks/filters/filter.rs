@@ -1,5 +1,6 @@
 //! All that a chunk must be.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use serde::Serialize;
@@ -10,6 +11,7 @@ use super::field::{Field, Subject};
 use super::json;
 use super::where_and_period::{Period, Where};
 use crate::chunks::chunk::Chunk;
+use crate::text::normalise::composed;
 
 /// What a chunk must be to count; every condition given must hold.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -81,7 +83,7 @@ impl Filters {
         if self.tags.is_empty() {
             return true;
         }
-        let tags: HashSet<&String> = tags.iter().collect();
-        self.tags.iter().all(|tag| tags.contains(tag))
+        let tags: HashSet<Cow<'_, str>> = tags.iter().map(|tag| composed(tag)).collect();
+        self.tags.iter().all(|tag| tags.contains(&composed(tag)))
     }
 }

@@ -3,6 +3,7 @@
 //! They are ours because SQLite's own are not exact: `LIKE` folds case, `json_extract` cannot
 //! tell null from nothing, nor true from 1.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use rusqlite::functions::{Context, FunctionFlags};
@@ -15,6 +16,7 @@ use super::condition::Condition;
 use super::field::{Field, Subject};
 use super::json::holds;
 use super::parse as conditions;
+use crate::text::normalise::composed;
 
 /// A condition, and what of a chunk it must be given.
 struct Prepared {
@@ -34,8 +36,8 @@ pub(in crate::chunks) fn register(connection: &Connection) -> rusqlite::Result<(
         Ok(text.starts_with(prefix.as_str()?))
     })?;
     connection.create_scalar_function("hedgerow_tagged", 2, flags, |context| {
-        let wanted = context.get_or_create_aux(1, parse::<HashSet<String>>)?;
-        let tags: HashSet<String> = column(context, 0)?;
+        let wanted = context.get_or_create_aux(1, |value| parse(value).map(all_composed))?;
+        let tags = all_composed(column(context, 0)?);
         Ok(wanted.is_subset(&tags))
     })?;
     connection.create_scalar_function("hedgerow_holds", 2, flags, |context| {
@@ -87,6 +89,15 @@ impl Prepared {
             metadata: &metadata,
         }))
     }
+}
+
+/// The tags composed, since both forms of a letter are the same.
+fn all_composed(tags: Vec<String>) -> HashSet<String> {
+    let composed = |tag: String| match composed(&tag) {
+        Cow::Borrowed(_) => tag,
+        Cow::Owned(tag) => tag,
+    };
+    tags.into_iter().map(composed).collect()
 }
 
 /// An argument that is a column of JSON. When it is not, the file is damaged.

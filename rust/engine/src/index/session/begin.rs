@@ -1,6 +1,6 @@
 //! Beginning a session: what a search needs is brought into memory, in the state that it reads.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 
 use rusqlite::Connection;
 
@@ -139,6 +139,7 @@ impl Index {
             slugs,
             lacks_slugs: Cell::new(false),
             texts,
+            full_text: OnceCell::new(),
         }))
     }
 }

@@ -200,11 +200,11 @@ fn a_newer_file_is_refused_untouched() {
     assert_eq!(fs::read(&path).unwrap(), before);
     Connection::open(&path)
         .unwrap()
-        .execute_batch("PRAGMA user_version = 7")
+        .execute_batch("PRAGMA user_version = 8")
         .unwrap();
     let error = prepare_with(&path, false, WITH_LATER_NOTES).unwrap_err();
     assert_eq!(error.code(), ErrorCode::IndexTooNew);
-    let expected = "has schema version 7 and this hedgerow reads up to 6; upgrade hedgerow";
+    let expected = "has schema version 8 and this hedgerow reads up to 7; upgrade hedgerow";
     assert!(error.message().ends_with(expected), "{error}");
 }
 

@@ -1,0 +1,59 @@
+//! The options of the executable form.
+
+use super::alias::AliasTable;
+use super::ast::Connective;
+use super::stopwords::StopWords;
+use crate::text::tokenizer::TokenizerKind;
+
+/// How a query's words are matched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Matching {
+    /// As the specification has it.
+    #[default]
+    Spec,
+    /// For better recall: word parts, numbers, abbreviations (spec/compile.md, "Extended matching").
+    Extended,
+}
+
+impl Matching {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Spec => "spec",
+            Self::Extended => "extended",
+        }
+    }
+}
+
+/// The options of `compile_match`. The default is the specification's, not that of new files.
+#[derive(Debug, Clone, Copy)]
+pub struct MatchOptions<'a> {
+    /// Alternatives for terms.
+    pub aliases: Option<&'a AliasTable>,
+    /// What joins tokens without an operator.
+    pub default_operator: Connective,
+    /// How words are matched.
+    pub matching: Matching,
+    /// Dates to look for in addition to a bare query.
+    pub date_hints: &'a [String],
+    /// The tokenizer of the index that will run the expression.
+    pub tokenizer: TokenizerKind,
+    /// Whether Latin words have stems in that index, which the tokenizer `words` gives some texts.
+    pub latin_stems: bool,
+    /// What a bare query loses in extended matching; otherwise it was parsed without these.
+    pub stopwords: &'a StopWords,
+}
+
+impl Default for MatchOptions<'_> {
+    fn default() -> Self {
+        Self {
+            aliases: None,
+            default_operator: Connective::default(),
+            matching: Matching::default(),
+            date_hints: &[],
+            tokenizer: TokenizerKind::Porter,
+            latin_stems: false,
+            stopwords: Default::default(),
+        }
+    }
+}

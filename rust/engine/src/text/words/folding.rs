@@ -1,0 +1,140 @@
+//! Lower case without accents.
+
+use std::sync::LazyLock;
+
+use unicode_normalization::char::decompose_canonical;
+
+use super::classes::{CLASSES, Class};
+
+/// Letters of a Latin stem; shorter words have none.
+pub(super) const LATIN_STEM: usize = 6;
+/// Code points of the stem of a word in another alphabet; shorter words have none.
+pub(super) const OTHER_STEM: usize = 5;
+/// Above this no letter has an accent that is folded.
+const ACCENTED: u32 = 0x2000;
+
+/// The fold of each character below [`ACCENTED`], and the letter under all its accents.
+struct Folds {
+    folded: Vec<char>,
+    bare: Vec<char>,
+}
+
+static FOLDS: LazyLock<Folds> = LazyLock::new(|| {
+    let below = || (0..ACCENTED).map(|number| char::from_u32(number).unwrap_or_default());
+    Folds {
+        folded: below().map(|c| without_accent(lower(c), 1)).collect(),
+        bare: below()
+            .map(|c| without_accent(lower(c), usize::MAX))
+            .collect(),
+    }
+});
+
+/// Append a word in lower case, each letter without its accent if it has just one. The accent of `й`
+/// stays, since it makes another letter. Dropped characters are left out.
+pub(super) fn fold_into(word: &str, out: &mut String) {
+    let (folds, classes) = (&*FOLDS, &*CLASSES);
+    for c in word.chars() {
+        if c.is_ascii() {
+            out.push(c.to_ascii_lowercase());
+        } else if classes.of(c) != Class::Dropped {
+            out.push(*folds.folded.get(c as usize).unwrap_or(&lower(c)));
+        }
+    }
+}
+
+/// Append a folded word without any accents; `đ` becomes `d`.
+pub(super) fn bare_into(folded: &str, out: &mut String) {
+    let folds = &*FOLDS;
+    out.extend(folded.chars().map(|c| match c {
+        'đ' => 'd',
+        c => *folds.bare.get(c as usize).unwrap_or(&c),
+    }));
+}
+
+/// One character in lower case. `İ` loses its dot, all sigmas are one, and the micro sign is a mu.
+fn lower(c: char) -> char {
+    match c {
+        'ς' => return 'σ',
+        'µ' => return 'μ',
+        _ => {}
+    }
+    // The rest of what `İ` becomes is a dropped accent.
+    c.to_lowercase().next().unwrap_or(c)
+}
+
+/// The letter of a character with one accent to `most`.
+fn without_accent(c: char, most: usize) -> char {
+    if c == 'й' {
+        return c;
+    }
+    let (mut base, mut accents, mut others) = (c, 0, 0);
+    decompose_canonical(c, |part| match part {
+        '\u{300}'..='\u{36F}' => accents += 1,
+        part => {
+            base = part;
+            others += 1;
+        }
+    });
+    if others == 1 && accents <= most {
+        base
+    } else {
+        c
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folded(word: &str) -> String {
+        let mut out = String::new();
+        fold_into(word, &mut out);
+        out
+    }
+
+    #[test]
+    fn case_and_one_accent_go() {
+        for (word, expected) in [
+            ("Ёжик", "ежик"),
+            ("Йод", "йод"),
+            ("ΟΔΌΣ", "οδοσ"),
+            ("οδός", "οδοσ"),
+            ("Überwintern", "uberwintern"),
+            ("Tiếng", "tiếng"),
+            ("Straße", "straße"),
+            ("İZMİR", "izmir"),
+            ("µm", "μm"),
+            ("כתב", "כתב"),
+            ("𞤀", "𞤢"),
+        ] {
+            assert_eq!(folded(word), expected);
+        }
+    }
+
+    #[test]
+    fn all_accents_go() {
+        for (word, expected) in [("nguyễn", "nguyen"), ("đường", "duong"), ("é", "e")] {
+            let mut out = String::new();
+            bare_into(word, &mut out);
+            assert_eq!(out, expected);
+        }
+    }
+
+    /// A sum over the folds of all characters with a class: other tables of case or of
+    /// decompositions would change it.
+    #[test]
+    fn no_fold_has_changed_since_version_1() {
+        let mut sum = 0xcbf2_9ce4_8422_2325_u64;
+        for c in ('\0'..=char::MAX).filter(|c| CLASSES.of(*c) != Class::Separator) {
+            let mut text = folded(&c.to_string());
+            bare_into(&text.clone(), &mut text);
+            for byte in text.bytes() {
+                sum = (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+            }
+        }
+        assert_eq!(
+            sum, 2_703_787_205_528_376_558,
+            "folds of version 1 changed: files would be searched by other tokens"
+        );
+    }
+}

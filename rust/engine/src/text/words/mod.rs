@@ -1,0 +1,433 @@
+//! The tokenizer `words`, version 1: words of every script, without a setting and without a dictionary.
+//!
+//! ASCII is tokenized as `porter unicode61` of SQLite does, and so are Latin words in other texts. Runs
+//! in scripts without spaces become overlapping pairs of their units. Words of other scripts are folded,
+//! and stand beside their stem: a second token at the same position, marked by U+0001. The tokens of a
+//! text never change, since files keep them: other rules are another version.
+
+mod arabic;
+mod classes;
+mod composed;
+mod english;
+mod folding;
+mod parts;
+mod scan;
+mod units;
+
+use std::ops::Range;
+
+pub use parts::{Part, Parts, has_run};
+
+use composed::Composed;
+use folding::{LATIN_STEM, OTHER_STEM};
+use scan::{Item, Kind, Scan};
+use units::{Units, push_unit};
+
+use crate::error::Result;
+
+/// The version of the rules.
+pub const VERSION: &str = "1";
+/// Marks tokens that stand beside another: before a stem, after the last unit of a run.
+pub const COLOCATED: char = '\u{1}';
+
+/// What is tokenized, as FTS5 tells its tokenizers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// A text that is stored.
+    Document,
+    /// A phrase that is searched for.
+    Query,
+    /// A phrase of which the last word is a prefix.
+    Prefix,
+}
+
+/// Which stems a phrase of a query is also searched by. Each but the first is a character before the
+/// text of the phrase, which no text of a user has there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum Stems {
+    /// Those that the tokenizer makes.
+    #[default]
+    Usual,
+    /// None: the words as they are written.
+    None,
+    /// Those of words that are not Latin.
+    NotLatin,
+    /// Those of short Latin words too, which may be written without their accents.
+    Unaccented,
+}
+
+impl Stems {
+    const MARKED: [Self; 3] = [Self::None, Self::NotLatin, Self::Unaccented];
+
+    /// The character before a phrase.
+    pub fn mark(self) -> Option<char> {
+        match self {
+            Self::Usual => None,
+            Self::None => Some('\u{2}'),
+            Self::NotLatin => Some('\u{3}'),
+            Self::Unaccented => Some('\u{4}'),
+        }
+    }
+
+    /// What the mark before a phrase says, and the phrase.
+    fn split(phrase: &str) -> (Self, usize) {
+        let marked = |stems: &Self| stems.mark().is_some_and(|mark| phrase.starts_with(mark));
+        match Self::MARKED.into_iter().find(marked) {
+            Some(stems) => (stems, 1),
+            None => (Self::Usual, 0),
+        }
+    }
+}
+
+/// A token of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Token<'t> {
+    /// The bytes that are stored.
+    pub text: &'t [u8],
+    /// Where it is in the text, in bytes.
+    pub range: Range<usize>,
+    /// Whether it has the position of the token before it.
+    pub colocated: bool,
+}
+
+/// Gets tokens in order; returns false to end the tokenizing.
+pub type Visitor<'v> = &'v mut dyn FnMut(Token<'_>) -> bool;
+
+/// `porter unicode61` of SQLite.
+pub trait Porter {
+    /// Call `visit` with each token of `text` in order until it returns false.
+    fn tokenize(&mut self, text: &str, visit: Visitor<'_>) -> Result<()>;
+}
+
+/// Call `visit` with each token of `text` in order until it returns false. Fails if `porter` does.
+pub fn tokenize(text: &str, mode: Mode, porter: &mut dyn Porter, visit: Visitor<'_>) -> Result<()> {
+    let (stems, start) = match mode {
+        Mode::Document => (Stems::Usual, 0),
+        Mode::Query => Stems::split(text),
+        Mode::Prefix => (Stems::None, Stems::split(text).1),
+    };
+    let has_no_stems = mode != Mode::Query || stems == Stems::None;
+    if text.is_ascii() && has_no_stems {
+        // A mark separates, as every control character does.
+        return porter.tokenize(text, visit);
+    }
+    let composed = Composed::of(&text[start..]);
+    let scan = Scan::of(&composed.text);
+    let latin = match (mode, stems) {
+        (Mode::Document, _) if scan.is_inflected_latin() => Latin::Inflected,
+        (Mode::Query, Stems::Usual) => Latin::Stemmed,
+        (Mode::Query, Stems::Unaccented) => Latin::Unaccented,
+        _ => Latin::Plain,
+    };
+    let mut tokens = Tokens {
+        composed: &composed,
+        start,
+        is_stored: mode == Mode::Document,
+        has_stems: mode == Mode::Document || stems != Stems::None,
+        latin,
+        porter,
+        visit,
+        is_done: false,
+        token: String::new(),
+        folded: String::new(),
+    };
+    tokens.run(&scan.items)
+}
+
+/// The folded words of a text, and the units of its runs, in order.
+pub fn plain_words(text: &str) -> Vec<String> {
+    let composed = Composed::of(text);
+    let mut words = Vec::new();
+    for item in Scan::of(&composed.text).items {
+        let text = &composed.text[item.range];
+        if item.kind.is_unspaced() {
+            words.extend(Units::of(text, item.kind, item.has_marks).map(|unit| {
+                let mut word = String::new();
+                push_unit(&mut word, unit);
+                word
+            }));
+        } else {
+            let mut word = String::new();
+            folding::fold_into(text, &mut word);
+            words.push(word);
+        }
+    }
+    words
+}
+
+/// Whether a character is part of the word before it, or left out of it.
+pub fn is_mark(c: char) -> bool {
+    matches!(
+        classes::CLASSES.of(c),
+        classes::Class::Mark | classes::Class::Dropped
+    )
+}
+
+/// Whether the Latin words of a stored text stand beside their stems: it has accented letters and nearly
+/// no words of English.
+pub fn is_inflected_latin(text: &str) -> bool {
+    !text.is_ascii() && Scan::of(&Composed::of(text).text).is_inflected_latin()
+}
+
+/// How Latin words are tokenized.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Latin {
+    /// Without stems.
+    Plain,
+    /// Of a text in a language with rich endings.
+    Inflected,
+    /// Of a phrase that is searched for.
+    Stemmed,
+    /// The same, with the stems of short words in ASCII.
+    Unaccented,
+}
+
+/// Makes the tokens of one text.
+struct Tokens<'a> {
+    composed: &'a Composed<'a>,
+    /// Where the composed text begins in the source.
+    start: usize,
+    /// Whether the text is stored rather than searched for.
+    is_stored: bool,
+    /// Whether words that are not Latin stand beside their stems.
+    has_stems: bool,
+    latin: Latin,
+    porter: &'a mut dyn Porter,
+    visit: Visitor<'a>,
+    /// Whether the visitor wants no more.
+    is_done: bool,
+    token: String,
+    folded: String,
+}
+
+impl Tokens<'_> {
+    fn run(&mut self, items: &[Item]) -> Result<()> {
+        let mut rest = items;
+        while let Some((item, behind)) = rest.split_first() {
+            rest = behind;
+            match item.kind {
+                Kind::Latin if item.has_marks => self.marked_latin(item.range.clone())?,
+                Kind::Latin => {
+                    let simple = |item: &&Item| item.kind == Kind::Latin && !item.has_marks;
+                    let more = behind.iter().take_while(simple).count();
+                    let end = more
+                        .checked_sub(1)
+                        .map_or(item, |last| &behind[last])
+                        .range
+                        .end;
+                    self.latin(item.range.start..end)?;
+                    rest = &behind[more..];
+                }
+                Kind::Other | Kind::Arabic => self.word(item),
+                Kind::Cjk | Kind::Hangul | Kind::Thai => self.pairs(item, behind.is_empty()),
+            }
+            if self.is_done {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Give the visitor a token, or the one that was made.
+    fn emit(&mut self, text: Option<&str>, range: Range<usize>, colocated: bool) {
+        if self.is_done {
+            return;
+        }
+        let source = self.composed.source_range(range);
+        let token = Token {
+            text: text.unwrap_or(&self.token).as_bytes(),
+            range: source.start + self.start..source.end + self.start,
+            colocated,
+        };
+        self.is_done = !(self.visit)(token);
+    }
+
+    /// The pairs of units of a run, and its last unit; of a single unit itself.
+    fn pairs(&mut self, item: &Item, is_last: bool) {
+        let composed = self.composed;
+        let run = &composed.text[item.range.clone()];
+        let mut units = Units::of(run, item.kind, item.has_marks);
+        let Some(mut before) = units.next() else {
+            return;
+        };
+        let mut at = item.range.start;
+        let mut is_single = true;
+        for unit in units {
+            is_single = false;
+            let range = at..at + before.len() + unit.len();
+            self.pair(item, before, unit, range);
+            at += before.len();
+            before = unit;
+            if self.is_done {
+                return;
+            }
+        }
+        self.token.clear();
+        push_unit(&mut self.token, before);
+        if is_single {
+            self.emit(None, item.range.clone(), false);
+        }
+        // In a phrase that goes on after a single unit, the unit may be the last of a longer run.
+        let is_last_unit = if self.is_stored {
+            !is_single
+        } else {
+            is_single && !is_last
+        };
+        if is_last_unit {
+            self.token.push(COLOCATED);
+            self.emit(None, at..item.range.end, true);
+        }
+    }
+
+    fn pair(&mut self, item: &Item, before: &str, unit: &str, range: Range<usize>) {
+        let composed = self.composed;
+        if !item.has_marks && range.len() <= units::LONGEST_UNIT {
+            self.emit(Some(&composed.text[range.clone()]), range, false);
+            return;
+        }
+        self.token.clear();
+        push_unit(&mut self.token, before);
+        push_unit(&mut self.token, unit);
+        self.emit(None, range, false);
+    }
+
+    /// A word of another alphabet, and its stem.
+    fn word(&mut self, item: &Item) {
+        let composed = self.composed;
+        self.token.clear();
+        folding::fold_into(&composed.text[item.range.clone()], &mut self.token);
+        if self.token.is_empty() {
+            return;
+        }
+        self.emit(None, item.range.clone(), false);
+        if !self.has_stems {
+            return;
+        }
+        let folded = std::mem::take(&mut self.token);
+        self.token.push(COLOCATED);
+        if item.kind == Kind::Arabic {
+            arabic::stem_into(&folded, &mut self.token);
+        } else if !push_stem(&folded, OTHER_STEM, &mut self.token) {
+            return;
+        }
+        self.emit(None, item.range.clone(), true);
+    }
+
+    /// Latin words in a row without marks, which are tokenized together.
+    fn latin(&mut self, range: Range<usize>) -> Result<()> {
+        let composed = self.composed;
+        let text = &composed.text[range.clone()];
+        let shifted = |inner: Range<usize>| inner.start + range.start..inner.end + range.start;
+        let (start, latin) = (self.start, self.latin);
+        let Self {
+            porter,
+            visit,
+            is_done,
+            token,
+            folded,
+            ..
+        } = self;
+        porter.tokenize(text, &mut |found| {
+            let source = composed.source_range(shifted(found.range.clone()));
+            let source = source.start + start..source.end + start;
+            *is_done = !visit(Token {
+                range: source.clone(),
+                ..found
+            });
+            if latin != Latin::Plain && !*is_done {
+                let word = &text[found.range];
+                *is_done = !latin_stems(word, latin, source, token, folded, visit);
+            }
+            !*is_done
+        })
+    }
+
+    /// A Latin word with marks, of which the dropped ones are left out first.
+    fn marked_latin(&mut self, range: Range<usize>) -> Result<()> {
+        let composed = self.composed;
+        let mut word = String::new();
+        push_kept(&composed.text[range.clone()], &mut word);
+        let source = composed.source_range(range);
+        let source = source.start + self.start..source.end + self.start;
+        let latin = self.latin;
+        let Self {
+            porter,
+            visit,
+            is_done,
+            token,
+            folded,
+            ..
+        } = self;
+        porter.tokenize(&word, &mut |found| {
+            *is_done = !visit(Token {
+                range: source.clone(),
+                ..found
+            });
+            if latin != Latin::Plain && !*is_done {
+                let word = &word[found.range];
+                *is_done = !latin_stems(word, latin, source.clone(), token, folded, visit);
+            }
+            !*is_done
+        })
+    }
+}
+
+/// Append the text without dropped characters.
+fn push_kept(text: &str, out: &mut String) {
+    let classes = &*classes::CLASSES;
+    let kept = |c: &char| c.is_ascii() || classes.of(*c) != classes::Class::Dropped;
+    out.extend(text.chars().filter(kept));
+}
+
+/// Append the first letters of a folded word, if it has as many.
+fn push_stem(folded: &str, letters: usize, out: &mut String) -> bool {
+    let Some((last, c)) = folded.char_indices().nth(letters - 1) else {
+        return false;
+    };
+    out.push_str(&folded[..last + c.len_utf8()]);
+    true
+}
+
+/// Give the visitor the stems of a Latin word; whether it wants more.
+fn latin_stems(
+    word: &str,
+    latin: Latin,
+    range: Range<usize>,
+    token: &mut String,
+    folded: &mut String,
+    visit: &mut dyn FnMut(Token<'_>) -> bool,
+) -> bool {
+    folded.clear();
+    folding::fold_into(word, folded);
+    token.clear();
+    token.push(COLOCATED);
+    let mut emit = |stem: &str| {
+        visit(Token {
+            text: stem.as_bytes(),
+            range: range.clone(),
+            colocated: true,
+        })
+    };
+    let is_long = push_stem(folded, LATIN_STEM, token);
+    if is_long && !emit(token) {
+        return false;
+    }
+    match latin {
+        // A word with two accents on a letter keeps them, and is found without them by this.
+        Latin::Inflected if !folded.is_ascii() => {
+            let mut bare = String::from(COLOCATED);
+            folding::bare_into(folded, &mut bare);
+            let letters = bare.char_indices().nth(LATIN_STEM + 1);
+            bare.truncate(letters.map_or(bare.len(), |(at, _)| at));
+            bare[1..] == folded[..] || (is_long && bare == *token) || emit(&bare)
+        }
+        Latin::Unaccented if !is_long && word.is_ascii() => {
+            token.push_str(folded);
+            emit(token)
+        }
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests;
