@@ -11,7 +11,7 @@ from functools import partial
 from typing import IO, Any, NamedTuple
 
 from ._checks import shown
-from ._engine import _check_query
+from ._engine import Chunk, _check_query
 from ._extras import imports_of
 from .errors import HedgerowError, InvalidInputError
 from .temporal import parse_question_date
@@ -51,6 +51,22 @@ def read_queries(path: str | os.PathLike[str]) -> list[JudgedQuery]:
     found = _distinct(_queries_of_lines(path))
     if not found:
         raise _wrong(f"{os.fspath(path)} holds no query; write one JSON object a line")
+    return found
+
+
+def read_passages(path: str | os.PathLike[str]) -> list[Chunk]:
+    """The passages of a JSON Lines file as chunks: `id` or `_id`, `text`, and optionally `title`.
+
+    The path of each is its id. Raises InvalidInputError, with the number of the line, for a line that is
+    not a passage.
+    """
+    found = []
+    for record, bad in _records(path):
+        name = _name_of(record, bad)
+        title, text = record.get("title") or "", record.get("text")
+        if not isinstance(text, str) or not isinstance(title, str):
+            raise bad('needs a "text", and a "title" of text if it has one')
+        found.append(Chunk(name, name, text, title=title))
     return found
 
 
@@ -188,6 +204,12 @@ def _cut_lines(stream: IO[bytes]) -> Iterator[bytes]:
 
 def _queries_of_lines(path: str | os.PathLike[str]) -> Iterator[tuple[JudgedQuery, _Bad]]:
     """The query of each line, with what makes the error for that line."""
+    for record, bad in _records(path):
+        yield _query_of(record, bad), bad
+
+
+def _records(path: str | os.PathLike[str]) -> Iterator[tuple[dict[str, Any], _Bad]]:
+    """The JSON object of each line, with what makes the error for that line."""
     for number, line in _lines(path):
         bad = partial(_bad, path, number)
         try:
@@ -196,7 +218,7 @@ def _queries_of_lines(path: str | os.PathLike[str]) -> Iterator[tuple[JudgedQuer
             raise bad(f"not JSON ({error})") from error
         if not isinstance(record, dict):
             raise bad("not a JSON object; every line is one object")
-        yield _query_of(record, bad), bad
+        yield record, bad
 
 
 def _queries_of_records(queries: Iterable[Any]) -> Iterator[tuple[JudgedQuery, _Bad]]:
@@ -223,12 +245,17 @@ def _distinct(queries: Iterable[tuple[JudgedQuery, _Bad]]) -> list[JudgedQuery]:
     return list(found.values())
 
 
-def _query_of(record: Mapping[str, Any], bad: _Bad) -> JudgedQuery:
+def _name_of(record: Mapping[str, Any], bad: _Bad) -> str:
     name = record.get("id", record.get("_id"))
     if isinstance(name, int) and not isinstance(name, bool):
         name = str(name)
     if not isinstance(name, str) or not name:
         raise bad('needs an "id" (or "_id") of text')
+    return name
+
+
+def _query_of(record: Mapping[str, Any], bad: _Bad) -> JudgedQuery:
+    name = _name_of(record, bad)
     text, date, vector = (record.get(key) for key in ("text", "date", "embedding"))
     if not isinstance(text, str):
         raise bad('needs a "text"')

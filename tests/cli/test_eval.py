@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import sys
 from pathlib import Path
@@ -243,3 +244,26 @@ def test_a_missing_extra_is_said_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     ok("eval", *GIVEN)
     assert "a chart needs the package matplotlib" in failed(1, "eval", *GIVEN, "--chart", "x.svg")
+
+
+def test_a_folder_has_all_three_files() -> None:
+    folder = Path("lang")
+    folder.mkdir()
+    passages = [
+        {"id": 1, "title": "庭", "text": "刺猬在树篱下冬眠。"},
+        {"_id": "2", "text": "池塘里的水"},
+    ]
+    (folder / "passages.jsonl.gz").write_bytes(
+        gzip.compress("\n".join(map(json.dumps, passages)).encode())
+    )
+    (folder / "queries.jsonl").write_text(json.dumps({"id": "a", "text": "哪里冬眠"}))
+    (folder / "qrels.tsv").write_text("a\t1\t1\n")
+    found = as_json(
+        "eval", "--folder", "lang", "--modes", "bm25", "--matching", "spec", "--no-best"
+    )
+    assert found["chunks"] == 2
+    assert [row["nDCG@10"] for row in found["results"]] == [1.0]
+    assert "leave --qrels out" in failed(2, "eval", "--folder", "lang", "--qrels", "x")
+    assert "Missing option '--queries'" in failed(2, "eval", "--db", "notes.db")
+    (folder / "passages.jsonl.gz").write_bytes(b"{}")
+    assert 'needs an "id"' in failed(1, "eval", "--folder", "lang")

@@ -7,12 +7,18 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
 from hedgerow import Embedder, Evaluation, Index, IndexStats
-from hedgerow._judged import JudgedQuery, read_judgements, read_queries, read_vectors
+from hedgerow._judged import (
+    JudgedQuery,
+    read_judgements,
+    read_passages,
+    read_queries,
+    read_vectors,
+)
 from hedgerow._retrieval.admission import Recorded
 from hedgerow.evaluation import (
     MEASURES,
@@ -44,9 +50,10 @@ _CHARTS = (".png", ".svg")
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What the user gave; `modes` is empty where none were named."""
+    """What the user gave; `modes` is empty where none were named. `db` is a file of passages if `is_folder`."""
 
     db: str
+    is_folder: bool
     queries: str
     judgements: str
     by: JudgedBy | None
@@ -73,17 +80,22 @@ class _Evaluation:
 
 
 @click.command("eval", cls=Command, short_help="Measure an index with judged queries.")
-@db_option("The index to search.", required=True)
+@db_option("The index to search.")
+@click.option(
+    "--folder",
+    metavar="DIR",
+    type=TEXT,
+    help="In place of --db, --queries and --qrels: a folder with passages.jsonl, queries.jsonl and "
+    "qrels.tsv, or these with .gz, searched in memory.",
+)
 @click.option(
     "--queries",
-    required=True,
     metavar="FILE",
     type=TEXT,
     help="JSON Lines: id or _id, text, and maybe date and embedding.",
 )
 @click.option(
     "--qrels",
-    required=True,
     metavar="FILE",
     type=TEXT,
     help="Judgements: query, document and score with tabs between, or TREC's four columns.",
@@ -146,9 +158,10 @@ class _Evaluation:
 @click.option("--json", "as_json", is_flag=True, help="Write counts and figures as JSON.")
 def command(  # noqa: PLR0913 - one argument for each option
     *,
-    db: str,
-    queries: str,
-    qrels: str,
+    db: str | None,
+    folder: str | None,
+    queries: str | None,
+    qrels: str | None,
     by: Any,
     modes: Any,
     matching: Any,
@@ -168,6 +181,7 @@ def command(  # noqa: PLR0913 - one argument for each option
       hedgerow eval --db notes.db --queries questions.jsonl --qrels judged.tsv
       hedgerow eval --db n.db --queries q.jsonl --qrels j.tsv --chart modes.svg
       hedgerow eval --db n.db --queries q.jsonl --qrels j.tsv --modes bm25 --json
+      hedgerow eval --folder lang/ja
 
     One row for each combination of --modes, --matching, --fusion, --neighbors and --reweight that
     differs from the others, and one for the profile best in each mode. Both files may be compressed with gzip. Needs: pip install "hedgerow[eval]".
@@ -176,10 +190,12 @@ def command(  # noqa: PLR0913 - one argument for each option
     measure({}, {})  # a missing extra is an error before anything is searched
     if chart is not None:
         from .eval_chart import draw  # noqa: PLC0415 - matplotlib is slow to import
+    files = _files(folder, db, queries, qrels)
     asked = _Asked(
-        db=db,
-        queries=queries,
-        judgements=qrels,
+        db=files.db,
+        is_folder=folder is not None,
+        queries=files.queries,
+        judgements=files.judgements,
         by=by,
         modes=modes or (),
         matchings=matching,
@@ -205,17 +221,61 @@ def command(  # noqa: PLR0913 - one argument for each option
         echo(found.notice)
 
 
+class _Files(NamedTuple):
+    """The index, or the file of passages, and the files of queries and judgements."""
+
+    db: str
+    queries: str
+    judgements: str
+
+
+def _files(
+    folder: str | None, db: str | None, queries: str | None, judgements: str | None
+) -> _Files:
+    """Return the files of a folder, or those that were named one by one."""
+    named = {"--db": db, "--queries": queries, "--qrels": judgements}
+    if folder is None:
+        missing = [option for option, given in named.items() if given is None]
+        if missing:
+            raise click.UsageError(
+                f"Missing option {missing[0]!r}, or --folder in place of all three."
+            )
+        return _Files(str(db), str(queries), str(judgements))
+    both = [option for option, given in named.items() if given is not None]
+    if both:
+        raise click.UsageError(f"--folder has its own files: leave {both[0]} out.")
+    return _Files(
+        *(_file_in(folder, name) for name in ("passages.jsonl", "queries.jsonl", "qrels.tsv"))
+    )
+
+
+def _file_in(folder: str, name: str) -> str:
+    plain = Path(folder, name)
+    compressed = plain.with_name(f"{name}.gz")
+    return str(compressed if compressed.exists() and not plain.exists() else plain)
+
+
+def _index(asked: _Asked) -> Index:
+    """Open the index, or make one in memory of the passages."""
+    if not asked.is_folder:
+        return Index.open(asked.db, read_only=True)
+    index = Index.in_memory()
+    index.upsert(read_passages(asked.db))
+    return index
+
+
 def _run(asked: _Asked) -> _Evaluation:
     """Search the index in every way asked for, and measure each."""
     if asked.embedder and asked.query_vectors is not None:
         raise click.UsageError("Give --embedder or --query-vectors, not both.")
-    check_there_is(asked.db)
+    if not asked.is_folder:
+        check_there_is(asked.db)
     queries = read_queries(asked.queries)
     judgements = read_judgements(asked.judgements)
     started = time.monotonic()
     try:
         with (
-            Index.open(asked.db, read_only=True) as index,
+            _index(asked) as index,
             embedder_of(asked.embedder) as named,
         ):
             stats = index.stats()
