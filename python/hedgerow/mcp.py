@@ -6,7 +6,7 @@ Needs the extra "mcp"; imported by `hedgerow mcp` alone.
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from mcp.server import MCPServer
@@ -191,6 +191,11 @@ def _add_prompts(server: MCPServer[Any], *, read_only: bool) -> None:
         )
 
 
+def _now() -> datetime:
+    """The time of a question, in the time zone of this machine."""
+    return datetime.now().astimezone()
+
+
 class _Tools:
     """The tools of one root; their docstrings are what agents read."""
 
@@ -206,7 +211,7 @@ class _Tools:
         depth: Depth = "normal",
     ) -> Found:
         """Search the project's memory for a question or words. Cite the files you use."""
-        return self._find(query, "search", limit=limit, depth=depth)
+        return self._find(query, "search", limit=limit, depth=depth, question_date=_now())
 
     def recall(  # noqa: PLR0913, PLR0917 - the arguments of a tool
         self,
@@ -228,7 +233,7 @@ class _Tools:
     ) -> Found:
         """Recall what the project's memory knows about a topic, before working on it.
 
-        A period in the topic, such as "last week", narrows the time. What no longer holds is left out and counted in leftOut.
+        A period in the topic, such as "last week", narrows the time, unless it is in quotes. What no longer holds is left out and counted in leftOut.
         """
         return self._find(
             topic,
@@ -241,7 +246,7 @@ class _Tools:
             tags=tags or (),
             after=after,
             before=before,
-            question_date=datetime.now(timezone.utc),
+            question_date=_now(),
         )
 
     def context(
@@ -257,7 +262,7 @@ class _Tools:
         """
         try:
             found: Any = self._root.context(
-                topic, budget=budget, depth=depth, as_of=as_of
+                topic, budget=budget, depth=depth, as_of=as_of, question_date=_now()
             ).to_dict()
         except HedgerowError as error:
             raise ToolError(error.message) from error

@@ -32,10 +32,17 @@ SATURDAY = datetime(2026, 4, 18, 9, 30, tzinfo=timezone.utc)
         ("3 days ago", "3 days ago (2026-04-15)"),
         ("2 weeks ago", "2 weeks ago (2026-03-30 to 2026-04-05)"),
         ("1 month ago", "1 month ago (2026-03-01 to 2026-03-31)"),
-        ("in March", "in March (2026-03-01 to 2026-03-31)"),
-        ("in May", "in May (2025-05-01 to 2025-05-31)"),
-        ("during december 2023", "during december 2023 (2023-12-01 to 2023-12-31)"),
-        ("in 2024", "in 2024 (2024-01-01 to 2024-12-31)"),
+        ("notes from March", "from March (2026-03-01 to 2026-03-31)"),
+        ("from May", "from May (2025-05-01 to 2025-05-31)"),
+        ("written in december 2023", "written in december 2023 (2023-12-01 to 2023-12-31)"),
+        ("pages from 2024", "from 2024 (2024-01-01 to 2024-12-31)"),
+        ("the plan the day before yesterday", "the day before yesterday (2026-04-16)"),
+        ("the week before last", "the week before last (2026-03-30 to 2026-04-05)"),
+        ("two weeks ago", "two weeks ago (2026-03-30 to 2026-04-05)"),
+        ("a month ago", "a month ago (2026-03-01 to 2026-03-31)"),
+        ("a year ago", "a year ago (2025-01-01 to 2025-12-31)"),
+        ("what did I do this week?", "this week (2026-04-13 to 2026-04-19)"),
+        ("what does the plan from last week say?", "last week (2026-04-06 to 2026-04-12)"),
     ],
 )
 def test_a_period_is_understood(query: str, expected: str) -> None:
@@ -48,6 +55,25 @@ def test_a_period_is_understood(query: str, expected: str) -> None:
      "march of the slugs"],
 )  # fmt: skip
 def test_other_words_are_none(query: str) -> None:
+    assert period_in(query, SATURDAY) is None
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "plan NOT yesterday", "what did we not do yesterday", "plans before last week",
+        "everything except what we said last week", "notes since last month", "until yesterday",
+        "last week or earlier", "older than 3 weeks ago", "why didn't it run yesterday?",
+        "yesterday and last Friday", "last week and in March", "the day after yesterday",
+        "last week of March", "the end of last month", "early last year", "from 2024 to 2026",
+        "from 2026-03-15", "2 days before yesterday", "the week before last week",
+        "last week's frost", "yesterday’s rain", "tomorrow or today", "last spring",
+        '"last week we met"', 'hedge "yesterday', "“last week”", "'last week' in a song",
+        "What do we do about taxes in April?", "When does the lease end in 2027?",
+        "What is due today?", "what do we do this month?", "when does the lease end this year?",
+    ],
+)  # fmt: skip
+def test_a_question_about_something_else_is_not_narrowed(query: str) -> None:
     assert period_in(query, SATURDAY) is None
 
 
@@ -110,12 +136,47 @@ class TestRecall:
         packed = hedges.context("the hedge last week", question_date=date(2026, 4, 18))
         assert [one.file for one in packed.passages] == ["notes/week.md"]
 
-    def test_days_are_those_of_utc_whatever_the_zone_of_the_question(
-        self, hedges: MemoryRoot
+    @pytest.mark.parametrize(
+        ("asked", "day"),
+        [
+            ("2026-04-18T01:00+05:00", "2026-04-18T00:00:00+05:00"),
+            ("2026-04-18T23:00-08:00", "2026-04-18T00:00:00-08:00"),
+            (datetime(2026, 4, 18, 1, tzinfo=timezone(timedelta(hours=13))),
+             "2026-04-18T00:00:00+13:00"),
+            ("2026-04-18", "2026-04-18T00:00:00+00:00"),
+        ],
+    )  # fmt: skip
+    def test_days_are_those_of_the_zone_of_the_question(
+        self, root: MemoryRoot, asked: datetime | str, day: str
     ) -> None:
-        found = hedges.recall("hedge today", question_date="2026-04-18T01:00+05:00").period
-        assert found is not None
-        assert found.after.isoformat() == "2026-04-17T00:00:00+00:00"
+        for date_ in ("2026-04-17", "2026-04-18", "2026-04-19"):
+            put(root.path, f"notes/{date_}.md", "The hedge.\n")
+        found = root.recall("hedge today", question_date=asked)
+        assert found.period is not None
+        assert found.period.after.isoformat() == day
+        assert [one.file for one in found] == ["notes/2026-04-18.md"]
+
+    def test_the_notice_says_how_to_undo_it(self, hedges: MemoryRoot) -> None:
+        found = hedges.recall("the hedge last week", question_date=SATURDAY)
+        assert found.notices == (
+            "Only memories from last week (2026-04-06 to 2026-04-12) are shown. To search those of "
+            'any time, put the words in quotes: "last week".',
+        )
+        undone = hedges.recall('the hedge "last week"', question_date=SATURDAY)
+        assert (undone.period, undone.notices, len(undone)) == (None, (), 3)
+
+    def test_every_face_narrows_alike(self, hedges: MemoryRoot) -> None:
+        packed = hedges.context("the hedge yesterday", question_date=SATURDAY)
+        found = hedges.recall("the hedge yesterday", question_date=SATURDAY)
+        assert packed.notices == found.notices
+        assert found.notices == (
+            "Nothing that was found is from yesterday (2026-04-17); memories of any time are shown.",
+        )
+
+    def test_the_words_are_searched_for_if_nothing_is_from_then(self, hedges: MemoryRoot) -> None:
+        asked = SATURDAY + timedelta(days=365)
+        found = hedges.recall("last week is a phrase", question_date=asked)
+        assert found.results[0].file == "notes/none.md"
 
     def test_a_date_that_is_none_is_refused(self, hedges: MemoryRoot) -> None:
         with pytest.raises(InvalidInputError, match="question_date must be a date that exists"):

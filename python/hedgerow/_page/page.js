@@ -125,6 +125,7 @@ function runner(app, form, told, answered) {
     running = new AbortController();
     const { signal } = running;
     const request = requestOf(new FormData(form));
+    if (app.about.kind === "root") request.question_date = localTime(new Date());
     if (request.query.trim() === "") return;
     told.textContent = "Searching …";
     try {

@@ -65,6 +65,14 @@ function addLinks(body, graph, visit) {
   body.append(make("h3", {}, "Links"), linksOf(graph, visit));
 }
 
+/** A time with the offset of this browser's time zone, so that "yesterday" is the reader's. */
+function localTime(time) {
+  const offset = -time.getTimezoneOffset();
+  const local = new Date(time.getTime() + 60_000 * offset).toISOString().slice(0, 19);
+  const digits = (number) => String(Math.floor(number)).padStart(2, "0");
+  return `${local}${offset < 0 ? "-" : "+"}${digits(Math.abs(offset) / 60)}:${digits(Math.abs(offset) % 60)}`;
+}
+
 /** The options of a recall, as fields of a form. */
 function rootOptions() {
   return [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -153,7 +153,7 @@ def recall(  # noqa: PLR0913 - one argument for each option
         "tags": tags,
         "after": after,
         "before": before,
-        "question_date": question_date or datetime.now(timezone.utc),
+        "question_date": question_date or datetime.now().astimezone(),
     }
     _check(options)
     _check_packing(budget, per_file, explain=explain or report is not None)
@@ -235,7 +235,8 @@ def search_root(  # noqa: PLR0913 - one argument for each option
 ) -> None:
     """Search a memory root as `search` without an index file does."""
     memory = open_memory(root, target_url, remote_url, NO_ROOT)
-    found = _recalled(memory, text, limit=limit, depth=depth, sync=sync)
+    asked = datetime.now().astimezone()
+    found = _recalled(memory, text, limit=limit, depth=depth, question_date=asked, sync=sync)
     mode = mode_of(context, "search")
     if report is not None:
         _write_report(report, memory, found, mode, sync=sync)

@@ -40,9 +40,8 @@ def show_results(found: Recall, *, explain: bool = False, report: str | None = N
 
 
 def show_period(period: Period, *, err: bool = False) -> None:
-    """Say which period the question named, and whether anything is from then."""
-    said = "From" if period.found else "Nothing that was found is from"
-    echo(f"{said} {visible(str(period))}.", err=err)
+    """Print the period that narrowed the results, and how to search without it."""
+    echo(visible(period.notice), err=err)
 
 
 def _show_nothing(found: Recall) -> None:

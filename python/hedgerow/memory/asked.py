@@ -16,7 +16,7 @@ from .note import now
 from .periods import Period, period_in
 from .scope import Scope
 from .score import checked_depth
-from .times import checked_end, checked_start
+from .times import checked_end, checked_question_date
 from .validity import REASONS, Validity
 from .wanted import Wanted
 
@@ -47,10 +47,8 @@ class Asked:
     period: Period | None = None
 
     def searched(self) -> str:
-        """Return what is searched for: the query without the words of a period, if any are left."""
-        if self.period is None:
-            return self.query
-        rest = " ".join(self.query.split()).replace(self.period.phrase, " ").strip()
+        """Return the text of the search: the query without the words of a period, if others are left."""
+        rest = "" if self.period is None else self.period.rest
         return rest if any(one.isalnum() for one in rest) else self.query
 
     def in_period(self) -> Asked:
@@ -95,7 +93,7 @@ def checked_recall(  # noqa: PLR0913 - what a recall can be asked for
     present = now()
     period = None
     if question_date is not None and after is None and before is None:
-        asked = checked_start(question_date, "question_date", present)
+        asked = checked_question_date(question_date, present)
         period = period_in(_checked_query(query), asked)
     return Asked(
         _checked_query(query),

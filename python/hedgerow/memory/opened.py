@@ -78,7 +78,7 @@ class OpenedIndex:
         named = [] if asked.scope else skips
         return replace(
             found.with_skips(named),
-            notices=tuple(one.notice for one in config.not_allowed),
+            notices=(*(one.notice for one in config.not_allowed), *found.notices),
         )
 
     def passages(

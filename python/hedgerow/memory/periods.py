@@ -1,10 +1,14 @@
-"""Periods that a question names, such as "last week" (spec/memory.md, "Recall")."""
+"""Periods that a question names, such as "last week" (spec/memory.md, "Periods").
+
+A period narrows a recall only if the question means the time at which memories were written. A
+question with an expression that this module does not understand is searched as it is.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,19 +17,74 @@ _MONTHS = (
     "october", "november", "december",
 )  # fmt: skip
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_NUMBERS = (
+    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve",
+)  # fmt: skip
 _DAY = timedelta(days=1)
 _TICK = timedelta(microseconds=1)
+_COUNT = rf"[1-9]\d{{0,3}}|{'|'.join(_NUMBERS)}"
+_WRITTEN = "written|noted|recorded|remembered|saved|added|dated"
+
 _PERIOD = re.compile(
     rf"""\b(?:
-        (?P<day>today|yesterday)
+        (?P<day>(?:the\s)?day\sbefore\syesterday|today|yesterday)
+      | the\s(?P<unitbefore>week|month|year)\sbefore\slast(?!\s(?:week|month|year))
       | (?P<which>this|last|previous)\s(?P<unit>week|month|year)
       | last\s(?P<weekday>{"|".join(_DAYS)})
-      | (?:in\s|over\s)?(?:the\s)?(?:last|past)\s(?P<past>[1-9]\d{{0,3}})\s(?P<pastunit>day|week|month)s?
-      | (?P<ago>[1-9]\d{{0,3}})\s(?P<agounit>day|week|month)s?\sago
-      | (?:in|during)\s(?P<month>{"|".join(_MONTHS)})(?:\s(?P<monthyear>\d{{4}}))?
-      | (?:in|during)\s(?P<year>\d{{4}})
+      | (?:in\s|over\s|within\s)?(?:the\s)?(?:last|past)\s(?P<past>{_COUNT})\s(?P<pastunit>day|week|month|year)s?
+      | (?P<ago>{_COUNT}|an?)\s(?P<agounit>day|week|month|year)s?\sago
+      | (?:from|(?:{_WRITTEN})\s(?:in|during))\s(?P<month>{"|".join(_MONTHS)})(?:\s(?P<monthyear>\d{{4}}))?
+      | (?:from|(?:{_WRITTEN})\s(?:in|during))\s(?P<year>(?:19|20)\d\d)
+    )\b(?!['\u2019]s\b)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+_TIME = re.compile(
+    rf"""\b(?:
+        tomorrow | tonight | yesterday | today | ago
+      | {"|".join(_DAYS)} | {"|".join(f"{day}s" for day in _DAYS)}
+      | {"|".join(month for month in _MONTHS if month not in {"march", "may"})}
+      | (?:in|of|since|from|to|last|next|this|and|or)\s(?:march|may)
+      | (?:day|week|weekend|month|quarter|year|decade|century|spring|summer|autumn|winter|night)\s
+        (?:of|before|after|from|to)
+      | (?:this|last|next|previous|coming|past|following|each|every|first|second|third|half)\s
+        (?:\w+\s)?(?:day|week|weekend|month|quarter|half|year|decade|century|spring|summer|autumn
+        |winter|night|evening|morning)s?
+      | (?:days|weeks|months|years|hours|minutes|fortnights?)
+      | (?:19|20)\d\d(?:[-/.]\d\d?){{0,2}} | \d\d?[./]\d\d?[./]\d{{2,4}}
     )\b""",
     re.IGNORECASE | re.VERBOSE,
+)
+"""What else in a question is about time."""
+
+_BOUND = re.compile(
+    r"""\b(?:not|no|nor|never|neither|cannot|without|except|excepting|excluding|exclude|excluded|besides
+      |unless|before|after|since|until|till|prior|earlier|older|newer|than|onwards?|between|beyond
+      |outside|other\sthan|up\sto|apart\sfrom)\b
+      |n['\u2019]t\b
+      |\b(?:by|through|to)\s\0
+      |\b(?:early|late|end|start|beginning|middle|mid|half|part|rest)(?:\s(?:of|in))?(?:\sthe)?[\s-]\0""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Words with which a period says something else than "in it"; NUL is the period."""
+
+_PAST = re.compile(r"\b(?:did|was|were|had|happened|done)\b", re.IGNORECASE)
+_AHEAD = re.compile(
+    r"\b(?:will|shall|due|upcoming|going\sto|deadlines?|expires?)\b|['\u2019]ll\b", re.IGNORECASE
+)
+"""Words by which a question is about what lies ahead, not about when memories were written."""
+
+_NOW = re.compile(
+    r"""\b(?:do|does|is|are|am|can|could|should|must|may|might|need|needs|have\sto|has\sto
+      |plan|plans|planned|ends?|begins?|starts?)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Words by which "today" or "this week" is about what happens then."""
+
+_QUOTED = re.compile(
+    r"""["“”„«»][^"“”„«»]*(?:["“”„«»]|\Z) | (?<!\w)['\u2018][^'\u2018\u2019]*['\u2019](?!\w)""",
+    re.VERBOSE,
 )
 _LONGEST = 4000
 """The most characters of a question in which a period is looked for."""
@@ -35,13 +94,15 @@ _LONGEST = 4000
 class Period:
     """A period that a question names: its words, its beginning, and the first time after it.
 
-    `found` says whether any memory in it was found; if not, the recall was made without it.
+    `found` says whether any memory in it was found; if not, the recall was made without it. `rest`
+    is the question without the words of the period.
     """
 
     phrase: str
     after: datetime
     before: datetime
     found: bool = True
+    rest: str = field(default="", compare=False, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the documented JSON."""
@@ -58,6 +119,16 @@ class Period:
         after, before = (datetime.fromisoformat(keys[name]) for name in ("after", "before"))
         return cls(keys["phrase"], after, before, keys["found"])
 
+    @property
+    def notice(self) -> str:
+        """The effect of the period on the results, and how to search without it."""
+        if not self.found:
+            return f"Nothing that was found is from {self}; memories of any time are shown."
+        return (
+            f"Only memories from {self} are shown. To search those of any time, put the words in "
+            f'quotes: "{self.phrase}".'
+        )
+
     def __str__(self) -> str:
         last = self.before - _TICK
         days = f"{self.after:%Y-%m-%d}"
@@ -67,18 +138,40 @@ class Period:
 
 
 def period_in(query: str, asked: datetime) -> Period | None:
-    """Return the first period that a question names, by the day on which it was asked, in UTC.
+    """Return the period in which the memories that a question asks for were written.
 
-    Weeks begin on Monday. None where it names none, or one outside the calendar.
+    Days are those of the time zone of `asked`, weeks begin on Monday. None unless the question names
+    one period, outside quotes, and says nothing else about time; also None for a period outside the
+    calendar.
     """
-    found = _PERIOD.search(" ".join(query[:_LONGEST].split()))
-    if found is None:
+    text = " ".join(query.replace("\0", " ").split())
+    plain = _QUOTED.sub(lambda quoted: "\1" * len(quoted[0]), text[:_LONGEST])
+    periods = list(_PERIOD.finditer(plain))
+    if len(periods) != 1:
+        return None
+    found = periods[0]
+    around = f"{plain[: found.start()]}\0{plain[found.end() :]}"
+    if _TIME.search(around) or _BOUND.search(around) or _is_ahead(found, around):
+        return None
+    if re.match(r"\s(?:of|to|and|or|on)\b|[-/.:]\w", plain[found.end() :], re.IGNORECASE):
         return None
     today = asked.replace(hour=0, minute=0, second=0, microsecond=0)
+    rest = f"{text[: found.start()]} {text[found.end() :]}".strip()
     try:
-        return Period(found[0], *_days(found, today))
+        after, before = _days(found, today)
     except (OverflowError, ValueError):
         return None
+    return Period(found[0], after, before, rest=rest)
+
+
+def _is_ahead(found: re.Match[str], around: str) -> bool:
+    """Whether the question is about what happens in the period, not about what was written then."""
+    before = around[: found.start()].rstrip().lower()
+    if found["month"] or found["year"] or before.endswith("from"):
+        return False
+    is_present = found[0].lower() == "today" or (found["which"] or "").lower() == "this"
+    is_about_then = _AHEAD.search(around) or (is_present and _NOW.search(around))
+    return bool(is_about_then) and not _PAST.search(around)
 
 
 def _days(  # noqa: PLR0911 - one for each kind of phrase
@@ -87,20 +180,22 @@ def _days(  # noqa: PLR0911 - one for each kind of phrase
     named = {name: value.lower() for name, value in found.groupdict().items() if value}
     match named:
         case {"day": day}:
-            start = today if day == "today" else today - _DAY
-            return start, start + _DAY
+            back = 0 if day == "today" else 1 if day == "yesterday" else 2
+            return today - back * _DAY, today - (back - 1) * _DAY
+        case {"unitbefore": unit}:
+            return _unit(today, unit, 2)
         case {"which": which, "unit": unit}:
             return _unit(today, unit, 0 if which == "this" else 1)
         case {"weekday": weekday}:
             back = (today.weekday() - _DAYS.index(weekday) - 1) % 7 + 1
             return today - back * _DAY, today - (back - 1) * _DAY
         case {"past": number, "pastunit": unit}:
-            return _back(today, unit, int(number)) + _DAY, today + _DAY
+            return _back(today, unit, _number(number)) + _DAY, today + _DAY
         case {"ago": number, "agounit": "day"}:
-            start = today - int(number) * _DAY
+            start = today - _number(number) * _DAY
             return start, start + _DAY
         case {"ago": number, "agounit": unit}:
-            return _unit(today, unit, int(number))
+            return _unit(today, unit, _number(number))
         case {"month": name}:
             month = _MONTHS.index(name) + 1
             year = int(named.get("monthyear", today.year - (month > today.month)))
@@ -108,6 +203,12 @@ def _days(  # noqa: PLR0911 - one for each kind of phrase
             return start, _months(start, 1)
     start = today.replace(year=int(named["year"]), month=1, day=1)
     return start, _months(start, 12)
+
+
+def _number(text: str) -> int:
+    if text in {"a", "an"}:
+        return 1
+    return _NUMBERS.index(text) + 1 if text in _NUMBERS else int(text)
 
 
 def _unit(today: datetime, unit: str, back: int) -> tuple[datetime, datetime]:
@@ -122,8 +223,8 @@ def _unit(today: datetime, unit: str, back: int) -> tuple[datetime, datetime]:
 
 
 def _back(today: datetime, unit: str, number: int) -> datetime:
-    if unit == "month":
-        first = _months(today.replace(day=1), -number)
+    if unit in {"month", "year"}:
+        first = _months(today.replace(day=1), -number * (12 if unit == "year" else 1))
         return min(first + (today.day - 1) * _DAY, _months(first, 1) - _DAY)
     return today - number * (7 if unit == "week" else 1) * _DAY
 

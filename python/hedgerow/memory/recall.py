@@ -81,7 +81,8 @@ class Recall:
     """What a recall found, best first; iterates over its results.
 
     `unreadable` are the files and folders that the index could not read. `notices` are sentences on
-    what the root asks for and its user has not allowed. `left_out` counts the files that were found
+    what the reader of the results should know: what the root asks for and its user has not allowed,
+    and a period that narrowed the results, with the way to undo it. `left_out` counts the files that were found
     but are not results: those that do not hold, by `Validity.why`, and as `filtered` those of another
     type, tag or time. `as_of` is the time at which results hold, None for the present. `period` is
     the period that the query names, if any. `trace` says how passages were searched for.
@@ -155,7 +156,8 @@ def recall(  # noqa: PLR0913 - all that a recall depends on
     found, passages, left_out = _holding(index, embedder, marks, within, whole=whole)
     if period is not None and not passages:
         period = replace(period, found=False)
-        found, passages, left_out = _holding(index, embedder, marks, asked, whole=whole)
+        anytime = replace(asked, period=None)
+        found, passages, left_out = _holding(index, embedder, marks, anytime, whole=whole)
     best = max([1.0, *(one.hit.score for one in passages)])
     temporal = score.temporal_relevance(
         asked.query, [memory_time(one.hit.path, one.matter) for one in passages]
@@ -174,6 +176,7 @@ def recall(  # noqa: PLR0913 - all that a recall depends on
         left_out=left_out,
         as_of=asked.as_of,
         period=period,
+        notices=() if period is None else (period.notice,),
         trace=found.trace,
     )
 

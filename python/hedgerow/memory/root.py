@@ -274,7 +274,8 @@ class MemoryRoot(RootEdits):
         Results have one of `types` and all `tags`, and their time is `after` or later and earlier
         than `before`: each a date, a time, or an age such as `30d`. With `question_date`, the time
         at which the question was asked, a period that the query names, such as "last week", narrows
-        the time if anything is found in it; it is `period` in the result.
+        the time if anything is found in it (spec/memory.md, "Periods"); it is `period` in the
+        result, and `notices` says how to undo it.
 
         Without `sync` the index is read as it is. Files that could not be read are in `unreadable`.
         Raises InvalidInputError for a blank query or an option out of range, and IndexFileError if

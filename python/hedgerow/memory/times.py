@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone, tzinfo
 from typing import Any
 
 from hedgerow._checks import shown
-from hedgerow._times import utc
+from hedgerow._times import aware, utc
 from hedgerow.errors import InvalidInputError
 
 ISO_TIME = (
@@ -26,10 +26,15 @@ _DAY = timedelta(days=1)
 _TICK = timedelta(microseconds=1)
 
 
-def parse_time(value: object) -> datetime | None:
-    """Parse a date or a date-time, in UTC without a zone; None for anything else."""
+def parse_time(value: object, day_zone: tzinfo = timezone.utc) -> datetime | None:
+    """Parse a date or a date-time, in UTC without a zone; None for anything else.
+
+    A date is its midnight in `day_zone`.
+    """
     match = _WHOLE.match(value) if isinstance(value, str) else None
-    return time_of(match) if match else None
+    time = time_of(match) if match else None
+    is_day = match is not None and not match[_HOUR]
+    return time if time is None or not is_day else time.replace(tzinfo=day_zone)
 
 
 def parse_end(value: object) -> datetime | None:
@@ -56,24 +61,28 @@ def time_of(match: re.Match[str]) -> datetime | None:
         return None
 
 
-def event_time(metadata: Mapping[str, Any], *keys: str) -> datetime | None:
+def event_time(
+    metadata: Mapping[str, Any], *keys: str, day_zone: tzinfo = timezone.utc
+) -> datetime | None:
     """Return the time under the first of the keys that holds one."""
-    times = (parse_time(metadata.get(key)) for key in keys)
+    times = (parse_time(metadata.get(key), day_zone) for key in keys)
     return next((time for time in times if time), None)
 
 
-def memory_time(path: str, metadata: Mapping[str, Any]) -> datetime | None:
+def memory_time(
+    path: str, metadata: Mapping[str, Any], day_zone: tzinfo = timezone.utc
+) -> datetime | None:
     """Return when a memory is from: by its front matter, else by the day its name begins with.
 
-    None where neither says.
+    A day without a time of day is its midnight in `day_zone`. None if neither has a time.
     """
-    return event_time(metadata, *TIME_FIELDS) or day_in_name(path)
+    return event_time(metadata, *TIME_FIELDS, day_zone=day_zone) or day_in_name(path, day_zone)
 
 
-def day_in_name(path: str) -> datetime | None:
+def day_in_name(path: str, day_zone: tzinfo = timezone.utc) -> datetime | None:
     """Return the day with which the name of a file begins, as in `2026-04-18-slugs.md`."""
     found = _DAY_IN_NAME.match(path.rpartition("/")[2])
-    return parse_time(found[0]) if found else None
+    return parse_time(found[0], day_zone) if found else None
 
 
 def checked_end(given: date | str, name: str) -> datetime:
@@ -114,6 +123,17 @@ def checked_start(given: date | str, name: str, now: datetime) -> datetime:
             code="invalid_option",
         )
     return time
+
+
+def checked_question_date(given: date | str, now: datetime) -> datetime:
+    """Return when a question was asked, in its own time zone: UTC if none is given.
+
+    Raises InvalidInputError as `checked_start` does.
+    """
+    checked_start(given, "question_date", now)
+    if isinstance(given, date):
+        return aware(given) or now
+    return parse_time(given) or checked_start(given, "question_date", now)
 
 
 def _end_of_day(time: datetime) -> datetime:

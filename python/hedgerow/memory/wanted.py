@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timezone
 from typing import Any
 
 from hedgerow._checks import checked_texts
@@ -20,7 +20,8 @@ class Wanted:
     """What the front matter of a memory has to say; without anything, all do.
 
     Its type is one of `types`, it has all `tags`, and it is from `after` or later and from earlier
-    than `before`: one without a time is neither.
+    than `before`: one without a time is neither. A memory with a date alone is from the midnight in
+    the time zone of `after`.
     """
 
     types: frozenset[str] = frozenset()
@@ -56,7 +57,8 @@ class Wanted:
             return False
         if self.after is None and self.before is None:
             return True
-        time = memory_time(path, matter)
+        zone = self.after.tzinfo if self.after is not None else None
+        time = memory_time(path, matter, zone or timezone.utc)
         if time is None or (self.after is not None and time < self.after):
             return False
         return self.before is None or time < self.before
