@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import random
+import subprocess
+import sys
+import threading
+import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -118,6 +125,39 @@ class TestRemember:
         assert root.remember(text[: len(text) // 2], title="Half").indexed
 
 
+class TestAtOnce:
+    """Several writers that remember the same text at the same time."""
+
+    def test_threads_write_it_once(self, root: MemoryRoot) -> None:
+        roots = [MemoryRoot.open(root.path) for _ in range(4)]
+        start = threading.Barrier(len(roots))
+
+        def remember(one: MemoryRoot) -> str:
+            start.wait()
+            with one:
+                try:
+                    return one.remember(HEDGE, title="Hedge").file
+                except HedgerowError as error:
+                    return error.code
+
+        with ThreadPoolExecutor(len(roots)) as pool:
+            done = list(pool.map(remember, roots))
+        assert done.count("duplicate_memory") == 3
+        assert len(list(root.path.glob("notes/*.md"))) == 1
+
+    def test_processes_write_it_once(self, root: MemoryRoot) -> None:
+        code = "import sys, hedgerow as hr; hr.MemoryRoot.open(sys.argv[1]).remember(sys.argv[2], title='T')"
+        command = [sys.executable, "-c", code, str(root.path), HEDGE]
+        with ExitStack() as started:
+            several = [
+                started.enter_context(subprocess.Popen(command, stderr=subprocess.PIPE))
+                for _ in range(4)
+            ]
+            errors = [one.communicate()[1] for one in several]
+        assert sorted(one.returncode for one in several) == [0, 1, 1, 1], errors
+        assert len(list(root.path.glob("notes/*.md"))) == 1
+
+
 class TestDedupe:
     @pytest.fixture
     def copies(self, tmp_path: Path) -> MemoryRoot:
@@ -189,18 +229,85 @@ class TestSameness:
         assert 0 <= found <= 1
         assert (found == 1) == (sorted(one) == sorted(other) != [])
 
-    @given(st.lists(words, max_size=12))
-    def test_all_pairs_are_found(self, texts: list[list[str]]) -> None:
+    @given(st.lists(words | st.lists(st.integers(0, 30).map(str), min_size=5), max_size=12))
+    def test_each_is_named_beside_the_most_similar_of_the_earlier_ones(
+        self, texts: list[list[str]]
+    ) -> None:
         named = {f"{at:02}.md": text for at, text in enumerate(texts)}
-        expected = [
-            Alike(first, second, alike)
-            for second in named
-            for first in named
-            if first < second
-            and (alike := likeness(Counter(named[first]), Counter(named[second]))) >= LIKE
-        ]
-        assert sorted(nearly_same(named)) == sorted(expected)
+        expected = []
+        for second, words_of_second in named.items():
+            alike = [
+                Alike(first, second, likeness(Counter(text), Counter(words_of_second)))
+                for first, text in named.items()
+                if first < second
+            ]
+            best = max(alike, key=lambda pair: pair.likeness, default=None)
+            if best is not None and best.likeness >= LIKE:
+                expected.append(best)
+        assert list(nearly_same(named)) == expected
         assert all(named[one] == named[group[0]] != [] for group in same(named) for one in group)
+
+    @given(st.integers(0, 10_000))
+    def test_no_pair_at_the_bound_is_missed(self, seed: int) -> None:
+        chosen = random.Random(seed)  # noqa: S311 - no secret
+        text = [str(number) for number in range(chosen.randrange(9, 90))]
+        changed = len(text) // 9
+        other = [f"other {at}" if at < changed else word for at, word in enumerate(text)]
+        alike = likeness(Counter(text), Counter(other))
+        assert list(nearly_same({"a": text, "b": other})) == (
+            [Alike("a", "b", alike)] if alike >= LIKE else []
+        )
+
+    def test_many_texts_take_near_linear_time(self) -> None:
+        chosen = random.Random(1)  # noqa: S311 - no secret
+        texts = {
+            str(at): [f"w{chosen.paretovariate(0.7):.0f}" for _ in range(60)] for at in range(2000)
+        }
+        began = time.process_time()
+        list(nearly_same(texts))
+        assert time.process_time() - began < 10
+
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            ("Keep it at -18 degrees.", "Keep it at 18 degrees."),
+            ("Keep it at \u221218 degrees.", "Keep it at 18 degrees."),
+            ("The job is written in C++ for speed.", "The job is written in C# for speed."),
+            ("The job is written in C for speed.", "The job is written in C++ for speed."),
+            ("Alert if x > 3 in the log.", "Alert if x < 3 in the log."),
+            ("Alert if x >= 3 in the log.", "Alert if x > 3 in the log."),
+            ("Alert if a<b in the log.", "Alert if a>b in the log."),
+            ("The price is 5 \u20ac a plant.", "The price is 5 % a plant."),
+            ("The size is 3 * 4 metres there.", "The size is 3 + 4 metres there."),
+            ("We cut the hedge in August.", "We cut the hedge in August?"),
+            ("We cut the hedge in August.", "We never cut the hedge in August."),
+            ("You should cut the hedge.", "You shouldn't cut the hedge."),
+            ("We do cut the hedge in May.", "We don\u2019t cut the hedge in May."),
+            ("Wir schneiden im August die Hecke.", "Wir schneiden im August keine Hecke."),
+            ("The deploy went to \u2705 today.", "The deploy went to \u274c today."),
+        ],
+    )
+    def test_symbols_and_negations_count(self, one: str, other: str) -> None:
+        assert words_of(one) != words_of(other)
+        assert likeness(Counter(words_of(one)), Counter(words_of(other))) == 0
+        named = {"a": words_of(one), "b": words_of(other)}
+        assert not same(named)
+        assert not list(nearly_same(named))
+
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            ("- cut *the* hedge", "1. cut **the** hedge"),
+            ("> cut the hedge", "cut the <b>hedge</b>"),
+            ("Cut, the \u201chedge\u201d \u2014 now.", "Cut the hedge now"),
+            ("| cut | the |\n|-----|:---|\n| hedge | now |", "cut the\n\n---\n\nhedge now"),
+            ("we don\u2019t cut", "we don't cut"),
+            ("see <https://example.org/a>", "see https://example.org/a"),
+        ],
+    )
+    def test_markup_and_punctuation_do_not(self, one: str, other: str) -> None:
+        expected = [word for word in words_of(other) if word != "1"]
+        assert [word for word in words_of(one) if word != "1"] == expected
 
     def test_a_run_of_accents_takes_linear_time(self) -> None:
         assert (

@@ -159,8 +159,8 @@ class TestRecall:
     def test_the_notice_says_how_to_undo_it(self, hedges: MemoryRoot) -> None:
         found = hedges.recall("the hedge last week", question_date=SATURDAY)
         assert found.notices == (
-            "Only memories from last week (2026-04-06 to 2026-04-12) are shown. To search those of "
-            'any time, put the words in quotes: "last week".',
+            "From last week (2026-04-06 to 2026-04-12). To search memories of any time, put the "
+            'words in quotes: "last week".',
         )
         undone = hedges.recall('the hedge "last week"', question_date=SATURDAY)
         assert (undone.period, undone.notices, len(undone)) == (None, (), 3)
@@ -170,7 +170,7 @@ class TestRecall:
         found = hedges.recall("the hedge yesterday", question_date=SATURDAY)
         assert packed.notices == found.notices
         assert found.notices == (
-            "Nothing that was found is from yesterday (2026-04-17); memories of any time are shown.",
+            "Nothing that was found is from yesterday (2026-04-17). Memories of any time are shown.",
         )
 
     def test_the_words_are_searched_for_if_nothing_is_from_then(self, hedges: MemoryRoot) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from hedgerow import InvalidInputError
 
 from .failures import UnfinishedError
-from .output import echo, visible, write_json
+from .output import echo, progress_bar, visible, write_json
 from .params import TEXT, Command
 from .recall_text import show_left_out, show_results
 from .roots import (
@@ -25,7 +26,9 @@ from .roots import (
 from .targets import open_memory, target_option
 
 if TYPE_CHECKING:
+    from hedgerow import MemoryRoot
     from hedgerow.memory.process import Processed
+    from hedgerow.remote import RemoteRoot
     from hedgerow.typing import OnDuplicate
 
 
@@ -178,18 +181,48 @@ def process(  # noqa: PLR0913 - one argument for each option
     the same as superseded by the oldest of them, which `hedgerow restore` undoes.
     """
     memory = open_memory(root, target_url, remote_url, writes=apply)
-    try:
-        done = memory.process(mode, apply=apply, topic=topic, since=since, limit=limit)
-    except InvalidInputError as error:
-        if error.code == "invalid_option":
-            raise click.UsageError(error.message) from error
-        raise
+    asked = _Asked(mode, topic, since, limit)
+    if apply and mode == "dedupe" and not as_json:
+        _confirm_pairs(_processed(memory, asked, apply=False))
+    done = _processed(memory, asked, apply=apply)
     if as_json:
         write_json(done.to_dict())
     else:
         _show_processed(done)
     if not apply:
         raise UnfinishedError("Nothing was written: this is what would be. To do it, add --apply.")
+
+
+class _Asked(NamedTuple):
+    """What a run processes: the arguments of `MemoryRoot.process`."""
+
+    mode: str
+    topic: str | None
+    since: str | None
+    limit: int | None
+
+
+def _processed(memory: MemoryRoot | RemoteRoot, asked: _Asked, *, apply: bool) -> Processed:
+    from hedgerow.memory import MemoryRoot  # noqa: PLC0415 - slow to import
+
+    try:
+        if not isinstance(memory, MemoryRoot):
+            return memory.process(**asked._asdict(), apply=apply)
+        with progress_bar("Comparing") as progress:
+            return memory.process(**asked._asdict(), apply=apply, progress=progress)
+    except InvalidInputError as error:
+        if error.code == "invalid_option":
+            raise click.UsageError(error.message) from error
+        raise
+
+
+def _confirm_pairs(plan: Processed) -> None:
+    """Show the pairs that dedupe is about to mark, and ask for consent in a terminal."""
+    for sentence in plan.summary:
+        echo(f"- {visible(sentence)}")
+    if plan.files and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty():
+        click.confirm("Mark these memories as superseded?", abort=True)
+    echo()
 
 
 def _show_processed(done: Processed) -> None:

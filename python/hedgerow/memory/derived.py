@@ -72,6 +72,11 @@ class Derived:
         return self.folder / "lock"
 
     @property
+    def remember_lock(self) -> Path:
+        """What is held while a memory is compared with the others and written."""
+        return self.folder / "remember.lock"
+
+    @property
     def embedding_lock(self) -> Path:
         """What a process holds that embeds."""
         return self.folder / "embedding.lock"

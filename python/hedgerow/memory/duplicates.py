@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from hedgerow._checks import shown
@@ -13,12 +15,15 @@ from hedgerow.ingest.source import Source, UnreadableSourceError, read_bytes
 from hedgerow.typing import OnDuplicate
 
 from . import note
-from .derived import Derived
+from .derived import Derived, check_folder
 from .documents import Document, parse_document
+from .lock import locked
 from .marks import Marks
 from .recall import filter_of, search
 from .sameness import LIKE, likeness, words_of
 from .scope import Scope
+
+_logger = logging.getLogger("hedgerow.memory")
 
 CHOICES: tuple[OnDuplicate, ...] = ("error", "keep", "supersede")
 
@@ -48,6 +53,24 @@ def checked_choice(choice: str) -> None:
         )
 
 
+@contextmanager
+def one_writer(derived: Derived) -> Iterator[None]:
+    """Let one thread of one process at a time look for a duplicate and write, until it is indexed.
+
+    A separate lock from the one of the index, which writing and indexing take. No embedder runs
+    meanwhile. Where nothing can be locked, writers do not wait for each other.
+    """
+    with ExitStack() as held:
+        try:
+            check_folder(derived)
+            held.enter_context(locked(derived.remember_lock))
+        except HedgerowError as error:
+            if error.code == "index_busy":
+                raise
+            _logger.info("%s is written to without a lock: %s", derived.root, error.message)
+        yield
+
+
 def duplicate_of(
     derived: Derived, index: Index, marks: Callable[[], Marks], text: str, scope: Scope
 ) -> Duplicate | None:
@@ -56,7 +79,8 @@ def duplicate_of(
     if not words:
         return None
     wanted, present = Counter(words), note.now()
-    query, where = " ".join(list(wanted)[:_LOOKED_UP]), filter_of(scope)
+    searched = [word for word in wanted if word[0].isalnum()]
+    query, where = " ".join(searched[:_LOOKED_UP]), filter_of(scope)
     found = search(index, None, query, _CANDIDATES, whole=True, where=where)
     alike = []
     for hit in found.hits:

@@ -123,10 +123,10 @@ class Period:
     def notice(self) -> str:
         """The effect of the period on the results, and how to search without it."""
         if not self.found:
-            return f"Nothing that was found is from {self}; memories of any time are shown."
+            return f"Nothing that was found is from {self}. Memories of any time are shown."
         return (
-            f"Only memories from {self} are shown. To search those of any time, put the words in "
-            f'quotes: "{self.phrase}".'
+            f"From {self}. To search memories of any time, put the words in quotes: "
+            f'"{self.phrase}".'
         )
 
     def __str__(self) -> str:

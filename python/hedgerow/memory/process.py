@@ -10,6 +10,7 @@ from typing import Any
 from hedgerow._checks import shown
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.source import Skip
+from hedgerow.typing import Progress
 
 from . import files, note, synthesize
 from .derived import Derived, check_reports
@@ -65,19 +66,20 @@ def checked_mode(mode: str) -> str:
     return mode
 
 
-def run(
+def run(  # noqa: PLR0913 - what a run depends on
     mode: str,
     derived: Derived,
     selection: Selection,
     recall: Callable[[str, int], Sequence[str]],
     *,
     apply: bool,
+    progress: Progress | None = None,
 ) -> Processed:
-    """Run a mode; `recall` is as in `run_synthesize`."""
+    """Run a mode; `recall` is as in `run_synthesize`, and `progress` as in `run_dedupe`."""
     if mode == "lint":
         return run_lint(derived, selection, apply=apply)
     if mode == "dedupe":
-        return run_dedupe(derived, selection, apply=apply)
+        return run_dedupe(derived, selection, progress, apply=apply)
     return run_synthesize(derived, selection, recall, apply=apply)
 
 
@@ -140,10 +142,13 @@ def run_synthesize(
     return Processed(str(derived.root), "synthesize", apply, topic, (path,), summary, unreadable)
 
 
-def run_dedupe(derived: Derived, selection: Selection, *, apply: bool) -> Processed:
+def run_dedupe(
+    derived: Derived, selection: Selection, progress: Progress | None = None, *, apply: bool
+) -> Processed:
     """Find memories that say the same; if applied, mark all but the oldest of each as superseded.
 
-    What says nearly the same is named, and left to whoever reads it.
+    A memory that says nearly the same as an older one is named and stays as it is.
+    `progress(done, total)` counts the memories that were compared.
     """
     documents, unreadable = selected(derived, selection)
     marks, present = Marks.of_documents(documents), note.now()
@@ -168,7 +173,7 @@ def run_dedupe(derived: Derived, selection: Selection, *, apply: bool) -> Proces
     sentences += [
         f"{pair.second} says nearly the same as {pair.first} ({pair.likeness:.0%} of the words): "
         "left as it is."
-        for pair in nearly_same(left)
+        for pair in nearly_same(left, progress)
     ]
     found = "1 duplicate." if len(plan) == 1 else f"{len(plan)} duplicates."
     files = tuple(changed) if apply else tuple(_files(plan.items()))

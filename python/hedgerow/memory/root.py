@@ -199,30 +199,33 @@ class MemoryRoot(RootEdits):
         A text that says the same as a memory of the root, or nearly the same (spec/memory.md, "What
         is the same"), is refused with HedgerowError (`duplicate_memory`). With
         `on_duplicate="keep"` it is written nevertheless, and with "supersede" it supersedes that
-        memory. Raises InvalidInputError for a blank text or an unknown type; nothing is written then.
+        memory. Of several threads and processes that remember the same text at once, one writes it.
+        Raises InvalidInputError for a blank text or an unknown type; nothing is written then.
         """
         from . import duplicates, note  # noqa: PLC0415 - slow to import
         from .remembering import remember  # noqa: PLC0415
 
         duplicates.checked_choice(on_duplicate)
+        note.checked_type(type)
+        body = note.checked_body(text)
         found = self._config()
-        old = None
-        if on_duplicate != "keep":
-            note.checked_type(type)
-            same = self._opened.duplicate(found, note.checked_body(text), self._scope)
-            if same is not None and on_duplicate == "error":
-                raise duplicates.error_of(same)
-            old = same.file if same else None
         derived = Derived.of(found)
-        return remember(
-            derived,
-            text,
-            title=title,
-            kind=type,
-            tags=tags,
-            scope=self._scope,
-            instead_of=old,
-        )
+        old = None
+        with duplicates.one_writer(derived):
+            if on_duplicate != "keep":
+                same = self._opened.duplicate(found, body, self._scope)
+                if same is not None and on_duplicate == "error":
+                    raise duplicates.error_of(same)
+                old = same.file if same else None
+            return remember(
+                derived,
+                text,
+                title=title,
+                kind=type,
+                tags=tags,
+                scope=self._scope,
+                instead_of=old,
+            )
 
     def import_from(
         self,
@@ -351,7 +354,7 @@ class MemoryRoot(RootEdits):
         stored = note.with_heading(line, body)
         return WrappedUp(str(self._root), file, line, topic, stored, related)
 
-    def process(
+    def process(  # noqa: PLR0913 - what a run depends on
         self,
         mode: str,
         *,
@@ -359,6 +362,7 @@ class MemoryRoot(RootEdits):
         topic: str | None = None,
         since: QuestionDate | None = None,
         limit: int | None = None,
+        progress: Progress | None = None,
     ) -> Processed:
         """Process the memories: `lint` reports, `synthesize` makes a page about a topic, and
         `dedupe` marks copies of a memory as superseded by the oldest.
@@ -366,7 +370,8 @@ class MemoryRoot(RootEdits):
         Only memories about `topic` are read that are not older than `since`, a date, a datetime or
         an age such as `30d` or `2w`: the newest first, up to `limit`, by default 100, 8 and 100,000
         (spec/memory.md, "Processing"). Without `apply` no file is written, and the result says what
-        would be done. `synthesize` syncs the index in either case. Files that could not be read are
+        would be done. `synthesize` syncs the index in either case. `progress(done, total)` counts the
+        memories that `dedupe` compared. Files that could not be read are
         in `unreadable`. Raises InvalidInputError for another mode, and for `synthesize` without a
         topic, and HedgerowError (`no_sources`) if no memory is about it.
         """
@@ -381,7 +386,7 @@ class MemoryRoot(RootEdits):
         def recalled(wanted: str, count: int) -> list[str]:
             return [one.file for one in self.recall(wanted, limit=count, depth="deep")]
 
-        return process.run(mode, derived, selection, recalled, apply=apply)
+        return process.run(mode, derived, selection, recalled, apply=apply, progress=progress)
 
     def index_state(self) -> IndexState | None:
         """Return how many documents the index has and how many files differ; None without one."""
