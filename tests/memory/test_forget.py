@@ -142,3 +142,75 @@ class TestForget:
             keys.forget("keys", purge=True)
             assert not other.recall("zyzzyva").results
             assert len(other.query("all")) == 52
+
+
+class TestQuotes:
+    """What other files have of a forgotten memory."""
+
+    def test_pages_are_rewritten_and_quotes_named(self, keys: MemoryRoot) -> None:
+        put(keys.path, "pages/mine.md", f"# Mine\n\nThe zyzzyva key lies {PLACE}, I think.\n")
+        page = keys.process("synthesize", topic="zyzzyva", apply=True).files[0]
+        assert PLACE in (keys.path / page).read_text()
+        done = keys.forget("keys", purge=True)
+        assert done.rewritten == (page,)
+        assert done.quoted_by == ("notes/asks.md", "pages/mine.md")
+        assert PLACE not in (keys.path / page).read_text()
+        assert "notes/keys.md" not in (keys.path / page).read_text()
+        assert page not in [one.file for one in keys.recall("third stone")]
+
+    @pytest.mark.parametrize(
+        ("quote", "is_one"),
+        [
+            (f"He says: THE ZYZZYVA KEY\nlies {PLACE}", True),
+            ("It lies under the third stone of something", True),
+            ("under the third stone", False),
+            ("The token is ab-12345-cd.", True),
+            ("My pin: qzj7!", True),
+            ("Where keys lie", False),
+            ("zyzzyva", False),
+        ],
+    )
+    def test_what_counts_as_a_quote(
+        self,
+        tmp_path: Path,
+        quote: str,
+        is_one: bool,
+    ) -> None:
+        put(
+            tmp_path,
+            "notes/keys.md",
+            f"---\ntitle: Where keys lie\n---\nThe zyzzyva key lies {PLACE}.\n\nAB-12345-CD\n\npin qzj7\n",
+        )
+        put(tmp_path, "notes/other.md", f"{quote}\n")
+        done = MemoryRoot.open(tmp_path).forget("keys", purge=True)
+        assert done.quoted_by == (("notes/other.md",) if is_one else ())
+
+    def test_copies_in_other_files_are_named(self, keys: MemoryRoot) -> None:
+        put(keys.path, ".trash/keys.md", f"The zyzzyva key lies {PLACE}.\n")
+        put(keys.path, "export.txt", f"The zyzzyva key lies {PLACE}.\n")
+        put(keys.path, ".hedgerow/index.db.damaged", f"The zyzzyva key lies {PLACE}.\n")
+        put(keys.path, ".hedgerow/.hedgerow-1-ab.tmp", f"The zyzzyva key lies {PLACE}.\n")
+        done = keys.forget("keys", purge=True)
+        assert done.copies == (".trash/keys.md", "export.txt")
+        assert left_of(keys, "The zyzzyva key") == []
+
+    def test_git_history_is_out_of_reach(self, keys: MemoryRoot) -> None:
+        (keys.path / ".git").mkdir()
+        put(keys.path, ".git/packed", f"The zyzzyva key lies {PLACE}.\n")
+        done = keys.forget("keys", purge=True)
+        assert done.out_of_reach == (
+            f"the git history of {keys.path}, and its clones",
+            "backups, synced copies, and what other processes have in memory",
+        )
+        assert done.copies == ()
+        assert type(done).from_dict(done.to_dict()) == done
+
+    def test_a_scope_names_no_file_of_another(self, tmp_path: Path) -> None:
+        root = MemoryRoot.open(tmp_path)
+        text = f"The zyzzyva key lies {PLACE}."
+        ana, bo = root.scoped(user="ana"), root.scoped(user="bo")
+        file = ana.remember(text, title="Ana").file
+        bo.remember(text, title="Bo")
+        mine = ana.remember(text, title="Ana again", on_duplicate="keep").file
+        done = ana.forget(file, purge=True)
+        assert (done.quoted_by, done.copies) == ((mine,), ())

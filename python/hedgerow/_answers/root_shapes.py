@@ -285,6 +285,10 @@ class Forgotten(TypedDict):
     root: str
     file: str
     namedBy: list[str]
+    rewritten: list[str]
+    quotedBy: list[str]
+    copies: list[str]
+    outOfReach: list[str]
     reports: list[str]
 
 

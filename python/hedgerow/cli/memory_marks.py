@@ -139,8 +139,9 @@ def forget(  # noqa: PLR0913 - one argument for each option
     \b
       hedgerow forget findings/slugs.md --purge
 
-    KEY is a path, a file name or a title. Files that still mention it are listed. Backups
-    and the history of a repository are not touched. `hedgerow retract KEY` keeps the file.
+    KEY is a path, a file name or a title. Its lines are removed from pages; other files that
+    name or quote it are listed and stay. Backups and the history of a repository are not
+    searched. `hedgerow retract KEY` keeps the file.
     """
     if not purge:
         raise click.UsageError(
@@ -154,9 +155,20 @@ def forget(  # noqa: PLR0913 - one argument for each option
     echo(f"Deleted: {visible(done.file)}")
     for report in done.reports:
         echo(f"Deleted: {visible(report)}")
-    echo("Nothing of it is left in index, store, manifest and reports.")
+    for page in done.rewritten:
+        echo(f"Removed from the page: {visible(page)}")
+    for file in done.quoted_by:
+        echo(f"Still quoted by: {visible(file)}")
+    for file in done.copies:
+        echo(f"Still in: {visible(file)}")
+    if done.quoted_by or done.copies:
+        echo("These files still have text of it: edit or delete them.")
+    else:
+        echo("Nothing of it is left in index, store, manifest and reports.")
     for file in done.named_by:
         echo(f"Still named by: {visible(file)}")
+    for place in done.out_of_reach:
+        echo(f"Not searched: {visible(place)}.")
 
 
 def _tell(done: Marked, *, as_json: bool) -> None:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import codecs
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hedgerow._engine import _vacuum
 from hedgerow.errors import HedgerowError
+from hedgerow.ingest.source import decode
 
 from .derived import Derived, open_store_to_write, open_to_write
 from .documents import Document, parse_document, read_documents
-from .files import system_errors
+from .files import system_errors, update
 from .lock import locked
 from .manifest import write_manifest
+from .names import TEMPORARY_SUFFIX
+from .quotes import Quotes, copies, has_any, repository_of
 from .sync import sync
+from .synthesize import without_source
 from .texts import data_of, path_of
 
 _SHORTEST = 16
@@ -23,21 +28,28 @@ _SHORTEST = 16
 
 _MOST, _LONGEST = 50, 80
 """The most traces, and the most characters of one."""
-_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """A memory that was deleted; `named_by` are the files that still name it.
+    """A memory that was deleted, and what is left of it elsewhere.
 
-    `reports` are reports of lint that named it or quoted it, and old stores, which were deleted
-    with it. Paths of reports are below the root, the others below the indexed folder.
+    `named_by` are the files that still name it. `reports` are reports of lint that named it or
+    quoted it, old stores and interrupted writes, which were deleted with it. `rewritten` are pages
+    from which its line was removed. `quoted_by` are memories that quote it, and `copies` other files
+    below the root with its text, such as those in a trash: both stay as they are. `out_of_reach`
+    names what was not searched. Paths of reports and copies are below the root, the others below the
+    indexed folder.
     """
 
     root: str
     file: str
     named_by: tuple[str, ...]
     reports: tuple[str, ...]
+    rewritten: tuple[str, ...] = ()
+    quoted_by: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
+    out_of_reach: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the documented JSON."""
@@ -46,36 +58,85 @@ class Forgotten:
             "file": self.file,
             "namedBy": list(self.named_by),
             "reports": list(self.reports),
+            "rewritten": list(self.rewritten),
+            "quotedBy": list(self.quoted_by),
+            "copies": list(self.copies),
+            "outOfReach": list(self.out_of_reach),
         }
 
     @classmethod
     def from_dict(cls, keys: Mapping[str, Any]) -> Forgotten:
         """Return the result from the JSON of `to_dict`."""
-        return cls(keys["root"], keys["file"], tuple(keys["namedBy"]), tuple(keys["reports"]))
+        lists = ("namedBy", "reports", "rewritten", "quotedBy", "copies", "outOfReach")
+        return cls(keys["root"], keys["file"], *(tuple(keys.get(name, ())) for name in lists))
 
 
-def forget(derived: Derived, file: str) -> tuple[str, ...]:
-    """Delete a file and all that was derived from it; returns the reports that went with it.
+def forget(
+    derived: Derived, file: str, named_by: Sequence[str], visible: Collection[str] | None
+) -> Forgotten:
+    """Delete a file and all that was derived from it.
 
-    Raises HedgerowError (`not_forgotten`) where something of it was found afterwards, or where that
-    cannot be known.
+    The lines of pages that quote it are removed. Only files that are `visible` are named; None for
+    all. Raises HedgerowError (`not_forgotten`) if something of it is found in the derived folder
+    afterwards, or if that cannot be known.
     """
     data, path = data_of(derived, file), path_of(derived, file)
     document = parse_document(file, data)
     with locked(derived.lock), system_errors("remove", path):
         path.unlink()
     try:
-        traces = _traces(derived, document)
+        rewritten = _rewritten_pages(derived, file)
+        others = read_documents(derived.source_root, derived.rules)[0]
+        quotes = Quotes(document)
+        quoting = [one.path for one in others if quotes.are_in("\n".join(one.lines))]
+        traces = _traces(document, others)
         removed = _purged(derived, file, traces)
         left = [str(other) for other in _derived_files(derived) if _has(other, traces)]
-    except HedgerowError as error:
-        raise _not_forgotten(
-            derived, file, f"what was derived may be left: {error.message}"
-        ) from error
+        found = copies(derived, traces, [one.path for one in others]) if visible is None else []
+    except (HedgerowError, OSError) as error:
+        message = error.message if isinstance(error, HedgerowError) else str(error)
+        raise _not_forgotten(derived, file, f"what was derived may be left: {message}") from error
     if left:
         problem = f"{', '.join(left)} still has parts of it, perhaps for a process that reads it"
         raise _not_forgotten(derived, file, problem)
-    return removed
+    return Forgotten(
+        str(derived.root),
+        file,
+        tuple(named_by),
+        removed,
+        tuple(_seen(rewritten, visible)),
+        tuple(_seen(quoting, visible)),
+        tuple(found),
+        tuple(_out_of_reach(derived)),
+    )
+
+
+def _seen(files: Iterable[str], visible: Collection[str] | None) -> list[str]:
+    return [file for file in files if visible is None or file in visible]
+
+
+def _out_of_reach(derived: Derived) -> Iterator[str]:
+    repository = repository_of(derived.source_root)
+    if repository is not None:
+        yield f"the git history of {repository}, and its clones"
+    yield "backups, synced copies, and what other processes have in memory"
+
+
+def _rewritten_pages(derived: Derived, file: str) -> list[str]:
+    """Remove the lines of pages that quote a file; returns the pages that were changed."""
+    changed = []
+    for page in read_documents(derived.source_root, derived.rules)[0]:
+        if not page.is_page:
+            continue
+        path = derived.source_root / page.path
+        data = path.read_bytes()
+        new = without_source(decode(data), file)
+        if new is not None:
+            mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
+            with locked(derived.lock):
+                update(path, mark + new.encode(), expected=data, root=derived.source_root)
+            changed.append(page.path)
+    return changed
 
 
 def _purged(derived: Derived, file: str, traces: list[bytes]) -> tuple[str, ...]:
@@ -101,7 +162,7 @@ def _not_forgotten(derived: Derived, file: str, problem: str) -> HedgerowError:
     )
 
 
-def _traces(derived: Derived, document: Document) -> list[bytes]:
+def _traces(document: Document, others: Sequence[Document]) -> list[bytes]:
     """Return the texts by which traces of a deleted file are recognized: those in no other file.
 
     These are its path, and the beginnings of its longest lines and values of front matter: SQLite
@@ -112,16 +173,17 @@ def _traces(derived: Derived, document: Document) -> list[bytes]:
     long = {text for text in (*lines, *values) if len(text) >= _SHORTEST}
     longest = sorted(long, key=lambda text: (-len(text), text))[:_MOST]
     own = [document.path, *dict.fromkeys(text[:_LONGEST] for text in longest)]
-    for other in read_documents(derived.source_root, derived.rules)[0]:
+    for other in others:
         text = "\n".join(other.lines)
         own = [trace for trace in own if trace not in text]
     return [trace.encode() for trace in own]
 
 
 def _without_traces(derived: Derived, traces: list[bytes]) -> Iterator[str]:
-    """Delete reports and stores of old that have traces of a file; yields their paths."""
+    """Delete reports, and stores, indexes and writes of old, with traces of a file; yields their paths."""
     for other in _derived_files(derived):
-        is_old = other.name.startswith(f"{derived.store.name}.")
+        is_old = other.name.startswith((f"{derived.store.name}.", f"{derived.index.name}."))
+        is_old = is_old or other.name.endswith(TEMPORARY_SUFFIX)
         if (other.parent == derived.reports or is_old) and _has(other, traces):
             with system_errors("remove", other):
                 other.unlink()
@@ -133,13 +195,5 @@ def _derived_files(derived: Derived) -> list[Path]:
 
 
 def _has(file: Path, traces: list[bytes]) -> bool:
-    """Tell whether a file has any of the traces; blocks overlap by the longest of them."""
-    longest = max(map(len, traces), default=0)
-    with system_errors("read", file), file.open("rb") as stream:
-        kept = b""
-        while block := stream.read(_BLOCK):
-            text = kept + block
-            if any(trace in text for trace in traces):
-                return True
-            kept = text[-longest:] if longest else b""
-    return False
+    with system_errors("read", file):
+        return has_any(file, traces)

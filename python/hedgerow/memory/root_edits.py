@@ -165,14 +165,15 @@ class RootEdits(RootNodes):
         return renaming.Renamed(str(self._root), path, new, tuple(changed), tuple(by_hand))
 
     def forget(self, key: str, *, purge: bool = False) -> Forgotten:
-        """Delete a memory, and all that was derived from it: in index, store, manifest and reports.
+        """Delete a memory, and all that was derived from it: in index, store, manifest, reports, pages.
 
-        `key` is a path, a name or a title. It cannot be undone, so it needs `purge=True`; `retract`
-        keeps the file. Raises InvalidInputError without `purge`, and HedgerowError
+        `key` is a path, a name or a title. The result names the memories that quote it and other
+        copies of its text, which stay, and what was not searched. It cannot be undone, so it needs
+        `purge=True`; `retract` keeps the file. Raises InvalidInputError without `purge`, and HedgerowError
         (`not_forgotten`), which names the files, if parts of the memory were found afterwards: it
         is deleted by then (spec/memory.md, "Forgetting").
         """
-        from .forget import Forgotten, forget  # noqa: PLC0415 - slow to import
+        from .forget import forget  # noqa: PLC0415 - slow to import
 
         if not purge:
             raise InvalidInputError(
@@ -183,8 +184,7 @@ class RootEdits(RootNodes):
         path = self.resolve(key)
         edges = self.graph(sync=False).edges
         named_by = sorted({source for source, target, _, _ in edges if target == path})
-        reports = forget(self._derived(), path)
-        return Forgotten(str(self._root), path, tuple(named_by), reports)
+        return forget(self._derived(), path, named_by, self._visible(sync=False))
 
     def validity(
         self, key: str, *, as_of: QuestionDate | None = None, sync: bool = True

@@ -150,6 +150,19 @@ def _with_generated(body: str, topic: str, generated: str) -> str:
     return f"\n{head}\n\n{generated}{below}\n"
 
 
+def without_source(text: str, path: str) -> str | None:
+    """Return a page without the generated lines that quote a memory; None if it has none."""
+    begin = text.find(BEGIN)
+    end = text.find(END, begin)
+    if not 0 <= begin < end:
+        return None
+    named = f"`{_escaped(path)}`"
+    lines = text[begin:end].split("\n")
+    kept = [one for one in lines if not (one.startswith("- ") and named in one)]
+    joined = "\n".join(kept)
+    return f"{text[:begin]}{joined}{text[end:]}" if len(kept) < len(lines) else None
+
+
 def _generated(sources: Sequence[Document]) -> str:
     lines = [
         "What the memories below say, a line each, the newest first.",
