@@ -290,3 +290,56 @@ class TestUnreadableNotes:
         assert "Left out: notes/b0.md: the file is UTF-16; convert it to UTF-8\n" in done.stderr
         assert "Left out: 2 more (--json has all)\n" in done.stderr
         assert len(json.loads(run(*command, "--json").stdout)["unreadable"]) == 5
+
+
+class TestWhatHolds:
+    """Pages quote what holds, and their frame is not found."""
+
+    @pytest.fixture
+    def page(self, tmp_path: Path) -> str:
+        root = MemoryRoot.open(tmp_path)
+        old = root.remember("Deploys happen on Tuesdays.", title="Deploys").file
+        new = root.supersede(old, text="Deploys happen on Wednesdays.").written
+        wrong = root.remember("Deploys need a permit from the mayor.", title="Permit").file
+        root.retract(wrong, "a rumour")
+        put(tmp_path, "notes/old.md", "---\nvalid_until: 2020-01-01\n---\nDeploys are frozen.\n")
+        path = root.process("synthesize", topic="deploys", apply=True).files[0]
+        text = (tmp_path / path).read_text(encoding="utf-8")
+        assert f"happen on Wednesdays. [source: `{new}`]" in text
+        return text
+
+    def test_only_what_holds_is_quoted(self, page: str) -> None:
+        assert "Tuesdays." not in page
+        assert "mayor" not in page
+        assert "are frozen" not in page
+
+    def test_what_changed_is_said_as_such(self, page: str) -> None:
+        section = page.partition("## No longer holds")[2].partition("## Source")[0]
+        assert "**Permit**: retracted since" in section
+        assert "a rumour" in section
+        assert ": superseded by notes/" in section
+        assert "**old**: no longer valid since 2020-01-01" in section
+
+    def test_without_changes_there_is_no_such_section(self, tmp_path: Path) -> None:
+        root = MemoryRoot.open(tmp_path)
+        root.remember("The hedge is cut.", title="Hedge")
+        path = root.process("synthesize", topic="hedge", apply=True).files[0]
+        assert "No longer holds" not in (tmp_path / path).read_text(encoding="utf-8")
+
+    @pytest.mark.parametrize(
+        "query",
+        ["hedgerow:begin", "current understanding", "memories below", "maintenance",
+         "replaced by the next synthesis", "newest first"],
+    )  # fmt: skip
+    def test_the_frame_is_not_found(self, tmp_path: Path, query: str) -> None:
+        root = MemoryRoot.open(tmp_path)
+        root.remember("The hawthorn is cut.", title="Hawthorn")
+        root.process("synthesize", topic="hawthorn", apply=True)
+        assert list(root.recall(query)) == []
+        found = root.recall("hawthorn cut")
+        assert "pages/hawthorn.md" in [one.file for one in found]
+        assert not any("hedgerow:begin" in one.snippet for one in found)
+
+    def test_such_lines_elsewhere_are_found(self, tmp_path: Path) -> None:
+        put(tmp_path, "notes/a.md", "## Source memories\n\nText.\n")
+        assert len(MemoryRoot.open(tmp_path).recall("source memories")) == 1

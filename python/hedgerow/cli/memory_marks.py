@@ -168,7 +168,7 @@ def forget(  # noqa: PLR0913 - one argument for each option
     for file in done.named_by:
         echo(f"Still named by: {visible(file)}")
     for place in done.out_of_reach:
-        echo(f"Not searched: {visible(place)}.")
+        echo(f"Not searched: {visible(place)}.", err=True)
 
 
 def _tell(done: Marked, *, as_json: bool) -> None:

@@ -19,7 +19,7 @@ from hedgerow.errors import IndexFileError
 
 from .source import Skip
 
-READERS = 4
+READERS = 5
 """Incremented when files are read in another way: every index then reads its files again."""
 
 Row = tuple[str, str, bool, str, int, str, str]

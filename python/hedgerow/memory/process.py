@@ -127,12 +127,19 @@ def run_synthesize(
     topic = synthesize.checked_topic(selection)
     found = recall(topic, max(2 * selection.limit, 12))
     documents, unreadable = selected(derived, selection)
-    sources = synthesize.choose_sources(documents, selection, found)
+    marks, present = Marks.of_documents(documents), note.now()
+    holding = [one for one in documents if marks.holds(one.path, present)]
+    sources = synthesize.choose_sources(holding, selection, found)
+    others = [one for one in documents if not (one.is_page or marks.holds(one.path, present))]
+    changed = [
+        (one, marks.at(one.path, present).seen(lambda by: selection.scope.has(marks.scope(by))))
+        for one in selection.of_interest(others)
+    ]
     path = synthesize.page_path(topic, selection.scope)
     count = "1 source memory" if len(sources) == 1 else f"{len(sources)} source memories"
     if apply:
         with locked(derived.lock):
-            is_new = synthesize.write_page(derived.root, topic, sources, selection.scope)
+            is_new = synthesize.write_page(derived.root, topic, sources, selection.scope, changed)
         act = "Created" if is_new else "Updated"
         after = ["The next recall or index run reads the page."]
     else:

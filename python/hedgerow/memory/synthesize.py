@@ -1,6 +1,6 @@
 """Synthesize: a page of what memories say about a topic (spec/memory.md, "Synthesize").
 
-A page quotes its sources; no model takes part.
+A page quotes the memories that hold, and names those that no longer do; no model takes part.
 """
 
 from __future__ import annotations
@@ -26,10 +26,19 @@ from .documents import Document, parse_document
 from .names import DIRECTORIES
 from .scope import Scope, front_matter_of
 from .selection import Selection, newest_first
+from .validity import Validity
 from .words import topic_tokens
 
 BEGIN = "<!-- hedgerow:begin -->"
 END = "<!-- hedgerow:end -->"
+
+_ABOUT = "What the memories below say, a line each, the newest first."
+_UPKEEP = "Text between the two comments is replaced by the next synthesis; text outside stays."
+_UNDERSTANDING, _CHANGED, _SOURCES, _MAINTENANCE = (
+    "## Current understanding", "## No longer holds", "## Source memories", "## Maintenance",
+)  # fmt: skip
+_FRAME = frozenset([BEGIN, END, _ABOUT, _UPKEEP, _UNDERSTANDING, _CHANGED, _SOURCES, _MAINTENANCE])
+"""The lines of a generated part that are the same on every page."""
 
 _LONGEST_LINE = 240
 _MOST_TAGS = 8
@@ -79,14 +88,39 @@ def choose_sources(
     return newest_first(list(chosen.values()))
 
 
-def write_page(root: Path, topic: str, sources: Sequence[Document], scope: Scope) -> bool:
+def without_frame(lines: Sequence[str]) -> Sequence[str]:
+    """Blank the lines of a generated part that are the same on every page, and say nothing.
+
+    Their number stays, so that line numbers are those of the file.
+    """
+    if BEGIN not in lines:
+        return lines
+    inside = False
+    kept = []
+    for line in lines:
+        inside = inside or line == BEGIN
+        kept.append("" if inside and line in _FRAME else line)
+        inside = inside and line != END
+    return kept
+
+
+def write_page(
+    root: Path,
+    topic: str,
+    sources: Sequence[Document],
+    scope: Scope,
+    changed: Sequence[tuple[Document, Validity]] = (),
+) -> bool:
     """Write the page, or update the generated part of it; returns whether the page is new.
+
+    `changed` are memories about the topic that no longer hold: they are named with the reason, and
+    not quoted.
 
     Raises HedgerowError, and writes nothing, when somebody edits the page at the same time.
     """
     path = page_path(topic, scope)
     files.check_no_link((root / path).parent)
-    generated = f"{BEGIN}\n{_generated(sources)}\n{END}"
+    generated = f"{BEGIN}\n{_generated(sources, changed)}\n{END}"
     data = _existing(root / path, path)
     time = note.iso_time(note.now())
     if data is None:
@@ -163,24 +197,29 @@ def without_source(text: str, path: str) -> str | None:
     return f"{text[:begin]}{joined}{text[end:]}" if len(kept) < len(lines) else None
 
 
-def _generated(sources: Sequence[Document]) -> str:
+def _generated(sources: Sequence[Document], changed: Sequence[tuple[Document, Validity]]) -> str:
+    no_longer = [
+        f"- **{_title(document)}**: {_escaped(str(validity))} [source: `{_path(document)}`]"
+        for document, validity in changed
+    ]
     lines = [
-        "What the memories below say, a line each, the newest first.",
+        _ABOUT,
         "",
-        "## Current understanding",
+        _UNDERSTANDING,
         "",
         *(_bullet(document) for document in sources),
         "",
-        "## Source memories",
+        *([_CHANGED, "", *no_longer, ""] if no_longer else []),
+        _SOURCES,
         "",
         *(
             f"- `{_path(document)}` — {_title(document)} ({_type(document)})"
             for document in sources
         ),
         "",
-        "## Maintenance",
+        _MAINTENANCE,
         "",
-        "Text between the two comments is replaced by the next synthesis; text outside stays.",
+        _UPKEEP,
     ]
     return "\n".join(lines)
 

@@ -30,6 +30,7 @@ from .links import links_of
 from .marks import facts_of
 from .node_state import UNLINKED, NodeState, is_unlinked, node_facts
 from .nodes import LONGEST_KEY, node_of
+from .synthesize import without_frame
 from .tags import inline_tags
 
 _logger = logging.getLogger("hedgerow.memory")
@@ -90,7 +91,8 @@ def _chunks_of(reading: Reading) -> tuple[list[Chunk], tuple[Skip, ...], dict[st
     }
     try:
         tags = tuple(dict.fromkeys([*matter.tags, *inline_tags(document.body)]))
-        chunks = list(markdown_chunks(source, document.lines, matter, metadata, tags))
+        lines = without_frame(document.lines)
+        chunks = list(markdown_chunks(source, lines, matter, metadata, tags))
         return chunks, skips, facts_of(document)
     except UnreadableSourceError as error:
         if error.code != "empty":
