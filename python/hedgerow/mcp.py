@@ -316,7 +316,8 @@ class _Tools:
         old: Key,
         text: Annotated[str, Field(description="What is true now: Markdown without front matter")],
         title: Annotated[
-            str | None, Field(description="One line on its subject, if that changes")
+            str | None,
+            Field(description="One line on its subject; by default the beginning of the text"),
         ] = None,
     ) -> Marked:
         """Keep a text in place of a memory that is no longer true. Both files stay."""

@@ -298,7 +298,7 @@ class TestMarking:
         assert done.written.startswith("decisions/")
         assert done.changed == ("old.md",)
         new = (root.path / done.written).read_text()
-        assert 'title: "Cutting"\n' in new
+        assert 'title: "In August."\n' in new
         assert 'tags: ["hedge"]\nsupersedes: ["[[old]]"]\n' in new
         assert [one.file for one in root.recall("August March")] == [done.written]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from hedgerow import InvalidInputError, MemoryRoot
@@ -42,7 +44,7 @@ class TestRoot:
     def test_recall_goes_by_them(self, vault: MemoryRoot) -> None:
         for tag in ("hedge/plants", "#Hedge/Plants", "tree"):
             assert [one.file for one in vault.recall("hedge", tags=[tag])] == ["notes/hawthorn.md"]
-        assert not vault.recall("hedge", tags=["hedge"]).results
+        assert not vault.recall("hedge", tags=["plants"]).results
 
     def test_aliases_are_names(self, vault: MemoryRoot) -> None:
         assert vault.read("May Tree").file == "notes/hawthorn.md"
@@ -67,3 +69,126 @@ class TestRoot:
         with pytest.raises(InvalidInputError) as raised:
             vault.read("may tree")
         assert raised.value.code == "ambiguous_node"
+
+
+class TestKinds:
+    """Nested and combined tags, aliases and types, as a reader writes them."""
+
+    @pytest.fixture
+    def infra(self, tmp_path: Path) -> MemoryRoot:
+        put(tmp_path, "notes/a.md", "---\ntags: [infra/k8s]\n---\npomelo one\n")
+        put(tmp_path, "notes/b.md", "pomelo two #infra/db #ops\n")
+        put(tmp_path, "notes/c.md", "---\ntags: [infrastructure]\n---\npomelo three\n")
+        put(tmp_path, "garden/d.md", "---\naliases: [Kubernetes, Grow bed]\n---\npomelo four\n")
+        put(tmp_path, "recipes/e.md", "---\ntype: Soup Recipe\n---\npomelo five\n")
+        put(tmp_path, "sessions/f.md", "pomelo six\n")
+        return MemoryRoot.open(tmp_path)
+
+    @pytest.mark.parametrize(
+        ("tags", "expected"),
+        [
+            (["infra"], ["notes/a.md", "notes/b.md"]),
+            (["#Infra/"], ["notes/a.md", "notes/b.md"]),
+            (["infra/k8s"], ["notes/a.md"]),
+            (["infra,ops"], ["notes/b.md"]),
+            (["infra, ops", "infra/db"], ["notes/b.md"]),
+            (["infra/k"], []),
+        ],
+    )
+    def test_tags(self, infra: MemoryRoot, tags: list[str], expected: list[str]) -> None:
+        assert sorted(one.file for one in infra.recall("pomelo", tags=tags)) == expected
+
+    def test_decomposed_tags_are_the_same(self, tmp_path: Path) -> None:
+        put(tmp_path, "notes/a.md", "---\ntags: [cafe\u0301]\n---\npomelo\n")
+        assert len(MemoryRoot.open(tmp_path).recall("pomelo", tags=["caf\u00e9"])) == 1
+
+    def test_tags_with_commas_are_written_apart(self, root: MemoryRoot) -> None:
+        file = root.remember("pomelo", title="T", tags=["one, two", "three"]).file
+        assert 'tags: ["one","two","three"]' in (root.path / file).read_text()
+
+    @pytest.mark.parametrize("query", ["kubernetes", "grow bed"])
+    def test_aliases_are_found(self, infra: MemoryRoot, query: str) -> None:
+        assert [one.file for one in infra.recall(query)] == ["garden/d.md"]
+
+    def test_the_alias_of_an_empty_note_is_found(self, tmp_path: Path) -> None:
+        put(tmp_path, "notes/a.md", "---\ntitle: T\naliases: Kubernetes\n---\n")
+        assert len(MemoryRoot.open(tmp_path).recall("kubernetes")) == 1
+
+    @pytest.mark.parametrize(
+        ("type_", "expected"),
+        [
+            ("session", ["sessions/f.md"]),
+            ("episodic", ["sessions/f.md"]),
+            ("Session", ["sessions/f.md"]),
+            ("soup recipe", ["recipes/e.md"]),
+            ("soup-recipe", ["recipes/e.md"]),
+            ("note", ["garden/d.md", "notes/a.md", "notes/b.md", "notes/c.md"]),
+        ],
+    )
+    def test_types_mean_the_same_everywhere(
+        self, infra: MemoryRoot, type_: str, expected: list[str]
+    ) -> None:
+        assert sorted(one.file for one in infra.recall("pomelo", types=[type_])) == expected
+        assert sorted(one.file for one in infra.memories(type=type_).memories) == expected
+
+    def test_a_folder_is_a_type_of_a_recall(self, infra: MemoryRoot) -> None:
+        assert [one.file for one in infra.recall("pomelo", types=["garden"])] == ["garden/d.md"]
+
+    def test_a_list_says_session(self, infra: MemoryRoot) -> None:
+        assert {one.type for one in infra.memories().memories} == {"note", "session", "soup-recipe"}
+
+    @pytest.mark.parametrize(("wrong", "near"), [("sesion", "session"), ("decisions", "decision")])
+    def test_an_unknown_type_is_an_error_everywhere(
+        self, infra: MemoryRoot, wrong: str, near: str
+    ) -> None:
+        for call in (
+            lambda: infra.recall("pomelo", types=[wrong]),
+            lambda: infra.context("pomelo", types=[wrong]),
+            lambda: infra.memories(type=wrong),
+            lambda: infra.remember("x", title="T", type=wrong),
+            lambda: infra.supersede("a", text="x", type=wrong),
+        ):
+            with pytest.raises(InvalidInputError, match=f"did you mean '{near}'"):
+                call()
+
+    def test_types_of_another_scope_are_unknown(self, infra: MemoryRoot) -> None:
+        with pytest.raises(InvalidInputError, match="no memories of the type 'soup-recipe'"):
+            infra.scoped(user="ana").recall("pomelo", types=["soup recipe"])
+
+
+class TestKeys:
+    """A key means the memory that holds."""
+
+    def test_the_one_that_holds_counts(self, root: MemoryRoot) -> None:
+        old = root.remember("Deploys happen on Tuesdays.", title="Deploys").file
+        new = root.supersede("Deploys", text="They are on Wednesdays.", title="Deploys").written
+        assert root.resolve("Deploys") == new
+        newest = root.supersede("Deploys", text="They are on Fridays.", title="Deploys").written
+        assert root.resolve("deploys") == newest
+        assert root.read("Deploys").file == newest
+        with pytest.raises(InvalidInputError) as raised:
+            root.restore("Deploys")
+        assert raised.value.code == "ambiguous_node"
+        assert newest not in raised.value.message
+        assert old in raised.value.message
+
+    def test_restore_means_the_one_that_does_not(self, root: MemoryRoot) -> None:
+        root.remember("Deploys happen on Tuesdays.", title="Deploys")
+        other = root.remember("They are announced by mail.", title="Deploys").file
+        root.retract(other)
+        assert root.restore("Deploys").file == other
+
+    def test_several_that_hold_are_ambiguous(self, root: MemoryRoot) -> None:
+        root.remember("Deploys happen on Tuesdays.", title="Deploys")
+        root.remember("They are announced by mail.", title="Deploys")
+        with pytest.raises(InvalidInputError, match="ambiguous"):
+            root.resolve("Deploys")
+
+    def test_the_title_is_that_of_the_new_text(self, root: MemoryRoot) -> None:
+        old = root.remember("Deploys happen on Tuesdays.", title="Deploys happen on Tuesdays").file
+        new = root.supersede(old, text="Deploys happen on Wednesdays.").written
+        assert new is not None
+        text = (root.path / new).read_text()
+        assert 'title: "Deploys happen on Wednesdays."' in text
+        assert "Tuesday" not in text
+        assert root.resolve("Deploys happen on Wednesdays.") == new

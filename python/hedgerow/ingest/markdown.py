@@ -69,16 +69,19 @@ def bad_front_matter(source: Source, matter: FrontMatter) -> Skip:
     return Skip(source.path, "bad_front_matter", reason, matter.problem_line)
 
 
-def markdown_chunks(
+def markdown_chunks(  # noqa: PLR0913 - what chunks have
     source: Source,
     lines: Sequence[str],
     matter: FrontMatter,
     metadata: Mapping[str, Any],
     tags: tuple[str, ...] | None = None,
+    *,
+    aliases: Sequence[str] = (),
 ) -> Iterator[Chunk]:
     """Yield the sections of a text whose front matter has been read, each with `metadata`.
 
-    Their tags are those of the front matter unless others are given.
+    Their tags are those of the front matter unless others are given. The summary of the first ends
+    with the `aliases`, so that they are found.
 
     Raises UnreadableSourceError when there is nothing to make a chunk of, or when what is repeated
     in every chunk comes to too much.
@@ -86,7 +89,7 @@ def markdown_chunks(
     # Blanked, not removed: line numbers stay those of the file.
     lines = [*[""] * matter.body_start, *lines[matter.body_start :]]
     if not any(line.strip() for line in lines):
-        yield _card(source, matter, metadata)
+        yield _card(source, matter, metadata, aliases)
         return
     document = _Document(lines)
     splitter = PassageSplitter(lines, document.boundaries)
@@ -102,7 +105,7 @@ def markdown_chunks(
         for passage in splitter.split(section.start, section.end):
             summary = document.first_sentence(passage.first_line - 1, passage.last_line)
             if ordinal == 0:
-                summary = stated or summary
+                summary = _with_aliases(stated or summary, aliases)
             yield chunk_of(
                 source,
                 ordinal,
@@ -151,9 +154,15 @@ def _check_repeated(
         )
 
 
-def _card(source: Source, matter: FrontMatter, metadata: Mapping[str, Any]) -> Chunk:
-    """Return the chunk of a note that is all front matter: its title, summary and tags."""
-    summary = matter.text("summary", "description")
+def _with_aliases(summary: str, aliases: Sequence[str]) -> str:
+    return "\n".join(filter(None, [summary, ", ".join(aliases)]))
+
+
+def _card(
+    source: Source, matter: FrontMatter, metadata: Mapping[str, Any], aliases: Sequence[str]
+) -> Chunk:
+    """Return the chunk of a note that is all front matter: its title, summary, aliases and tags."""
+    summary = _with_aliases(matter.text("summary", "description"), aliases)
     title = matter.text("title")
     if not (title or summary or matter.tags):
         raise UnreadableSourceError("empty", "the file holds nothing but front matter")

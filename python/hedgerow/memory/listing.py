@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from hedgerow._checks import checked_count
+from hedgerow._checks import checked_count, checked_text
 from hedgerow._engine import Store
-from hedgerow.errors import InvalidInputError
 
 from .marks import SUPERSEDED_BY, SUPERSEDES
+from .names import check_types, type_word
 from .results import RootGraph
 from .texts import Listed, MemoryList
 
@@ -27,21 +27,20 @@ def listed(  # noqa: PLR0913, PLR0917 - what a list depends on
 
     Of all nodes, or of those that are `visible`.
     """
-    if kind is not None and kind not in store.types:
-        raise InvalidInputError(
-            f"there are no memories of the type {kind!r}; there are {', '.join(store.types)}",
-            code="invalid_option",
-        )
+    if kind is not None:
+        kind = type_word(checked_text(kind, "type"))
+        check_types([kind], [type_word(one) for one in store.types])
     checked_count(limit, "limit")
     checked_count(offset, "offset", least=0)
-    chosen = "all" if kind is None else f"all | type:{kind}"
+    node_type = "episodic" if kind == "session" else kind
+    chosen = "all" if kind is None else f"all | type:{node_type}"
     stages = f"{chosen} | sort:timestamp | select:key,type,timestamp"
     rows = store.query(stages, now=0, within=visible).rows or []
     if graph is not None:
         old = _superseded(graph)
         rows = [row for row in rows if row[0] in old]
     page = rows[offset : offset + limit]
-    memories = tuple(Listed(str(key), str(of), int(at)) for key, of, at in page)
+    memories = tuple(Listed(str(key), type_word(str(of)), int(at)) for key, of, at in page)
     return MemoryList(str(root), len(rows), memories)
 
 

@@ -16,6 +16,7 @@ from hedgerow.ingest.ledger import Ledger
 from .cycles import in_cycles
 from .documents import Document
 from .links import STATED, Link, Names, links_in_fields
+from .names import DIRECTORIES, types_of
 from .scope import FIELD, Scope
 from .times import memory_time, parse_age, parse_end, parse_time
 from .validity import HOLDS, Validity
@@ -29,6 +30,8 @@ MARKS = (RETRACTED, SUPERSEDED_BY, SUPERSEDES, FROM, UNTIL, STALE_AFTER, DERIVED
 
 _LINKS = (SUPERSEDES, SUPERSEDED_BY, DERIVED_FROM)
 _KEY = "marks"
+TYPES = "types"
+"""The fact of a file that has the words of its type, except the types of every root."""
 
 
 def facts_of(document: Document) -> dict[str, Any]:
@@ -48,6 +51,7 @@ def facts_of(document: Document) -> dict[str, Any]:
         "aliases": list(document.aliases),
         FIELD: Scope.stated(metadata).to_dict(),
         "time": None if time is None else time.isoformat(),
+        TYPES: sorted(types_of(document.path, metadata) - DIRECTORIES.keys()),
         _KEY: marks,
     }
     return {key: value for key, value in facts.items() if value}

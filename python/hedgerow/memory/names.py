@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from difflib import get_close_matches
 from typing import Any
+
+from hedgerow._checks import shown
+from hedgerow.errors import InvalidInputError
 
 CONFIG = "hedgerow.json"
 LEGACY_CONFIG = "jumpybrain.json"
@@ -41,3 +45,37 @@ def bucket_of(path: str, metadata: Mapping[str, Any]) -> str:
         return stated.strip().lower()
     first = path.partition("/")[0]
     return _TYPE_OF_FOLDER.get(first, first)
+
+
+def type_word(text: str) -> str:
+    """Return a type as it is compared: in lower case, with `-` for spaces.
+
+    `session` is the word of a root for what nodes call `episodic`.
+    """
+    word = "-".join(text.lower().split())
+    return "session" if word == "episodic" else word
+
+
+def types_of(path: str, metadata: Mapping[str, Any]) -> frozenset[str]:
+    """Return the words that name the type of a memory: the one it states, else that of its folder.
+
+    A memory without a type in a folder of another name is a note, and has the name of its folder too.
+    """
+    word = type_word(bucket_of(path, metadata))
+    stated = metadata.get("type")
+    if (isinstance(stated, str) and stated.strip()) or word in DIRECTORIES:
+        return frozenset([word])
+    return frozenset(["note", word] if "/" in path else ["note"])
+
+
+def check_types(types: Collection[str], known: Collection[str]) -> None:
+    """Raise InvalidInputError, which names the nearest type, for a type that no memory has."""
+    words = sorted({*DIRECTORIES, *known})
+    for one in types:
+        if one not in words:
+            near = get_close_matches(one, words, 1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise InvalidInputError(
+                f"there are no memories of the type {shown(one)}; {hint}there are {', '.join(words)}",
+                code="invalid_option",
+            )

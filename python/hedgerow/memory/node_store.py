@@ -193,15 +193,19 @@ def key_of(
     name: str,
     visible: Collection[str] | None = None,
     names: Names | None = None,
+    prefers: Callable[[str], bool] = lambda _: True,
 ) -> str:
     """Return the file that a path, a name or a title means, as in `[[name]]`.
 
     Only files that are `visible` count; None for all. `names` are those of the state, for a caller
-    who looks up many. Raises InvalidInputError if there is no such file (`unknown_node`), or more
-    than one (`ambiguous_node`).
+    who looks up many. Of several files the only one that `prefers` is true of counts. Raises
+    InvalidInputError if there is no such file (`unknown_node`), or still more than one
+    (`ambiguous_node`).
     """
     known = names or state.names(visible)
     found = known.candidates(Link(checked_text(name, "key"), "", STATED))
+    if len(found) > 1:
+        found = [one for one in found if prefers(one)] or found
     if len(found) == 1:
         return found[0]
     if found:

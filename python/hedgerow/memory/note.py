@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from datetime import datetime, timezone
+from difflib import get_close_matches
 from typing import Any
 
 from hedgerow._checks import checked_text, shown
@@ -108,8 +109,10 @@ def checked_body(body: str) -> str:
 def checked_type(kind: str) -> str:
     """Return a type of memory; InvalidInputError for any other word."""
     if kind not in DIRECTORIES:
+        near = get_close_matches(kind, DIRECTORIES, 1) if isinstance(kind, str) else []
+        hint = f"; did you mean {near[0]!r}?" if near else ""
         raise InvalidInputError(
-            f"type must be one of {', '.join(DIRECTORIES)}, not {shown(kind)}",
+            f"type must be one of {', '.join(DIRECTORIES)}, not {shown(kind)}{hint}",
             code="invalid_option",
         )
     return kind

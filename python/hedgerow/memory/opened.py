@@ -30,7 +30,8 @@ from .derived import (
 )
 from .evidence import Evidence, passages
 from .freshness import skips_if_fresh
-from .marks import Marks
+from .marks import TYPES, Marks
+from .names import check_types
 from .recall import Recall
 from .scope import FIELD, Scope
 from .score import DepthPolicy
@@ -224,6 +225,16 @@ class OpenedIndex:
                 self._read_marks = ledger, Marks.of_ledger(ledger)
             return self._read_marks[1]
 
+    def _types(self, derived: Derived, scope: Scope) -> set[str]:
+        """Return the words of types in a scope, except those of every root."""
+        records = self._known(derived).with_fact(TYPES)
+        return {
+            word
+            for one in records
+            if scope.has(Scope(**one.facts.get(FIELD, {})))
+            for word in one.facts[TYPES]
+        }
+
     def _files_by_scope(self, derived: Derived) -> dict[Scope, list[str]]:
         """Return the files that state a scope, by it, read again when that has changed."""
         ledger = self._known(derived)
@@ -264,6 +275,8 @@ class OpenedIndex:
 
     def _search(self, config: Config, asked: Asked, *, sync: bool) -> Recall:
         derived = Derived.of(config)
+        if asked.wanted.types:
+            check_types(asked.wanted.types, self._types(derived, asked.scope))
         embedder = self._ready_model(config, sync=sync)
         return recalling.recall(
             self._index(derived),

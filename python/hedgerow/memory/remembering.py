@@ -8,14 +8,13 @@ from typing import Any
 
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.discovery import passes_by
-from hedgerow.ingest.source import title_from_name
 
 from .derived import Derived
 from .linking import written_name
 from .marking import check_markable, supersede
 from .marks import SUPERSEDES
 from .names import DIRECTORIES
-from .note import checked_type
+from .note import checked_body, checked_type, title_of
 from .results import Remembered
 from .scope import Scope
 from .sync import sync_one
@@ -86,7 +85,7 @@ def remember_instead(  # noqa: PLR0913 - the parts of a memory
 ) -> tuple[str, list[str]]:
     """Write a memory that takes the place of another; returns its path and the changed files.
 
-    Title, type and tags are those of the other where none are given.
+    Type and tags are those of the other if none are given, and the title is the beginning of the text.
     """
     before = check_markable(derived, old)
     stated = before.matter.text("type")
@@ -98,7 +97,7 @@ def remember_instead(  # noqa: PLR0913 - the parts of a memory
     done = _remember(
         derived,
         text,
-        title or before.title or title_from_name(old),
+        title or title_of(checked_body(text)),
         kind,
         tags,
         {SUPERSEDES: [written_name(old)]},

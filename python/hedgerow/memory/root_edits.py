@@ -97,8 +97,8 @@ class RootEdits(RootNodes):
         """Mark memory `old` as superseded by `by`, in both files.
 
         Both are paths, names or titles, as in `[[name]]`. With `text` instead of `by` a new memory
-        is written first; title, type and tags are then those of `old` unless they are given. Raises
-        as `link` does, and InvalidInputError unless exactly one of `by` and `text` is given.
+        is written first; unless they are given, its title is the beginning of the text, and type and
+        tags are those of `old`. Raises as `link` does, and InvalidInputError unless exactly one of `by` and `text` is given.
         """
         from . import marking, remembering  # noqa: PLC0415 - slow to import
 
@@ -135,7 +135,7 @@ class RootEdits(RootNodes):
         from .marking import restore  # noqa: PLC0415 - slow to import
 
         found = self._config()
-        path = self.resolve(key)
+        path = self._resolve(key, ended=True)
         marks = self._opened.marks(found, sync=True)
         news = [one for one in marks.said_to_supersede(path) if self._scope.has(marks.scope(one))]
         state = self._nodes.state(found, sync=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from .choices import Choices
 from .config import Config, read_config
 from .derived import Derived
 from .node_store import NodeStore, key_of
+from .note import now
 from .opened import OpenedIndex
 from .results import RootGraph
 from .scope import Scope
@@ -56,12 +57,26 @@ class RootNodes:
     def resolve(self, name: str, *, sync: bool = True) -> str:
         """Return the path of the memory that a path, a name or a title means, as in `[[name]]`.
 
-        Raises InvalidInputError: `unknown_node` if there is no such memory, `ambiguous_node` if
-        there are several.
+        Of several memories the one that holds counts. Raises InvalidInputError: `unknown_node` if
+        there is no such memory, `ambiguous_node` if several hold, or none.
         """
+        return self._resolve(name, sync=sync)
+
+    def _resolve(self, name: str, *, sync: bool = True, ended: bool = False) -> str:
+        """Return the path that a name means; of several the one that holds, or with `ended` not."""
         found = self._config()
         state = self._nodes.state(found, sync=sync)
-        return key_of(state, name, self._opened.visible(found, self._scope, sync=sync))
+        visible = self._opened.visible(found, self._scope, sync=sync)
+        return key_of(state, name, visible, prefers=self._holding(found, ended=ended))
+
+    def _holding(self, found: Config, *, ended: bool = False) -> Callable[[str], bool]:
+        """Return whether a memory holds now, or with `ended` no longer does."""
+
+        def holds(path: str) -> bool:
+            marks = self._opened.marks(found, sync=True)
+            return marks.holds(path, now()) is not ended
+
+        return holds
 
     def query(
         self,
@@ -116,7 +131,7 @@ class RootNodes:
         state, visible = self._nodes.state(found, sync=True), self._visible()
         names = state.names(visible)
         noted = [
-            (agent, key_of(state, key, visible, names), at, outcome)
+            (agent, key_of(state, key, visible, names, self._holding(found)), at, outcome)
             for agent, key, at, outcome in visits
         ]
         self._nodes.visit(found, noted)

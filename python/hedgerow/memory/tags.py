@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hedgerow.ingest.markdown_events import markdown_events
@@ -27,8 +27,20 @@ def tags_of(matter: Mapping[str, Any]) -> frozenset[str]:
 
 
 def compared(text: str) -> str:
-    """Return a tag to compare: composed, without the `#` of a text, and without regard to case."""
-    return normalized(text.strip().removeprefix("#")).casefold()
+    """Return a tag to compare: without `#`, in Unicode's form NFC, and without regard to case."""
+    return normalized(text.strip().removeprefix("#").strip("/")).casefold()
+
+
+def has_tags(tags: Iterable[str], wanted: Iterable[str]) -> bool:
+    """Whether tags include all that are wanted; `infra/k8s` is nested in `infra` and counts as it."""
+    there = frozenset(tags)
+    return all(one in there or any(tag.startswith(f"{one}/") for tag in there) for one in wanted)
+
+
+def separate_tags(tags: Iterable[str]) -> list[str]:
+    """Return each tag of a list whose items may be several tags with commas between."""
+    parts = (part.strip() for one in tags for part in one.split(","))
+    return list(dict.fromkeys(part for part in parts if part))
 
 
 def inline_tags(text: str) -> list[str]:

@@ -92,7 +92,9 @@ def _chunks_of(reading: Reading) -> tuple[list[Chunk], tuple[Skip, ...], dict[st
     try:
         tags = tuple(dict.fromkeys([*matter.tags, *inline_tags(document.body)]))
         lines = without_frame(document.lines)
-        chunks = list(markdown_chunks(source, lines, matter, metadata, tags))
+        chunks = list(
+            markdown_chunks(source, lines, matter, metadata, tags, aliases=document.aliases)
+        )
         return chunks, skips, facts_of(document)
     except UnreadableSourceError as error:
         if error.code != "empty":

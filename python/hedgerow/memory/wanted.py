@@ -10,8 +10,8 @@ from typing import Any
 from hedgerow._checks import checked_texts
 from hedgerow.typing import QuestionDate
 
-from .names import bucket_of
-from .tags import compared, tags_of
+from .names import type_word, types_of
+from .tags import compared, has_tags, separate_tags, tags_of
 from .times import checked_start, memory_time
 
 
@@ -19,7 +19,7 @@ from .times import checked_start, memory_time
 class Wanted:
     """What the front matter of a memory has to say; without anything, all do.
 
-    Its type is one of `types`, it has all `tags`, and it is from `after` or later and from earlier
+    Its type is one of `types`, it has all `tags` or tags nested in them, and it is from `after` or later and from earlier
     than `before`: one without a time is neither. A memory with a date alone is from the midnight in
     the time zone of `after`.
     """
@@ -40,8 +40,8 @@ class Wanted:
     ) -> Wanted:
         """Check what was asked for; InvalidInputError for a date that does not exist."""
         return cls(
-            frozenset(one.strip().lower() for one in checked_texts(types, "types")),
-            frozenset(compared(one) for one in checked_texts(tags, "tags")),
+            frozenset(type_word(one) for one in checked_texts(types, "types")),
+            frozenset(map(compared, separate_tags(checked_texts(tags, "tags")))),
             None if after is None else checked_start(after, "after", now),
             None if before is None else checked_start(before, "before", now),
         )
@@ -51,9 +51,9 @@ class Wanted:
 
         `tags` are those that the index knows, in its text too.
         """
-        if self.types and bucket_of(path, matter) not in self.types:
+        if self.types and not self.types & types_of(path, matter):
             return False
-        if self.tags and not self.tags <= tags_of(matter) | set(map(compared, tags)):
+        if self.tags and not has_tags(tags_of(matter) | set(map(compared, tags)), self.tags):
             return False
         if self.after is None and self.before is None:
             return True

@@ -15,6 +15,7 @@ from . import files, note
 from .names import DIRECTORIES
 from .scope import Scope, front_matter_of
 from .sections import folded, level_two_sections
+from .tags import separate_tags
 
 WRAPUP_SECTIONS = ("Findings", "Decisions", "Conflicts / Corrections", "Open Questions")
 
@@ -61,7 +62,7 @@ def write_memory(  # noqa: PLR0913 - the parts of a memory
         "created_at": note.iso_time(time),
         "updated_at": note.iso_time(time),
         "confidence": "user-reviewed",
-        "tags": checked_texts(tags, "tags"),
+        "tags": separate_tags(checked_texts(tags, "tags")),
         **(fields or {}),
         **front_matter_of(scope),
     }
@@ -89,7 +90,7 @@ def write_wrapup(  # noqa: PLR0913 - the parts of a memory
         "updated_at": note.iso_time(time),
         "confidence": "agent-drafted",
         "review": "user-review-recommended",
-        "tags": checked_texts(tags, "tags"),
+        "tags": separate_tags(checked_texts(tags, "tags")),
     }
     if topic is not None:
         fields["recall_topic"] = topic
