@@ -7,11 +7,13 @@ import shutil
 import time
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hedgerow import InvalidInputError, MemoryRoot
 from hedgerow.memory import Imported
+from memory_doubles import put
 from places import ROOT
 
 EXPORTS = ROOT / "tests" / "data" / "exports"
@@ -342,3 +344,148 @@ class TestProblems:
         done = moved(root, "jsonl", source)
         assert len(done.memories) == 1
         assert done.unreadable[0].reason == "another memory has the id 1"
+
+
+def talk(key: str = "c1", **changes: Any) -> dict[str, Any]:
+    """A conversation of ChatGPT with three messages, of which `changes` replace fields."""
+
+    def node(name: str, parent: str, who: str, text: str, child: list[str]) -> dict[str, Any]:
+        message = {
+            "author": {"role": who},
+            "create_time": 1700000000.5,
+            "content": {"content_type": "text", "parts": [text]},
+        }
+        return {"id": name, "parent": parent, "children": child, "message": message}
+
+    mapping = {
+        "root": {"id": "root", "message": None, "parent": None, "children": ["a"]},
+        "a": node("a", "root", "user", "when is the hedge cut?", ["b"]),
+        "b": node("b", "a", "assistant", "In February, says the quince.", ["c"]),
+        "c": node("c", "b", "user", "thank you", []),
+    }
+    whole = {"id": key, "title": "Hedge", "create_time": 1700000000.1, "current_node": "c"}
+    return {**whole, "mapping": mapping, **changes}
+
+
+class TestOddRecords:
+    """Each odd record of an export costs itself alone."""
+
+    @staticmethod
+    def imported(root: MemoryRoot, tmp_path: Path, chats: list[Any]) -> tuple[str, list[str]]:
+        source = tmp_path / "conversations.json"
+        source.write_text(json.dumps(chats), encoding="utf-8")
+        done = root.import_from(source, "chatgpt", apply=True)
+        files = sorted((root.path / "sessions").glob("*.md"))
+        text = "\n".join(file.read_text(encoding="utf-8") for file in files)
+        return text, [one.reason for one in done.unreadable]
+
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [
+            ("content", None), ("content", 3), ("content", {"parts": None}),
+            ("content", {"parts": [None]}), ("content", {"content_type": "code", "text": None}),
+            ("author", None), ("author", {}), ("author", {"role": None}),
+        ],
+    )  # fmt: skip
+    def test_an_odd_message_is_left_out_and_counted(
+        self, root: MemoryRoot, tmp_path: Path, field: str, value: object
+    ) -> None:
+        chat = talk()
+        chat["mapping"]["c"]["message"][field] = value
+        text, problems = self.imported(root, tmp_path, [chat, talk("c2")])
+        assert text.count("quince") == 2
+        assert text.count("thank you") == 1
+        assert problems == ["1 message was left out: without an author or a text"]
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"current_node": "gone"}, {"current_node": None}, {"current_node": ["c"]},
+            {"create_time": None}, {"create_time": "soon"}, {"title": None}, {"title": 3},
+        ],
+    )  # fmt: skip
+    def test_an_odd_conversation_is_whole(
+        self, root: MemoryRoot, tmp_path: Path, change: dict[str, Any]
+    ) -> None:
+        text, problems = self.imported(root, tmp_path, [talk(**change)])
+        assert "quince" in text
+        assert "thank you" in text
+        assert problems == []
+
+    @pytest.mark.parametrize("lost", ["parent", "children", "node"])
+    def test_odd_nodes(self, root: MemoryRoot, tmp_path: Path, lost: str) -> None:
+        chat = talk()
+        if lost == "node":
+            chat["mapping"]["root"] = None
+        for node in chat["mapping"].values():
+            if node is not None and lost in node:
+                node[lost] = None
+        text, problems = self.imported(root, tmp_path, [chat])
+        assert "when is the hedge cut?" in text
+        assert "thank you" in text
+        assert problems == []
+
+    def test_numbered_files(self, root: MemoryRoot, tmp_path: Path) -> None:
+        export = tmp_path / "export"
+        export.mkdir()
+        for at in range(3):
+            text = json.dumps([talk(f"c{at}")]) if at != 1 else "no JSON"
+            (export / f"conversations-{at:03}.json").write_text(text)
+        (export / "user.json").write_text("{}")
+        done = root.import_from(export, "chatgpt", apply=True)
+        assert done.counts == {"new": 2}
+        assert [one.path for one in done.unreadable] == ["conversations-001.json"]
+        with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
+            for file in sorted(export.iterdir()):
+                archive.write(file, f"top/{file.name}")
+        again = root.import_from(tmp_path / "export.zip", "chatgpt")
+        assert again.counts == {"unchanged": 2}
+
+    def test_odd_messages_of_claude(self, root: MemoryRoot, tmp_path: Path) -> None:
+        said = {"sender": "human", "content": [{"type": "text", "text": "a quince"}]}
+        odd = [None, {"sender": "human", "content": None, "attachments": None}, {"content": [None]}]
+        chats = [{"uuid": "u1", "chat_messages": [said, *odd, said]}]
+        (tmp_path / "conversations.json").write_text(json.dumps(chats))
+        root.import_from(tmp_path / "conversations.json", "claude", apply=True)
+        (file,) = (root.path / "sessions").glob("*.md")
+        assert file.read_text().count("a quince") == 2 + file.read_text().count('title: "a quince')
+
+    def test_templates_and_empty_notes_are_not_imported(
+        self, root: MemoryRoot, tmp_path: Path
+    ) -> None:
+        vault = tmp_path / "vault"
+        put(vault, "a.md", "text\n")
+        put(vault, "Templates/daily.md", "# {{title}}\n")
+        put(vault, "x/_templates/b.md", "b\n")
+        put(vault, "Muster/c.md", "c\n")
+        put(vault, ".obsidian/templates.json", '{"folder": "Muster/"}')
+        put(vault, "empty.md", "")
+        put(vault, "only-tags.md", "---\ntags: [a]\n---\n\n")
+        put(vault, "alias.md", "---\naliases: [a]\n---\n\n")
+        done = root.import_from(vault, "obsidian")
+        assert [one.id for one in done.memories] == ["a.md", "alias.md"]
+        assert {one.path: one.reason for one in done.unreadable} == {
+            "Muster/c.md": "it is a template",
+            "Templates/daily.md": "it is a template",
+            "x/_templates/b.md": "it is a template",
+            "empty.md": "it is empty",
+            "only-tags.md": "it is empty",
+        }
+
+    @pytest.mark.parametrize("form", ["obsidian", "basic-memory"])
+    def test_front_matter_that_is_not_yaml_is_imported_as_it_is(
+        self, root: MemoryRoot, tmp_path: Path, form: str
+    ) -> None:
+        vault = tmp_path / "vault"
+        text = "---\ntitle: GP-7: one\ntags: [x]\n---\n\npomelo\n- likes [[b]]\n"
+        put(vault, "one.md", text)
+        assert root.import_from(vault, form, apply=True).counts == {"new": 1}
+        file = root.path / "notes/one.md"
+        assert file.read_text().startswith("---\ntitle: GP-7: one\ntags: [x]\nimport_id: ")
+        assert file.read_text().endswith(text.partition("---\n\n")[2])
+        assert root.import_from(vault, form, apply=True).counts == {"unchanged": 1}
+        put(vault, "one.md", text + "more\n")
+        assert root.import_from(vault, form, apply=True).counts == {"changed": 1}
+        file.write_text(file.read_text() + "mine\n")
+        put(vault, "one.md", text + "yet more\n")
+        assert root.import_from(vault, form, apply=True).counts == {"edited": 1}

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hedgerow.errors import HedgerowError
 from hedgerow.ingest.source import Skip
 
-from .exports import list_in, read_json
+from .exports import list_in, read_parts
 from .item import Items, Memory, time_from
 
-_FILE = "conversations.json"
+_FILE = "conversations"
 _LEFT_OUT = "*(something that is no text was left out)*"
+_ODD = (TypeError, AttributeError, KeyError, ValueError, RecursionError)
+"""What reading a record of another form than an export's raises."""
 
-Turn = tuple[str, str]
-"""Who speaks, and the text."""
+
+class Turn(NamedTuple):
+    """What somebody says: the speaker and the text, or None for a message that has no text."""
+
+    who: str
+    text: str | None
 
 
 def chatgpt(source: Path) -> Items:
-    """Read the export of ChatGPT: the ZIP archive, its folder, or its conversations.json."""
+    """Read the export of ChatGPT: the ZIP archive, its folder, or one of its conversations files."""
     return _sessions(source, "chatgpt", _chatgpt_id, _chatgpt_turns, ("title", "create_time"))
 
 
@@ -33,78 +39,159 @@ def _sessions(
     source: Path,
     tool: str,
     id_of: Callable[[dict[str, Any]], object],
-    turns_of: Callable[[dict[str, Any]], Iterator[Turn]],
+    turns_of: Callable[[dict[str, Any]], list[Turn]],
     names: tuple[str, str],
 ) -> Items:
-    for at, chat in enumerate(list_in(read_json(source, _FILE), source, "conversations")):
-        where = f"{_FILE}[{at}]"
-        if not isinstance(chat, dict) or not isinstance(id_of(chat), str):
-            yield Skip(where, "refused", "it is no conversation with an id")
+    for name, value in read_parts(source, _FILE):
+        if isinstance(value, Skip):
+            yield value
             continue
-        title, created = chat.get(names[0]), time_from(chat.get(names[1]))
-        try:
-            turns = [f"## {who}\n\n{text.strip()}" for who, text in turns_of(chat) if text.strip()]
-        except (TypeError, AttributeError, KeyError):
-            yield Skip(where, "refused", "its messages have another form than an export's")
-            continue
-        if not turns:
-            yield Skip(where, "empty", "nobody says anything in it")
-            continue
-        memory = Memory(
-            str(id_of(chat)),
-            "\n\n".join(turns),
-            title if isinstance(title, str) else "",
-            "session",
-            created=created,
-            fields={"session_id": str(id_of(chat))},
-        )
-        try:
-            yield memory.item(tool)
-        except HedgerowError as error:
-            yield Skip(where, "refused", error.message)
+        for at, chat in enumerate(list_in(value, source, "conversations")):
+            where = f"{name}[{at}]"
+            if not isinstance(chat, dict) or not isinstance(id_of(chat), str):
+                yield Skip(where, "refused", "it is no conversation with an id")
+                continue
+            yield from _session(where, tool, str(id_of(chat)), chat, turns_of, names)
+
+
+def _session(  # noqa: PLR0913, PLR0917 - what a session is made of
+    where: str,
+    tool: str,
+    id_: str,
+    chat: dict[str, Any],
+    turns_of: Callable[[dict[str, Any]], list[Turn]],
+    names: tuple[str, str],
+) -> Items:
+    """Yield the session that a conversation becomes, and each message that has no text."""
+    title, created = chat.get(names[0]), time_from(chat.get(names[1]))
+    try:
+        turns = turns_of(chat)
+    except _ODD:
+        yield Skip(where, "refused", "its messages have another form than an export's")
+        return
+    said = [f"## {one.who}\n\n{one.text.strip()}" for one in turns if one.text and one.text.strip()]
+    lost = sum(one.text is None for one in turns)
+    if lost:
+        count = "1 message was" if lost == 1 else f"{lost} messages were"
+        yield Skip(where, "refused", f"{count} left out: without an author or a text")
+    if not said:
+        yield Skip(where, "empty", "nobody says anything in it")
+        return
+    memory = Memory(
+        id_,
+        "\n\n".join(said),
+        title if isinstance(title, str) else "",
+        "session",
+        created=created,
+        fields={"session_id": id_},
+    )
+    try:
+        yield memory.item(tool)
+    except HedgerowError as error:
+        yield Skip(where, "refused", error.message)
 
 
 def _chatgpt_id(chat: dict[str, Any]) -> object:
     return chat.get("conversation_id") or chat.get("id")
 
 
-def _chatgpt_turns(chat: dict[str, Any]) -> Iterator[Turn]:
-    """Yield the turns of the branch that was shown last."""
-    nodes = chat["mapping"]
-    branch: list[Any] = []
-    at = chat.get("current_node") or next(reversed(nodes), None)
-    seen: set[object] = set()
-    while at in nodes and at not in seen:
-        seen.add(at)
-        branch.append(nodes[at].get("message"))
-        at = nodes[at].get("parent")
-    for message in reversed(branch):
-        who = (message or {}).get("author", {}).get("role")
-        if who in {"user", "assistant"}:
-            yield ("User" if who == "user" else "ChatGPT"), _chatgpt_text(message["content"])
+def _chatgpt_turns(chat: dict[str, Any]) -> list[Turn]:
+    """Return the turns of the branch that was shown last.
+
+    If the export does not say which branch that is, it is the one with the latest message.
+    """
+    nodes = {key: one for key, one in chat["mapping"].items() if isinstance(one, dict)}
+    at = chat.get("current_node")
+    branch = _branch(nodes, at if _is_key(at, nodes) else _latest(nodes))
+    return [turn for one in branch if (turn := _chatgpt_turn(one.get("message"))) is not None]
 
 
-def _chatgpt_text(content: dict[str, Any]) -> str:
+def _branch(nodes: dict[str, dict[str, Any]], at: Any) -> list[dict[str, Any]]:
+    """Return the nodes from the first to one, by their parents, or else by whose child they are."""
+    parents = {
+        child: key
+        for key, one in nodes.items()
+        for child in _list(one.get("children"))
+        if isinstance(child, str)
+    }
+    branch: dict[str, dict[str, Any]] = {}
+    while _is_key(at, nodes) and at not in branch:
+        branch[at] = nodes[at]
+        parent = nodes[at].get("parent")
+        at = parent if _is_key(parent, nodes) else parents.get(at)
+    return list(reversed(branch.values()))
+
+
+def _is_key(at: Any, nodes: dict[str, dict[str, Any]]) -> bool:
+    return isinstance(at, str) and at in nodes
+
+
+def _latest(nodes: dict[str, dict[str, Any]]) -> str | None:
+    """Return the node without children whose message is the latest; the last of them without times."""
+    parents = {parent for one in nodes.values() if isinstance(parent := one.get("parent"), str)}
+    best: tuple[float, str] | None = None
+    for key, one in nodes.items():
+        message = one.get("message")
+        time = message.get("create_time") if isinstance(message, dict) else None
+        number = float(time) if isinstance(time, int | float) else 0.0
+        is_leaf = key not in parents and not any(
+            child in nodes for child in _list(one.get("children"))
+        )
+        if is_leaf and (best is None or number >= best[0]):
+            best = number, key
+    return None if best is None else best[1]
+
+
+def _chatgpt_turn(message: Any) -> Turn | None:
+    """Return what a message says; None for one of the system or of a tool, and for no message."""
+    if message is None:
+        return None
+    if not isinstance(message, dict) or not isinstance(message.get("author"), dict):
+        return Turn("", None)
+    who = message["author"].get("role")
+    if who in {"user", "assistant"}:
+        speaker = "User" if who == "user" else "ChatGPT"
+        return Turn(speaker, _chatgpt_text(message.get("content")))
+    return None if isinstance(who, str) else Turn("", None)
+
+
+def _chatgpt_text(content: Any) -> str | None:
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, dict):
+        return None
+    text = content.get("text")
     if content.get("content_type") == "code":
-        return f"```\n{content.get('text', '')}\n```"
-    parts = content.get("parts", [content.get("text", "")])
-    said = (part if isinstance(part, str) else part.get("text", _LEFT_OUT) for part in parts)
-    return "\n\n".join(part for part in said if isinstance(part, str) and part.strip())
+        return f"```\n{text}\n```" if isinstance(text, str) else None
+    parts = content["parts"] if isinstance(content.get("parts"), list) else [text]
+    said = (part.get("text", _LEFT_OUT) if isinstance(part, dict) else part for part in parts)
+    texts = [part for part in said if isinstance(part, str)]
+    return "\n\n".join(part for part in texts if part.strip()) if texts or not parts else None
 
 
 def _claude_id(chat: dict[str, Any]) -> object:
     return chat.get("uuid")
 
 
-def _claude_turns(chat: dict[str, Any]) -> Iterator[Turn]:
-    for message in chat["chat_messages"]:
-        blocks = message.get("content") or []
-        said = [block["text"] for block in blocks if block.get("type") == "text"]
-        text = "\n\n".join(said) or message.get("text") or ""
-        files = [
-            one.get("extracted_content") or _LEFT_OUT for one in message.get("attachments", [])
-        ]
-        yield (
-            "User" if message.get("sender") == "human" else "Claude",
-            "\n\n".join([text, *files]),
-        )
+def _claude_turns(chat: dict[str, Any]) -> list[Turn]:
+    return [_claude_turn(message) for message in chat["chat_messages"]]
+
+
+def _claude_turn(message: Any) -> Turn:
+    if not isinstance(message, dict):
+        return Turn("", None)
+    blocks = [one for one in _list(message.get("content")) if isinstance(one, dict)]
+    said = [one.get("text") for one in blocks if one.get("type") == "text"]
+    text = "\n\n".join(one for one in said if isinstance(one, str)) or message.get("text") or ""
+    files = [
+        one.get("extracted_content") or _LEFT_OUT
+        for one in _list(message.get("attachments"))
+        if isinstance(one, dict)
+    ]
+    parts = [one for one in (text, *files) if isinstance(one, str)]
+    who = "User" if message.get("sender") == "human" else "Claude"
+    return Turn(who, "\n\n".join(parts))
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
@@ -41,10 +43,44 @@ def read_json(source: Path, name: str) -> Any:
         else:
             with file.open("rb") as stream:
                 data = _limited(stream, file)
+    return _parsed(data, file)
+
+
+def _parsed(data: bytes, file: Path) -> Any:
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
         raise _refused(file, f"it is no JSON ({error})") from error
+
+
+def read_parts(source: Path, stem: str) -> Iterator[tuple[str, Any]]:
+    """Read the JSON of an export that may be in several files: `stem`.json, `stem`-000.json, ...
+
+    Yields the name and the value of each, from a folder, a ZIP archive or one file. One of several
+    that cannot be read is a Skip. Raises InvalidInputError for anything else.
+    """
+    pattern = re.compile(rf"{re.escape(stem)}(?:[-_]?\d+)?\.json", re.IGNORECASE)
+    with system_errors("read", source):
+        if source.is_dir():
+            found = [one for one in source.iterdir() if pattern.fullmatch(one.name)]
+            read = {one.name: partial(read_json, one, one.name) for one in sorted(found)}
+        elif source.is_file() and zipfile.is_zipfile(source):
+            read = {
+                PurePosixPath(name).name: partial(_json_member, source, name)
+                for name in _members(source, pattern)
+            }
+        else:
+            name = source.name if pattern.fullmatch(source.name) else f"{stem}.json"
+            read = {name: partial(read_json, source, name)}
+    if not read:
+        raise _refused(source, f"it holds no {stem}.json")
+    for name in sorted(read, key=lambda one: (len(one), one)):
+        try:
+            yield name, read[name]()
+        except InvalidInputError as error:  # noqa: PERF203 - each file by itself
+            if len(read) == 1:
+                raise
+            yield name, Skip(name, "refused", error.message)
 
 
 def read_lines(source: Path) -> Iterator[tuple[int, dict[str, Any] | Skip]]:
@@ -86,6 +122,32 @@ def _member(file: Path, name: str) -> bytes:
                 return _limited(stream, file)
     except _BAD_ARCHIVE as error:
         raise _refused(file, f"it is no ZIP archive that can be read ({error})") from error
+
+
+def _members(file: Path, pattern: re.Pattern[str]) -> list[str]:
+    """Return the members of an archive with such a name, in the folder nearest to its top."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            names = [
+                one for one in archive.namelist() if pattern.fullmatch(PurePosixPath(one).name)
+            ]
+    except _BAD_ARCHIVE as error:
+        raise _refused(file, f"it is no ZIP archive that can be read ({error})") from error
+    top = min((PurePosixPath(one).parent for one in names), key=_depth, default=None)
+    return [one for one in names if PurePosixPath(one).parent == top]
+
+
+def _depth(folder: PurePosixPath) -> tuple[int, str]:
+    return len(folder.parts), str(folder)
+
+
+def _json_member(file: Path, name: str) -> Any:
+    try:
+        with zipfile.ZipFile(file) as archive, archive.open(name) as stream:
+            data = _limited(stream, file)
+    except _BAD_ARCHIVE as error:
+        raise _refused(file, f"it is no ZIP archive that can be read ({error})") from error
+    return _parsed(data, file)
 
 
 def _limited(stream: IO[bytes], file: Path) -> bytes:

@@ -11,6 +11,7 @@ from typing import Any
 
 from hedgerow._checks import shown
 from hedgerow.errors import HedgerowError, InvalidInputError
+from hedgerow.ingest.front_matter import yaml_value
 from hedgerow.ingest.source import Skip, Source, UnreadableSourceError, read_bytes, text_of
 from hedgerow.memory import files
 from hedgerow.memory.derived import Derived
@@ -188,14 +189,31 @@ def _check_folders(root: Path, path: str) -> None:
 
 
 def _marked(item: Item, name: str) -> str:
-    """Return the file with what marks it as imported."""
+    """Return the file with what marks it as imported.
+
+    Front matter that is not YAML stays as it is, and the marks are its last lines.
+    """
     fields = {ID: f"{name}:{item.id}", DIGEST: _digest(item.text)}
-    return changed_text(item.text, item.path, [with_fields(fields)])
+    try:
+        return changed_text(item.text, item.path, [with_fields(fields)])
+    except HedgerowError:
+        lines = item.text.split("\n")
+        end = parse_document(item.path, item.text.encode()).matter.body_start - 1
+        if end < 1:
+            raise
+        marks = [f"{key}: {yaml_value(value)}" for key, value in fields.items()]
+        return "\n".join([*lines[:end], *marks, *lines[end:]])
 
 
 def _bare(text: str, path: str) -> str:
     """Return a file without those marks."""
-    return changed_text(text, path, [without_fields((ID, DIGEST))])
+    try:
+        return changed_text(text, path, [without_fields((ID, DIGEST))])
+    except HedgerowError:
+        lines = text.split("\n")
+        end = parse_document(path, text.encode()).matter.body_start
+        kept = (one for one in lines[:end] if not one.startswith((f"{ID}: ", f"{DIGEST}: ")))
+        return "\n".join([*kept, *lines[end:]])
 
 
 def _field(text: str, path: str) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Collection, Iterator
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from hedgerow.errors import HedgerowError, InvalidInputError
@@ -18,6 +19,11 @@ from hedgerow.memory.names import DIRECTORIES
 from .item import Item, Items
 
 _PASSED_BY = {"other": "it is no Markdown", "link": "it is a link"}
+_TEMPLATES = frozenset({"templates", "template"})
+_SETTINGS = (
+    (".obsidian/templates.json", "folder"),
+    (".obsidian/plugins/templater-obsidian/data.json", "templates_folder"),
+)
 _RELATION = re.compile(r"\s*[-*]\s+(\w[\w -]*)\Z")
 _NAME = re.compile(r"[^\[\]|#\n]+")
 _MOST_RELATIONS = 100
@@ -47,9 +53,9 @@ def basic_memory(source: Path) -> Items:
             links = _relations(document).items()
             changes = [with_items(relation, add=names) for relation, names in links]
             text = changed_text(text, document.path, changes)
-        except HedgerowError as error:
-            yield Skip(document.path, "bad_front_matter", error.message)
-            continue
+        except HedgerowError:
+            # Front matter that is not YAML stays as it is; its relations are still links in the text.
+            text = "\n".join(document.lines)
         yield Item(permalink or document.path, f"{folder}/{document.path}", text)
 
 
@@ -64,11 +70,48 @@ def _documents(source: Path) -> Iterator[Document | Skip]:
     for passed in listing.named:
         if passed.code in _PASSED_BY:
             yield Skip(passed.path, "not_imported", _PASSED_BY[passed.code])
+    templates = _template_folders(source)
     for path in sorted(listing.files):
+        if _is_template(path, templates):
+            yield Skip(path, "not_imported", "it is a template")
+            continue
         try:
-            yield parse_document(path, read_bytes(Source(path, str(source / path))))
-        except UnreadableSourceError as error:  # noqa: PERF203 - each file by itself
+            document = parse_document(path, read_bytes(Source(path, str(source / path))))
+        except UnreadableSourceError as error:
             yield Skip(path, error.code, error.reason)
+            continue
+        if _is_empty(document):
+            yield Skip(path, "not_imported", "it is empty")
+        else:
+            yield document
+
+
+def _is_empty(document: Document) -> bool:
+    """Whether a note has no text, and its front matter none either."""
+    stated = document.matter.text("title", "summary", "description")
+    return not (document.body.strip() or stated or document.aliases)
+
+
+def _template_folders(source: Path) -> frozenset[str]:
+    """Return the folders of templates that the settings of Obsidian name, in lower case."""
+    found = set()
+    for file, key in _SETTINGS:
+        try:
+            value = json.loads((source / file).read_bytes())[key]
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            continue
+        if isinstance(value, str) and value.strip("/ "):
+            found.add(value.strip("/ ").casefold())
+    return frozenset(found)
+
+
+def _is_template(path: str, folders: Collection[str]) -> bool:
+    """Whether a note is in a folder of templates, by the settings or by the name of the folder."""
+    parents = [str(one).casefold() for one in PurePosixPath(path).parents]
+    return any(
+        one in folders or one.rpartition("/")[2].strip("_- 0123456789") in _TEMPLATES
+        for one in parents
+    )
 
 
 def _relations(document: Document) -> dict[str, list[Any]]:
