@@ -8,6 +8,7 @@ import pytest
 
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
 from hedgerow.memory import rename
+from hedgerow.memory.link_positions import link_positions
 from memory_doubles import put
 
 LINKS = """---
@@ -165,3 +166,67 @@ class TestRename:
         root = MemoryRoot.open(tmp_path)
         assert root.scoped(user="ana").rename("a", "c").changed == ()
         assert text(root, "notes/b.md").endswith("[[a]]\n")
+
+
+class TestPositions:
+    """Links are changed where the parser finds them, and nothing else is."""
+
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [
+            ("| A |\n| --- |\n| [[Old\\|gate]] |\n", "| A |\n| --- |\n| [[New\\|gate]] |\n"),
+            ("[[Old]] is written \\[[Old]] here.\n", "[[New]] is written \\[[Old]] here.\n"),
+            ("[[Old]] [\\[Old]] [[Old\\]] &#91;[Old]]\n", "[[New]] [\\[Old]] [[Old\\]] &#91;[Old]]\n"),
+            ("<!-- [[Old]] -->\n\n[[Old]]\n", "<!-- [[Old]] -->\n\n[[New]]\n"),
+            ("a <!-- [[Old]] --> [[Old]]\n", "a <!-- [[Old]] --> [[New]]\n"),
+            ("`[[Old]]` [[ Old ]]\n", "`[[Old]]` [[ New ]]\n"),
+            ("    [[Old]]\n\n> - [[Old#part|\u00fcber]]\n", "    [[Old]]\n\n> - [[New#part|\u00fcber]]\n"),
+            ("\u00e4 **[[Old]]** \u2014 ![[Old]]\n", "\u00e4 **[[New]]** \u2014 ![[New]]\n"),
+            ('[a](Old.md) [b](<Old.md> "t") [c][r]\n\n[r]: Old.md\n',
+             '[a](New.md) [b](<New.md> "t") [c][r]\n\n[r]: New.md\n'),
+            ("[x](Old.md#p) \\[x](Old.md)\n", "[x](New.md#p) \\[x](Old.md)\n"),
+            ("---\nrelated: Old # not [[Old]]\nnote: '[[Old]] # [[Old]]'\n---\n[[Old]]\n",
+             "---\nrelated: New # not [[Old]]\nnote: '[[New]] # [[New]]'\n---\n[[New]]\n"),
+        ],
+    )  # fmt: skip
+    def test_a_rename(self, root: MemoryRoot, before: str, after: str) -> None:
+        put(root.path, "notes/Old.md", "old\n")
+        put(root.path, "notes/i.md", before)
+        done = root.rename("notes/Old.md", "New")
+        assert (root.path / "notes/i.md").read_text(encoding="utf-8") == after
+        assert done.by_hand == ()
+
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [
+            ("![plan](img/plan.png)\n", "![plan](../a/img/plan.png)\n"),
+            ("[![x](img/plan.png)](img/plan.png 'p')\n", "[![x](../a/img/plan.png)](../a/img/plan.png 'p')\n"),
+            ("![](<img/a plan.png>)\n", "![](<../a/img/a%20plan.png>)\n"),
+            ("[i]\n\n[i]: img/plan.png\n", "[i]\n\n[i]: ../a/img/plan.png\n"),
+            ("[f](img/) [g](img/plan.png#x)\n", "[f](../a/img) [g](../a/img/plan.png#x)\n"),
+            ("[o](Other.md) [gone](gone.png)\n", "[o](../a/Other.md) [gone](gone.png)\n"),
+            ("[w](https://x.example/img/plan.png) [h](#top) `![](img/plan.png)`\n", None),
+        ],
+    )  # fmt: skip
+    def test_a_move(self, root: MemoryRoot, before: str, after: str | None) -> None:
+        put(root.path, "notes/a/Old.md", before)
+        put(root.path, "notes/a/Other.md", "other\n")
+        for name in ("plan.png", "a plan.png"):
+            put(root.path, f"notes/a/img/{name}", "png")
+        done = root.rename("notes/a/Old.md", "notes/z/Old.md")
+        assert (root.path / "notes/z/Old.md").read_text() == (after or before)
+        assert done.by_hand == ()
+
+    def test_paths_in_html_are_named(self, root: MemoryRoot) -> None:
+        put(root.path, "notes/a/Old.md", 'x <img src="img/plan.png">\n\n<a href="b.pdf">b</a>\n')
+        put(root.path, "notes/a/img/plan.png", "png")
+        done = root.rename("notes/a/Old.md", "notes/z/Old.md")
+        assert [(one.path, one.code) for one in done.by_hand] == [("notes/z/Old.md", "html_path")]
+        assert "img/plan.png" in done.by_hand[0].reason
+        assert "b.pdf" not in done.by_hand[0].reason
+
+    @pytest.mark.parametrize(
+        "piece", ["[a](", "[[", "![", "<a href=", "`[[a]]`\n\n[r]: x\n", "[a]: (("]
+    )
+    def test_hostile_texts_take_linear_time(self, piece: str) -> None:
+        link_positions(piece * 20_000)

@@ -44,10 +44,10 @@ LONGEST_NORMALIZED = 512
 """Longer names are compared as they are: normalizing takes the square of a run of accents."""
 
 _MAY_LINK = re.compile(r"\[\[|\]\(|\]\[|\]:")
-_WIKILINK = re.compile(r"\[\[([^\[\]|#\n]*)(?:#[^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
+WIKILINK = re.compile(r"\[\[([^\[\]|#\n]*)(?:#[^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
-_NO_TEXT = "\0"
-_ADDRESSES = frozenset({"Autolink", "Email"})
+NO_TEXT = "\0"
+ADDRESSES = frozenset({"Autolink", "Email"})
 _AMPERSAND, _BACKSLASH = b"&\\"
 _TOO_MUCH = (
     f"the links of front matter are read from {MOST_STATED:,} characters, with aliases written "
@@ -73,12 +73,12 @@ def links_in_text(text: str) -> list[Link]:
     """Return the links of a Markdown text, in order, without those in code and comments."""
     if not _MAY_LINK.search(text):
         return []
-    reader = _LinkReader(text)
+    reader = LinkReader(text)
     reader.read(markdown_events(text))
     return reader.links
 
 
-class _LinkReader:
+class LinkReader:
     """Collects the links of a text: of each block the Markdown links, then the `[[name]]`.
 
     Tables are not parsed, so that the bar in `[[name|alias]]` need not be escaped there.
@@ -86,8 +86,8 @@ class _LinkReader:
 
     def __init__(self, text: str) -> None:
         self.links: list[Link] = []
-        self._text = text.encode()
-        # The text of the block that is open, with _NO_TEXT for what cannot be part of a name.
+        self._source = text.encode()
+        # The text of the block that is open, with NO_TEXT for what cannot be part of a name.
         self._written: list[str] = []
         # For each open element: whether its text is not part of the text of the block.
         self._hides: list[bool] = []
@@ -95,25 +95,26 @@ class _LinkReader:
         self._read_to = 0
 
     def read(self, events: Iterable[Event]) -> None:
+        """Read all events of the text."""
         for kind, value, start, end in events:
             if kind == "Start":
-                self._start(*value)
+                self._start(*value, start)
             elif kind == "End":
-                self._end(value[0])
+                self._end(value[0], end)
             elif kind == "Text":
                 self._add(value, start, end)
             else:
                 # Code, HTML, the end of a line.
-                self._written.append(_NO_TEXT)
+                self._write(NO_TEXT, start)
             self._read_to = start if kind == "Start" else end
 
-    def _start(self, name: str, details: Any) -> None:
+    def _start(self, name: str, details: Any, start: int) -> None:
         if name not in INLINE:
             self._end_block()
-        is_address = name == "Link" and details["link_type"] in _ADDRESSES
+        is_address = name == "Link" and details["link_type"] in ADDRESSES
         hides = is_address or name in {"Image", "CodeBlock"}
         if hides:
-            self._written.append(_NO_TEXT)
+            self._write(NO_TEXT, start)
         elif name == "Link" and not self._hidden:
             target = _local_file(details["dest_url"])
             if target:
@@ -121,7 +122,7 @@ class _LinkReader:
         self._hides.append(hides)
         self._hidden += hides
 
-    def _end(self, name: str) -> None:
+    def _end(self, name: str, end: int) -> None:  # noqa: ARG002 - for subclasses
         self._hidden -= self._hides.pop()
         if name not in INLINE:
             self._end_block()
@@ -130,12 +131,15 @@ class _LinkReader:
         """Add a text; an escaped bar stands for itself, and other escapes make no link."""
         if self._hidden or not text:
             return
-        source = self._text
+        source = self._source
         is_entity = source[start] == _AMPERSAND and source[start:end] != text.encode()
         # No event has the backslash of an escape.
         is_escaped = start > self._read_to and source[start - 1] == _BACKSLASH
         if (is_entity or is_escaped) and text[0] != "|":
-            text = _NO_TEXT + text[1:]
+            text = NO_TEXT + text[1:]
+        self._write(text, start)
+
+    def _write(self, text: str, start: int) -> None:  # noqa: ARG002 - for subclasses
         self._written.append(text)
 
     def _end_block(self) -> None:
@@ -147,8 +151,8 @@ class _LinkReader:
 
 def wikilinks(text: str) -> list[str]:
     """Return the names in the `[[name#heading|alias]]` of a text; a heading alone has none."""
-    names = (found[1].strip() for found in _WIKILINK.finditer(text))
-    return [name for name in names if name and _NO_TEXT not in name]
+    names = (found[1].strip() for found in WIKILINK.finditer(text))
+    return [name for name in names if name and NO_TEXT not in name]
 
 
 def _local_file(href: str) -> str | None:

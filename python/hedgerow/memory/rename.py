@@ -6,10 +6,8 @@ import codecs
 import os
 import posixpath
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -17,12 +15,12 @@ from urllib.parse import quote, unquote
 from hedgerow._checks import checked_text
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.discovery import passes_by
-from hedgerow.ingest.markdown_events import markdown_events
 from hedgerow.ingest.source import Skip, UnreadableSourceError, decode
 
 from . import files
 from .derived import Derived
 from .documents import parse_document
+from .link_positions import link_positions
 from .links import RELATIONS, STATED, Link, Names, links_of
 from .lock import locked
 from .node_state import NodeState
@@ -32,10 +30,9 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 # On Windows `C:` is a drive, and `a:b` a stream of the file `a`.
 _SEPARATORS = "\\:" if os.name == "nt" else "\\"
 _WIKILINK = re.compile(r"(\[\[)([^\[\]|#\n]+)((?:[|#][^\[\]\n]*)?\]\])")
-_MARKDOWN = re.compile(r"(\]\(\s*<?|^ {0,3}\[[^\]\n]+\]:\s*<?)([^)\s>#?]+)", re.MULTILINE)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _PLAIN = re.compile(rf"(?m)^({'|'.join(RELATIONS)}):(?P<value>.*(?:\n[ \t-].*)*)")
 _NAME = re.compile(r"[^\s\[\]{},:'\"][^\[\]{},:'\"\r\n]*")
-_CODE = frozenset({"CodeBlock", "HtmlBlock"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +116,13 @@ def rename(
             if visible is not None and path not in visible:
                 continue
             try:
-                if _relink(derived, path, to if path == file else path, file, to, names, after):
-                    changed.append(to if path == file else path)
+                path_after = to if path == file else path
+                is_new, html = _relink(derived, path, path_after, file, to, names, after)
+                if is_new:
+                    changed.append(path_after)
+                if html:
+                    reason = f"HTML in it names {', '.join(html)}, which leads elsewhere from there"
+                    by_hand.append(Skip(path_after, "html_path", reason))
             except HedgerowError as error:
                 by_hand.append(Skip(path, error.code, error.message))
         _move(derived, file, to)
@@ -133,14 +135,18 @@ def _leads_to(state: NodeState, names: Names, path: str, file: str) -> bool:
 
 def _relink(  # noqa: PLR0913, PLR0917 - what a link depends on
     derived: Derived, path: str, path_after: str, file: str, to: str, names: Names, after: Names
-) -> bool:
-    """Rewrite the links of a file; `path_after` is where it will be. Returns whether any changed."""
+) -> tuple[bool, list[str]]:
+    """Rewrite the links of a file; `path_after` is where it will be.
+
+    Returns whether any changed, and the paths in HTML that lead elsewhere from there.
+    """
     data = data_of(derived, path)
     try:
         text = decode(data)
     except UnreadableSourceError as error:
         raise HedgerowError(f"{path} cannot be read: {error.reason}", code="root_io") from error
-    new = _Writer(path, path_after, file, to, names, after).rewritten(text)
+    writer = _Writer(derived.source_root, path, path_after, file, to, names, after)
+    new, html = writer.rewritten(text)
     moved = {file: to}
     expected = [moved.get(one or "", one) for one in _found(path, text, names)]
     if _found(path_after, new, after, path) != expected:
@@ -148,13 +154,16 @@ def _relink(  # noqa: PLR0913, PLR0917 - what a link depends on
             f"the links of {path} cannot be changed without changing more; edit it by hand",
             code="invalid_front_matter",
         )
-    if new == text:
-        return False
+    if new != text:
+        _write(derived, path, data, new)
+    return new != text, html
+
+
+def _write(derived: Derived, path: str, data: bytes, new: str) -> None:
     mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
     files.update(
         path_of(derived, path), mark + new.encode(), expected=data, root=derived.source_root
     )
-    return True
 
 
 def _found(path_after: str, text: str, names: Names, path: str = "") -> list[str | None]:
@@ -167,43 +176,80 @@ class _Writer:
     """Rewrites the links of one text."""
 
     def __init__(  # noqa: PLR0913, PLR0917 - what a link depends on
-        self, path: str, path_after: str, file: str, to: str, names: Names, after: Names
+        self, base: Path, path: str, path_after: str, file: str, to: str, names: Names, after: Names
     ) -> None:
+        self._base = base
         self._path, self._path_after = path, path_after
         self._file, self._to = file, to
         self._names, self._after = names, after
 
-    def rewritten(self, text: str) -> str:
-        """Return a text with the links that would else lead elsewhere changed."""
-        text = _outside(_WIKILINK, text, self._wikilink)
-        text = _outside(_MARKDOWN, text, self._markdown)
+    def rewritten(self, text: str) -> tuple[str, list[str]]:
+        """Return a text with the links changed that would otherwise lead elsewhere.
+
+        Also returns the paths in HTML that lead elsewhere from a new folder: they are not changed.
+        """
         body = parse_document(self._path, text.encode()).matter.body_start
-        if not body:
-            return text
         lines = text.split("\n")
-        block = _PLAIN.sub(self._plain, "\n".join(lines[:body]))
-        return "\n".join([block, *lines[body:]])
+        block = "\n".join(map(self._line, lines[:body]))
+        block = _PLAIN.sub(self._plain, block)
+        below = "\n".join(lines[body:])
+        found = link_positions(below)
+        source, done = below.encode(), 0
+        parts = []
+        for link in found.links:
+            new = self._destination(link.target) if link.is_path else self._named(link.target)
+            if link.start >= done and new != link.target:
+                parts += [source[done : link.start], new.encode()]
+                done = link.end
+        rest = b"".join([*parts, source[done:]]).decode()
+        html = [one for one in found.html_paths if self._destination(one) != one]
+        return "\n".join([block, rest]) if body else rest, html
+
+    def _line(self, line: str) -> str:
+        """Return a line of front matter with its `[[name]]` changed, but for a comment."""
+        at = _comment_in(line)
+        return _WIKILINK.sub(self._wikilink, line[:at]) + line[at:]
 
     def _wikilink(self, found: re.Match[str]) -> str:
         return f"{found[1]}{self._named(found[2])}{found[3]}"
 
     def _plain(self, found: re.Match[str]) -> str:
-        value = _NAME.sub(lambda name: self._named(name[0]), found["value"])
+        def line(text: str) -> str:
+            at = _comment_in(text)
+            return _NAME.sub(name, text[:at]) + text[at:]
+
+        def name(one: re.Match[str]) -> str:
+            bare = one[0].rstrip()
+            return self._named(bare) + one[0][len(bare) :]
+
+        value = "\n".join(map(line, found["value"].split("\n")))
         return f"{found[1]}:{value}"
 
-    def _markdown(self, found: re.Match[str]) -> str:
-        href = found[2]
-        target = self._names.find(Link(unquote(href), "", STATED, is_path=True), self._path)
-        if target is None or (target != self._file and self._path_after == self._path):
-            return found[0]
-        target = self._to if target == self._file else target
-        if (
-            self._after.find(Link(unquote(href), "", STATED, is_path=True), self._path_after)
-            == target
-        ):
-            return found[0]
+    def _destination(self, href: str) -> str:
+        """Return what a link to a path becomes; the same if it still leads there."""
+        path, mark, rest = _split(href)
+        decoded = unquote(path)
+        if not decoded or _SCHEME.match(href) or href.startswith(("/", "#")):
+            return href
+        link = Link(decoded, "", STATED, is_path=True)
+        target = self._names.find(link, self._path)
+        if target is not None:
+            target = self._to if target == self._file else target
+            if self._after.find(link, self._path_after) == target:
+                return href
+        else:
+            target = self._attachment(decoded)
+        if target is None:
+            return href
         folder = posixpath.dirname(self._path_after)
-        return f"{found[1]}{quote(posixpath.relpath(target, folder or '.'))}"
+        return f"{quote(posixpath.relpath(target, folder or '.'))}{mark}{rest}"
+
+    def _attachment(self, path: str) -> str | None:
+        """Return the file that is no memory, or the folder, that a path leads to; None if none moved."""
+        before, after = posixpath.dirname(self._path), posixpath.dirname(self._path_after)
+        target = posixpath.normpath(posixpath.join(before, path))
+        is_outside = target.startswith("../") or before == after
+        return None if is_outside or not (self._base / target).exists() else target
 
     def _named(self, name: str) -> str:
         """Return what to call a file that a name meant; the name itself where it still does."""
@@ -222,36 +268,23 @@ class _Writer:
         return short if is_short and fits else whole
 
 
-def _outside(
-    pattern: re.Pattern[str],
-    text: str,
-    change: Callable[[re.Match[str]], str],
-) -> str:
-    """Substitute where a match does not lie in code or HTML."""
-    spans = list(_hidden(text))
-    starts = [start for start, _ in spans]
-
-    def changed(found: re.Match[str]) -> str:
-        at = bisect_right(starts, found.start()) - 1
-        is_hidden = at >= 0 and found.start() < spans[at][1]
-        return found[0] if is_hidden else change(found)
-
-    return pattern.sub(changed, text)
+def _split(href: str) -> tuple[str, str, str]:
+    """Split an address into its path, the mark after it, `#` or `?`, and the rest."""
+    at = min((at for at in (href.find("#"), href.find("?")) if at >= 0), default=len(href))
+    return href[:at], href[at : at + 1], href[at + 1 :]
 
 
-def _hidden(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where code and HTML stand in a text, whose front matter has no Markdown."""
-    body = parse_document("", text.encode()).matter.body_start
-    head = len("".join(f"{line}\n" for line in text.split("\n")[:body]))
-    below = text[head:]
-    # Events count bytes.
-    offsets = [0, *accumulate(len(one.encode()) for one in below)] if not below.isascii() else None
-    for kind, value, start, end in markdown_events(below):
-        if kind == "Code" or (kind == "Start" and value[0] in _CODE):
-            first, last = start, end
-            if offsets is not None:
-                first, last = bisect_left(offsets, start), bisect_left(offsets, end)
-            yield head + first, head + last
+def _comment_in(line: str) -> int:
+    """Return where the comment of a line of YAML begins; its length if there is none."""
+    quote_mark = ""
+    for at, one in enumerate(line):
+        if quote_mark:
+            quote_mark = "" if one == quote_mark else quote_mark
+        elif one in "'\"":
+            quote_mark = one
+        elif one == "#" and (at == 0 or line[at - 1] in " \t"):
+            return at
+    return len(line)
 
 
 def _move(derived: Derived, file: str, to: str) -> None:
