@@ -20,8 +20,14 @@ _LONGEST_TITLE = 60
 _SLUG_LIMIT = 80
 _SLUG_BYTES = 180
 _LOOKED_AT = 1000
-_NOT_IN_SLUG = re.compile(r"[^a-z0-9._-]+")
-_NOT_IN_UNICODE_SLUG = re.compile(r"[^\w.-]+")
+_RUNS = re.compile(r"[ -]*[ ]+[ -]*")
+_ACCENTS = re.compile("(?<=[a-z])[\u0300-\u036f]+")
+_LETTERS = {
+    "ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ł": "l", "\u0131": "i",
+    "ħ": "h", "ŧ": "t", "ŋ": "ng", "ĸ": "k", "ƒ": "f",
+}  # fmt: skip
+"""Latin letters that are no base letter with an accent, as ASCII writes them."""
+
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]+")
 _LINE_END = re.compile(r"\r\n?")
@@ -46,16 +52,33 @@ def day(time: datetime) -> str:
 def slug(title: str, fallback: str) -> str:
     """Return the part of a file's name that comes from its title, at most 80 characters.
 
-    Lower-case Latin letters and digits with `.`, `_` and `-`. A title without any of these
-    letters and digits keeps those of any script; one without those as well is `fallback`. Of a
-    long title, the first 1,000 characters count.
+    Lower-case letters and digits with `.`, `_` and `-`: Latin letters without their accents, those of
+    other scripts as they are. A title without letters and digits is `fallback`. Of a long title, the
+    first 1,000 characters count.
     """
     # Normalizing takes the square of a run of accents.
     lowered = unicodedata.normalize("NFC", title[:_LOOKED_AT]).lower()
-    name = _cut(_NOT_IN_SLUG.sub("-", lowered))
-    if not any(character.isalnum() for character in name):
-        name = _cut(_NOT_IN_UNICODE_SLUG.sub("-", lowered))
+    folded = _ACCENTS.sub("", "".join(map(_folded, lowered)))
+    name = _cut("".join(one if _is_kept(one) else " " for one in folded))
     return name if any(character.isalnum() for character in name) else fallback
+
+
+def _folded(letter: str) -> str:
+    """Return a Latin letter without its accents, as ASCII; any other character as it is."""
+    if letter.isascii():
+        return letter
+    base = _LETTERS.get(letter) or unicodedata.normalize("NFKD", letter)
+    plain = "".join(one for one in base if not unicodedata.combining(one))
+    return plain if plain.isascii() and plain.isalnum() else letter
+
+
+def _is_kept(character: str) -> bool:
+    """Whether a name keeps a character: letters, digits, their marks, and `._-`."""
+    return (
+        character.isalnum()
+        or character in "._-"
+        or (not character.isascii() and unicodedata.category(character)[0] == "M")
+    )
 
 
 def undated_name(title: str, kind: str, fallback: str) -> str:
@@ -69,9 +92,9 @@ def undated_name(title: str, kind: str, fallback: str) -> str:
 
 
 def _cut(name: str) -> str:
-    name = name.strip("-")[:_SLUG_LIMIT]
-    # File systems limit names in bytes.
-    return name.encode()[:_SLUG_BYTES].decode(errors="ignore").strip("-")
+    name = _RUNS.sub("-", name).strip("-")[:_SLUG_LIMIT]
+    # File systems limit names in bytes; a full stop before the suffix is lost on some.
+    return name.encode()[:_SLUG_BYTES].decode(errors="ignore").strip("-").rstrip(".-")
 
 
 def title_of(text: str) -> str:
