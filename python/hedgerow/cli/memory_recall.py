@@ -22,7 +22,7 @@ from .output import (
     write_json,
 )
 from .params import TEXT, Command
-from .recall_text import show_left_out, show_period, show_results
+from .recall_text import show_left_out, show_notices, show_period, show_results
 from .report import links_of, report_option, write_report
 from .roots import (
     NO_ROOT,
@@ -214,6 +214,7 @@ def _show_context(  # noqa: PLR0913 - what a context depends on
         write_json(found.to_dict())
         return
     show_left_out(found.unreadable)
+    show_notices(found.notices, found.period)
     if found.period is not None:
         show_period(found.period, err=True)
     echo(str(found) or "No memory matches found.")

@@ -154,7 +154,7 @@ def wrapup(  # noqa: PLR0913 - one argument for each option
 @click.option(
     "--limit",
     type=click.IntRange(min=1),
-    help="The most memories to look at.  [default: lint 100, synthesize 8, dedupe all]",
+    help="The most memories to look at.  [default: synthesize 8, the others all]",
 )
 @json_option
 def process(  # noqa: PLR0913 - one argument for each option

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 
 def show_results(found: Recall, *, explain: bool = False, report: str | None = None) -> None:
-    """Print results, or that there are none; on stderr the first files that were left out."""
+    """Print results, or that there are none; on stderr notices and files that were left out."""
     show_left_out(found.unreadable)
+    show_notices(found.notices, found.period)
     if not found.results:
         _show_nothing(found)
     elif sys.stdout.isatty():
@@ -37,6 +38,15 @@ def show_results(found: Recall, *, explain: bool = False, report: str | None = N
         _show_trace(found.trace)
     if report is not None:
         echo(f"\nReport: {visible(report)}")
+
+
+def show_notices(notices: Sequence[str], period: Period | None) -> None:
+    """Print notices on stderr, except those that are printed where the root or the period is."""
+    from hedgerow.memory.requests import NOT_ALLOWED  # noqa: PLC0415 - slow to import
+
+    for notice in notices:
+        if not notice.startswith(NOT_ALLOWED) and (period is None or notice != period.notice):
+            echo(f"Note: {visible(notice)}", err=True)
 
 
 def show_period(period: Period, *, err: bool = False) -> None:

@@ -32,7 +32,7 @@ SCOPE = "scope"
 _TICK = 100_000_000
 _COARSE_TICK = 2_000_000_000
 _SECOND = 1_000_000_000
-_STILL_READ = frozenset({"bad_front_matter", "bad_line"})
+_STILL_READ = frozenset({"bad_front_matter", "bad_line", "git_conflict"})
 
 
 @dataclass(frozen=True, slots=True)

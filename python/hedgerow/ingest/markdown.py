@@ -69,13 +69,12 @@ def bad_front_matter(source: Source, matter: FrontMatter) -> Skip:
     return Skip(source.path, "bad_front_matter", reason, matter.problem_line)
 
 
-def markdown_chunks(  # noqa: PLR0913 - what chunks have
+def markdown_chunks(  # noqa: PLR0913, PLR0917 - what chunks have
     source: Source,
     lines: Sequence[str],
     matter: FrontMatter,
     metadata: Mapping[str, Any],
     tags: tuple[str, ...] | None = None,
-    *,
     aliases: Sequence[str] = (),
 ) -> Iterator[Chunk]:
     """Yield the sections of a text whose front matter has been read, each with `metadata`.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,13 @@ from typing import Any
 from hedgerow._engine import Chunk, Index, __version__
 from hedgerow.errors import HedgerowError
 from hedgerow.ingest.discovery import PassedBy
+from hedgerow.ingest.source import Skip
 
 from .config import RootStatus
 from .derived import Derived
 from .documents import read_documents
 from .links import unresolved_links
+from .problems import problems_of
 from .root import MemoryRoot
 
 _INTEGRATIONS = {
@@ -47,6 +50,7 @@ class Diagnosis:
     memory_root: Check
     index: Check
     links: Check
+    files: Check
     permissions: Check
     integrations: dict[str, Check]
     passed_by: tuple[PassedBy, ...] = ()
@@ -63,6 +67,7 @@ class Diagnosis:
             ("Memory root", self.memory_root),
             ("Index", self.index),
             ("Links", self.links),
+            ("Files", self.files),
             ("Permissions", self.permissions),
             *((f"Integration {name}", check) for name, check in self.integrations.items()),
         ]
@@ -75,6 +80,7 @@ class Diagnosis:
             "memoryRoot": self.memory_root.to_dict(),
             "index": self.index.to_dict(),
             "links": self.links.to_dict(),
+            "files": self.files.to_dict(),
             "permissions": self.permissions.to_dict(),
             "integrations": {name: check.to_dict() for name, check in self.integrations.items()},
         }
@@ -99,11 +105,13 @@ def diagnose(path: Path, *, trust: bool | None = None) -> Diagnosis:
             facts["notAllowed"] = [request.to_dict() for request in status.not_allowed]
     usable = root if ok else None
     index, passed_by = _index(usable)
+    links, problems = _links_and_files(usable)
     return Diagnosis(
         engine=_engine(),
         memory_root=Check(ok, message, facts),
         index=index,
-        links=_links(usable),
+        links=links,
+        files=problems,
         permissions=_permissions(root.path if root else None),
         integrations={name: _integration(name) for name in _INTEGRATIONS},
         passed_by=passed_by,
@@ -145,24 +153,42 @@ def _index(root: MemoryRoot | None) -> tuple[Check, tuple[PassedBy, ...]]:
     return Check(not stale, message, facts, is_warning=True), state.named
 
 
-def _links(root: MemoryRoot | None) -> Check:
+def _links_and_files(root: MemoryRoot | None) -> tuple[Check, Check]:
+    """Check the links of all files, and whether all of each could be read."""
     if root is None:
-        return _not_looked_at()
+        return _not_looked_at(), _not_looked_at()
     try:
         derived = Derived.of(root._config())  # noqa: SLF001 - of the same package
     except HedgerowError as error:
-        return Check(ok=False, message=error.message, facts={}, is_warning=True)
-    documents, _ = read_documents(derived.source_root, derived.rules)
-    found = unresolved_links(documents, derived.source_root)
+        failed = Check(ok=False, message=error.message, facts={}, is_warning=True)
+        return failed, failed
+    documents, unreadable = read_documents(derived.source_root, derived.rules)
+    problems = [*unreadable, *(skip for one in documents for skip in problems_of(one))]
+    return _links(unresolved_links(documents, derived.source_root)), _files(problems)
+
+
+def _links(found: Sequence[tuple[str, str]]) -> Check:
     facts = {"unresolved": [{"file": file, "link": target} for file, target in found]}
     if not found:
         return Check(ok=True, message="All lead to memories.", facts=facts, is_warning=True)
-    shown = [f"{file}: {target}" for file, target in found[:_SHOWN]]
-    if len(found) > _SHOWN:
-        shown.append(f"and {len(found) - _SHOWN} more (--json has all)")
     count = "1 leads" if len(found) == 1 else f"{len(found)} lead"
-    message = f"{count} to no memory: {'; '.join(shown)}."
+    shown = _some([f"{file}: {target}" for file, target in found])
+    message = f"{count} to no memory: {shown}."
     return Check(ok=False, message=message, facts=facts, is_warning=True)
+
+
+def _files(problems: Sequence[Skip]) -> Check:
+    facts = {"problems": [skip.to_dict() for skip in problems]}
+    if not problems:
+        return Check(ok=True, message="All can be read.", facts=facts, is_warning=True)
+    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+    message = f"{count}: {_some([str(skip) for skip in problems])}."
+    return Check(ok=False, message=message, facts=facts, is_warning=True)
+
+
+def _some(texts: Sequence[str]) -> str:
+    more = [f"and {len(texts) - _SHOWN} more (--json has all)"] if len(texts) > _SHOWN else []
+    return "; ".join([*texts[:_SHOWN], *more])
 
 
 def _not_looked_at() -> Check:

@@ -14,11 +14,14 @@ from hedgerow.ingest.source import Skip
 from . import lint_marks
 from .documents import Document
 from .links import normalized
+from .problems import CONFLICT, problems_of
 from .sections import first_heading, folded, level_two_sections
 from .selection import Selection, mentions, searchable, time_of
 from .words import STOP_WORDS, topic_tokens
 
 RULES: dict[str, str] = {
+    "git-conflict": "a memory with a conflict that git left in it",
+    "front-matter": "front matter of which only a part can be read",
     "page-sources": "a page that does not name its sources",
     "stale-page": "a page older than memories about its topic",
     "duplicate-title": "findings or decisions with the same title",
@@ -52,6 +55,7 @@ def lint(documents: Sequence[Document], selection: Selection, now: datetime) -> 
     chosen = sorted(selection.of_interest(documents), key=lambda document: document.path)
     pages = [document for document in chosen if document.is_page]
     return [
+        *_problems(chosen),
         *_pages_without_sources(pages),
         *_stale_pages(pages, documents),
         *_duplicate_titles(chosen),
@@ -59,6 +63,14 @@ def lint(documents: Sequence[Document], selection: Selection, now: datetime) -> 
         *_answered_questions(chosen, documents),
         *(Finding(*found) for found in lint_marks.findings_of_marks(chosen, documents, now)),
     ]
+
+
+def _problems(chosen: Sequence[Document]) -> Iterator[Finding]:
+    found = [skip for document in chosen for skip in problems_of(document)]
+    for code, rule in ((CONFLICT, "git-conflict"), ("bad_front_matter", "front-matter")):
+        for skip in found:
+            if skip.code == code:
+                yield Finding(rule, f"`{skip.path}` line {skip.line}: {skip.reason}")
 
 
 def _pages_without_sources(pages: Sequence[Document]) -> Iterator[Finding]:

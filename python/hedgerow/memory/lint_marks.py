@@ -10,6 +10,7 @@ from .marks import Marks
 
 RULES: dict[str, str] = {
     "contradiction": "marks that contradict each other, and so do not count, or hide both memories",
+    "several-successors": "a memory that several memories supersede, as after a merge of two branches",
     "unreadable-mark": "a time of validity that is no date",
     "in-doubt": "a memory derived from one that no longer holds",
     "stale": "a memory that should have been looked at again",
@@ -23,6 +24,12 @@ def findings_of_marks(
     marks = Marks.of_documents(documents)
     paths = [document.path for document in chosen]
     yield from _contradictions(paths, marks, now)
+    for path in paths:
+        news = [one for one in marks.superseded.get(path, ()) if marks.holds(one, now)]
+        if len(news) > 1:
+            listed = ", ".join(f"`{one}`" for one in news)
+            said = f"`{path}` is superseded by several memories that hold: {listed}"
+            yield "several-successors", f"{said}; supersede all but one of them"
     for path in paths:
         for field, value in marks.unreadable(path):
             yield "unreadable-mark", f"`{path}` has {field}: {value}, which is no date"

@@ -32,6 +32,7 @@ from .evidence import Evidence, passages
 from .freshness import skips_if_fresh
 from .marks import TYPES, Marks
 from .names import check_types
+from .problems import notices_of
 from .recall import Recall
 from .scope import FIELD, Scope
 from .score import DepthPolicy
@@ -77,9 +78,14 @@ class OpenedIndex:
         found, skips = self._current(config, search, sync=sync)
         # Nobody knows whose a file is that cannot be read.
         named = [] if asked.scope else skips
+        files = [one.file for one in found]
         return replace(
             found.with_skips(named),
-            notices=(*(one.notice for one in config.not_allowed), *found.notices),
+            notices=(
+                *(one.notice for one in config.not_allowed),
+                *found.notices,
+                *notices_of(skips, files, filtered=bool(asked.wanted), whole=not asked.scope),
+            ),
         )
 
     def passages(

@@ -24,7 +24,7 @@ from .sameness import nearly_same, same, words_of
 from .selection import NEVER, Selection
 from .times import memory_time
 
-LIMITS = {"lint": 100, "synthesize": 8, "dedupe": 100_000}
+LIMITS = {"lint": 100_000, "synthesize": 8, "dedupe": 100_000}
 """The modes, each with its default limit on memories."""
 
 
@@ -101,6 +101,9 @@ def run_lint(derived: Derived, selection: Selection, *, apply: bool) -> Processe
     name = note.slug(selection.topic or "", "all")
     path = f"{DERIVED}/reports/lint-{note.day(now)}-{name}{selection.scope.suffix}.md"
     summary = ["1 finding." if len(findings) == 1 else f"{len(findings)} findings."]
+    examined, about = len(selection.of_interest(documents)), len(selection.about(documents))
+    if examined < about:
+        summary.append(f"The newest {examined:,} of {about:,} memories were read: raise the limit.")
     if apply:
         check_reports(derived)
         report = render_report(findings, selection.topic, time, unreadable)

@@ -23,6 +23,7 @@ from .derived import is_of_no_use
 from .marks import Marks
 from .names import bucket_of
 from .periods import Period
+from .problems import CODES
 from .scope import Scope
 from .score import DepthPolicy, ScoreParts
 from .times import memory_time
@@ -106,8 +107,8 @@ class Recall:
         return len(self.results)
 
     def with_skips(self, skips: Iterable[Skip]) -> Recall:
-        """Return a copy with what could not be read; a file with bad front matter was read."""
-        unreadable = tuple(skip for skip in skips if skip.code != "bad_front_matter")
+        """Return a copy with what could not be read; a file with a problem of `CODES` was read."""
+        unreadable = tuple(skip for skip in skips if skip.code not in CODES)
         return replace(self, unreadable=unreadable)
 
     def to_dict(self, mode: str = "recall") -> dict[str, Any]:

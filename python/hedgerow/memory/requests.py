@@ -22,6 +22,9 @@ else:
     import tomli as tomllib
 
 
+NOT_ALLOWED = "Not allowed:"
+"""How the notice of a request begins."""
+
 MODEL_URL = "HEDGEROW_MODEL_URL"
 """The variable with the address of the model that answers agents."""
 
@@ -49,7 +52,7 @@ class Request:
     def notice(self) -> str:
         """Report that it is not allowed, and how to allow it."""
         return (
-            f"Not allowed: the memory root {_printable(self.root)} asks to {self.effect} "
+            f"{NOT_ALLOWED} the memory root {_printable(self.root)} asks to {self.effect} "
             f"({self.setting} {_quoted(self.value)}). {self.without} To allow it: "
             f"{how_to_allow(self.root)}"
         )

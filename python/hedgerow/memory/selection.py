@@ -48,11 +48,15 @@ class Selection:
 
     def of_interest(self, documents: Iterable[Document]) -> list[Document]:
         """Return the documents that were asked for, the newest first, then by path, up to the limit."""
+        return newest_first(self.about(documents))[: self.limit]
+
+    def about(self, documents: Iterable[Document]) -> list[Document]:
+        """Return all documents that were asked for, whatever the limit."""
         chosen = [document for document in documents if self.is_recent(document)]
         if self.topic:
             tokens = topic_tokens(self.topic)
             chosen = [document for document in chosen if mentions(document, tokens)]
-        return newest_first(chosen)[: self.limit]
+        return chosen
 
     def is_recent(self, document: Document) -> bool:
         """Tell whether a document is new enough; one without a time never is, if that counts."""

@@ -21,7 +21,7 @@ from hedgerow._engine import (
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.index_target import IndexTarget, current_ledger
 from hedgerow.ingest.ledger import GivenRow, Ledger, Record
-from hedgerow.ingest.markdown import bad_front_matter, markdown_chunks
+from hedgerow.ingest.markdown import markdown_chunks
 from hedgerow.ingest.source import Skip, Source, UnreadableSourceError
 from hedgerow.ingest.sync import Reading, Writer
 
@@ -30,6 +30,7 @@ from .links import links_of
 from .marks import facts_of
 from .node_state import UNLINKED, NodeState, is_unlinked, node_facts
 from .nodes import LONGEST_KEY, node_of
+from .problems import problems_of
 from .synthesize import without_frame
 from .tags import inline_tags
 
@@ -84,7 +85,7 @@ def _chunks_of(reading: Reading) -> tuple[list[Chunk], tuple[Skip, ...], dict[st
     except UnreadableSourceError as error:
         return [], (Skip(source.path, error.code, error.reason),), {}
     matter = document.matter
-    skips = (bad_front_matter(source, matter),) if matter.problem else ()
+    skips = problems_of(document)
     metadata = {
         "front_matter": document.metadata,
         "body_start_line": document.body_start_line,
@@ -92,9 +93,7 @@ def _chunks_of(reading: Reading) -> tuple[list[Chunk], tuple[Skip, ...], dict[st
     try:
         tags = tuple(dict.fromkeys([*matter.tags, *inline_tags(document.body)]))
         lines = without_frame(document.lines)
-        chunks = list(
-            markdown_chunks(source, lines, matter, metadata, tags, aliases=document.aliases)
-        )
+        chunks = list(markdown_chunks(source, lines, matter, metadata, tags, document.aliases))
         return chunks, skips, facts_of(document)
     except UnreadableSourceError as error:
         if error.code != "empty":

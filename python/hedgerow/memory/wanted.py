@@ -46,6 +46,9 @@ class Wanted:
             None if before is None else checked_start(before, "before", now),
         )
 
+    def __bool__(self) -> bool:
+        return bool(self.types or self.tags) or self.after is not None or self.before is not None
+
     def passes(self, path: str, matter: Mapping[str, Any], tags: Iterable[str]) -> bool:
         """Tell whether a memory is among those that are asked for.
 

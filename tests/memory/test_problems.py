@@ -1,0 +1,107 @@
+"""Problems of files that are read nevertheless: conflicts of git, and bad front matter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hedgerow import MemoryRoot
+from hedgerow.memory.doctor import diagnose
+from hedgerow.memory.problems import conflict_line
+from memory_doubles import put
+
+CONFLICT = "The hedge\n<<<<<<< HEAD\nin March\n=======\nin August\n>>>>>>> other\nis cut.\n"
+IN_FRONT_MATTER = (
+    "---\ntags: [x]\n<<<<<<< HEAD\nsuperseded_by: a\n=======\nsuperseded_by: b\n>>>>>>> other\n---\n"
+    "The hedge.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (CONFLICT, 2),
+        (IN_FRONT_MATTER, 3),
+        ("<<<<<<<\na\n|||||||\nb\n=======\nc\n>>>>>>>\n", 1),
+        (f"```\n{CONFLICT}```\n", None),
+        ("a\n=======\n\n>>>>>>> b\n", None),
+        ("<<<<<<< a\n=======\n", None),
+        ("<<<<<<<< a\n=======\n>>>>>>> b\n", None),
+    ],
+)
+def test_where_a_conflict_begins(text: str, line: int | None) -> None:
+    assert conflict_line(text.split("\n")) == line
+
+
+class TestConflicts:
+    @pytest.mark.parametrize("text", [CONFLICT, IN_FRONT_MATTER])
+    def test_recall_lint_and_doctor_say_so(self, tmp_path: Path, text: str) -> None:
+        put(tmp_path, "notes/a.md", text)
+        put(tmp_path, "notes/b.md", "The hedge is green.\n")
+        root = MemoryRoot.open(tmp_path)
+        found = root.recall("hedge")
+        assert "notes/b.md" in [one.file for one in found]
+        assert any("notes/a.md" in one and "in conflict" in one for one in found.notices)
+        assert found.unreadable == ()
+        assert any("[git-conflict] `notes/a.md`" in one for one in root.process("lint").summary)
+        check = diagnose(tmp_path).files
+        assert not check.ok
+        assert "git_conflict" in [one["code"] for one in check.facts["problems"]]
+
+    def test_it_is_said_until_it_is_mended(self, tmp_path: Path) -> None:
+        put(tmp_path, "notes/a.md", CONFLICT)
+        root = MemoryRoot.open(tmp_path)
+        assert root.recall("hedge").notices == root.recall("hedge").notices != ()
+        assert root.context("hedge").notices != ()
+        put(tmp_path, "notes/a.md", "The hedge is cut.\n")
+        assert root.recall("hedge").notices == ()
+        assert diagnose(tmp_path).files.ok
+
+    def test_two_branches_that_supersede_one_memory(self, tmp_path: Path) -> None:
+        put(tmp_path, "notes/old.md", "old\n")
+        put(tmp_path, "notes/a.md", "---\nsupersedes: old\n---\na\n")
+        put(tmp_path, "notes/b.md", "---\nsupersedes: old\n---\nb\n")
+        root = MemoryRoot.open(tmp_path)
+        [finding] = [one for one in root.process("lint").summary if "several-successors" in one]
+        assert "`notes/a.md`, `notes/b.md`" in finding
+        root.supersede("a", "b")
+        assert not any("several-successors" in one for one in root.process("lint").summary)
+
+
+class TestFrontMatter:
+    @pytest.fixture
+    def bad(self, tmp_path: Path) -> MemoryRoot:
+        put(tmp_path, "notes/a.md", "---\ntitle: Sloe gin: it\ntags: [x]\n---\n\npomelo\n")
+        put(tmp_path, "notes/b.md", "pomelo\n")
+        return MemoryRoot.open(tmp_path)
+
+    def test_recall_lint_and_doctor_say_so(self, bad: MemoryRoot) -> None:
+        [notice] = bad.recall("pomelo").notices
+        assert notice.startswith("notes/a.md:2: front matter is not valid YAML")
+        assert any(
+            "[front-matter] `notes/a.md` line 2" in one for one in bad.process("lint").summary
+        )
+        assert "front matter" in diagnose(bad.path).files.message
+
+    def test_filters_name_what_may_be_missing(self, bad: MemoryRoot) -> None:
+        assert bad.recall("pomelo", types=["finding"]).notices == (
+            "1 file with front matter that cannot be read may be missing: hedgerow doctor names them",
+        )
+
+    def test_a_scope_does_not_name_files_of_others(self, bad: MemoryRoot) -> None:
+        ana = bad.scoped(user="ana")
+        ana.remember("a pomelo of mine", title="P")
+        assert ana.recall("pomelo", types=["note"]).notices == ()
+
+
+class TestLint:
+    def test_all_memories_are_read(self, tmp_path: Path) -> None:
+        for at in range(120):
+            put(tmp_path, f"notes/{at:03}.md", f"---\nvalid_until: soon\n---\nnote {at}\n")
+        root = MemoryRoot.open(tmp_path)
+        assert root.process("lint").summary[0] == "120 findings."
+        assert root.process("lint", limit=100).summary[:2] == (
+            "100 findings.",
+            "The newest 100 of 120 memories were read: raise the limit.",
+        )
