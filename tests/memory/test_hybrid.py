@@ -219,3 +219,31 @@ def test_pipelines_search_by_meaning_too(
         "search: mode=hybrid has no ranking by meaning and searches by words alone"
     ]
     assert "the model is away" in caplog.text
+
+
+def test_a_model_that_is_not_here_leaves_keywords(
+    root: MemoryRoot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(root.path, "hedgerow.json", '{"schemaVersion": 1, "embedder": "model2vec:nobody/none"}')
+    put(root.path, "notes/a.md", "The hedge is cut.\n")
+    tried = []
+
+    def load(name: str, **_: object) -> object:
+        tried.append(name)
+        raise HedgerowError(
+            "the model nobody/none is not on this machine", code="model_unavailable"
+        )
+
+    monkeypatch.setattr("hedgerow.embedders.embedder_named", load)
+    trusted = MemoryRoot.open(root.path, trust=True)
+    for _ in range(2):
+        found = trusted.recall("hedge")
+        assert [one.file for one in found] == ["notes/a.md"]
+        assert found.notices == (
+            "Searched by keywords alone: the model nobody/none is not on this machine",
+        )
+    assert trusted.context("hedge").notices == found.notices
+    assert len(trusted.recall("hedge", sync=False)) == 1
+    assert tried == ["model2vec:nobody/none"]
+    with pytest.raises(HedgerowError, match="not on this machine"):
+        trusted.sync()

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from command_line import run
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
 from hedgerow.cli import cli
 from hedgerow.memory.scope import Scope
@@ -355,3 +356,68 @@ class TestCommands:
         both.link("ana", "b")
         self.run(both, "recall", "otters", "--scope", "user=ana", "--report", str(report))
         assert "b.md" not in report.read_text()
+
+
+class TestShared:
+    """Memories without a scope, seen within one and never written."""
+
+    @pytest.fixture
+    def shared(self, tmp_path: Path) -> MemoryRoot:
+        root = MemoryRoot.open(tmp_path)
+        put(tmp_path, "notes/all.md", "The otter belongs to everybody.\n")
+        put(tmp_path, "notes/ana.md", "---\nscope: {user: ana}\n---\nThe otter of Ana.\n")
+        put(tmp_path, "notes/ben.md", "---\nscope: {user: ben}\n---\nThe otter of Ben.\n")
+        root.sync()
+        return MemoryRoot.open(tmp_path, scope={"user": "ana"}, shared=True)
+
+    def test_it_is_off_by_default(self, shared: MemoryRoot) -> None:
+        alone = MemoryRoot.open(shared.path, scope={"user": "ana"})
+        assert [one.file for one in alone.recall("otter")] == ["notes/ana.md"]
+
+    def test_shared_memories_are_seen(self, shared: MemoryRoot) -> None:
+        assert {one.file for one in shared.recall("otter")} == {"notes/all.md", "notes/ana.md"}
+        assert {one.file for one in shared.memories().memories} == {"notes/all.md", "notes/ana.md"}
+        assert shared.read("all").file == "notes/all.md"
+        assert "everybody" in str(shared.context("otter"))
+        assert {row.key for row in shared.query('search:"otter"').nodes()} == {
+            "notes/all.md",
+            "notes/ana.md",
+        }
+
+    def test_they_are_not_written(self, shared: MemoryRoot) -> None:
+        before = (shared.path / "notes/all.md").read_bytes()
+        memory = shared.read("all")
+        for call in (
+            lambda: shared.retract("all"),
+            lambda: shared.supersede("all", text="The otter is mine."),
+            lambda: shared.edit(memory, "The otter is mine."),
+            lambda: shared.rename("all", "mine"),
+            lambda: shared.forget("all", purge=True),
+            lambda: shared.link("all", "ana"),
+        ):
+            with pytest.raises(InvalidInputError) as raised:
+                call()
+            assert raised.value.code == "unknown_node"
+        shared.process("dedupe", apply=True)
+        assert (shared.path / "notes/all.md").read_bytes() == before
+
+    def test_what_is_written_has_the_scope(self, shared: MemoryRoot) -> None:
+        file = shared.remember("The otter belongs to everybody.", title="Otter").file
+        assert 'scope: {"user":"ana"}' in (shared.path / file).read_text()
+        assert shared.link(file, "all") == file
+
+    def test_a_narrower_view_does_not_widen(self, shared: MemoryRoot) -> None:
+        narrower = shared.scoped(session="trip", shared=True)
+        assert [one.file for one in narrower.recall("otter")] == ["notes/all.md"]
+        assert list(shared.scoped(session="trip").recall("otter")) == []
+        alone = MemoryRoot.open(shared.path, scope={"user": "ana"})
+        with pytest.raises(InvalidInputError, match="without shared memories"):
+            alone.scoped(session="trip", shared=True)
+        with pytest.raises(InvalidInputError, match="shared goes with a scope"):
+            MemoryRoot.open(shared.path, shared=True)
+
+    def test_the_command(self, shared: MemoryRoot) -> None:
+        root = ["--root", str(shared.path), "--scope", "user=ana"]
+        assert "notes/all.md" not in run("recall", "otter", *root).stdout
+        assert "notes/all.md" in run("recall", "otter", *root, "--shared").stdout
+        assert run("recall", "otter", "--root", str(shared.path), "--shared").exit_code == 2

@@ -27,6 +27,7 @@ TYPES = ("note", "session", "finding", "decision", "preference", "page")
 _TOLD = "hedgerow.told"
 _TRUST = "hedgerow.trust"
 _SCOPE = "hedgerow.scope"
+_SHARED = "hedgerow.shared"
 
 NO_ROOT = (
     "Missing option '--db' or '--root': there is no memory root here or in a folder above. Name "
@@ -52,7 +53,14 @@ def root_option(command: F) -> F:
 
 
 def scope_option(command: F) -> F:
-    """Add `--scope`, which `open_root` heeds."""
+    """Add `--scope` and `--shared`, which `open_root` heeds."""
+    command = click.option(
+        "--shared",
+        is_flag=True,
+        expose_value=False,
+        callback=_keep_shared,
+        help="With --scope, also see memories without a scope; by default they are not seen.",
+    )(command)
     return click.option(
         "--scope",
         metavar="KEY=ID",
@@ -146,6 +154,15 @@ def _keep_scope(context: click.Context, _: click.Parameter, given: tuple[str, ..
     context.meta[_SCOPE] = {key.strip(): value for key, _, value in pairs} or None
 
 
+def _keep_shared(context: click.Context, _: click.Parameter, given: bool) -> None:
+    context.meta[_SHARED] = given
+
+
+def is_shared() -> bool:
+    """Whether `--shared` was given."""
+    return bool(click.get_current_context().meta.get(_SHARED, False))
+
+
 def scope() -> dict[str, str] | None:
     """Return the scope that `--scope` gave; None without it."""
     found: dict[str, str] | None = click.get_current_context().meta.get(_SCOPE)
@@ -209,7 +226,9 @@ def open_root(
     from hedgerow.memory import MemoryRoot  # noqa: PLC0415 - slow to import
 
     try:
-        memory = MemoryRoot.open(path, trust=is_trusted(), notify=_tell, scope=scope())
+        memory = MemoryRoot.open(
+            path, trust=is_trusted(), notify=_tell, scope=scope(), shared=is_shared()
+        )
     except InvalidInputError as error:
         if error.code != "invalid_option":
             raise

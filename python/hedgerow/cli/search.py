@@ -26,7 +26,9 @@ from .targets import target_option
 if TYPE_CHECKING:
     from .search_run import Search
 
-_OF_A_ROOT = frozenset({"root", "scope", "target", "target_url", "remote_url", "depth", "no_sync"})
+_OF_A_ROOT = frozenset(
+    {"root", "scope", "shared", "target", "target_url", "remote_url", "depth", "no_sync"}
+)
 _OF_A_SERVER = frozenset({"url", "user", "ca", "insecure_http"})
 _OF_BOTH = frozenset({"text", "query", "limit", "explain", "report", "as_json"})
 

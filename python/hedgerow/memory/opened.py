@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from hedgerow._engine import Index, _sources_generation
-from hedgerow.errors import HedgerowError, IndexFileError
+from hedgerow.errors import HedgerowError, IndexFileError, InvalidInputError
 from hedgerow.ingest.ledger import Ledger
 from hedgerow.ingest.source import Skip
 
@@ -46,6 +47,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_RETRY = 60.0
+"""Seconds after which a model that could not be loaded is tried again: loading may take long."""
+
 _logger = logging.getLogger("hedgerow.memory")
 
 
@@ -68,6 +72,8 @@ class OpenedIndex:
         self._scopes: tuple[Ledger, dict[Scope, list[str]]] | None = None
         self._embedder: AnyEmbedder | None = None
         self._embedder_name: str | None = None
+        self._model_failed_at: float | None = None
+        self._model_problem: str | None = None
 
     def recall(self, config: Config, asked: Asked, *, sync: bool) -> Recall:
         """Search, after bringing the index up to date with `sync`; a damaged one is made anew."""
@@ -94,7 +100,7 @@ class OpenedIndex:
         """Find passages of some files alone, the best first."""
 
         def search() -> list[Evidence]:
-            embedder = self._ready_model(config, sync=sync)
+            embedder, _ = self._ready_model(config, sync=sync)
             index = self._index(Derived.of(config))
             return passages(index, embedder, query, files)
 
@@ -112,8 +118,12 @@ class OpenedIndex:
         derived = Derived.of(config)
 
         def files() -> frozenset[str]:
-            found = self._files_by_scope(derived).items()
-            return frozenset(path for stated, paths in found if scope.has(stated) for path in paths)
+            found = self._files_by_scope(derived)
+            own = {path for stated in found if scope.has(stated) for path in found[stated]}
+            if scope.shared:
+                scoped = {path for paths in found.values() for path in paths}
+                own |= self._known(derived).rows.keys() - scoped
+            return frozenset(own)
 
         return self._current(config, files, sync=sync)[0]
 
@@ -149,7 +159,7 @@ class OpenedIndex:
         """
 
         def search() -> list[str] | None:
-            embedder = None if leg == "bm25" else self._ready_model(config, sync=sync)
+            embedder = None if leg == "bm25" else self._ready_model(config, sync=sync)[0]
             if leg != "bm25" and embedder is None:
                 return None
             index = self._index(Derived.of(config))
@@ -283,8 +293,8 @@ class OpenedIndex:
         derived = Derived.of(config)
         if asked.wanted.types:
             check_types(asked.wanted.types, self._types(derived, asked.scope))
-        embedder = self._ready_model(config, sync=sync)
-        return recalling.recall(
+        embedder, problem = self._ready_model(config, sync=sync)
+        found = recalling.recall(
             self._index(derived),
             embedder,
             self._marks(derived),
@@ -293,33 +303,45 @@ class OpenedIndex:
             policy=self._policy,
             whole=sync,
         )
+        return found if problem is None else replace(found, notices=(*found.notices, problem))
 
-    def _ready_model(self, config: Config, *, sync: bool) -> AnyEmbedder | None:
-        """Return the embedder, with `sync` after it has embedded what is new; None without one."""
-        embedder = self._model(config)
-        if sync and embedder is not None and not self._has_vectors(Derived.of(config), embedder):
-            return None
-        return embedder
+    def _ready_model(self, config: Config, *, sync: bool) -> tuple[AnyEmbedder | None, str | None]:
+        """Return the embedder, with `sync` after it has embedded what is new; None without one.
+
+        If the root has one that cannot be used, such as a model that is not on this machine, it is
+        searched by keywords: the notice says so. It is tried again after `_RETRY` seconds.
+        """
+        embedder: AnyEmbedder | None = None
+        try:
+            if self._model_failed_at is None or time.monotonic() > self._model_failed_at + _RETRY:
+                self._model_failed_at = None
+                embedder = self._model(config)
+                if not sync or embedder is None or self._has_vectors(Derived.of(config), embedder):
+                    return embedder, None
+                # Another process makes the first vectors.
+                return None, None
+        except HedgerowError as error:
+            # The name of no embedder is to be mended in the configuration.
+            is_unknown = embedder is None and isinstance(error, InvalidInputError)
+            if is_unknown or damage_in(error) is not None:
+                raise
+            if embedder is None:
+                self._model_failed_at = time.monotonic()
+            self._model_problem = f"Searched by keywords alone: {error.message}"
+            _logger.warning("%s is searched by keywords alone: %s", self._root, error.message)
+        return None, self._model_problem
 
     def _has_vectors(self, derived: Derived, embedder: AnyEmbedder) -> bool:
         """Embed what is missing; False when there is nothing to search by meaning.
 
-        That is so when the embedder failed, with a warning, or while another process makes the
-        first vectors. While it makes more, those that are there are searched.
+        That is so while another process makes the first vectors. While it makes more, those that are
+        there are searched. Raises what the embedder raises.
         """
         from .vectors import are_current, embed, may_search  # noqa: PLC0415 - for some roots only
 
         if are_current(self._index(derived), embedder):
             return True
-        try:
-            if not embed(derived, embedder):
-                return may_search(self._index(derived), embedder)
-        except HedgerowError as error:
-            if damage_in(error) is not None:
-                raise
-            _logger.warning("%s is searched by keywords alone: %s", self._root, error.message)
-            return False
-        return True
+        return bool(embed(derived, embedder)) or may_search(self._index(derived), embedder)
 
     def _index(self, derived: Derived) -> Index:
         """Return the open index, opened again when its file was deleted and made anew."""

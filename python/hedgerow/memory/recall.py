@@ -220,7 +220,8 @@ def filter_of(scope: Scope) -> FiltersLike | None:
         else [id_]
         for key, id_ in stated.items()
     }
-    return {f"front_matter.scope.{key}": {"$in": ids[key]} for key in ids} or None
+    shared = [None] if scope.shared else []
+    return {f"front_matter.scope.{key}": {"$in": [*ids[key], *shared]} for key in ids} or None
 
 
 def search(  # noqa: PLR0913 - what a search depends on

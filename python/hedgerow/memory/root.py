@@ -61,7 +61,8 @@ class MemoryRoot(RootEdits):
     each, with a sentence that says how to allow it; by default it is logged as a warning.
 
     With a `scope` such as `{"user": "ana"}`, whose keys are any of user, agent and session, all
-    methods see and write only the memories of that scope (spec/memory.md, "Scopes").
+    methods see and write only the memories of that scope (spec/memory.md, "Scopes"). With `shared`
+    they also see memories without a scope, and do not write them.
     """
 
     def __init__(  # noqa: PLR0913 - what a root depends on
@@ -73,9 +74,10 @@ class MemoryRoot(RootEdits):
         trust: bool | None = None,
         notify: Callable[[str], object] | None = None,
         scope: Mapping[str, str] | None = None,
+        shared: bool = False,
     ) -> None:
         self._root = root
-        self._scope = Scope.of(scope)
+        self._scope = Scope.of(scope, shared=shared)
         self._choices = Choices(trust, embedder, notify)
         self._opened = OpenedIndex(root, depth_policy, embedder)
         self._nodes = NodeStore(root)
@@ -90,6 +92,7 @@ class MemoryRoot(RootEdits):
         trust: bool | None = None,
         notify: Callable[[str], object] | None = None,
         scope: Mapping[str, str] | None = None,
+        shared: bool = False,
     ) -> MemoryRoot:
         """Open the root at `path`, whether it was set up or not.
 
@@ -102,6 +105,7 @@ class MemoryRoot(RootEdits):
             trust=trust,
             notify=notify,
             scope=scope,
+            shared=shared,
         )
 
     @classmethod
@@ -136,14 +140,22 @@ class MemoryRoot(RootEdits):
         return self._scope.to_dict()
 
     def scoped(
-        self, *, user: str | None = None, agent: str | None = None, session: str | None = None
+        self,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+        shared: bool = False,
     ) -> MemoryRoot:
         """Return the same root with only the memories of a scope; both share the open index.
+
+        With `shared`, memories without a scope are seen as well, and never written.
 
         Raises InvalidInputError for a scope that is not within the scope of this root.
         """
         given = {"user": user, "agent": agent, "session": session}
-        wanted = Scope.of({key: value for key, value in given.items() if value is not None})
+        ids = {key: value for key, value in given.items() if value is not None}
+        wanted = Scope.of({**self.scope, **ids} if shared else ids, shared=shared)
         view = copy.copy(self)
         view._scope = self._scope.narrowed(wanted)  # noqa: SLF001 - of this class
         return view
@@ -213,7 +225,7 @@ class MemoryRoot(RootEdits):
         old = None
         with duplicates.one_writer(derived):
             if on_duplicate != "keep":
-                same = self._opened.duplicate(found, body, self._scope)
+                same = self._opened.duplicate(found, body, self._scope.own)
                 if same is not None and on_duplicate == "error":
                     raise duplicates.error_of(same)
                 old = same.file if same else None
@@ -381,7 +393,8 @@ class MemoryRoot(RootEdits):
         process.checked_mode(mode)
         derived = self._derived()
         most = process.LIMITS[mode] if limit is None else limit
-        selection = Selection.of(topic, since, most, self._scope)
+        scope = self._scope.own if mode == "dedupe" else self._scope
+        selection = Selection.of(topic, since, most, scope)
 
         def recalled(wanted: str, count: int) -> list[str]:
             return [one.file for one in self.recall(wanted, limit=count, depth="deep")]

@@ -45,7 +45,7 @@ class RootEdits(RootNodes):
         """
         from .texts import edit  # noqa: PLC0415 - slow to import
 
-        done = edit(self._derived(), self.resolve(memory.file), text, memory.digest, self._scope)
+        done = edit(self._derived(), self._own(memory.file), text, memory.digest, self._scope.own)
         self._nodes.state(self._config(), sync=True)
         return done
 
@@ -63,7 +63,7 @@ class RootEdits(RootNodes):
         from .linking import link  # noqa: PLC0415 - slow to import
 
         found = self._config()
-        ends = self.resolve(a), self.resolve(b, sync=False)
+        ends = self._own(a), self.resolve(b, sync=False)
         state = self._nodes.state(found, sync=False)
         file = link(Derived.of(found), state, *ends, strength=strength, relation=rel)
         self._nodes.state(found, sync=True)
@@ -78,7 +78,7 @@ class RootEdits(RootNodes):
         from .linking import unlink  # noqa: PLC0415 - slow to import
 
         found = self._config()
-        ends = self.resolve(a), self.resolve(b, sync=False)
+        ends = self._own(a), self.resolve(b, sync=False)
         state = self._nodes.state(found, sync=False)
         removed = unlink(Derived.of(found), state, *ends, relation=rel)
         self._nodes.state(found, sync=True)
@@ -108,9 +108,9 @@ class RootEdits(RootNodes):
                 code="invalid_option",
             )
         derived = self._derived()
-        path = self.resolve(old)
+        path = self._own(old)
         if by is not None:
-            return self._marked(path, marking.supersede(derived, path, self.resolve(by)))
+            return self._marked(path, marking.supersede(derived, path, self._own(by)))
         new, changed = remembering.remember_instead(
             derived, path, text or "", title=title, kind=type, tags=tags, scope=self._scope
         )
@@ -123,7 +123,7 @@ class RootEdits(RootNodes):
         """
         from .marking import retract  # noqa: PLC0415 - slow to import
 
-        path = self.resolve(key)
+        path = self._own(key)
         return self._marked(path, retract(self._derived(), path, reason))
 
     def restore(self, key: str) -> Marked:
@@ -135,9 +135,11 @@ class RootEdits(RootNodes):
         from .marking import restore  # noqa: PLC0415 - slow to import
 
         found = self._config()
-        path = self._resolve(key, ended=True)
+        path = self._own(key, ended=True)
         marks = self._opened.marks(found, sync=True)
-        news = [one for one in marks.said_to_supersede(path) if self._scope.has(marks.scope(one))]
+        news = [
+            one for one in marks.said_to_supersede(path) if self._scope.own.has(marks.scope(one))
+        ]
         state = self._nodes.state(found, sync=False)
         return self._marked(path, restore(Derived.of(found), state, path, news))
 
@@ -155,9 +157,9 @@ class RootEdits(RootNodes):
         from . import rename as renaming  # noqa: PLC0415 - slow to import
 
         found = self._config()
-        derived, path = Derived.of(found), self.resolve(key)
+        derived, path = Derived.of(found), self._own(key)
         new = renaming.new_path(derived, path, to)
-        visible = self._visible(sync=False)
+        visible = self._opened.visible(found, self._scope.own, sync=False)
         changed, by_hand = renaming.rename(
             derived, self._nodes.state(found, sync=False), path, new, visible
         )
@@ -181,7 +183,7 @@ class RootEdits(RootNodes):
                 "keeps the file",
                 code="invalid_option",
             )
-        path = self.resolve(key)
+        path = self._own(key)
         edges = self.graph(sync=False).edges
         named_by = sorted({source for source, target, _, _ in edges if target == path})
         return forget(self._derived(), path, named_by, self._visible(sync=False))

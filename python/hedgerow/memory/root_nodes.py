@@ -62,11 +62,17 @@ class RootNodes:
         """
         return self._resolve(name, sync=sync)
 
-    def _resolve(self, name: str, *, sync: bool = True, ended: bool = False) -> str:
+    def _own(self, name: str, *, sync: bool = True, ended: bool = False) -> str:
+        """Return the path that a name means, of the memories that may be written: none is shared."""
+        return self._resolve(name, self._scope.own, sync=sync, ended=ended)
+
+    def _resolve(
+        self, name: str, scope: Scope | None = None, *, sync: bool = True, ended: bool = False
+    ) -> str:
         """Return the path that a name means; of several the one that holds, or with `ended` not."""
         found = self._config()
         state = self._nodes.state(found, sync=sync)
-        visible = self._opened.visible(found, self._scope, sync=sync)
+        visible = self._opened.visible(found, scope or self._scope, sync=sync)
         return key_of(state, name, visible, prefers=self._holding(found, ended=ended))
 
     def _holding(self, found: Config, *, ended: bool = False) -> Callable[[str], bool]:

@@ -18,15 +18,23 @@ _LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The user, the agent and the session that memories belong to; None for any."""
+    """The user, the agent and the session that memories belong to; None for any.
+
+    With `shared`, memories that state no scope are seen as well, and never written.
+    """
 
     user: str | None = None
     agent: str | None = None
     session: str | None = None
+    shared: bool = False
 
     @classmethod
-    def of(cls, given: Mapping[str, str] | None) -> Scope:
+    def of(cls, given: Mapping[str, str] | None, *, shared: bool = False) -> Scope:
         """Return a scope that a caller gave; InvalidInputError for another key or a bad id."""
+        if shared and not given:
+            raise InvalidInputError(
+                "shared goes with a scope: without one all memories are seen", code="invalid_option"
+            )
         if given is None:
             return cls()
         if not isinstance(given, Mapping):
@@ -44,7 +52,12 @@ class Scope:
                     f"the {key} of a scope must be 1 to {_LONGEST} characters, not blank",
                     code="invalid_option",
                 )
-        return cls(**{key: _id(value) for key, value in given.items()})
+        return cls(**{key: _id(value) for key, value in given.items()}, shared=shared)
+
+    @property
+    def own(self) -> Scope:
+        """The same without shared memories: what may be written."""
+        return replace(self, shared=False)
 
     @classmethod
     def stated(cls, metadata: Mapping[str, Any]) -> Scope:
@@ -63,8 +76,13 @@ class Scope:
         return {key: value for key, value in values.items() if value is not None}
 
     def has(self, other: Scope) -> bool:
-        """Tell whether what is in `other` is in this scope: it states all that this one does."""
+        """Whether what is in `other` is in this scope: it states all that this one does.
+
+        With `shared`, what states nothing is in it too.
+        """
         stated = other.to_dict()
+        if self.shared and not stated:
+            return True
         return all(stated.get(key) == value for key, value in self.to_dict().items())
 
     def narrowed(self, other: Scope) -> Scope:
@@ -74,7 +92,12 @@ class Scope:
                 raise InvalidInputError(
                     f"the root is that of the {key} {value!r} already", code="invalid_option"
                 )
-        return replace(self, **other.to_dict())
+        if other.shared and self and not self.shared:
+            raise InvalidInputError(
+                f"the root is that of the {self} alone, without shared memories",
+                code="invalid_option",
+            )
+        return replace(self, **other.to_dict(), shared=other.shared)
 
     @property
     def suffix(self) -> str:
@@ -93,7 +116,7 @@ def front_matter_of(scope: Scope) -> dict[str, Any]:
     return {FIELD: scope.to_dict()} if scope else {}
 
 
-_KEYS = tuple(field.name for field in fields(Scope))
+_KEYS = tuple(field.name for field in fields(Scope) if field.name != "shared")
 
 
 def _id(value: object) -> str | None:
