@@ -8,10 +8,13 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hedgerow import InvalidInputError
 from hedgerow.ingest import Rules, discover
-from hedgerow.ingest.discovery import passes_by
+from hedgerow.ingest.discovery import list_folder, passes_by
+from hedgerow.ingest.patterns import Patterns
 from hedgerow.ingest.source import title_from_name
 
 if TYPE_CHECKING:
@@ -135,6 +138,49 @@ class TestDiscover:
         every = ("a/x.md", "b/a.txt", "b/c.md")
         taken = [path for path in every if not passes_by(Rules(exclude=(pattern,)), path)]
         assert taken == left
+
+    @pytest.mark.parametrize(
+        ("patterns", "left"),
+        [
+            (["**/Private/**"], ["notes/a.md"]),
+            (["Private/"], ["notes/a.md"]),
+            (["Private"], ["notes/a.md"]),
+            (["./Private"], ["area/Private/q.md", "notes/a.md"]),
+            (["/Private/"], ["area/Private/q.md", "notes/a.md"]),
+            (["area/**/q.md"], ["Private/p.md", "notes/a.md"]),
+            (["area/**"], ["Private/p.md", "notes/a.md"]),
+            (["**/q.md"], ["Private/p.md", "notes/a.md"]),
+            (["area/*.md"], ["Private/p.md", "area/Private/q.md", "notes/a.md"]),
+            (["a?ea"], ["Private/p.md", "notes/a.md"]),
+            (["[!a-n]*.md"], ["notes/a.md"]),
+            (["[z-a]", "[", "\\", "!", "#a.md", "/"], ["Private/p.md", "area/Private/q.md", "notes/a.md"]),
+            (["*.md", "!p.md"], ["Private/p.md"]),
+            (["!p.md", "*.md"], []),
+            (["Private", "!p.md"], ["notes/a.md"]),
+            (["a.md/"], ["Private/p.md", "area/Private/q.md", "notes/a.md"]),
+            (["a.md  "], ["Private/p.md", "area/Private/q.md"]),
+            (["\\a.md"], ["Private/p.md", "area/Private/q.md"]),
+        ],
+    )  # fmt: skip
+    def test_patterns_are_those_of_gitignore(
+        self, notes: Path, patterns: list[str], left: list[str]
+    ) -> None:
+        put(notes, "Private/p.md", "area/Private/q.md", "notes/a.md")
+        rules = Rules(exclude=tuple(patterns))
+        assert [one.path for one in discover(["notes"], rules).sources] == [
+            f"notes/{name}" for name in left
+        ]
+        every = ("Private/p.md", "area/Private/q.md", "notes/a.md")
+        assert [path for path in every if not passes_by(rules, path)] == left
+
+    def test_patterns_that_match_nothing_are_known(self, notes: Path) -> None:
+        put(notes, "a/x.md", ".hidden/b.md")
+        rules = Rules(exclude=("x.md", "gone", "./gone/x", ".hidden"))
+        assert list_folder(str(notes), rules).unused == ["gone", "./gone/x"]
+
+    @given(st.text("ab*?[]!^-/\\.# ", max_size=12), st.text("ab/-^", min_size=1, max_size=8))
+    def test_no_pattern_fails(self, pattern: str, path: str) -> None:
+        Patterns([pattern]).match(path.strip("/") or "a", is_folder=False)
 
     def test_what_is_passed_by_can_be_included(self, notes: Path) -> None:
         put(notes, ".a/x.md", ".b.md", "env/a.md", "env/pyvenv.cfg", ".git/c.md", ".hedgerow/d.md")

@@ -65,6 +65,15 @@ class TestDiscovery:
         with pytest.raises(HedgerowError, match="exclude must be a list of patterns"):
             synced_root.recall("x")
 
+    def test_patterns_that_match_nothing_are_reported(self, synced_root: MemoryRoot) -> None:
+        put(synced_root.path, "hedgerow.json", '{"schemaVersion": 1, "exclude": ["gone", "notes"]}')
+        report = synced_root.sync(allow_empty=True)
+        assert report.unused == ["gone"]
+        assert report.to_dict()["unusedPatterns"] == ["gone"]
+        state = synced_root.index_state()
+        assert state is not None
+        assert state.unused == ("gone",)
+
     def test_a_memory_that_the_root_excludes_is_not_said_to_be_indexed(
         self, synced_root: MemoryRoot
     ) -> None:

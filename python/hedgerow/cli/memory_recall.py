@@ -272,6 +272,11 @@ def index_root(  # noqa: PLR0913 - one argument for each option
         write_json(report.to_dict() | passed_by)
         return report
     show_left_out(report.skips, len(report.skips))
+    for pattern in report.unused:
+        echo(
+            f"Note: the exclude pattern {visible(repr(pattern))} of hedgerow.json matches nothing",
+            err=True,
+        )
     echo(
         f"Indexed {plural(report.documents, 'Markdown document')} in {visible(report.root)}: "
         f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed."

@@ -4,7 +4,6 @@
 # ruff: noqa: PTH100,PTH116,PTH118
 from __future__ import annotations
 
-import fnmatch
 import os
 import re
 import stat
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import InvalidInputError
 
+from .patterns import Patterns, plain_paths
 from .source import (
     JSONL_SUFFIXES,
     MARKDOWN_SUFFIXES,
@@ -26,7 +26,7 @@ from .source import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 SUFFIXES = (*MARKDOWN_SUFFIXES, *TEXT_SUFFIXES, *JSONL_SUFFIXES)
 """Names that are read when found in a folder, in any case of letters."""
@@ -46,9 +46,10 @@ _by_name = attrgetter("name")
 class Rules:
     """What is read of a folder, and what is passed by.
 
-    Patterns are those of a shell. One without a slash is compared with each name, one with a
-    slash with the path below the folder, with or without a leading slash. `include` reads what
-    would be passed by as hidden, made by tools or excluded. `temporary` are the beginning and the
+    Patterns are those of gitignore: one without a slash, but at its end, is compared with each name,
+    one with a slash with the path below the folder; `**` is any number of folders, a slash at the end
+    stands for folders alone, and `!` takes back. `include` reads what would be passed by as hidden,
+    made by tools or excluded. `temporary` are the beginning and the
     end of the names of files that a killed writer may have left.
     """
 
@@ -74,6 +75,7 @@ class PassedBy:
 class Listing:
     """What is below one folder, by paths relative to it, in the order of names.
 
+    `unused` are the patterns of `exclude` that matched nothing.
     `files` maps each file to its signature. `unknown` are files and folders that could not be looked
     at, so that nothing is known of them: each as its path, a folder as the beginning of the paths
     below it. `passed_by` counts by reason; `named` lists the same where that was asked for.
@@ -85,6 +87,7 @@ class Listing:
     passed_by: Counter[str] = field(default_factory=Counter)
     named: list[PassedBy] = field(default_factory=list)
     leftovers: list[str] = field(default_factory=list)
+    unused: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -114,6 +117,7 @@ def list_folder(folder: str, rules: Rules, *, named: bool = False) -> Listing:
     """List the files below a folder that the rules take; `named` keeps what is passed by."""
     walk = _Walk(rules, named=named)
     walk.folder(folder, "")
+    walk.listing.unused = walk.unused
     return walk.listing
 
 
@@ -186,6 +190,11 @@ class _Walk:
         self._named = named
         self._patterns = _Patterns(rules)
 
+    @property
+    def unused(self) -> list[str]:
+        """The patterns of `exclude` that have matched nothing so far."""
+        return list(self._patterns.exclude.unused)
+
     def folder(self, folder: str, prefix: str) -> None:
         """List a folder with all below it; not by recursion, for folders may nest deep."""
         levels = [(self._entries(folder, prefix, marks=False), prefix)]
@@ -201,7 +210,7 @@ class _Walk:
             except OSError as error:
                 self._note_unknown(path, error)
                 continue
-            included = self._patterns.includes(path)
+            included = self._patterns.includes(path, is_folder=is_folder)
             code = None if included else self._patterns.code(path, is_folder=is_folder)
             if entry.is_symlink():
                 code = "link"
@@ -277,21 +286,23 @@ class _Patterns:
     """What the rules say of names."""
 
     def __init__(self, rules: Rules) -> None:
-        self._exclude = _matcher(rules.exclude)
-        self._include = _matcher(rules.include)
+        self.exclude = Patterns(rules.exclude)
+        self._include = Patterns(rules.include)
 
-    def includes(self, path: str) -> bool:
+    def includes(self, path: str, *, is_folder: bool) -> bool:
         """Tell whether a path is read whatever else would pass it by."""
-        return _is_match(self._include, path) and _name(path) not in _NEVER_INCLUDED
+        found = self._include.match(path, is_folder=is_folder)
+        return found and _name(path) not in _NEVER_INCLUDED
 
     def code(self, path: str, *, is_folder: bool) -> str | None:
         """Return why a path that is not included is passed by; None when it is read."""
         name = _name(path)
+        is_excluded = self.exclude.match(path, is_folder=is_folder)
         if name[0] == ".":
             return "hidden"
         if is_folder and name in _MADE_BY_TOOLS:
             return "tools"
-        return "excluded" if _is_match(self._exclude, path) else None
+        return "excluded" if is_excluded else None
 
 
 def passes_by(rules: Rules, path: str) -> str | None:
@@ -300,37 +311,20 @@ def passes_by(rules: Rules, path: str) -> str | None:
     names = path.split("/")
     for count in range(1, len(names) + 1):
         part = "/".join(names[:count])
-        code = patterns.code(part, is_folder=count < len(names))
-        if code and not patterns.includes(part):
+        is_folder = count < len(names)
+        code = patterns.code(part, is_folder=is_folder)
+        if code and not patterns.includes(part, is_folder=is_folder):
             return code
     return None if path.lower().endswith(rules.suffixes) else "other"
 
 
 def excluded_paths(rules: Rules) -> list[str] | None:
     """Return the paths that are excluded; None where a pattern may match several."""
-    if any(
-        "/" not in pattern.rstrip("/") or any(sign in pattern for sign in "*?[")
-        for pattern in rules.exclude
-    ):
-        return None
-    return [pattern.strip("/") for pattern in rules.exclude]
+    return plain_paths(rules.exclude)
 
 
 def _name(path: str) -> str:
     return path.rpartition("/")[2]
-
-
-def _matcher(patterns: Iterable[str]) -> re.Pattern[str] | None:
-    """Join patterns into one; a path is compared with a slash before it."""
-    parts = []
-    for pattern in patterns:
-        body = fnmatch.translate(pattern.strip("/"))
-        parts.append(f"/{body}" if "/" in pattern.rstrip("/") else f"(?:.*/){body}")
-    return re.compile("|".join(parts)) if parts else None
-
-
-def _is_match(matcher: re.Pattern[str] | None, path: str) -> bool:
-    return matcher is not None and matcher.match(f"/{path}") is not None
 
 
 def signature(status: os.stat_result) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hedgerow._engine import Index, Store, _sync_note
 from hedgerow.errors import HedgerowError, IndexFileError, RetrievalError
-from hedgerow.ingest.discovery import Rules
+from hedgerow.ingest.discovery import Listing, Rules
 from hedgerow.ingest.ledger import SCOPE as LEDGER_NOTE
 
 from .config import Config
@@ -43,13 +43,14 @@ class Derived:
     @classmethod
     def of(cls, config: Config) -> Derived:
         """Return the derived files of a configured root."""
-        exclude = config.exclude
-        agents = config.root / AGENTS
-        if agents.is_relative_to(config.source_root):
-            # Prompts, not memories; as a pattern that means this one folder.
-            path = agents.relative_to(config.source_root).as_posix()
-            exclude = (f"/{glob.escape(path)}", *exclude)
+        # Prompts, not memories.
+        exclude = (*_agents_pattern(config.root, config.source_root), *config.exclude)
         return cls(config.root, config.source_root, memory_rules(exclude, config.include))
+
+    def unused(self, listing: Listing) -> list[str]:
+        """Return the patterns of `exclude` in hedgerow.json that match nothing."""
+        own = _agents_pattern(self.root, self.source_root)
+        return [pattern for pattern in listing.unused if pattern not in own]
 
     @property
     def folder(self) -> Path:
@@ -99,6 +100,14 @@ class Derived:
         except ValueError:  # on another drive of Windows
             folder = str(self.source_root)
         return f"{folder.replace(os.sep, '/')} {signature_of(self.root)}"
+
+
+def _agents_pattern(root: Path, source_root: Path) -> tuple[str, ...]:
+    """Return the pattern that means the folder of agents alone, if it is in the indexed folder."""
+    agents = root / AGENTS
+    if not agents.is_relative_to(source_root):
+        return ()
+    return (f"/{glob.escape(agents.relative_to(source_root).as_posix())}",)
 
 
 def check_folder(derived: Derived) -> None:

@@ -144,7 +144,13 @@ def _index(root: MemoryRoot | None) -> tuple[Check, tuple[PassedBy, ...]]:
     stale = state.stale > 0
     behind = f"{state.stale} files have changed since; the next recall reads them."
     passed = f" Passed by: {state.passed_by.total():,} (--verbose names them)."
-    message = f"{behind if stale else 'Up to date.'} {how}{passed if state.passed_by else ''}"
+    unused = "".join(
+        f" The exclude pattern {pattern!r} of hedgerow.json matches nothing."
+        for pattern in state.unused
+    )
+    message = (
+        f"{behind if stale else 'Up to date.'} {how}{passed if state.passed_by else ''}{unused}"
+    )
     facts = {
         "documents": state.documents,
         "stale": stale,

@@ -19,13 +19,14 @@ class IndexState:
     """How many documents an index has, and how many files have changed since.
 
     `passed_by` counts, by reason, what is below the indexed folder and is not read; `named` lists
-    it.
+    it. `unused` are patterns of `exclude` in hedgerow.json that match nothing.
     """
 
     documents: int
     stale: int
     passed_by: Counter[str] = field(default_factory=Counter)
     named: tuple[PassedBy, ...] = ()
+    unused: tuple[str, ...] = ()
 
 
 def skips_if_fresh(derived: Derived, ledger: Ledger) -> list[Skip] | None:
@@ -76,7 +77,11 @@ def index_state(derived: Derived) -> IndexState | None:
     stale = [path for path in changed if not _reads_the_same(derived, ledger, path)]
     gone = ledger.gone(listing.files, listing.unknown)
     return IndexState(
-        ledger.documents, len(stale) + len(gone), listing.passed_by, tuple(listing.named)
+        ledger.documents,
+        len(stale) + len(gone),
+        listing.passed_by,
+        tuple(listing.named),
+        tuple(derived.unused(listing)),
     )
 
 

@@ -54,7 +54,8 @@ class SyncReport:
     """What a sync did, in files: `documents` is how many are in the index now.
 
     `skips` has what could not be read. `passed_by` counts, by reason, what is below the indexed
-    folder and is not read (spec/memory.md, "Discovery"); `named` lists it.
+    folder and is not read (spec/memory.md, "Discovery"); `named` lists it. `unused` are patterns of
+    `exclude` in hedgerow.json that match nothing.
     """
 
     root: str
@@ -65,6 +66,7 @@ class SyncReport:
     skips: list[Skip] = field(default_factory=list)
     passed_by: Counter[str] = field(default_factory=Counter)
     named: list[PassedBy] = field(default_factory=list)
+    unused: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the documented JSON."""
@@ -75,6 +77,7 @@ class SyncReport:
             "changed": self.changed,
             "removed": self.removed,
             "skipped": [skip.to_dict() for skip in self.skips],
+            **({"unusedPatterns": list(self.unused)} if self.unused else {}),
         }
 
 
@@ -213,6 +216,7 @@ def _report(derived: Derived, listing: Listing, run: _Run, removed: int) -> Sync
         skips=[*listing.skips, *reported],
         passed_by=listing.passed_by,
         named=listing.named,
+        unused=derived.unused(listing),
     )
 
 
