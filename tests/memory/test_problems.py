@@ -95,6 +95,51 @@ class TestFrontMatter:
         assert ana.recall("pomelo", types=["note"]).notices == ()
 
 
+class TestUnreadFields:
+    """Only the field that cannot be read is lost, and its text stays searchable."""
+
+    def test_the_other_fields_are_read(self, tmp_path: Path) -> None:
+        put(
+            tmp_path,
+            "notes/a.md",
+            "---\ntitle: GP-7: one\ntags:\n  - garden\n  - beds\naliases:\n- Kubernetes\nbad: [a\n"
+            "more: {x: 1\n  y\nsummary: |\n  a quince\n  tree\n---\npomelo\n",
+        )
+        root = MemoryRoot.open(tmp_path)
+        [found] = root.recall("pomelo", tags=["beds"])
+        assert found.metadata["title"] == "GP-7: one"
+        assert found.metadata["aliases"] == ["Kubernetes"]
+        assert len(root.recall("quince")) == 1
+        assert root.resolve("GP-7: one") == "notes/a.md"
+
+    def test_the_words_of_a_letterhead_are_found(self, tmp_path: Path) -> None:
+        put(
+            tmp_path,
+            "notes/a.md",
+            "---\n**HAZEL AND SONS**\nTel: 555-0100\nRowan Thorn, surveyor\n---\n\nmarmalade\n",
+        )
+        root = MemoryRoot.open(tmp_path)
+        for query in ("hazel", "rowan thorn", "marmalade"):
+            assert len(root.recall(query)) == 1
+        [found] = root.recall("surveyor")
+        assert found.line_start <= 4 <= found.line_end
+
+    def test_a_conflict_in_front_matter_hides_no_text(self, tmp_path: Path) -> None:
+        put(tmp_path, "notes/a.md", IN_FRONT_MATTER.replace("superseded_by", "note"))
+        root = MemoryRoot.open(tmp_path)
+        assert [one.file for one in root.recall("hedge", tags=["x"])] == ["notes/a.md"]
+
+    def test_nothing_and_lists_are_no_tags(self, tmp_path: Path) -> None:
+        put(
+            tmp_path,
+            "notes/a.md",
+            "---\ntags:\n - #a\n - [b]\n - c\naliases: [~, d]\n---\npomelo\n",
+        )
+        root = MemoryRoot.open(tmp_path)
+        assert [len(root.recall("pomelo", tags=[one])) for one in ("null", "b", "c")] == [0, 0, 1]
+        assert root.recall("pomelo").results[0].metadata["aliases"] == ["d"]
+
+
 class TestLint:
     def test_all_memories_are_read(self, tmp_path: Path) -> None:
         for at in range(120):

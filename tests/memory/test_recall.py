@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from command_line import run
 from hedgerow import InvalidInputError, MemoryRoot
 from hedgerow.memory import score, times, words
+from hedgerow.memory.times import day_in_name, parse_end, parse_time
 from memory_doubles import WRAPUP, put
 
 RAVEN = "The silver raven rests."
@@ -299,3 +300,44 @@ class TestUnreadableNotes:
         done = run("recall", "--root", str(root.path), "--topic", "hawthorn")
         assert done.stderr == "Left out: c.md: the file is binary, not text\n"
         assert done.stdout.endswith("No memory matches found.\n")
+
+
+@pytest.mark.parametrize(
+    ("value", "start", "end"),
+    [
+        ("2026/03/15", "2026-03-15T00:00:00", "2026-03-15T23:59:59.999999"),
+        ("2026/3/5 10:30", "2026-03-05T10:30:00", "2026-03-05T10:30:00"),
+        ("2026.03.15", "2026-03-15T00:00:00", "2026-03-15T23:59:59.999999"),
+        ("2026-03", "2026-03-01T00:00:00", "2026-03-31T23:59:59.999999"),
+        ("2026/2", "2026-02-01T00:00:00", "2026-02-28T23:59:59.999999"),
+        ("[[2026-03-15]]", "2026-03-15T00:00:00", "2026-03-15T23:59:59.999999"),
+        ("[[journal/2026_03_15|today]]", "2026-03-15T00:00:00", "2026-03-15T23:59:59.999999"),
+        (['["2026-03-15"]'], "2026-03-15T00:00:00", "2026-03-15T23:59:59.999999"),
+        ("2026-13", None, None),
+        ("2026/03/32", None, None),
+        ("2026", None, None),
+        ("[[Hedge]]", None, None),
+        (["a", "b"], None, None),
+        (None, None, None),
+    ],
+)
+def test_forms_of_dates(value: object, start: str | None, end: str | None) -> None:
+    times = parse_time(value), parse_end(value)
+    assert [None if one is None else one.replace(tzinfo=None).isoformat() for one in times] == [
+        start,
+        end,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "day"),
+    [
+        ("2026_04_18.md", 18),
+        ("a/2026-04-18-x.md", 18),
+        ("2026_04-18.md", None),
+        ("2026_04_181.md", None),
+    ],
+)
+def test_days_in_names(name: str, day: int | None) -> None:
+    found = day_in_name(name)
+    assert (None if found is None else found.day) == day

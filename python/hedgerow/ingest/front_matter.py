@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +34,9 @@ _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _INTEGER_LIMIT = 2**63
 _MOST_VALUES = 10_000
 _DEEPEST = 20
+_NAMES = frozenset({"tags", "aliases"})
+"""Lists of names, in which neither nothing nor a list is one."""
+
 _MOST_ALONE = 1000
 """The most lines that are read alone of a block that is not valid YAML: each is a YAML document."""
 
@@ -43,13 +46,15 @@ class FrontMatter:
     """The block at the head of a file.
 
     `body_start` is the index of the first line after it, 0 when there is none. `problem` is why
-    the block is not valid YAML, or None; with a problem, `fields` has the lines that read alone.
+    the block is not valid YAML, or None; with a problem, `fields` has the fields that read alone, and
+    `unread` are the indexes of the lines of the file that do not.
     """
 
     fields: Mapping[str, Any] = field(default_factory=dict)
     body_start: int = 0
     problem: str | None = None
     problem_line: int | None = None
+    unread: tuple[int, ...] = ()
 
     def text(self, *keys: str) -> str:
         """Return the first of the keys that holds text or a number, on one line."""
@@ -95,7 +100,10 @@ class FrontMatter:
         deep, is left out.
         """
         plain = {}
-        for key, value in self.fields.items():
+        for key, given in self.fields.items():
+            value = given
+            if key in _NAMES and isinstance(given, list):
+                value = [item for item in given if _is_scalar(item)]
             budget = iter(range(_MOST_VALUES))
             try:
                 plain[key] = _json_value(value, budget, _DEEPEST)
@@ -119,11 +127,12 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
     except InvalidYamlError as error:
         # Alone, an alias refers to nothing, and its name is not the text of the value.
         is_yaml = isinstance(error, TooManyAliasesError)
-        fields = _fields_of_lines(block, as_text=not is_yaml)
+        fields, unread = _fields_alone(block, as_text=not is_yaml)
         if not fields and not (is_yaml and any(map(_KEY_LINE.match, block))):
             return FrontMatter()
         line = None if error.line is None else error.line + 2
-        return FrontMatter(fields, end + 1, error.problem, line)
+        lost = tuple(at + 1 for at in unread)
+        return FrontMatter(fields, end + 1, error.problem, line, lost)
     if value is None and all(not line.strip() or line.startswith("#") for line in block):
         return FrontMatter(body_start=end + 1)
     if not isinstance(value, Mapping):
@@ -137,30 +146,65 @@ def _closing_line(lines: Sequence[str]) -> int | None:
     return next((i for i in range(1, len(lines)) if _CLOSING.match(lines[i])), None)
 
 
-def _fields_of_lines(block: Sequence[str], *, as_text: bool) -> dict[str, Any]:
-    """Read each `key: value` line alone, so that one bad line costs only itself.
+def _fields_alone(block: Sequence[str], *, as_text: bool) -> tuple[dict[str, Any], list[int]]:
+    """Read each field alone, with the lines below it that belong to it: a bad one costs only itself.
 
-    A value that is not valid YAML alone is left out, or kept as it is written with `as_text`. Of a
-    block that is too long, only the lines within the limit of a block are read.
+    A value on one line that is not valid YAML alone is left out, or kept as it is written with
+    `as_text`. Also returns the indexes of the lines that were not read. Of a block that is too long,
+    only the lines within the limit of a block are read.
     """
     fields: dict[str, Any] = {}
-    size = count = 0
-    for line in block:
-        size += len(line) + 1
-        if size > LIMIT or count == _MOST_ALONE:
-            break
-        match = _KEY_LINE.match(line.rstrip())
-        if not match or not match[2]:
-            continue
-        count += 1
-        try:
-            value = load_value(match[2])
-        except InvalidYamlError:
-            if not as_text:
+    unread: list[int] = []
+    size = 0
+    for count, entry in enumerate(_entries(block)):
+        size += sum(len(block[at]) + 1 for at in entry)
+        match = _KEY_LINE.match(block[entry[0]].rstrip())
+        if match is None or size > LIMIT or count >= _MOST_ALONE:
+            unread += entry
+        elif any(block[at].strip() for at in entry[1:]):
+            value = _value_of([block[at] for at in entry], match[1])
+            if value is not _UNREADABLE:
+                fields[match[1]] = value
                 continue
-            value = match[2]
-        fields[match[1]] = match[2] if isinstance(value, Mapping) else value
-    return fields
+            unread += entry[1:] if match[2] and as_text else entry
+            if match[2] and as_text:
+                fields[match[1]] = match[2]
+        elif match[2]:
+            try:
+                value = load_value(match[2])
+            except InvalidYamlError:
+                if not as_text:
+                    unread += entry
+                    continue
+                value = match[2]
+            fields[match[1]] = match[2] if isinstance(value, Mapping) else value
+    return fields, [at for at in unread if block[at].strip()]
+
+
+_UNREADABLE = object()
+
+
+def _value_of(lines: Sequence[str], key: str) -> Any:
+    try:
+        value = load_lines(lines)
+    except InvalidYamlError:
+        return _UNREADABLE
+    return value.get(key, _UNREADABLE) if isinstance(value, Mapping) else _UNREADABLE
+
+
+def _entries(block: Sequence[str]) -> Iterator[list[int]]:
+    """Yield the indexes of the lines of each field, and of each line that belongs to none."""
+    entry: list[int] = []
+    for at, line in enumerate(block):
+        continues = not line.strip() or line[0] in " \t#" or line.startswith(("- ", "-\t"))
+        if entry and continues and _KEY_LINE.match(block[entry[0]].rstrip()):
+            entry.append(at)
+            continue
+        if entry:
+            yield entry
+        entry = [at]
+    if entry:
+        yield entry
 
 
 def _is_scalar(value: object) -> bool:

@@ -86,7 +86,9 @@ def markdown_chunks(  # noqa: PLR0913, PLR0917 - what chunks have
     in every chunk comes to too much.
     """
     # Blanked, not removed: line numbers stay those of the file.
-    lines = [*[""] * matter.body_start, *lines[matter.body_start :]]
+    unread = set(matter.unread)
+    head = [line if at in unread else "" for at, line in enumerate(lines[: matter.body_start])]
+    lines = [*head, *lines[matter.body_start :]]
     if not any(line.strip() for line in lines):
         yield _card(source, matter, metadata, aliases)
         return
@@ -94,7 +96,8 @@ def markdown_chunks(  # noqa: PLR0913, PLR0917 - what chunks have
     splitter = PassageSplitter(lines, document.boundaries)
     stated = matter.text("summary", "description")
     tags = matter.tags if tags is None else tags
-    sections = list(document.sections(matter.body_start))
+    # What could not be read of the front matter is text before the first section.
+    sections = list(document.sections(min(unread, default=matter.body_start)))
     # Passages of a section are at least half as long as they may be, on the whole.
     passages = sum(map(len, lines)) // (PASSAGE_LIMIT // 2)
     _check_repeated(source, matter, metadata, len(sections) + passages)

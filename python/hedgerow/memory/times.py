@@ -20,7 +20,11 @@ TIME_FIELDS = ("date", "created_at", "created", "updated_at")
 
 _AGE = re.compile(r"(\d{1,5})([dw])\Z")
 _WHOLE = re.compile(rf"\s*{ISO_TIME}\s*\Z")
-_DAY_IN_NAME = re.compile(r"\d{4}-\d\d-\d\d(?!\d)")
+_DAY_IN_NAME = re.compile(r"\d{4}([-_])\d\d\1\d\d(?!\d)")
+_DAY_FORMS = re.compile(r"(\d{4})([-/._])(\d{1,2})\2(\d{1,2})(?!\d)")
+_MONTH = re.compile(r"(\d{4})[-/](\d{1,2})")
+_LINK = re.compile(r"\[\[([^\[\]|#]*)(?:[|#][^\[\]]*)?\]\]")
+_LONGEST_MONTH = timedelta(days=31)
 _HOUR = 4
 _DAY = timedelta(days=1)
 _TICK = timedelta(microseconds=1)
@@ -29,19 +33,46 @@ _TICK = timedelta(microseconds=1)
 def parse_time(value: object, day_zone: tzinfo = timezone.utc) -> datetime | None:
     """Parse a date or a date-time, in UTC without a zone; None for anything else.
 
-    A date is its midnight in `day_zone`.
+    A date is its midnight in `day_zone`. It may also be written with slashes, as a month, which means
+    its first day, or as a link to the note of a day (spec/memory.md, "Time").
     """
-    match = _WHOLE.match(value) if isinstance(value, str) else None
+    match = _WHOLE.match(_plain(value))
     time = time_of(match) if match else None
     is_day = match is not None and not match[_HOUR]
     return time if time is None or not is_day else time.replace(tzinfo=day_zone)
 
 
 def parse_end(value: object) -> datetime | None:
-    """Parse a time as an end: a date ends with its day; None for anything else."""
-    match = _WHOLE.match(value) if isinstance(value, str) else None
+    """Parse a time as an end: a date ends with its day, a month with its last day; None for anything else."""
+    text = _plain(value)
+    match = _WHOLE.match(text)
     time = time_of(match) if match else None
-    return time if match is None or match[_HOUR] or time is None else _end_of_day(time)
+    if time is None or match is None or match[_HOUR]:
+        return time
+    if _MONTH.fullmatch(_unlinked(value)):
+        return _end_of_day((time + _LONGEST_MONTH).replace(day=1) - _DAY)
+    return _end_of_day(time)
+
+
+def _plain(value: object) -> str:
+    """Return a text that is a date in another form as ISO 8601; any other value as it is, or empty."""
+    text = _unlinked(value)
+    if found := _MONTH.fullmatch(text):
+        return f"{found[1]}-{found[2]:0>2}-01"
+    if found := _DAY_FORMS.match(text):
+        return f"{found[1]}-{found[3]:0>2}-{found[4]:0>2}{text[found.end() :]}"
+    return text
+
+
+def _unlinked(value: object) -> str:
+    """Return the text of a value; of a link to a note, the name of the note."""
+    if isinstance(value, list) and len(value) == 1:
+        # YAML reads an unquoted `[[name]]` as a list in a list, whose items are JSON here.
+        value = str(value[0]).strip('[]" ')
+    if not isinstance(value, str):
+        return ""
+    found = _LINK.fullmatch(value.strip())
+    return (found[1].rpartition("/")[2] if found else value).strip()
 
 
 def parse_age(value: object) -> timedelta | None:
