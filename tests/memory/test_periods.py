@@ -36,6 +36,8 @@ SATURDAY = datetime(2026, 4, 18, 9, 30, tzinfo=timezone.utc)
         ("from May", "from May (2025-05-01 to 2025-05-31)"),
         ("written in december 2023", "written in december 2023 (2023-12-01 to 2023-12-31)"),
         ("pages from 2024", "from 2024 (2024-01-01 to 2024-12-31)"),
+        ("pomelo in May 2025", "in May 2025 (2025-05-01 to 2025-05-31)"),
+        ("what did we decide during march 2026", "during march 2026 (2026-03-01 to 2026-03-31)"),
         ("the plan the day before yesterday", "the day before yesterday (2026-04-16)"),
         ("the week before last", "the week before last (2026-03-30 to 2026-04-05)"),
         ("two weeks ago", "two weeks ago (2026-03-30 to 2026-04-05)"),
@@ -70,6 +72,7 @@ def test_other_words_are_none(query: str) -> None:
         "last week's frost", "yesterday’s rain", "tomorrow or today", "last spring",
         '"last week we met"', 'hedge "yesterday', "“last week”", "'last week' in a song",
         "What do we do about taxes in April?", "When does the lease end in 2027?",
+        "taxes in May 2026", "taxes in April 2026", "What is due in March 2026?",
         "What is due today?", "what do we do this month?", "when does the lease end this year?",
     ],
 )  # fmt: skip

@@ -36,6 +36,7 @@ _PERIOD = re.compile(
       | (?P<ago>{_COUNT}|an?)\s(?P<agounit>day|week|month|year)s?\sago
       | (?:from|(?:{_WRITTEN})\s(?:in|during))\s(?P<month>{"|".join(_MONTHS)})(?:\s(?P<monthyear>\d{{4}}))?
       | (?:from|(?:{_WRITTEN})\s(?:in|during))\s(?P<year>(?:19|20)\d\d)
+      | (?:in|during)\s(?P<pastmonth>{"|".join(_MONTHS)})\s(?P<pastyear>(?:19|20)\d\d)
     )\b(?!['\u2019]s\b)""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -161,6 +162,8 @@ def period_in(query: str, asked: datetime) -> Period | None:
         after, before = _days(found, today)
     except (OverflowError, ValueError):
         return None
+    if found["pastmonth"] and before > asked:
+        return None
     return Period(found[0], after, before, rest=rest)
 
 
@@ -169,7 +172,9 @@ def _is_ahead(found: re.Match[str], around: str) -> bool:
     before = around[: found.start()].rstrip().lower()
     if found["month"] or found["year"] or before.endswith("from"):
         return False
-    is_present = found[0].lower() == "today" or (found["which"] or "").lower() == "this"
+    is_present = bool(
+        found[0].lower() == "today" or (found["which"] or "").lower() == "this" or found["pastmonth"]
+    )
     is_about_then = _AHEAD.search(around) or (is_present and _NOW.search(around))
     return bool(is_about_then) and not _PAST.search(around)
 
@@ -196,6 +201,9 @@ def _days(  # noqa: PLR0911 - one for each kind of phrase
             return start, start + _DAY
         case {"ago": number, "agounit": unit}:
             return _unit(today, unit, _number(number))
+        case {"pastmonth": name, "pastyear": year}:
+            start = today.replace(year=int(year), month=_MONTHS.index(name) + 1, day=1)
+            return start, _months(start, 1)
         case {"month": name}:
             month = _MONTHS.index(name) + 1
             year = int(named.get("monthyear", today.year - (month > today.month)))
