@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from difflib import get_close_matches
+from inspect import signature
 from typing import Annotated, Any, Literal
 
 from mcp.server import MCPServer
@@ -27,10 +29,12 @@ from ._answers.root_shapes import (
     Unreadable,
     WrappedUp,
 )
+from ._checks import shown
 from ._engine import __version__
 from .errors import HedgerowError
 from .memory import Memory as _Memory
 from .memory import MemoryRoot
+from .memory.tags import separate_tags
 from .memory.writer import WRAPUP_SECTIONS
 from .typing import OnDuplicate, RecallKeywords
 
@@ -42,6 +46,8 @@ def __dir__() -> list[str]:
 
 
 _NAME = "hedgerow"
+_SIMILAR = 0.5
+"""How similar an argument is to the one that an error names, by difflib's ratio."""
 
 _INSTRUCTIONS = """\
 This project keeps its memory as Markdown files, which these tools search and add to. Recall before
@@ -79,6 +85,9 @@ When = Annotated[
     Field(description="Compared with the date of a memory: a date, or an age such as 30d"),
 ]
 Limit = Annotated[int, Field(ge=1, le=100, description="The most results")]
+WantedTypes = Annotated[list[str] | str | None, Field(description="Only memories of these types")]
+WantedTags = Annotated[list[str] | str | None, Field(description="Only those with all these tags")]
+GivenTags = Annotated[list[str] | str | None, Field(description="Words to group by")]
 
 
 class Found(TypedDict):
@@ -112,38 +121,56 @@ class Status(TypedDict):
     notAllowed: NotRequired[list[NotAllowed]]
 
 
+class _Server(MCPServer[Any]):
+    """A server that rejects arguments which a tool does not have, instead of ignoring them."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            _NAME, version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING"
+        )
+        self._arguments: dict[str, list[str]] = {}
+
+    def add(self, tool: Callable[..., Any], name: str, annotations: ToolAnnotations) -> None:
+        """Add a tool whose result is described by the annotation of its return value."""
+        self._arguments[name] = list(signature(tool).parameters)
+        self.add_tool(tool, name, annotations=annotations, structured_output=True)
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        known = self._arguments.get(name, list(arguments))
+        for argument in arguments:
+            if argument not in known:
+                near = get_close_matches(argument, known, 1, _SIMILAR)
+                hint = f"use {near[0]}" if near else f"it has {', '.join(known) or 'none'}"
+                raise ToolError(f"{name} has no argument {shown(argument)}: {hint}")
+        return await super().call_tool(name, arguments, context)
+
+
 def build_server(root: MemoryRoot, *, read_only: bool = False) -> MCPServer[Any]:
     """Make the server for one root; `run()` serves it on standard input and output.
 
     With `read_only` it has no tool that writes.
     """
-    server: MCPServer[Any] = MCPServer(
-        _NAME, version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING"
-    )
+    server = _Server()
     tools = _Tools(root)
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     writes = ToolAnnotations(
         read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
     )
     rewrites = writes.model_copy(update={"destructive_hint": True})
-    server.add_tool(tools.search, "memory_search", annotations=reads, structured_output=True)
-    server.add_tool(tools.recall, "memory_recall", annotations=reads, structured_output=True)
-    server.add_tool(tools.context, "memory_context", annotations=reads, structured_output=True)
-    server.add_tool(tools.read, "memory_read", annotations=reads, structured_output=True)
-    server.add_tool(tools.list, "memory_list", annotations=reads, structured_output=True)
+    server.add(tools.search, "memory_search", reads)
+    server.add(tools.recall, "memory_recall", reads)
+    server.add(tools.context, "memory_context", reads)
+    server.add(tools.read, "memory_read", reads)
+    server.add(tools.list, "memory_list", reads)
     if not read_only:
-        server.add_tool(
-            tools.remember, "memory_remember", annotations=writes, structured_output=True
-        )
-        server.add_tool(
-            tools.supersede, "memory_supersede", annotations=writes, structured_output=True
-        )
-        server.add_tool(tools.retract, "memory_retract", annotations=writes, structured_output=True)
-        server.add_tool(tools.wrapup, "memory_wrapup", annotations=writes, structured_output=True)
-        server.add_tool(tools.edit, "memory_edit", annotations=rewrites, structured_output=True)
+        server.add(tools.remember, "memory_remember", writes)
+        server.add(tools.supersede, "memory_supersede", writes)
+        server.add(tools.retract, "memory_retract", writes)
+        server.add(tools.wrapup, "memory_wrapup", writes)
+        server.add(tools.edit, "memory_edit", rewrites)
     _add_resources(server, root)
     _add_prompts(server, read_only=read_only)
-    server.add_tool(tools.status, "memory_status", annotations=reads, structured_output=True)
+    server.add(tools.status, "memory_status", reads)
     return server
 
 
@@ -196,6 +223,11 @@ def _now() -> datetime:
     return datetime.now().astimezone()
 
 
+def _listed(given: list[str] | str | None) -> list[str]:
+    """The items of an argument, which models also send as one text with commas between."""
+    return separate_tags([given] if isinstance(given, str) else given or ())
+
+
 class _Tools:
     """The tools of one root; their docstrings are what agents read."""
 
@@ -222,12 +254,8 @@ class _Tools:
         include_superseded: Annotated[
             bool, Field(description="Also what no longer holds, each with the reason")
         ] = False,
-        types: Annotated[
-            list[str] | None, Field(description="Only memories of these types")
-        ] = None,
-        tags: Annotated[
-            list[str] | None, Field(description="Only those with all these tags")
-        ] = None,
+        types: WantedTypes = None,
+        tags: WantedTags = None,
         after: When = None,
         before: When = None,
     ) -> Found:
@@ -242,8 +270,8 @@ class _Tools:
             depth=depth,
             as_of=as_of,
             include_superseded=include_superseded,
-            types=types or (),
-            tags=tags or (),
+            types=_listed(types),
+            tags=_listed(tags),
             after=after,
             before=before,
             question_date=_now(),
@@ -274,7 +302,7 @@ class _Tools:
         title: Annotated[str, Field(description="One line on its subject")],
         text: Annotated[str, Field(description="Markdown, without front matter")],
         type: Literal["note", "session", "finding", "decision", "preference", "page"] = "note",  # noqa: A002 - as in the file
-        tags: Annotated[list[str] | None, Field(description="Words to group by")] = None,
+        tags: GivenTags = None,
         on_duplicate: Annotated[
             OnDuplicate,
             Field(description="If a memory already says this: keep both, or supersede the old"),
@@ -286,7 +314,7 @@ class _Tools:
         """
         try:
             done = self._root.remember(
-                text, title=title, type=type, tags=tags or (), on_duplicate=on_duplicate
+                text, title=title, type=type, tags=_listed(tags), on_duplicate=on_duplicate
             )
         except HedgerowError as error:
             raise ToolError(error.message) from error
@@ -301,11 +329,13 @@ class _Tools:
             str, Field(description=f"Markdown with the headings {', '.join(WRAPUP_SECTIONS)}")
         ],
         topic: Annotated[str | None, Field(description="What it was about")] = None,
-        tags: Annotated[list[str] | None, Field(description="Words to group by")] = None,
+        tags: GivenTags = None,
     ) -> WrappedUp:
         """Keep the outcome of a session, in four sections that each have text."""
         try:
-            done: Any = self._root.wrapup(text, title=title, topic=topic, tags=tags or ()).to_dict()
+            done: Any = self._root.wrapup(
+                text, title=title, topic=topic, tags=_listed(tags)
+            ).to_dict()
         except HedgerowError as error:
             raise ToolError(error.message) from error
         answer: WrappedUp = done

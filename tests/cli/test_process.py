@@ -48,6 +48,20 @@ def run(*args: str | bytes, **extra: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
+def test_closed_standard_input_is_blank(tmp_path: Path) -> None:
+    root = str(tmp_path / "memory")
+    assert run("init", "--root", root).returncode == 0
+    for command, code in (("remember --title x", 1), ("recall slugs", 0)):
+        done = subprocess.run(
+            ["/bin/sh", "-c", f'"$0" {command} --root "$1" <&-', HEDGEROW, root],
+            capture_output=True, encoding="utf-8", env=environment(), check=False, timeout=LONGEST,
+        )  # fmt: skip
+        assert done.returncode == code, done.stderr
+        assert "Traceback" not in done.stderr
+        assert code == 0 or "the text is blank; give it on standard input" in done.stderr
+
+
 @pytest.fixture(scope="module")
 def examples_db(tmp_path_factory: pytest.TempPathFactory) -> str:
     file = tmp_path_factory.mktemp("process") / "notes.db"

@@ -152,7 +152,7 @@ def test_a_file_of_version_1_is_given_vectors_and_nodes(tmp_path):
         "DROP TABLE staged_embeddings; DROP TABLE metadata_keys; DROP TABLE metadata_values;"
         "PRAGMA user_version = 1",
     )
-    with pytest.raises(hr.IndexFileError, match="open it once without read_only"):
+    with pytest.raises(hr.IndexFileError, match="open it once for writing"):
         hr.Index.open(path, read_only=True)
     with hr.Index.open(path) as index:
         assert [stored.id for stored in index.chunks()] == ["a", "b"]

@@ -382,3 +382,21 @@ class TestScope:
         found = anyio.run(status)
         assert found["scope"] == {"user": "ana"}
         assert "documents" not in found
+
+
+def test_an_unknown_argument_is_an_error_that_names_the_nearest(slugs_root: Path) -> None:
+    result = call(slugs_root, "memory_recall", topic="slugs", includeSuperseded=True)
+    assert result.is_error
+    assert result.content[0].text == (
+        "memory_recall has no argument 'includeSuperseded': use include_superseded"
+    )
+    result = call(slugs_root, "memory_status", verbose=True)
+    assert result.is_error
+    assert result.content[0].text == "memory_status has no argument 'verbose': it has none"
+
+
+@pytest.mark.parametrize("tags", ["garden", "garden, pond", ["garden", "pond"], '["garden"]'])
+def test_tags_and_types_may_be_one_text(slugs_root: Path, tags: object) -> None:
+    put(slugs_root, "notes/b.md", "---\ntags: [garden, pond]\n---\nNo pellets.\n")
+    found = answer(slugs_root, "memory_recall", topic="pellets", tags=tags, types="note, decision")
+    assert [hit["provenance"]["file"] for hit in found["results"]] == ["notes/b.md"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -12,7 +11,7 @@ from hedgerow import Index, IndexFileError, InvalidInputError, Store
 from hedgerow._answers.index import chunk_answer
 
 from .failures import UnfinishedError
-from .output import echo, plural, visible, write_json
+from .output import echo, has_terminal, plural, visible, write_json
 from .params import TEXT, Command, db_option
 from .places import chunks_at
 from .roots import json_option, root_option, scope, scope_option
@@ -135,7 +134,7 @@ def delete(
     if not as_json:
         _show_plan(db, found, missing)
     if found and not yes:
-        if as_json or not can_ask():
+        if as_json or not has_terminal():
             raise UnfinishedError(
                 f"Nothing was removed: {plural(len(found), 'chunk')} would be. To remove them, add "
                 "--yes."
@@ -148,11 +147,6 @@ def delete(
         write_json({"db": db, "removed": removed, "ids": found, "missing": missing})
     else:
         echo(f"Removed {plural(removed, 'chunk')} from {visible(db)}.")
-
-
-def can_ask() -> bool:
-    """Whether somebody is there to answer."""
-    return sys.stdin.isatty()
 
 
 def _to_delete(

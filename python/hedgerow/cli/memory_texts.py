@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -13,7 +12,7 @@ import click
 
 from hedgerow import HedgerowError
 
-from .output import echo, plural, visible, write_json
+from .output import echo, has_terminal, plural, visible, write_json
 from .params import TEXT, Command
 from .roots import (
     NO_ROOT,
@@ -176,16 +175,12 @@ def rename(  # noqa: PLR0913 - one argument for each option
 
 def _edited(text: str, file: str) -> str | None:
     """Have a text edited; None where it stays as it is."""
-    if not _has_terminal():
+    if not has_terminal():
         raise click.UsageError(
             f"There is no terminal to edit {file} in: pass --expect DIGEST with the new text."
         )
     new = click.edit(text, extension=".md")
     return None if new is None or new == text else new
-
-
-def _has_terminal() -> bool:
-    return sys.stdin.isatty()
 
 
 def _written(memory: MemoryRoot | RemoteRoot, found: Memory, new: str, *, keep: bool) -> Memory:

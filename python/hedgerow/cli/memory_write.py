@@ -10,7 +10,7 @@ import click
 from hedgerow import InvalidInputError
 
 from .failures import UnfinishedError
-from .output import echo, progress_bar, visible, write_json
+from .output import echo, has_terminal, progress_bar, visible, write_json
 from .params import TEXT, Command
 from .recall_text import show_left_out, show_results
 from .roots import (
@@ -220,7 +220,7 @@ def _confirm_pairs(plan: Processed) -> None:
     """Show the pairs that dedupe is about to mark, and ask for consent in a terminal."""
     for sentence in plan.summary:
         echo(f"- {visible(sentence)}")
-    if plan.files and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty():
+    if plan.files and has_terminal() and sys.stdout.isatty():
         click.confirm("Mark these memories as superseded?", abort=True)
     echo()
 

@@ -47,6 +47,11 @@ _KINDS_PASSED_BY = {
 Progress = Callable[[int, int], None]
 
 
+def has_terminal() -> bool:
+    """Whether standard input is a terminal, so that a question can be answered."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
 def escape_unencodable() -> None:
     """Have stdout and stderr escape what their encoding lacks, as in `\\u5473`.
 

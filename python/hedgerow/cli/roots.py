@@ -11,7 +11,7 @@ import click
 
 from hedgerow import HedgerowError, InvalidInputError
 
-from .output import echo, visible
+from .output import echo, has_terminal, visible
 from .params import TEXT
 
 if TYPE_CHECKING:
@@ -249,8 +249,10 @@ def required_title(title: str | None) -> str:
 
 
 def read_stdin() -> str:
-    """Read all of standard input as UTF-8."""
-    if sys.stdin.isatty():
+    """Read all of standard input as UTF-8; empty if it is closed."""
+    if sys.stdin is None:
+        return ""
+    if has_terminal():
         echo("Type the text, then Ctrl-D on a line of its own.", err=True)
     try:
         return sys.stdin.buffer.read().decode("utf-8-sig")

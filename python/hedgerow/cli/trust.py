@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from .failures import UnfinishedError
-from .output import echo, plural, visible, write_json
+from .output import echo, has_terminal, plural, visible, write_json
 from .params import Command
 from .roots import json_option, named_root, open_root, place_options, refuse_remote
 
@@ -67,7 +66,7 @@ def _ask(memory: MemoryRoot, *, yes: bool, as_json: bool) -> None:
     root, pending = str(memory.path), memory.status().not_allowed
     if not as_json:
         _show(root, pending)
-    can_ask = not as_json and sys.stdin.isatty()
+    can_ask = not as_json and has_terminal()
     allowed = [one for one in pending if yes or (can_ask and _agrees(one))]
     if allowed:
         allow(allowed)

@@ -299,7 +299,9 @@ fn too_new(location: &Location, has: &str, known: &str) -> Error {
 fn needs_writing(location: &Location) -> Error {
     Error::new(
         ErrorCode::IndexReadOnly,
-        format!("{location} is empty or of an older version; open it once without read_only"),
+        format!(
+            "{location} is empty or of an older version; open it once for writing, as hedgerow index does"
+        ),
     )
 }
 
