@@ -63,7 +63,7 @@ def test_an_existing_memory_takes_the_place(notes: Path) -> None:
 
 def test_a_text_may_come_from_standard_input(notes: Path) -> None:
     ok("supersede", "march", stdin=b"In August.\n")
-    assert "In August." in next(notes.glob("20*-march.md")).read_text()
+    assert "In August." in next(notes.glob("20*-in-august.md")).read_text()
 
 
 @pytest.mark.usefixtures("notes")

@@ -164,7 +164,7 @@ class TestDimensions:
         path = tmp_path / "index.db"
         with hr.Index.open(path, dimensions=2) as index:
             assert repr(index) == (
-                f"Index.open('{path}', dimensions=2, tokenizer='porter unicode61', read_only=False)"
+                f"Index.open('{path}', dimensions=2, tokenizer='words', read_only=False)"
             )
             with pytest.raises(hr.InvalidInputError, match="3 dimensions and the index has 2"):
                 index.upsert([embedded("a", [1, 2, 3])])
@@ -183,7 +183,7 @@ class TestDimensions:
             )
         with hr.Index.in_memory(3) as index:
             assert index.stats().dimensions == 3
-            assert repr(index) == "Index.in_memory(dimensions=3, tokenizer='porter unicode61')"
+            assert repr(index) == "Index.in_memory(dimensions=3, tokenizer='words')"
 
     @pytest.mark.parametrize("dimensions", [0, -1, 1.5, "3"])
     def test_it_is_a_number(self, dimensions):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -57,13 +55,10 @@ class TestForget:
         keys.forget("keys", purge=True)
         keys.close()
         for name in ("index.db", "store.db"):
-            with closing(sqlite3.connect(keys.path / ".hedgerow" / name)) as file:
-                file.execute(
-                    "CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, knowledge_fts, row)"
-                )
-                found = {term for (term,) in file.execute("SELECT term FROM words")}
-            assert "hedg" in found
-            assert "zyzzyva" not in found
+            # FTS5 stores a term without the letters that it shares with the term before it.
+            terms = (keys.path / ".hedgerow" / name).read_bytes()
+            assert b"edg" in terms
+            assert b"zyva" not in terms
 
     def test_everything_else_stays(self, keys: MemoryRoot) -> None:
         keys.forget("keys", purge=True)

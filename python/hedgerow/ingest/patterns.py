@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-_SPACES = re.compile(r"(?<!\\) +\Z")
-
 
 class Pattern(NamedTuple):
     """One pattern: its text, the paths that it matches, and whether it takes them back (`!`).
@@ -59,7 +57,9 @@ def plain_paths(patterns: Iterable[str]) -> list[str] | None:
 
 def _stripped(pattern: str) -> str:
     """Return a pattern without spaces at its end, and with `/` for `./` at its beginning."""
-    text = _SPACES.sub("", pattern)
+    text = pattern.rstrip(" ")
+    if text.endswith("\\") and text != pattern:
+        text += " "  # a backslash keeps the first space
     return text[1:] if text.startswith("./") else text
 
 

@@ -20,7 +20,7 @@ _LONGEST_TITLE = 60
 _SLUG_LIMIT = 80
 _SLUG_BYTES = 180
 _LOOKED_AT = 1000
-_RUNS = re.compile(r"[ -]*[ ]+[ -]*")
+_RUNS = re.compile("[ -]+")
 _ACCENTS = re.compile("(?<=[a-z])[\u0300-\u036f]+")
 _LETTERS = {
     "ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ł": "l", "\u0131": "i",
@@ -92,7 +92,8 @@ def undated_name(title: str, kind: str, fallback: str) -> str:
 
 
 def _cut(name: str) -> str:
-    name = _RUNS.sub("-", name).strip("-")[:_SLUG_LIMIT]
+    name = _RUNS.sub(lambda run: "-" if " " in run[0] else run[0], name)
+    name = name.strip("-")[:_SLUG_LIMIT]
     # File systems limit names in bytes; a full stop before the suffix is lost on some.
     return name.encode()[:_SLUG_BYTES].decode(errors="ignore").strip("-").rstrip(".-")
 

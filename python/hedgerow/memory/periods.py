@@ -42,7 +42,7 @@ _PERIOD = re.compile(
 )
 
 _TIME = re.compile(
-    rf"""\b(?:
+    rf"""\b(?=\w\w|\d[./])(?:
         tomorrow | tonight | yesterday | today | ago
       | {"|".join(_DAYS)} | {"|".join(f"{day}s" for day in _DAYS)}
       | {"|".join(month for month in _MONTHS if month not in {"march", "may"})}
@@ -173,7 +173,9 @@ def _is_ahead(found: re.Match[str], around: str) -> bool:
     if found["month"] or found["year"] or before.endswith("from"):
         return False
     is_present = bool(
-        found[0].lower() == "today" or (found["which"] or "").lower() == "this" or found["pastmonth"]
+        found[0].lower() == "today"
+        or (found["which"] or "").lower() == "this"
+        or found["pastmonth"]
     )
     is_about_then = _AHEAD.search(around) or (is_present and _NOW.search(around))
     return bool(is_about_then) and not _PAST.search(around)

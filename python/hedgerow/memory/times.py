@@ -66,9 +66,9 @@ def _plain(value: object) -> str:
 
 def _unlinked(value: object) -> str:
     """Return the text of a value; of a link to a note, the name of the note."""
-    if isinstance(value, list) and len(value) == 1:
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
         # YAML reads an unquoted `[[name]]` as a list in a list, whose items are JSON here.
-        value = str(value[0]).strip('[]" ')
+        value = value[0].strip('[]" ')
     if not isinstance(value, str):
         return ""
     found = _LINK.fullmatch(value.strip())
