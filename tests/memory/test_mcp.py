@@ -400,3 +400,15 @@ def test_tags_and_types_may_be_one_text(slugs_root: Path, tags: object) -> None:
     put(slugs_root, "notes/b.md", "---\ntags: [garden, pond]\n---\nNo pellets.\n")
     found = answer(slugs_root, "memory_recall", topic="pellets", tags=tags, types="note, decision")
     assert [hit["provenance"]["file"] for hit in found["results"]] == ["notes/b.md"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "name"),
+    [("memory_search", "query"), ("memory_recall", "topic"), ("memory_context", "topic")],
+)
+def test_every_tool_narrows_by_a_period(slugs_root: Path, tool: str, name: str) -> None:
+    put(slugs_root, "notes/old.md", "---\ndate: 2020-01-01\n---\nSlugs and beer, long ago.\n")
+    found = answer(slugs_root, tool, **{name: "slugs yesterday"})
+    assert found["period"]["phrase"] == "yesterday"
+    assert found["notices"][0].startswith("Nothing that was found is from yesterday")
+    assert "period" not in answer(slugs_root, tool, **{name: 'slugs "yesterday"'})

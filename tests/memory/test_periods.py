@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from command_line import run
 from hedgerow import InvalidInputError, MemoryRoot
 from hedgerow.memory.periods import Period, period_in
 from memory_doubles import put
@@ -175,6 +176,13 @@ class TestRecall:
         assert found.notices == (
             "Nothing that was found is from yesterday (2026-04-17). Memories of any time are shown.",
         )
+
+    @pytest.mark.parametrize("command", ["recall", "search"])
+    def test_the_commands_narrow_alike(self, hedges: MemoryRoot, command: str) -> None:
+        told = run(command, "the hedge yesterday", "--root", str(hedges.path)).stdout
+        assert "Nothing that was found is from yesterday" in told
+        told = run(command, 'the hedge "yesterday"', "--root", str(hedges.path)).stdout
+        assert "yesterday" not in told.partition("1. ")[2]
 
     def test_the_words_are_searched_for_if_nothing_is_from_then(self, hedges: MemoryRoot) -> None:
         asked = SATURDAY + timedelta(days=365)

@@ -98,7 +98,8 @@ class LinkReader:
         """Read all events of the text."""
         for kind, value, start, end in events:
             if kind == "Start":
-                self._start(*value, start)
+                name, details = value
+                self._start(name, details, start)
             elif kind == "End":
                 self._end(value[0], end)
             elif kind == "Text":

@@ -65,7 +65,8 @@ class Scope:
         given = metadata.get(FIELD)
         if not isinstance(given, Mapping):
             return cls()
-        return cls(**{key: _id(given.get(key)) for key in _KEYS})
+        user, agent, session = (_id(given.get(key)) for key in _KEYS)
+        return cls(user, agent, session)
 
     def __bool__(self) -> bool:
         return any(self.to_dict())
