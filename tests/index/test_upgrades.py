@@ -142,7 +142,9 @@ def test_an_older_file_is_left_as_it_is_by_one_who_only_reads(
         with hr.Index.open(older, read_only=True) as index:
             assert len(index) > 0
     else:
-        with pytest.raises(hr.IndexFileError, match="of an older version; open it once for writing"):
+        with pytest.raises(
+            hr.IndexFileError, match="of an older version; open it once for writing"
+        ):
             hr.Index.open(older, read_only=True)
     assert older.read_bytes() == before
 

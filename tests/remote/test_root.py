@@ -27,7 +27,7 @@ def test_contexts_are_the_same(root, memory):
     for options in [
         {},
         {"budget": 60, "per_file": 1},
-        {"types": ["none"], "after": date(2020, 1, 1)},
+        {"types": ["preference"], "after": date(2020, 1, 1)},
     ]:
         expected = memory.context("slugs ivy", **options)
         assert root.context("slugs ivy", **options) == expected

@@ -102,15 +102,6 @@ pub fn match_expression(query: &Query, options: &MatchOptions<'_>) -> Result<Mat
             extended::expression(query, options)?
         }
     };
-    if !query.has_operators {
-        expression
-            .any
-            .extend(date_phrases(options.date_hints).map(|phrase| vec![vec![phrase]]));
-    }
-    if options.tokenizer == TokenizerKind::Trigram {
-        let phrases = expression.phrases().chain(&expression.none);
-        limits::check_trigrams(phrases.map(|phrase| &*phrase.text))?;
-    }
     if options.tokenizer == TokenizerKind::Words {
         let splitting = Splitting::of(
             &query.raw,
@@ -120,6 +111,15 @@ pub fn match_expression(query: &Query, options: &MatchOptions<'_>) -> Result<Mat
             options.latin_stems,
         );
         expression = splitting.split(&expression)?;
+    }
+    if !query.has_operators {
+        expression
+            .any
+            .extend(date_phrases(options.date_hints).map(|phrase| vec![vec![phrase]]));
+    }
+    if options.tokenizer == TokenizerKind::Trigram {
+        let phrases = expression.phrases().chain(&expression.none);
+        limits::check_trigrams(phrases.map(|phrase| &*phrase.text))?;
     }
     keep_searchable(&mut expression, options.tokenizer)?;
     Ok(expression)
