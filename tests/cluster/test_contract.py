@@ -39,7 +39,7 @@ def test_the_cases(collections, case):
     options = {"embedder": FnvEmbedder()} if case["options"]["embedder"] else {}
     query = case["request"]["query"]
     collection = collections(case["corpus"])
-    with hr.Index.in_memory() as index:
+    with hr.Index.in_memory(tokenizer="porter unicode61") as index:
         # Rows in the order in which a collection has chunks of equal scores.
         index.upsert(contract.in_order(corpus(case["corpus"]).chunks()))
         expected = hr.Retriever(index, **options).search(query, **keywords(case))
@@ -71,7 +71,7 @@ def test_fast_keywords_that_preselect_everything(node, name):
     chunks = contract.chunks(120, 7)
     with (
         Collection.create(node.url, name, replicas=0, shards=2, keywords="fast") as collection,
-        hr.Index.in_memory() as index,
+        hr.Index.in_memory(tokenizer="porter unicode61") as index,
     ):
         collection.upsert(chunks)
         index.upsert(chunks)
