@@ -380,8 +380,8 @@ class MemoryRoot(RootEdits):
         `dedupe` marks copies of a memory as superseded by the oldest.
 
         Only memories about `topic` are read that are not older than `since`, a date, a datetime or
-        an age such as `30d` or `2w`: the newest first, up to `limit`, by default 100, 8 and 100,000
-        (spec/memory.md, "Processing"). Without `apply` no file is written, and the result says what
+        an age such as `30d` or `2w`: the newest first, up to `limit`, by default 8 for `synthesize` and
+        100,000 for the others (spec/memory.md, "Processing"). Without `apply` no file is written, and the result says what
         would be done. `synthesize` syncs the index in either case. `progress(done, total)` counts the
         memories that `dedupe` compared. Files that could not be read are
         in `unreadable`. Raises InvalidInputError for another mode, and for `synthesize` without a
