@@ -27,7 +27,7 @@ _COUNT = rf"[1-9]\d{{0,3}}|{'|'.join(_NUMBERS)}"
 _WRITTEN = "written|noted|recorded|remembered|saved|added|dated"
 
 _PERIOD = re.compile(
-    rf"""\b(?:
+    rf"""\b(?=[^\W\d]{{2}}|(?:a|\d{{1,4}})\s[dwmy])(?:
         (?P<day>(?:the\s)?day\sbefore\syesterday|today|yesterday)
       | the\s(?P<unitbefore>week|month|year)\sbefore\slast(?!\s(?:week|month|year))
       | (?P<which>this|last|previous)\s(?P<unit>week|month|year)

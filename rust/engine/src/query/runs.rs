@@ -59,10 +59,10 @@ impl Splitting {
         }
     }
 
-    /// Split the phrases of an expression. Fails if they become too many.
+    /// Split the phrases of an expression. Fails if they have too many pairs.
     pub fn split(&self, expression: &MatchExpression) -> Result<MatchExpression> {
         let mut split = MatchExpression::default();
-        let mut tokens = 0;
+        let mut pairs = 0;
         let parts = |phrase: &Phrase| Parts::of(&phrase.text);
         for all in &expression.any {
             let mut conjunction: Vec<Alternatives> = Vec::with_capacity(all.len());
@@ -71,7 +71,7 @@ impl Splitting {
                     .iter()
                     .map(|phrase| (phrase, parts(phrase)))
                     .collect();
-                tokens += read.iter().map(|(_, parts)| parts.tokens()).sum::<usize>();
+                pairs += read.iter().map(|(_, parts)| parts.pairs()).sum::<usize>();
                 match read.as_slice() {
                     [(phrase, parts)] if self.bare && self.connective == Connective::And => {
                         conjunction.extend(self.all_of(phrase, parts));
@@ -95,10 +95,10 @@ impl Splitting {
         }
         for phrase in &expression.none {
             let parts = parts(phrase);
-            tokens += parts.tokens();
+            pairs += parts.pairs();
             split.none.push(self.whole(phrase, &parts));
         }
-        limits::check_count(tokens)?;
+        limits::check_count(pairs)?;
         Ok(split)
     }
 

@@ -178,10 +178,7 @@ fn an_older_file_opened_read_only_is_not_touched() {
         let before = state(path);
         let error = prepare_with(path, true, subjects).unwrap_err();
         assert_eq!(error.code(), ErrorCode::IndexReadOnly);
-        assert!(
-            error.message().contains("once for writing"),
-            "{error}"
-        );
+        assert!(error.message().contains("once for writing"), "{error}");
         assert_eq!(state(path), before);
     }
 }

@@ -75,13 +75,13 @@ impl Parts {
         matches!(self.parts.last(), Some(Part::Run { units, .. }) if units.len() == 1)
     }
 
-    /// How many tokens the phrase has, about.
-    pub fn tokens(&self) -> usize {
-        let tokens = |part: &Part| match part {
-            Part::Words(words) => words.text.split(' ').count(),
+    /// The number of pairs of units in the runs of the phrase.
+    pub fn pairs(&self) -> usize {
+        let pairs = |part: &Part| match part {
+            Part::Words(_) => 0,
             Part::Run { units, .. } => units.len().saturating_sub(1).max(1),
         };
-        self.parts.iter().map(tokens).sum()
+        self.parts.iter().map(pairs).sum()
     }
 }
 
