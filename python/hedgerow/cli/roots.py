@@ -1,4 +1,4 @@
-"""What the commands of memory roots share: their options, which root they mean, what they read."""
+"""Shared parts of the commands of memory roots: options, the choice of the root, and input."""
 
 from __future__ import annotations
 

@@ -212,7 +212,7 @@ def _is_scalar(value: object) -> bool:
 
 
 def _json_scalar(value: Any) -> Any:
-    """Return what JSON and SQLite can hold; a number beyond them as text."""
+    """Return a value that JSON and SQLite can store; a number out of their range becomes text."""
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, float):

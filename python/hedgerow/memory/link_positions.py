@@ -22,7 +22,7 @@ _HTML_PATH = re.compile(r"""\b(?:src|href)\s*=\s*["']?([^"'\s>]+)""", re.IGNOREC
 class LinkPosition(NamedTuple):
     """A name or a destination in a source: `start` and `end` count bytes of UTF-8.
 
-    `target` is what it says, without escapes; `is_path` is false for a `[[name]]`.
+    `target` is its text without escapes; `is_path` is false for a `[[name]]`.
     """
 
     start: int

@@ -211,7 +211,7 @@ def _holding(
 
 
 def filter_of(scope: Scope) -> FiltersLike | None:
-    """Return the filter of an index that lets through what is in a scope; None for all."""
+    """Return the index filter for a scope; None if the scope is not limited."""
     stated = scope.to_dict()
     # YAML reads digits as a number; filters take those of 64 bits.
     ids = {

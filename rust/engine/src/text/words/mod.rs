@@ -8,7 +8,6 @@
 mod arabic;
 mod classes;
 mod composed;
-mod english;
 mod folding;
 mod parts;
 mod scan;

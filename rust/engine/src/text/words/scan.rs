@@ -3,7 +3,14 @@
 use std::ops::Range;
 
 use super::classes::{CLASSES, Class};
-use super::english;
+
+/// The most frequent function words of English, in lower case, without those that are frequent in
+/// other languages too (`a`, `in`, `an`, `i`, `he`, `me`, `so`, `no`, `am`, `do`, `has`).
+const FREQUENT: [&str; 38] = [
+    "about", "and", "are", "as", "at", "be", "been", "but", "by", "can", "for", "from", "had",
+    "have", "his", "is", "it", "its", "not", "of", "on", "or", "that", "the", "their", "they",
+    "this", "to", "was", "were", "what", "when", "which", "who", "will", "with", "would", "you",
+];
 
 /// A word, or a run of characters of a script without spaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,8 +108,16 @@ impl Scan {
         let Some(item) = item else { return };
         if item.kind == Kind::Latin {
             self.latin_words += 1;
-            self.frequent_words += usize::from(english::is_frequent(&text[item.range.clone()]));
+            self.frequent_words += usize::from(is_frequent_english(&text[item.range.clone()]));
         }
         self.items.push(item);
     }
+}
+
+/// Whether `word` is one of the 38 frequent words, in any case.
+fn is_frequent_english(word: &str) -> bool {
+    (2..=5).contains(&word.len())
+        && FREQUENT
+            .iter()
+            .any(|frequent| frequent.eq_ignore_ascii_case(word))
 }
