@@ -7,7 +7,7 @@ BIN := .venv/bin
 # (`make wheels WHEEL_OPTIONS=`) the wheel asks for the glibc of the machine that built it.
 WHEEL_OPTIONS := $(if $(filter Linux,$(shell uname)),--zig --compatibility manylinux_2_17)
 
-ENGINE := Cargo.toml Cargo.lock $(shell find rust/engine rust/graph rust/opensearch rust/python -name '*.rs' -o -name Cargo.toml)
+ENGINE := Cargo.toml Cargo.lock $(shell find rust/engine rust/graph rust/memory rust/opensearch rust/python -name '*.rs' -o -name Cargo.toml)
 
 # What `make bench` makes up, a folder of real texts to search as well, and more options of
 # benches/compare.py: make bench BENCH_SIZES="1000 10000" BENCH_OPTIONS="--only hybrid fusion"

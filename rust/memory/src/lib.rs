@@ -1,0 +1,1 @@
+//! The files of a folder as chunks, and the memory root on them (spec/ingest.md, spec/memory.md).
