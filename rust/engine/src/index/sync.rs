@@ -4,7 +4,7 @@ use super::handle::Index;
 use super::write::{remove_chunks, remove_where};
 use crate::chunks::Chunk;
 use crate::error::Result;
-use crate::sources::{self, OF_SOURCE, SourceFile, forget_source, note, put_source};
+use crate::sources::{self, LedgerChanges, OF_SOURCE, SourceFile, forget_source, note, put_source};
 
 /// What one transaction of a sync writes.
 #[derive(Debug, Clone, Default)]
@@ -78,7 +78,13 @@ impl Index {
         self.database.read(sources::sources)
     }
 
-    /// How many transactions changed the ledger.
+    /// What has changed in the ledger since a change of this number; all of it since -1.
+    pub fn sources_since(&self, generation: i64) -> Result<LedgerChanges> {
+        self.database
+            .read(|connection| sources::changes_since(connection, generation))
+    }
+
+    /// The number of the last change of the ledger; 0 before the first.
     pub fn sources_generation(&self) -> Result<i64> {
         self.database.read(sources::sources_generation)
     }
@@ -234,6 +240,33 @@ mod tests {
             ]
         );
         assert_eq!(index.check().unwrap(), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn a_reader_is_told_what_has_changed_since() {
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        let [a, b] = [("a", "x"), ("b", "y")].map(|(id, text)| chunk(id, text));
+        let paths = |changes: &LedgerChanges| -> Vec<String> {
+            (changes.changed.iter())
+                .map(|source| source.path.clone())
+                .collect()
+        };
+        index.sync(&one("f", vec![&a])).unwrap();
+        index.sync(&one("g", vec![&b])).unwrap();
+        let all = index.sources_since(-1).unwrap();
+        assert_eq!((paths(&all), all.files), (vec!["f".into(), "g".into()], 2));
+        assert_eq!(all.generation, index.sources_generation().unwrap());
+        assert_eq!(index.sources_since(all.generation).unwrap().changed, []);
+        index.upsert(&[&chunk("b", "by hand")]).unwrap();
+        let some = index.sources_since(all.generation).unwrap();
+        assert_eq!((paths(&some), some.files), (vec!["g".into()], 2));
+        let gone = FileSync {
+            gone: vec!["f".to_owned()],
+            ..FileSync::default()
+        };
+        index.sync(&gone).unwrap();
+        let none = index.sources_since(some.generation).unwrap();
+        assert_eq!((paths(&none), none.files), (vec![], 1));
     }
 
     #[test]

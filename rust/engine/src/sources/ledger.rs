@@ -31,15 +31,51 @@ pub struct SourceFile {
 /// All files, by their paths.
 pub(crate) fn sources(connection: &Connection) -> rusqlite::Result<Vec<SourceFile>> {
     connection
-        .prepare_cached(
-            "SELECT path, signature, settled, digest, chunks, skips, facts
-               FROM sources ORDER BY path",
-        )?
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM sources ORDER BY path"))?
         .query_map([], source)?
         .collect()
 }
 
-/// How many transactions changed the ledger.
+/// What the ledger says now, to a reader who knows it as of an earlier change.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LedgerChanges {
+    /// The number of the last change.
+    pub generation: i64,
+    /// The files that were written since, by their paths.
+    pub changed: Vec<SourceFile>,
+    /// How many files there are: fewer than the reader then knows if some were forgotten.
+    pub files: usize,
+}
+
+/// What has changed since a change of this number; all files since one before 0.
+pub(crate) fn changes_since(
+    connection: &Connection,
+    generation: i64,
+) -> rusqlite::Result<LedgerChanges> {
+    let last = sources_generation(connection)?;
+    if last == generation {
+        return Ok(LedgerChanges {
+            generation,
+            ..LedgerChanges::default()
+        });
+    }
+    let changed = connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM sources WHERE changed > ? ORDER BY path"
+        ))?
+        .query_map([generation], source)?
+        .collect::<rusqlite::Result<_>>()?;
+    let files = connection
+        .prepare_cached("SELECT count(*) FROM sources")?
+        .query_row([], |row| row.get(0))?;
+    Ok(LedgerChanges {
+        generation: last,
+        changed,
+        files,
+    })
+}
+
+/// The number of the last change of the ledger; 0 before the first.
 pub(crate) fn sources_generation(connection: &Connection) -> rusqlite::Result<i64> {
     Ok(settings::get(connection, SOURCES_GENERATION)?.unwrap_or_default())
 }
@@ -89,6 +125,8 @@ pub(crate) fn source_files<T: AsRef<str>>(
 pub(crate) const OF_SOURCE: &str = "row IN (SELECT source_chunks.row FROM source_chunks
      JOIN sources ON sources.id = source_chunks.source WHERE sources.path = ?)";
 
+const COLUMNS: &str = "path, signature, settled, digest, chunks, skips, facts";
+
 fn source(row: &Row<'_>) -> rusqlite::Result<SourceFile> {
     Ok(SourceFile {
         path: row.get(0)?,
@@ -107,13 +145,15 @@ pub fn put_source<'i>(
     source: &SourceFile,
     ids: impl Iterator<Item = &'i str>,
 ) -> rusqlite::Result<()> {
+    let change = count(connection)?;
     let number: i64 = connection
         .prepare_cached(
-            "INSERT INTO sources (path, signature, settled, digest, chunks, skips, facts)
-             VALUES (?, ?, ?, ?, 0, ?, ?)
+            "INSERT INTO sources (path, signature, settled, digest, chunks, skips, facts, changed)
+             VALUES (?, ?, ?, ?, 0, ?, ?, ?)
              ON CONFLICT (path) DO UPDATE
                 SET signature = excluded.signature, settled = excluded.settled,
-                    digest = excluded.digest, skips = excluded.skips, facts = excluded.facts
+                    digest = excluded.digest, skips = excluded.skips, facts = excluded.facts,
+                    changed = excluded.changed
              RETURNING id",
         )?
         .query_row(
@@ -123,7 +163,8 @@ pub fn put_source<'i>(
                 source.settled,
                 source.digest,
                 source.skips,
-                source.facts
+                source.facts,
+                change
             ],
             |row| row.get(0),
         )?;
@@ -142,7 +183,7 @@ pub fn put_source<'i>(
               WHERE id = ?",
         )?
         .execute([number])?;
-    count(connection)
+    Ok(())
 }
 
 /// Forget a file; its chunks are no longer of any.
@@ -165,10 +206,10 @@ pub fn note(connection: &Connection, notes: &[(String, Option<String>)]) -> rusq
     for (name, text) in notes {
         settings::set(connection, &note_name(name), text.as_deref())?;
     }
-    if notes.is_empty() {
-        return Ok(());
+    if !notes.is_empty() {
+        count(connection)?;
     }
-    count(connection)
+    Ok(())
 }
 
 /// Make the files of these rows unread, whose chunks were written or removed: after a sync itself
@@ -184,12 +225,19 @@ pub(crate) fn disown(connection: &Connection, rows: &[i64]) -> rusqlite::Result<
         return Ok(());
     }
     let rows: Rc<Vec<Value>> = Rc::new(rows.iter().map(|row| (*row).into()).collect());
-    let unread = connection
+    let is_of_files: bool = connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM source_chunks WHERE row IN rarray(?))")?
+        .query_row([&rows], |row| row.get(0))?;
+    if !is_of_files {
+        return Ok(());
+    }
+    let change = count(connection)?;
+    connection
         .prepare_cached(
-            "UPDATE sources SET signature = '', digest = ''
-              WHERE id IN (SELECT source FROM source_chunks WHERE row IN rarray(?))",
+            "UPDATE sources SET signature = '', digest = '', changed = ?2
+              WHERE id IN (SELECT source FROM source_chunks WHERE row IN rarray(?1))",
         )?
-        .execute([&rows])?;
+        .execute(params![&rows, change])?;
     connection
         .prepare_cached(
             "DELETE FROM source_chunks
@@ -199,20 +247,14 @@ pub(crate) fn disown(connection: &Connection, rows: &[i64]) -> rusqlite::Result<
                         AND json_extract(metadata, '$.source_file') IS NOT NULL)",
         )?
         .execute([&rows])?;
-    if unread == 0 {
-        return Ok(());
-    }
-    count(connection)
+    Ok(())
 }
 
-/// Count one more transaction that changed the ledger.
-fn count(connection: &Connection) -> rusqlite::Result<()> {
-    let generation = sources_generation(connection)?.saturating_add(1);
-    settings::set(
-        connection,
-        SOURCES_GENERATION,
-        Some(&generation.to_string()),
-    )
+/// Count one more change of the ledger, and return its number.
+fn count(connection: &Connection) -> rusqlite::Result<i64> {
+    let change = sources_generation(connection)?.saturating_add(1);
+    settings::set(connection, SOURCES_GENERATION, Some(&change.to_string()))?;
+    Ok(change)
 }
 
 fn note_name(name: &str) -> String {

@@ -10,10 +10,10 @@ mod ledger;
 mod schema;
 
 pub use known_files::KnownFiles;
-pub use ledger::{SourceFile, forget_source, note, put_source};
+pub use ledger::{LedgerChanges, SourceFile, forget_source, note, put_source};
 pub use schema::SOURCES;
 
 pub(crate) use ledger::{
-    OF_SOURCE, chunks_without_source, disown, source_chunks, source_files, sources,
+    OF_SOURCE, changes_since, chunks_without_source, disown, source_chunks, source_files, sources,
     sources_generation, sync_note,
 };

@@ -4,13 +4,13 @@ use rusqlite::Connection;
 
 use crate::storage::{FORMAT, Subject, disagreements};
 
-/// How many transactions changed the ledger.
+/// The number of the last change of the ledger.
 pub(super) const SOURCES_GENERATION: &str = "sources_generation";
 
 /// Files, and which chunks are of which.
 pub static SOURCES: Subject = Subject {
     name: "sources",
-    migrations: &[create],
+    migrations: &[create, number_changes],
     since_format: FORMAT,
     register: |_| Ok(()),
     checks: &[problems],
@@ -35,6 +35,14 @@ fn create(connection: &Connection) -> rusqlite::Result<()> {
              source INTEGER NOT NULL
          ) STRICT;
          CREATE INDEX source_chunks_source ON source_chunks (source);",
+    )
+}
+
+/// Each file says with which change it was written, so that a reader finds those it has not seen.
+fn number_changes(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(
+        "ALTER TABLE sources ADD COLUMN changed INTEGER NOT NULL DEFAULT 0;
+         CREATE INDEX sources_changed ON sources (changed);",
     )
 }
 
