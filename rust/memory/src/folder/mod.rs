@@ -1,0 +1,9 @@
+//! The files below a folder (spec/ingest.md, "Which files").
+
+mod patterns;
+mod signature;
+mod walk;
+
+pub use patterns::Patterns;
+pub use signature::Signature;
+pub use walk::{Listing, PassedBy, Reason, Rules, list};

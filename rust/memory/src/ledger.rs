@@ -1,0 +1,182 @@
+//! What an index or a store has read of each file (spec/ingest.md, "The ledger").
+//!
+//! It is kept in the SQLite file that it describes and written in the same transactions. A `Ledger`
+//! is that of one moment; `refresh` takes in what has changed since.
+
+use std::collections::HashMap;
+
+use hedgerow_engine::Result;
+use hedgerow_engine::index::Index;
+use hedgerow_engine::sources::SourceFile;
+
+use crate::folder::{Listing, Signature};
+
+/// Incremented when files are read in another way: every index then reads its files again.
+pub const READERS: u32 = 5;
+
+/// The note that says what a ledger is about.
+pub const SCOPE: &str = "scope";
+
+/// The records of an index by the paths of their files.
+#[derive(Debug, Clone)]
+pub struct Ledger {
+    generation: i64,
+    scope: String,
+    note: Option<String>,
+    files: HashMap<String, Record>,
+}
+
+/// One file as it was when it was read.
+#[derive(Debug, Clone)]
+pub struct Record {
+    /// The row of the file.
+    pub source: SourceFile,
+    /// Its signature; None for a file that has to be read again.
+    signature: Option<Signature>,
+}
+
+impl Record {
+    fn of(source: SourceFile) -> Self {
+        let signature = source.signature.parse().ok();
+        Self { source, signature }
+    }
+
+    /// Whether a file of this signature has certainly been read as it is.
+    pub fn is_of(&self, signature: Signature) -> bool {
+        self.source.settled && self.signature == Some(signature)
+    }
+}
+
+impl Ledger {
+    /// Read the ledger of an index about `scope`.
+    pub fn load(index: &Index, scope: &str) -> Result<Self> {
+        let mut ledger = Self {
+            generation: -1,
+            scope: scope.to_owned(),
+            note: None,
+            files: HashMap::new(),
+        };
+        ledger.refresh(index)?;
+        Ok(ledger)
+    }
+
+    /// Take in what has changed since; returns whether anything has.
+    pub fn refresh(&mut self, index: &Index) -> Result<bool> {
+        let changes = index.sources_since(self.generation)?;
+        if changes.generation == self.generation {
+            return Ok(false);
+        }
+        self.take(changes.changed);
+        if self.files.len() != changes.files {
+            // Some were forgotten.
+            let all = index.sources_since(-1)?;
+            self.files.clear();
+            self.take(all.changed);
+            self.generation = all.generation;
+        } else {
+            self.generation = changes.generation;
+        }
+        self.note = index.sync_note(SCOPE)?;
+        Ok(true)
+    }
+
+    fn take(&mut self, sources: Vec<SourceFile>) {
+        for source in sources {
+            self.files.insert(source.path.clone(), Record::of(source));
+        }
+    }
+
+    /// The number of the last change of the ledger that is known.
+    pub fn generation(&self) -> i64 {
+        self.generation
+    }
+
+    /// What to note about a ledger that is about this scope and made by these readers.
+    pub fn current_note(&self) -> String {
+        format!("{READERS} {}", self.scope)
+    }
+
+    /// Whether it is about the scope and made by these readers; else all files are to be read again.
+    pub fn is_current(&self) -> bool {
+        self.note.as_deref() == Some(&self.current_note())
+    }
+
+    /// Whether nothing has been noted yet.
+    pub fn is_new(&self) -> bool {
+        self.note.is_none()
+    }
+
+    /// How many files there are.
+    pub fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Whether there is no file.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// How many chunks the files have.
+    pub fn chunks(&self) -> u64 {
+        self.files.values().map(|record| record.source.chunks).sum()
+    }
+
+    /// What is known of a path.
+    pub fn record(&self, path: &str) -> Option<&Record> {
+        self.files.get(path)
+    }
+
+    /// All records, by their paths.
+    pub fn records(&self) -> Vec<&Record> {
+        let mut records: Vec<&Record> = self.files.values().collect();
+        records.sort_unstable_by(|one, other| one.source.path.cmp(&other.source.path));
+        records
+    }
+
+    /// Whether a file of this signature has certainly been read as it is.
+    pub fn is_read(&self, path: &str, signature: Signature) -> bool {
+        self.is_current()
+            && self
+                .record(path)
+                .is_some_and(|record| record.is_of(signature))
+    }
+
+    /// Those of the listed files that have to be read.
+    pub fn changed<'l>(&self, listing: &'l Listing) -> Vec<&'l (String, Signature)> {
+        let is_current = self.is_current();
+        let is_read = |path: &str, signature| {
+            is_current
+                && self
+                    .record(path)
+                    .is_some_and(|record| record.is_of(signature))
+        };
+        (listing.files.iter())
+            .filter(|(path, signature)| !is_read(path, *signature))
+            .collect()
+    }
+
+    /// The paths that are not listed, but for those that could not be looked at, in their order.
+    pub fn gone(&self, listing: &Listing) -> Vec<String> {
+        let listed = (listing.files.iter()).filter(|(path, _)| self.files.contains_key(path));
+        if listed.count() == self.files.len() {
+            return Vec::new();
+        }
+        let listed: std::collections::HashSet<&str> = listing
+            .files
+            .iter()
+            .map(|(path, _)| path.as_str())
+            .collect();
+        let is_unknown = |path: &str| {
+            let unknown = listing.unknown.iter();
+            unknown
+                .map(|start| start.as_encoded_bytes())
+                .any(|start| path.as_bytes().starts_with(start))
+        };
+        let mut gone: Vec<String> = (self.files.keys())
+            .filter(|path| !listed.contains(path.as_str()) && !is_unknown(path))
+            .cloned()
+            .collect();
+        gone.sort_unstable();
+        gone
+    }
+}

@@ -1,0 +1,76 @@
+//! What was left out, and why (spec/ingest.md, "What is left out, and named").
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::io;
+
+/// Something that was left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skip {
+    /// The file or folder, as text that can be shown.
+    pub path: String,
+    /// One of the codes of the list.
+    pub code: String,
+    /// A sentence that names the fix.
+    pub reason: String,
+    /// The line, counted from 1; None for the whole file.
+    pub line: Option<u64>,
+}
+
+impl Skip {
+    /// Leave out a whole file or folder.
+    pub fn whole(path: impl Into<String>, code: &str, reason: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            code: code.to_owned(),
+            reason: reason.into(),
+            line: None,
+        }
+    }
+
+    /// Leave out what the system refuses.
+    pub fn refused(path: impl Into<String>, error: &io::Error) -> Self {
+        Self::whole(path, "unreadable", why_unreadable(error))
+    }
+}
+
+impl fmt::Display for Skip {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(formatter, "{}:{line}: {}", self.path, self.reason),
+            None => write!(formatter, "{}: {}", self.path, self.reason),
+        }
+    }
+}
+
+/// Why the system refused a file, in words.
+pub fn why_unreadable(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => "permission denied; make it readable".to_owned(),
+        io::ErrorKind::NotFound => {
+            "no such file (a broken link, or it was removed meanwhile)".to_owned()
+        }
+        io::ErrorKind::IsADirectory => "a folder, not a file".to_owned(),
+        _ => without_number(&error.to_string()),
+    }
+}
+
+/// A message of the system without the number that the standard library adds.
+fn without_number(message: &str) -> String {
+    match message.split_once(" (os error ") {
+        Some((text, _)) => text.to_owned(),
+        None => message.to_owned(),
+    }
+}
+
+/// A name as text that can be shown, with bytes that are not UTF-8 as `\xff`.
+pub fn printable(name: &OsStr) -> String {
+    let mut text = String::new();
+    for chunk in name.as_encoded_bytes().utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            text.push_str(&format!("\\x{byte:02x}"));
+        }
+    }
+    text
+}

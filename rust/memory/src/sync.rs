@@ -1,0 +1,234 @@
+//! Reading the files that changed: in rounds, each on several threads while the one before is written.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use hedgerow_engine::Result;
+use sha2::{Digest, Sha256};
+
+use crate::folder::Signature;
+use crate::skip::{Skip, why_unreadable};
+
+/// The most bytes of a file that is read whole.
+pub const FILE_LIMIT: u64 = 16 * 1024 * 1024;
+
+/// The most files and the bytes of a round, which one transaction writes.
+const ROUND: usize = 512;
+const ROUND_BYTES: u64 = 16 * 1024 * 1024;
+const MOST_THREADS: usize = 8;
+
+/// A file that is to be read.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// What its records and chunks know it by.
+    pub path: String,
+    /// Where it is.
+    pub place: PathBuf,
+    /// What the system reported of it when it was found.
+    pub signature: Signature,
+}
+
+/// A file that was read, or that the system refused.
+#[derive(Debug)]
+pub struct Reading {
+    /// What its records and chunks know it by.
+    pub path: String,
+    /// What the system reported of it when it was found.
+    pub signature: Signature,
+    /// Whether any later change will show in the signature.
+    pub settled: bool,
+    /// The digest of its bytes; empty where there are none.
+    pub digest: String,
+    /// Its bytes, or why there are none.
+    pub data: std::result::Result<Vec<u8>, Skip>,
+}
+
+/// Read files in rounds. `make` is called on several threads for each file, and `write` on this one
+/// for what a round came to, in the order of the files; then with how many files are done.
+///
+/// A file that went meanwhile is passed by: the next sync sees that.
+pub fn in_rounds<T: Send>(
+    files: &[Wanted],
+    make: impl Fn(Reading) -> T + Sync,
+    mut write: impl FnMut(Vec<T>, usize) -> Result<()>,
+) -> Result<()> {
+    let mut made: Option<(Vec<T>, usize)> = None;
+    let mut rest = files;
+    while !rest.is_empty() {
+        let (round, after) = rest.split_at(length_of_round(rest));
+        let done = files.len() - after.len();
+        let (next, written) = thread::scope(|scope| {
+            let next = thread::Builder::new().spawn_scoped(scope, || on_threads(round, &make));
+            let written = made.take().map_or(Ok(()), |(made, done)| write(made, done));
+            (next.ok().and_then(|next| next.join().ok()), written)
+        });
+        written?;
+        // Where there is no thread to be had, this one does its work.
+        let next = next.unwrap_or_else(|| on_threads(round, &make));
+        made = Some((next, done));
+        rest = after;
+    }
+    made.map_or(Ok(()), |(made, done)| write(made, done))
+}
+
+fn length_of_round(files: &[Wanted]) -> usize {
+    let mut bytes = 0;
+    let fits = |file: &&Wanted| {
+        bytes += file.signature.size();
+        bytes <= ROUND_BYTES
+    };
+    files.iter().take(ROUND).take_while(fits).count().max(1)
+}
+
+/// Read files and make something of each, on as many threads as there are processors.
+fn on_threads<T: Send>(files: &[Wanted], make: &(impl Fn(Reading) -> T + Sync)) -> Vec<T> {
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let next = AtomicUsize::new(0);
+    let made = Mutex::new(Vec::with_capacity(files.len()));
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(file) = files.get(number) else { break };
+            if let Some(reading) = read(file) {
+                let one = make(reading);
+                if let Ok(mut made) = made.lock() {
+                    made.push((number, one));
+                }
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..processors.min(MOST_THREADS).min(files.len()) {
+            // One thread does all the work where there are no others to be had.
+            let _ = thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
+    });
+    let mut made = made.into_inner().unwrap_or_default();
+    made.sort_unstable_by_key(|(number, _)| *number);
+    made.into_iter().map(|(_, one)| one).collect()
+}
+
+/// Read one file; None when it is gone.
+pub fn read(file: &Wanted) -> Option<Reading> {
+    let settled = file.signature.is_settled(now());
+    let data = match bytes_of(&file.place) {
+        Ok(data) => Ok(data),
+        Err(_) if is_gone(&file.place) => return None,
+        Err(skip) => Err(Skip {
+            path: file.path.clone(),
+            ..skip
+        }),
+    };
+    Some(Reading {
+        path: file.path.clone(),
+        signature: file.signature,
+        settled,
+        digest: data
+            .as_ref()
+            .map(|data| digest_of(data))
+            .unwrap_or_default(),
+        data,
+    })
+}
+
+fn is_gone(place: &Path) -> bool {
+    let status = std::fs::symlink_metadata(place);
+    status.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
+/// The bytes of a file, up to the limit.
+fn bytes_of(place: &Path) -> std::result::Result<Vec<u8>, Skip> {
+    let mut data = Vec::new();
+    File::open(place)
+        .and_then(|file| file.take(FILE_LIMIT + 1).read_to_end(&mut data))
+        .map_err(|error| Skip::whole("", "unreadable", why_unreadable(&error)))?;
+    if data.len() as u64 > FILE_LIMIT {
+        let limit = FILE_LIMIT / 1024 / 1024;
+        let reason = format!("the file is larger than {limit} MiB; split it");
+        return Err(Skip::whole("", "too_large", reason));
+    }
+    Ok(data)
+}
+
+/// What tells the content of a file from another: 32 hexadecimal digits.
+pub fn digest_of(data: &[u8]) -> String {
+    let digest = Sha256::digest(data);
+    digest
+        .iter()
+        .take(16)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+fn now() -> i128 {
+    let passed = SystemTime::now().duration_since(UNIX_EPOCH);
+    passed.map_or(0, |passed| {
+        i128::try_from(passed.as_nanos()).unwrap_or(i128::MAX)
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    fn wanted(folder: &Path, name: &str) -> Wanted {
+        let place = folder.join(name);
+        std::fs::write(&place, name).unwrap();
+        let signature = Signature::of(&std::fs::metadata(&place).unwrap());
+        Wanted {
+            path: name.to_owned(),
+            place,
+            signature,
+        }
+    }
+
+    #[test]
+    fn rounds_are_written_in_order_and_what_is_gone_is_passed_by() {
+        let folder = tempfile::tempdir().unwrap();
+        let names: Vec<String> = (0..ROUND * 2 + 5)
+            .map(|number| format!("{number:05}"))
+            .collect();
+        let files: Vec<Wanted> = names
+            .iter()
+            .map(|name| wanted(folder.path(), name))
+            .collect();
+        std::fs::remove_file(&files[7].place).unwrap();
+        let (mut seen, mut steps) = (Vec::new(), Vec::new());
+        in_rounds(
+            &files,
+            |reading| String::from_utf8(reading.data.unwrap()).unwrap(),
+            |made, done| {
+                seen.extend(made);
+                steps.push(done);
+                Ok(())
+            },
+        )
+        .unwrap();
+        let mut expected = names.clone();
+        expected.remove(7);
+        assert_eq!(seen, expected);
+        assert_eq!(steps, [ROUND, ROUND * 2, ROUND * 2 + 5]);
+    }
+
+    #[test]
+    fn what_is_too_large_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = wanted(folder.path(), "a.md");
+        let large = File::create(&file.place).unwrap();
+        large.set_len(FILE_LIMIT + 1).unwrap();
+        let skip = read(&file).unwrap().data.unwrap_err();
+        assert_eq!(
+            skip.to_string(),
+            "a.md: the file is larger than 16 MiB; split it"
+        );
+        file.place = folder.path().join("none");
+        assert!(read(&file).is_none());
+    }
+}
