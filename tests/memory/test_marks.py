@@ -379,7 +379,7 @@ def test_an_index_of_an_earlier_version_is_read_anew(root: MemoryRoot, monkeypat
     put(root.path, "a.md", "---\nretracted: true\n---\nhedge\n")
     with monkeypatch.context() as earlier:
         earlier.setattr("hedgerow.ingest.ledger.READERS", 2)
-        earlier.setattr("hedgerow.memory.targets.facts_of", lambda _: {})
+        earlier.setattr("hedgerow.memory.targets.facts_of", lambda *_: {})
         assert len(root.recall("hedge")) == 1
     root.close()
     with hr.MemoryRoot.open(root.path) as again:

@@ -19,7 +19,7 @@ from hedgerow.errors import IndexFileError
 
 from .source import Skip
 
-READERS = 5
+READERS = 6
 """Incremented when files are read in another way: every index then reads its files again."""
 
 Row = tuple[str, str, bool, str, int, str, str]
@@ -109,7 +109,7 @@ class Ledger:
     def with_fact(self, key: str) -> list[Record]:
         """Return the records with a fact of this name, in path order."""
         # Most have none, and parsing the facts of all of them takes long.
-        name = f"{json.dumps(key)}: "
+        name = f"{json.dumps(key)}:"
         some = sorted(path for path, row in self.rows.items() if name in row[6])
         return [one for path in some if key in (one := self._record(self.rows[path])).facts]
 

@@ -6,19 +6,19 @@ it was wrong. Nothing is guessed: without a mark, a memory holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from hedgerow._engine import _facts_of
 from hedgerow.ingest.ledger import Ledger
 
 from .cycles import in_cycles
 from .documents import Document
 from .links import STATED, Link, Names, links_in_fields
-from .names import DIRECTORIES, types_of
 from .scope import FIELD, Scope
-from .times import memory_time, parse_age, parse_end, parse_time
+from .times import parse_age, parse_end, parse_time
 from .validity import HOLDS, Validity
 
 SUPERSEDES, SUPERSEDED_BY, DERIVED_FROM = "supersedes", "superseded_by", "derived_from"
@@ -34,27 +34,20 @@ TYPES = "types"
 """The fact of a file that has the words of its type, except the types of every root."""
 
 
-def facts_of(document: Document) -> dict[str, Any]:
-    """Return what the ledger keeps of a file: its title, its time, its marks."""
-    fields, metadata = document.matter.fields, document.metadata
-    marks: dict[str, Any] = {}
-    for key in MARKS:
-        if fields.get(key) is None:
-            continue
-        if key in _LINKS:
-            marks[key] = [link.target for link in links_in_fields({key: fields[key]})[0]]
-        else:
-            marks[key] = metadata.get(key)
-    time = memory_time(document.path, metadata)
-    facts = {
-        "title": document.title,
-        "aliases": list(document.aliases),
-        FIELD: Scope.stated(metadata).to_dict(),
-        "time": None if time is None else time.isoformat(),
-        TYPES: sorted(types_of(document.path, metadata) - DIRECTORIES.keys()),
-        _KEY: marks,
-    }
-    return {key: value for key, value in facts.items() if value}
+def facts_of(document: Document, tags: Sequence[str] = ()) -> dict[str, Any]:
+    """Return what the ledger keeps of a file: names, time, scope, marks and parts of its score.
+
+    `tags` are those of its chunks.
+    """
+    fields = document.matter.fields
+    links = [
+        (key, [link.target for link in links_in_fields({key: fields[key]})[0]])
+        for key in _LINKS
+        if fields.get(key) is not None
+    ]
+    return _facts_of(
+        document.path, document.title, document.aliases, tags, document.metadata, links
+    )
 
 
 class _Marked(NamedTuple):

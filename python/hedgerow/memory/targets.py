@@ -90,16 +90,16 @@ def _chunks_of(reading: Reading) -> tuple[list[Chunk], tuple[Skip, ...], dict[st
         "front_matter": document.metadata,
         "body_start_line": document.body_start_line,
     }
+    tags = tuple(dict.fromkeys([*matter.tags, *inline_tags(document.body)]))
     try:
-        tags = tuple(dict.fromkeys([*matter.tags, *inline_tags(document.body)]))
         lines = without_frame(document.lines)
         chunks = list(markdown_chunks(source, lines, matter, metadata, tags, document.aliases))
-        return chunks, skips, facts_of(document)
+        return chunks, skips, facts_of(document, tags)
     except UnreadableSourceError as error:
         if error.code != "empty":
             return [], (Skip(source.path, error.code, error.reason),), {}
         # An empty note is a note; there is nothing in it to find.
-        return [], skips, metadata | facts_of(document)
+        return [], skips, metadata | facts_of(document, tags)
     except InvalidInputError as error:
         return [], (Skip(source.path, "refused", error.message),), {}
 

@@ -12,7 +12,7 @@ use hedgerow_engine::sources::SourceFile;
 use crate::folder::{Listing, Signature};
 
 /// Incremented when files are read in another way: every index then reads its files again.
-pub const READERS: u32 = 5;
+pub const READERS: u32 = 6;
 
 /// The note that says what a ledger is about.
 pub const SCOPE: &str = "scope";

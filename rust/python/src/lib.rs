@@ -39,6 +39,7 @@ mod pipeline;
 mod point_in_time;
 mod query;
 mod ranking;
+mod recall;
 mod results;
 mod search_options;
 mod search_target;
@@ -138,6 +139,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(sources::_sync_store, module)?,
         wrap_pyfunction!(sources::_adopt_nodes, module)?,
         wrap_pyfunction!(sources::_sync_edges, module)?,
+        wrap_pyfunction!(recall::_facts_of, module)?,
         wrap_pyfunction!(agents::_unclaimed, module)?,
         wrap_pyfunction!(agents::_begin_run, module)?,
         wrap_pyfunction!(agents::_end_run, module)?,

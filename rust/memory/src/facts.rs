@@ -1,0 +1,290 @@
+//! Facts: what the ledger of an index notes of a memory besides its chunks (spec/memory.md, "Sync").
+
+use serde_json::{Map, Value};
+
+use crate::names::{is_known_type, stated_type, type_words};
+use crate::scope::{SCOPE, Scope};
+use crate::tags::compared_tags;
+use crate::text::trimmed;
+use crate::times::{StatedTime, memory_time};
+
+/// The facts and fields that say what holds.
+pub mod key {
+    /// Paths or names of what a memory replaces.
+    pub const SUPERSEDES: &str = "supersedes";
+    /// Paths or names of what replaced a memory.
+    pub const SUPERSEDED_BY: &str = "superseded_by";
+    /// Paths or names of what a memory was concluded from.
+    pub const DERIVED_FROM: &str = "derived_from";
+    /// That a memory was wrong.
+    pub const RETRACTED: &str = "retracted";
+    /// Why a memory was wrong.
+    pub const RETRACTION_REASON: &str = "retraction_reason";
+    /// From when a memory holds.
+    pub const VALID_FROM: &str = "valid_from";
+    /// Until when a memory holds.
+    pub const VALID_UNTIL: &str = "valid_until";
+    /// When to look at a memory again.
+    pub const STALE_AFTER: &str = "stale_after";
+
+    /// The fact with the marks.
+    pub const MARKS: &str = "marks";
+    /// The fact with the time.
+    pub const TIME: &str = "time";
+    /// The fact that the time is a date alone.
+    pub const DAY: &str = "day";
+    /// The fact with the title.
+    pub const TITLE: &str = "title";
+    /// The fact with the other names.
+    pub const ALIASES: &str = "aliases";
+    /// The fact with the words of the type that not every root has.
+    pub const TYPES: &str = "types";
+    /// The fact with the type that front matter states.
+    pub const TYPE: &str = "type";
+    /// The fact with the tags as they are compared.
+    pub const TAGS: &str = "tags";
+    /// The fact that the front matter names a session.
+    pub const SESSION: &str = "session";
+    /// The fact with the memory strength.
+    pub const STRENGTH: &str = "strength";
+    /// The fact with the values of the front matter, in lower case.
+    pub const WORDS: &str = "words";
+}
+
+/// The fields of front matter that are marks, in the order of the facts.
+pub const MARKS: [&str; 8] = [
+    key::RETRACTED,
+    key::SUPERSEDED_BY,
+    key::SUPERSEDES,
+    key::VALID_FROM,
+    key::VALID_UNTIL,
+    key::STALE_AFTER,
+    key::DERIVED_FROM,
+    key::RETRACTION_REASON,
+];
+
+/// The marks that name other memories.
+pub const LINK_MARKS: [&str; 3] = [key::SUPERSEDES, key::SUPERSEDED_BY, key::DERIVED_FROM];
+
+/// The types that raise the strength of a memory.
+const STRONG: [&str; 4] = ["decision", "preference", "finding", "fact"];
+const STRONG_TYPE: f64 = 0.05;
+
+/// What the facts of a memory are made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Memory<'a> {
+    /// The path below the indexed folder.
+    pub path: &'a str,
+    /// The title, or an empty text.
+    pub title: &'a str,
+    /// The other names.
+    pub aliases: &'a [String],
+    /// The tags of its chunks.
+    pub tags: &'a [String],
+    /// The front matter as results have it.
+    pub metadata: &'a Map<String, Value>,
+    /// The targets of the links under each of [`LINK_MARKS`] that front matter has.
+    pub links: &'a [(&'a str, Vec<String>)],
+}
+
+/// The facts of a memory: its names, its time, its scope, its marks and what a recall scores it by.
+/// Facts without a value are left out.
+pub fn facts_of(memory: &Memory<'_>) -> Map<String, Value> {
+    let Memory { path, metadata, .. } = *memory;
+    let stated = stated_type(metadata);
+    let time = memory_time(path, metadata);
+    let mut types = type_words(path, stated.as_deref());
+    types.retain(|word| !is_known_type(word));
+    types.sort_unstable();
+    let strength = strength(metadata);
+    let words = all_text(metadata).to_lowercase();
+    let is_day = time.is_some_and(|time: StatedTime| time.is_day);
+    let facts = [
+        (key::TITLE, text(memory.title)),
+        (key::ALIASES, list(memory.aliases.to_vec())),
+        (SCOPE, object(Scope::stated(metadata).to_json())),
+        (key::TIME, time.map(|time| time.time.to_iso().into())),
+        (key::DAY, is_day.then_some(Value::Bool(true))),
+        (key::TYPES, list(types)),
+        (key::TYPE, stated.map(Value::from)),
+        (
+            key::TAGS,
+            list(compared_tags(metadata, memory.tags).into_iter().collect()),
+        ),
+        (
+            key::SESSION,
+            session_id(metadata).map(|_| Value::Bool(true)),
+        ),
+        (key::STRENGTH, (strength != 0.0).then(|| strength.into())),
+        (key::WORDS, text(&words)),
+        (key::MARKS, object(marks(memory))),
+    ];
+    let stated = facts
+        .into_iter()
+        .filter_map(|(key, value)| Some((key.to_owned(), value?)));
+    stated.collect()
+}
+
+fn text(text: &str) -> Option<Value> {
+    (!text.is_empty()).then(|| text.into())
+}
+
+fn list(items: Vec<String>) -> Option<Value> {
+    (!items.is_empty()).then(|| items.into())
+}
+
+fn object(fields: Map<String, Value>) -> Option<Value> {
+    (!fields.is_empty()).then(|| fields.into())
+}
+
+fn marks(memory: &Memory<'_>) -> Map<String, Value> {
+    let mut marks = Map::new();
+    for name in MARKS {
+        let links = memory.links.iter().find(|(key, _)| *key == name);
+        let value = match links {
+            Some((_, targets)) => targets.clone().into(),
+            None if LINK_MARKS.contains(&name) => continue,
+            None => match memory.metadata.get(name) {
+                None | Some(Value::Null) => continue,
+                Some(value) => value.clone(),
+            },
+        };
+        marks.insert(name.to_owned(), value);
+    }
+    marks
+}
+
+/// The session of a memory, under either of its names.
+pub fn session_id(metadata: &Map<String, Value>) -> Option<&str> {
+    let stated = ["session_id", "sessionId"].into_iter();
+    let mut stated = stated.filter_map(|key| metadata.get(key)?.as_str());
+    stated.find(|id| !trimmed(id).is_empty())
+}
+
+/// The memory strength: decisions, preferences, findings and facts, and what a person has reviewed.
+pub fn strength(metadata: &Map<String, Value>) -> f64 {
+    let kinds = ["type", "question_type"].into_iter();
+    let mut kinds = kinds.filter_map(|key| metadata.get(key)?.as_str());
+    let of_type = if kinds.any(|kind| STRONG.contains(&kind)) {
+        STRONG_TYPE
+    } else {
+        0.0
+    };
+    let of_confidence = match metadata.get("confidence") {
+        Some(Value::String(text)) if text == "user-reviewed" => 0.05,
+        Some(Value::String(text)) if text == "agent-drafted" => 0.02,
+        Some(Value::Number(number)) => {
+            let number = number.as_f64().unwrap_or(0.0);
+            (0.05 * number).clamp(0.0, 0.05)
+        }
+        _ => 0.0,
+    };
+    of_type + of_confidence
+}
+
+/// All values of front matter, with a space between.
+pub fn all_text(metadata: &Map<String, Value>) -> String {
+    let mut text = String::new();
+    metadata
+        .values()
+        .for_each(|value| add_text(value, &mut text));
+    text
+}
+
+fn add_text(value: &Value, text: &mut String) {
+    let added = match value {
+        Value::Null => return,
+        Value::Array(items) => return items.iter().for_each(|item| add_text(item, text)),
+        Value::Object(fields) => return fields.values().for_each(|field| add_text(field, text)),
+        Value::String(added) => added.clone(),
+        Value::Bool(true) => "True".to_owned(),
+        Value::Bool(false) => "False".to_owned(),
+        Value::Number(number) => match number.as_f64() {
+            Some(float) if number.is_f64() => shortest(float),
+            _ => number.to_string(),
+        },
+    };
+    if !text.is_empty() {
+        text.push(' ');
+    }
+    text.push_str(&added);
+}
+
+/// A number in the fewest digits, with an exponent below 1e-4 and from 1e16 on.
+fn shortest(number: f64) -> String {
+    let scientific = format!("{number:e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if number == 0.0 || (-4..16).contains(&exponent) {
+        let text = number.to_string();
+        return if text.contains('.') {
+            text
+        } else {
+            text + ".0"
+        };
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{digits}e{sign}{:02}", exponent.abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn facts(metadata: Value) -> Value {
+        let Value::Object(metadata) = metadata else {
+            panic!("an object")
+        };
+        let links = [(key::SUPERSEDES, vec!["old".to_owned()])];
+        let has_link = metadata.contains_key(key::SUPERSEDES);
+        let memory = Memory {
+            path: "garden/2026-04-18-slugs.md",
+            title: "Slugs",
+            aliases: &["Snails".to_owned()],
+            tags: &["Beer".to_owned()],
+            metadata: &metadata,
+            links: if has_link { &links } else { &[] },
+        };
+        facts_of(&memory).into()
+    }
+
+    #[test]
+    fn facts_of_a_memory() {
+        let found = facts(json!({}));
+        let expected = json!({
+            "title": "Slugs", "aliases": ["Snails"], "time": "2026-04-18T00:00:00+00:00", "day": true,
+            "types": ["garden"], "tags": ["beer"],
+        });
+        assert_eq!(found, expected);
+        let found = facts(json!({
+            "type": "Finding", "date": "2026-01-02T03:04:05+01:00", "scope": {"user": 7},
+            "retracted": false, "supersedes": "[[old]]", "valid_from": null, "tags": "A b",
+            "session_id": "s", "confidence": 0.5,
+        }));
+        let expected = json!({
+            "title": "Slugs", "aliases": ["Snails"], "scope": {"user": "7"},
+            "time": "2026-01-02T03:04:05+01:00", "type": "finding", "tags": ["a", "b", "beer"],
+            "session": true, "strength": 0.025,
+            "words": "finding 2026-01-02t03:04:05+01:00 7 false [[old]] a b s 0.5",
+            "marks": {"retracted": false, "supersedes": ["old"]},
+        });
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn numbers_are_written_in_the_fewest_digits() {
+        for (number, expected) in [
+            (1.0, "1.0"),
+            (1e16, "1e+16"),
+            (1.5e-5, "1.5e-05"),
+            (0.0001, "0.0001"),
+            (123_456_789.5, "123456789.5"),
+            (-2.5e300, "-2.5e+300"),
+            (9_007_199_254_740_993.0, "9007199254740992.0"),
+        ] {
+            assert_eq!(shortest(number), expected);
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! Names: the type words of a memory, and the files that names mean (spec/memory.md, "Links").
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use crate::text::{casefold, normalized, one_line, split_spaces, trimmed};
+
+/// The most characters of a value that are read for links. Aliases of YAML, which count each time they are
+/// used, can make much of little.
+const MOST_STATED: usize = 262_144;
+
+/// The types of memories and the folder that each is written to.
+pub const FOLDERS: [(&str, &str); 6] = [
+    ("note", "notes"),
+    ("session", "sessions"),
+    ("finding", "findings"),
+    ("decision", "decisions"),
+    ("preference", "preferences"),
+    ("page", "pages"),
+];
+
+/// The `type` that front matter states, in lower case.
+pub fn stated_type(metadata: &Map<String, Value>) -> Option<String> {
+    let stated = trimmed(metadata.get("type")?.as_str()?);
+    (!stated.is_empty()).then(|| stated.to_lowercase())
+}
+
+/// The bucket of a memory: its stated type, else the type of its first folder.
+///
+/// A folder of no type is a bucket of its own name, and so is a file outside of folders.
+pub fn bucket<'p>(path: &'p str, stated: Option<&'p str>) -> &'p str {
+    if let Some(stated) = stated {
+        return stated;
+    }
+    let first = path.split('/').next().unwrap_or(path);
+    let folder = FOLDERS.iter().find(|(_, folder)| *folder == first);
+    folder.map_or(first, |(kind, _)| kind)
+}
+
+/// A type as it is compared: in lower case, with `-` for spaces. Nodes call `session` `episodic`.
+pub fn type_word(text: &str) -> String {
+    let word = split_spaces(&text.to_lowercase())
+        .collect::<Vec<_>>()
+        .join("-");
+    if word == "episodic" {
+        "session".to_owned()
+    } else {
+        word
+    }
+}
+
+/// The words that name the type of a memory: the one it states, else that of its folder.
+///
+/// A memory without a type in a folder of another name is a note, and has the name of its folder too.
+pub fn type_words(path: &str, stated: Option<&str>) -> Vec<String> {
+    let word = type_word(bucket(path, stated));
+    if stated.is_some() || is_known_type(&word) {
+        return vec![word];
+    }
+    let note = "note".to_owned();
+    if path.contains('/') {
+        vec![note, word]
+    } else {
+        vec![note]
+    }
+}
+
+/// Whether a word is one of the types that every root has.
+pub fn is_known_type(word: &str) -> bool {
+    FOLDERS.iter().any(|(kind, _)| *kind == word)
+}
+
+/// The names in the `[[name#heading|alias]]` of a text; a heading alone has none.
+pub fn wikilinks(text: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("[[") {
+        match wikilink(&rest[at..]) {
+            Some((name, length)) => {
+                let name = trimmed(name);
+                if !name.is_empty() && !name.contains('\0') {
+                    names.push(name);
+                }
+                rest = &rest[at + length..];
+            }
+            None => rest = &rest[at + 1..],
+        }
+    }
+    names
+}
+
+/// The name of the link that a text begins with, and the length of the link.
+fn wikilink(text: &str) -> Option<(&str, usize)> {
+    // Of a name and a heading, an alias may contain `#` and `|`, but no part contains a bracket.
+    let inner = &text[2..];
+    let end = inner.find(['[', ']', '\n'])?;
+    if !inner[end..].starts_with("]]") {
+        return None;
+    }
+    let inner = &inner[..end];
+    let name = inner.find(['|', '#']).unwrap_or(end);
+    Some((&inner[..name], end + 4))
+}
+
+/// The targets of the links under a key of front matter that names files: paths, names, `[[name]]`,
+/// `{to: name}`, or a list of these.
+pub fn stated_links(value: &Value) -> Vec<String> {
+    let items: Vec<Cow<'_, Value>> = match value {
+        Value::Array(items) => items.iter().map(unquoted_link).collect(),
+        other => vec![Cow::Borrowed(other)],
+    };
+    let mut targets = Vec::new();
+    let mut left = MOST_STATED;
+    for item in &items {
+        let text = match &**item {
+            Value::Object(fields) => fields.get("to").and_then(Value::as_str),
+            other => other.as_str(),
+        };
+        let size = 1 + text.map_or(0, |text| text.chars().count());
+        let Some(rest) = left.checked_sub(size) else {
+            break;
+        };
+        left = rest;
+        let Some(text) = text else { continue };
+        let names = wikilinks(text);
+        if names.is_empty() && !trimmed(text).is_empty() && !has_scheme(text) {
+            targets.push(trimmed(text).to_owned());
+        }
+        targets.extend(names.into_iter().map(str::to_owned));
+    }
+    targets
+}
+
+/// An item of a list. YAML reads an unquoted `[[name]]` as a list in a list.
+fn unquoted_link(item: &Value) -> Cow<'_, Value> {
+    match item {
+        Value::Array(inner) => match inner.as_slice() {
+            [Value::String(name)] => Cow::Owned(format!("[[{name}]]").into()),
+            _ => Cow::Borrowed(item),
+        },
+        _ => Cow::Borrowed(item),
+    }
+}
+
+/// Whether a text begins like an address, as in `https:` or `//`.
+fn has_scheme(text: &str) -> bool {
+    if text.starts_with("//") {
+        return true;
+    }
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "+.-".contains(c));
+    rest.starts_with(':') && text.starts_with(|c: char| c.is_ascii_alphabetic())
+}
+
+/// The titles of a file to look names up by.
+#[derive(Debug, Clone, Copy)]
+pub struct Named<'a> {
+    /// The path of the file.
+    pub path: &'a str,
+    /// Its title, or an empty text.
+    pub title: &'a str,
+    /// Its other names.
+    pub aliases: &'a [String],
+}
+
+/// The files that names mean, made of the paths, titles and aliases of all files.
+///
+/// Names are compared in Unicode's form NFC, because file systems and editors differ in the form they use.
+#[derive(Debug, Default)]
+pub struct Names {
+    paths: HashMap<String, usize>,
+    by_name: HashMap<String, Vec<usize>>,
+    by_title: HashMap<String, Vec<usize>>,
+    files: Vec<String>,
+}
+
+impl Names {
+    /// The names of files, which must be in the order of their paths.
+    pub fn new<'a>(files: impl Iterator<Item = Named<'a>>) -> Self {
+        let mut names = Self::default();
+        for (number, file) in files.enumerate() {
+            names.files.push(file.path.to_owned());
+            names
+                .paths
+                .entry(normalized(file.path).into_owned())
+                .or_insert(number);
+            let base = file.path.rsplit('/').next().unwrap_or(file.path);
+            names.by_name.entry(stem(base)).or_default().push(number);
+            if !file.title.is_empty() {
+                names.add_title(file.title, number);
+            }
+            for alias in file.aliases {
+                names.add_title(alias, number);
+            }
+        }
+        for (number, path) in names.files.iter().enumerate() {
+            names.paths.insert(path.clone(), number);
+        }
+        names
+    }
+
+    fn add_title(&mut self, title: &str, number: usize) {
+        let files = self.by_title.entry(title_key(title)).or_default();
+        if files.last() != Some(&number) {
+            files.push(number);
+        }
+    }
+
+    /// The file that a name in the front matter of `source` means; None if there is none.
+    ///
+    /// Of several files with a name or title the nearest counts, then the first by path.
+    pub fn find(&self, name: &str, source: &str) -> Option<&str> {
+        let folder = folder_of(source);
+        let found = self.candidates(name, folder).into_iter();
+        let paths = found.map(|number| self.files[number].as_str());
+        paths.min_by_key(|path| (steps(folder, path), *path))
+    }
+
+    /// The files that a name in a file of `folder` may mean, by the first rule that applies: a path, the
+    /// name of a file, a title or an alias.
+    fn candidates(&self, name: &str, folder: &str) -> Vec<usize> {
+        let rooted = name.trim_start_matches('/');
+        let in_folder = if name.starts_with('/') {
+            None
+        } else {
+            Some(join(folder, name))
+        };
+        for path in [Some(rooted), in_folder.as_deref()].into_iter().flatten() {
+            let path = normal_path(path);
+            for path in [path.clone(), format!("{path}.md")] {
+                let found = self.paths.get(&path);
+                let found = found.or_else(|| self.paths.get(&*normalized(&path)));
+                if let Some(found) = found {
+                    return vec![*found];
+                }
+            }
+        }
+        let base = name.rsplit('/').next().unwrap_or(name);
+        let ending = format!("/{}", stem(rooted));
+        let named = self.by_name.get(&stem(base)).into_iter().flatten();
+        let named =
+            named.filter(|number| format!("/{}", stem(&self.files[**number])).ends_with(&ending));
+        let named: Vec<usize> = named.copied().collect();
+        if named.is_empty() {
+            return self
+                .by_title
+                .get(&title_key(name))
+                .cloned()
+                .unwrap_or_default();
+        }
+        named
+    }
+}
+
+/// The folder of a path, or an empty text.
+fn folder_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+fn join(folder: &str, name: &str) -> String {
+    if folder.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{folder}/{name}")
+    }
+}
+
+/// A path without empty parts, `.` and `..`, as far as there is a folder above; `.` if nothing is left.
+fn normal_path(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    if parts.is_empty() {
+        return ".".to_owned();
+    }
+    parts.join("/")
+}
+
+fn stem(path: &str) -> String {
+    // Case folding may leave NFC.
+    let folded = casefold(&normalized(path));
+    let folded = normalized(&folded);
+    folded.strip_suffix(".md").unwrap_or(&folded).to_owned()
+}
+
+fn title_key(title: &str) -> String {
+    let folded = casefold(&one_line(&normalized(title)));
+    normalized(&folded).into_owned()
+}
+
+/// The folders up and down from a folder to that of a file.
+fn steps(folder: &str, path: &str) -> usize {
+    let here: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    let mut there: Vec<&str> = path.split('/').collect();
+    there.pop();
+    let pairs = here.iter().zip(&there);
+    let common = pairs.take_while(|(one, other)| one == other).count();
+    here.len() + there.len() - 2 * common
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn names(files: &[(&str, &str)]) -> Names {
+        let named = files.iter().map(|(path, title)| Named {
+            path,
+            title,
+            aliases: &[],
+        });
+        Names::new(named)
+    }
+
+    #[test]
+    fn a_type_is_stated_or_that_of_a_folder() {
+        for (path, stated, words) in [
+            ("notes/a.md", None, &["note"][..]),
+            ("sessions/a.md", Some("episodic"), &["session"]),
+            ("garden/a.md", None, &["note", "garden"]),
+            ("a.md", None, &["note"]),
+            ("garden/a.md", Some("my type"), &["my-type"]),
+        ] {
+            assert_eq!(type_words(path, stated), words, "{path}");
+        }
+        assert_eq!(bucket("a.md", None), "a.md");
+        assert_eq!(bucket("pages/a.md", None), "page");
+    }
+
+    #[test]
+    fn links_under_a_key() {
+        for (given, expected) in [
+            (json!("[[old]]"), &["old"][..]),
+            (
+                json!(["[[a|b]] and [[c#d]]", ["e"], "f.md", {"to": "g"}, {"at": "h"}, 7]),
+                &["a", "c", "e", "f.md", "g"],
+            ),
+            (json!("https://example.org"), &[]),
+            (json!("a: b"), &[]),
+            (json!("[[#heading]]"), &["[[#heading]]"]),
+            (json!("[[a\n]] [[[b]]"), &["b"]),
+            (json!(" "), &[]),
+        ] {
+            assert_eq!(stated_links(&given), expected, "{given}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_file_of_a_name_counts() {
+        let names = names(&[
+            ("a/slugs.md", "Snails"),
+            ("b/c/slugs.md", "Snails"),
+            ("b/plan.md", "Slugs"),
+            ("cafe\u{301}.md", ""),
+        ]);
+        for (name, source, expected) in [
+            ("slugs", "b/c/x.md", Some("b/c/slugs.md")),
+            ("Slugs", "x.md", Some("a/slugs.md")),
+            ("c/SLUGS", "x.md", Some("b/c/slugs.md")),
+            ("snails", "b/x.md", Some("b/c/slugs.md")),
+            ("../a/slugs.md", "b/x.md", Some("a/slugs.md")),
+            ("/b/plan", "a/x.md", Some("b/plan.md")),
+            ("caf\u{e9}", "a/x.md", Some("cafe\u{301}.md")),
+            ("c/plan", "x.md", None),
+            ("", "x.md", None),
+        ] {
+            assert_eq!(names.find(name, source), expected, "{name}");
+        }
+    }
+}
