@@ -44,7 +44,7 @@ def shipped(users: Path) -> Path:
     for name in ("index.db", "store.db"):
         run_sql(
             folder / ".hedgerow" / name,
-            f"UPDATE sources SET settled = 1, signature = '{signature(file.stat())}' "  # noqa: S608 - a test
+            f"UPDATE sources SET settled = 1, signature = '{signature(file)}' "  # noqa: S608 - a test
             "WHERE path = 'notes/money.md'",
         )
     return folder

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from hedgerow import Index, InvalidInputError, MemoryRoot
-from hedgerow.ingest import discovery
 from hedgerow.ingest.ledger import Ledger
 from hedgerow.memory import documents, freshness, sync, targets
 from hedgerow.memory.config import read_config
@@ -84,22 +83,6 @@ class TestChanges:
         for word in ("aspen", "cedar", "larch", "maple", "rowan") * 4:
             put(synced_root.path, "notes/a.md", word)
             assert found(synced_root, word) == ["notes/a.md"]
-
-    def test_an_edit_in_the_tick_of_the_one_before(
-        self, synced_root: MemoryRoot, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """A clock that stands still: only reading the file again can tell."""
-        stopped = time.time_ns()
-
-        def signature(status: os.stat_result) -> str:
-            return f"{status.st_size}.{stopped}.{stopped}.1"
-
-        monkeypatch.setattr(discovery, "signature", signature)
-        monkeypatch.setattr(sync.time, "time_ns", lambda: stopped)
-        put(synced_root.path, "notes/a.md", "aspen")
-        assert found(synced_root, "aspen") == ["notes/a.md"]
-        put(synced_root.path, "notes/a.md", "cedar")
-        assert found(synced_root, "cedar") == ["notes/a.md"]
 
     def test_an_unchanged_file_is_not_written_again(self, synced_root: MemoryRoot) -> None:
         os.utime(synced_root.path / "notes/a.md", ns=(1, 1))

@@ -9,12 +9,12 @@ import re
 import stat
 from collections import Counter
 from dataclasses import dataclass, field
-from operator import attrgetter
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from hedgerow._engine import _Listing, _Rules, _signature
 from hedgerow.errors import InvalidInputError
 
-from .patterns import Patterns, plain_paths
 from .source import (
     JSONL_SUFFIXES,
     MARKDOWN_SUFFIXES,
@@ -34,15 +34,10 @@ SUFFIXES = (*MARKDOWN_SUFFIXES, *TEXT_SUFFIXES, *JSONL_SUFFIXES)
 PASSED_BY = ("other", "hidden", "link", "tools", "excluded")
 """Why something below a folder is not read, in the order of reports."""
 
-_MADE_BY_TOOLS = frozenset({"node_modules", "bower_components", "site-packages", "__pycache__"})
-_MARKS_OF_TOOLS = frozenset({"CACHEDIR.TAG", "pyvenv.cfg"})
-_NEVER_INCLUDED = frozenset({".git", ".hedgerow"})
 _CONTROL = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029]")
 
-_by_name = attrgetter("name")
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rules:
     """What is read of a folder, and what is passed by.
 
@@ -58,6 +53,11 @@ class Rules:
     include: tuple[str, ...] = ()
     temporary: tuple[str, str] | None = None
 
+    @cached_property
+    def compiled(self) -> _Rules:
+        """The same for the engine."""
+        return _Rules(list(self.suffixes), self.exclude, self.include, self.temporary)
+
 
 @dataclass(frozen=True, slots=True)
 class PassedBy:
@@ -71,23 +71,28 @@ class PassedBy:
         return {"path": self.path, "code": self.code}
 
 
-@dataclass(slots=True)
 class Listing:
     """What is below one folder, by paths relative to it, in the order of names.
 
-    `unused` are the patterns of `exclude` that matched nothing.
     `files` maps each file to its signature. `unknown` are files and folders that could not be looked
     at, so that nothing is known of them: each as its path, a folder as the beginning of the paths
-    below it. `passed_by` counts by reason; `named` lists the same where that was asked for.
+    below it. `passed_by` counts by reason; `named` lists the same where that was asked for. `unused`
+    are the patterns of `exclude` that decide about nothing.
     """
 
-    files: dict[str, str] = field(default_factory=dict)
-    skips: list[Skip] = field(default_factory=list)
-    unknown: list[str] = field(default_factory=list)
-    passed_by: Counter[str] = field(default_factory=Counter)
-    named: list[PassedBy] = field(default_factory=list)
-    leftovers: list[str] = field(default_factory=list)
-    unused: list[str] = field(default_factory=list)
+    def __init__(self, found: _Listing) -> None:
+        self.found = found
+        self.skips = [Skip(*one) for one in found.skips]
+        self.passed_by = Counter(dict(found.passed_by))
+        self.named = [PassedBy(*one) for one in found.named]
+        self.unknown = found.unknown
+        self.leftovers = found.leftovers
+        self.unused = found.unused
+
+    @cached_property
+    def files(self) -> dict[str, str]:
+        """The signature of each file by its path."""
+        return self.found.files
 
 
 @dataclass(slots=True)
@@ -113,12 +118,9 @@ class Discovery:
         return self.passed_by["other"]
 
 
-def list_folder(folder: str, rules: Rules, *, named: bool = False) -> Listing:
+def list_folder(folder: str | os.PathLike[str], rules: Rules, *, named: bool = False) -> Listing:
     """List the files below a folder that the rules take; `named` keeps what is passed by."""
-    walk = _Walk(rules, named=named)
-    walk.folder(folder, "")
-    walk.listing.unused = walk.unused
-    return walk.listing
+    return Listing(rules.compiled.list(folder, named))
 
 
 def discover(paths: Sequence[str], rules: Rules | None = None, *, named: bool = False) -> Discovery:
@@ -161,7 +163,7 @@ def _visit(given: str, rules: Rules, found: Discovery, seen: set[str], *, named:
             found.skips.append(problem)
         elif file not in seen:
             seen.add(file)
-            found.sources.append(Source(shown, file, signature(status)))
+            found.sources.append(Source(shown, file, signature(given)))
         return
     folder = os.path.realpath(given)
     found.covered.append(folder)
@@ -181,97 +183,6 @@ def _visit(given: str, rules: Rules, found: Discovery, seen: set[str], *, named:
     found.named += [PassedBy(printable(above) + one.path, one.code) for one in listing.named]
 
 
-class _Walk:
-    """One walk over a folder and all below it."""
-
-    def __init__(self, rules: Rules, *, named: bool) -> None:
-        self.listing = Listing()
-        self._rules = rules
-        self._named = named
-        self._patterns = _Patterns(rules)
-
-    @property
-    def unused(self) -> list[str]:
-        """The patterns of `exclude` that have matched nothing so far."""
-        return list(self._patterns.exclude.unused)
-
-    def folder(self, folder: str, prefix: str) -> None:
-        """List a folder with all below it; not by recursion, for folders may nest deep."""
-        levels = [(self._entries(folder, prefix, marks=False), prefix)]
-        while levels:
-            entries, above = levels[-1]
-            entry = next(entries, None)
-            if entry is None:
-                levels.pop()
-                continue
-            path = above + entry.name
-            try:
-                is_folder = entry.is_dir(follow_symlinks=False)
-            except OSError as error:
-                self._note_unknown(path, error)
-                continue
-            included = self._patterns.includes(path, is_folder=is_folder)
-            code = None if included else self._patterns.code(path, is_folder=is_folder)
-            if entry.is_symlink():
-                code = "link"
-            if code:
-                self._pass_by(f"{path}/" if is_folder else path, code)
-                self._note_leftover(entry)
-            elif is_folder:
-                below = f"{path}/"
-                levels.append((self._entries(entry.path, below, marks=not included), below))
-            elif entry.name.lower().endswith(self._rules.suffixes):
-                self._file(entry, path)
-            else:
-                self._pass_by(path, "other")
-
-    def _entries(self, folder: str, prefix: str, *, marks: bool) -> Iterator[os.DirEntry[str]]:
-        """Return what is in a folder; with `marks` nothing where a tool has marked it as its own."""
-        try:
-            with os.scandir(folder) as found:
-                entries = sorted(found, key=_by_name)
-        except OSError as error:
-            reason = f"the folder: {why_unreadable(error)}"
-            self.listing.skips.append(Skip(printable(prefix) or ".", "unreadable", reason))
-            self.listing.unknown.append(prefix)
-            return iter(())
-        if marks and not _MARKS_OF_TOOLS.isdisjoint(entry.name for entry in entries):
-            self._pass_by(prefix, "tools")
-            return iter(())
-        return iter(entries)
-
-    def _file(self, entry: os.DirEntry[str], path: str) -> None:
-        try:
-            status = entry.stat(follow_symlinks=False)
-        except FileNotFoundError:
-            return  # gone since the folder was listed
-        except OSError as error:
-            self._note_unknown(path, error)
-            return
-        if path.isprintable() and stat.S_ISREG(status.st_mode):
-            self.listing.files[path] = signature(status)
-        elif problem := _problem(path, status):
-            self.listing.skips.append(problem)
-        else:
-            self.listing.files[path] = signature(status)
-
-    def _note_unknown(self, path: str, error: OSError) -> None:
-        """Report what cannot be looked at, as in a folder that may be listed and not entered."""
-        skip = Skip(printable(path), "unreadable", why_unreadable(error))
-        self.listing.skips.append(skip)
-        self.listing.unknown.append(path)
-
-    def _pass_by(self, path: str, code: str) -> None:
-        self.listing.passed_by[code] += 1
-        if self._named:
-            self.listing.named.append(PassedBy(printable(path), code))
-
-    def _note_leftover(self, entry: os.DirEntry[str]) -> None:
-        names = self._rules.temporary
-        if names and entry.name.startswith(names[0]) and entry.name.endswith(names[1]):
-            self.listing.leftovers.append(entry.path)
-
-
 def _problem(path: str, status: os.stat_result) -> Skip | None:
     """Return why a file cannot be read because of its kind or its name; None when it can be."""
     if not stat.S_ISREG(status.st_mode):
@@ -282,54 +193,14 @@ def _problem(path: str, status: os.stat_result) -> Skip | None:
     return None
 
 
-class _Patterns:
-    """What the rules say of names."""
-
-    def __init__(self, rules: Rules) -> None:
-        self.exclude = Patterns(rules.exclude)
-        self._include = Patterns(rules.include)
-
-    def includes(self, path: str, *, is_folder: bool) -> bool:
-        """Tell whether a path is read whatever else would pass it by."""
-        found = self._include.match(path, is_folder=is_folder)
-        return found and _name(path) not in _NEVER_INCLUDED
-
-    def code(self, path: str, *, is_folder: bool) -> str | None:
-        """Return why a path that is not included is passed by; None when it is read."""
-        name = _name(path)
-        is_excluded = self.exclude.match(path, is_folder=is_folder)
-        if name[0] == ".":
-            return "hidden"
-        if is_folder and name in _MADE_BY_TOOLS:
-            return "tools"
-        return "excluded" if is_excluded else None
-
-
 def passes_by(rules: Rules, path: str) -> str | None:
     """Return why the rules pass by a file below a folder, or a folder above it; None if they do not."""
-    patterns = _Patterns(rules)
-    names = path.split("/")
-    for count in range(1, len(names) + 1):
-        part = "/".join(names[:count])
-        is_folder = count < len(names)
-        code = patterns.code(part, is_folder=is_folder)
-        if code and not patterns.includes(part, is_folder=is_folder):
-            return code
-    return None if path.lower().endswith(rules.suffixes) else "other"
+    return rules.compiled.pass_by(path)
 
 
-def excluded_paths(rules: Rules) -> list[str] | None:
-    """Return the paths that are excluded; None where a pattern may match several."""
-    return plain_paths(rules.exclude)
-
-
-def _name(path: str) -> str:
-    return path.rpartition("/")[2]
-
-
-def signature(status: os.stat_result) -> str:
+def signature(file: str | os.PathLike[str]) -> str:
     """Return a text that changes with a file's content: programs cannot set the change time."""
-    return f"{status.st_size}.{status.st_mtime_ns}.{status.st_ctime_ns}.{status.st_ino}"
+    return _signature(file)
 
 
 def check_not_empty(folder: str, gone: int, found: int) -> None:

@@ -79,7 +79,7 @@ def current_ledger(index: Index, scope: str, owner: Callable[[Chunk], str | None
     ledger = Ledger.load(index, scope)
     if ledger.is_current:
         return ledger
-    known: dict[str, list[str]] = {path: [] for path in ledger.rows}
+    known: dict[str, list[str]] = {path: [] for path in ledger.paths}
     if ledger.is_new:
         for chunk in index.chunks():
             path = owner(chunk)

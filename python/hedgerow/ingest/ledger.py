@@ -10,13 +10,13 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from hedgerow._engine import Index, _KnownFiles, _sources, _sync_note
+from hedgerow._engine import Index, _Ledger
 from hedgerow.errors import IndexFileError
 
+from .discovery import Listing
 from .source import Skip
 
 READERS = 6
@@ -78,77 +78,72 @@ class Ledger:
     all files have to be read again. `is_new` says that nothing has been noted yet.
     """
 
-    def __init__(
-        self, rows: Sequence[Row], note: str | None, scope: str, file: Path | None = None
-    ) -> None:
-        self.rows = {row[0]: row for row in rows}
-        self.note = f"{READERS} {scope}"
-        self.is_current = note == self.note
-        self.is_new = note is None
+    def __init__(self, ledger: _Ledger, note: str, file: Path | None) -> None:
+        self._ledger = ledger
+        self.note = note
         self._file = file
+        self.is_current = ledger.is_current
+        self.is_new = ledger.is_new
 
     @classmethod
     def load(cls, index: Index, scope: str) -> Ledger:
         """Read the ledger of an index."""
-        return cls(_sources(index), _sync_note(index, SCOPE), scope, index.path)
+        note = f"{READERS} {scope}"
+        return cls(_Ledger(index, note), note, index.path)
+
+    def refreshed(self, index: Index) -> Ledger:
+        """Return the ledger with what has changed since; itself where nothing has."""
+        ledger = self._ledger.refreshed(index)
+        return self if ledger is None else Ledger(ledger, self.note, self._file)
 
     @property
     def notes(self) -> list[tuple[str, str | None]]:
         """What to note with the first transaction of a sync."""
         return [(SCOPE, self.note)]
 
+    def __len__(self) -> int:
+        return len(self._ledger)
+
+    @property
+    def paths(self) -> list[str]:
+        """The paths of all files, in order."""
+        return self._ledger.paths()
+
     def record(self, path: str) -> Record | None:
         """Return what is known of a path."""
-        row = self.rows.get(path)
+        row = self._ledger.row(path)
         return None if row is None else self._record(row)
 
     def records(self) -> Iterator[Record]:
         """Return all records, in path order."""
-        return (self._record(self.rows[path]) for path in sorted(self.rows))
+        return map(self._record, self._ledger.rows())
 
     def with_fact(self, key: str) -> list[Record]:
         """Return the records with a fact of this name, in path order."""
         # Most have none, and parsing the facts of all of them takes long.
-        name = f"{json.dumps(key)}:"
-        some = sorted(path for path, row in self.rows.items() if name in row[6])
-        return [one for path in some if key in (one := self._record(self.rows[path])).facts]
-
-    def put(self, record: Record, chunks: int) -> None:
-        """Note what is about to be written of a file."""
-        path, signature, settled, digest, skips, facts = record.row
-        self.rows[path] = path, signature, settled, digest, chunks, skips, facts
-
-    def forget(self, paths: Iterable[str]) -> None:
-        """Forget files that are about to be dropped."""
-        for path in paths:
-            self.rows.pop(path, None)
+        some = map(self._record, self._ledger.rows(facts=f"{json.dumps(key)}:"))
+        return [one for one in some if key in one.facts]
 
     def is_read(self, path: str, signature: str) -> bool:
         """Tell whether a file of this signature has certainly been read as it is."""
-        row = self.rows.get(path)
+        row = self._ledger.row(path)
         return row is not None and row[1] == signature and row[2] and self.is_current
 
-    @cached_property
-    def known_files(self) -> _KnownFiles | None:
-        """The files, for a ledger that stays as it was loaded; None where one has to be read."""
-        if any(not (row[1] and row[2]) for row in self.rows.values()):
-            return None
-        return _KnownFiles([(path, row[1]) for path, row in self.rows.items()])
-
-    def changed(self, files: Mapping[str, str]) -> dict[str, str]:
+    def changed(self, listing: Listing) -> dict[str, str]:
         """Return those of the listed files that have to be read, with their signatures."""
-        return {path: sign for path, sign in files.items() if not self.is_read(path, sign)}
+        return dict(self._ledger.changed(listing.found))
 
-    def gone(self, files: Mapping[str, str], unknown: Sequence[str]) -> list[str]:
+    def gone(self, listing: Listing) -> list[str]:
         """Return the paths that are not listed, except those that could not be looked at."""
-        if len(files) == len(self.rows) and files.keys() == self.rows.keys():
-            return []
-        unlisted = tuple(unknown)
-        return [path for path in self.rows if path not in files and not path.startswith(unlisted)]
+        return self._ledger.gone(listing.found)
+
+    def has_read(self, listing: Listing) -> bool:
+        """Tell whether the listed files are just these, and all are read as they are."""
+        return self._ledger.has_read(listing.found)
 
     def failures(self) -> list[Record]:
         """Return the records with something to report, in path order."""
-        return [self._record(row) for _, row in sorted(self.rows.items()) if row[5]]
+        return list(map(self._record, self._ledger.rows(skips=True)))
 
     @property
     def skips(self) -> list[Skip]:
@@ -158,12 +153,12 @@ class Ledger:
     @property
     def documents(self) -> int:
         """How many files could be read."""
-        return len(self.rows) - sum(record.failed for record in self.failures())
+        return len(self) - sum(record.failed for record in self.failures())
 
     @property
     def chunks(self) -> int:
         """How many chunks the files have."""
-        return sum(row[4] for row in self.rows.values())
+        return self._ledger.chunks
 
     def _record(self, row: Row) -> Record:
         path, signature, settled, digest, chunks, skips, facts = row

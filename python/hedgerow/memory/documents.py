@@ -73,7 +73,7 @@ def memory_rules(exclude: Sequence[str] = (), include: Sequence[str] = ()) -> Ru
 
 def read_documents(base: Path, rules: Rules) -> tuple[list[Document], tuple[Skip, ...]]:
     """Read all documents, in path order; also returns what could not be read, and why."""
-    listing = list_folder(str(base), rules)
+    listing = list_folder(base, rules)
     documents, skips = [], list(listing.skips)
     for path in sorted(listing.files):
         try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from hedgerow._engine import Index
 from hedgerow.errors import IndexFileError
-from hedgerow.ingest.discovery import PassedBy, excluded_paths, list_folder
+from hedgerow.ingest.discovery import PassedBy, list_folder
 from hedgerow.ingest.ledger import Ledger, digest_of
 from hedgerow.ingest.source import Skip, Source, UnreadableSourceError, read_bytes
 
@@ -36,25 +36,8 @@ def skips_if_fresh(derived: Derived, ledger: Ledger) -> list[Skip] | None:
     """
     if not ledger.is_current:
         return None
-    if _is_as_it_was(derived, ledger):
-        return ledger.skips
-    listing = list_folder(str(derived.source_root), derived.rules)
-    if ledger.changed(listing.files) or ledger.gone(listing.files, listing.unknown):
-        return None
-    return [*listing.skips, *ledger.skips]
-
-
-def _is_as_it_was(derived: Derived, ledger: Ledger) -> bool:
-    """Tell whether the engine finds just the files of the ledger, as they were.
-
-    It is many times as fast as a listing, and leaves what is out of the ordinary to that.
-    """
-    rules, known = derived.rules, ledger.known_files
-    paths = excluded_paths(rules)
-    if known is None or paths is None or rules.include:
-        return False
-    [suffix] = rules.suffixes
-    return known.are_all_below(derived.source_root, suffix, paths)
+    listing = list_folder(derived.source_root, derived.rules)
+    return [*listing.skips, *ledger.skips] if ledger.has_read(listing) else None
 
 
 def index_state(derived: Derived) -> IndexState | None:
@@ -71,11 +54,11 @@ def index_state(derived: Derived) -> IndexState | None:
         return None
     if not ledger.is_current:
         return None
-    listing = list_folder(str(derived.source_root), derived.rules, named=True)
-    changed = ledger.changed(listing.files)
+    listing = list_folder(derived.source_root, derived.rules, named=True)
+    changed = ledger.changed(listing)
     # Some are only not known to be unchanged, for they were read so soon after a change.
     stale = [path for path in changed if not _reads_the_same(derived, ledger, path)]
-    gone = ledger.gone(listing.files, listing.unknown)
+    gone = ledger.gone(listing)
     return IndexState(
         ledger.documents,
         len(stale) + len(gone),

@@ -113,7 +113,7 @@ class Marks:
             return {} if record is None else record.facts
 
         marked = {one.path: one.facts for one in ledger.with_fact(_KEY)}
-        return cls(marked, fact, ledger.rows)
+        return cls(marked, fact, ledger.paths)
 
     @classmethod
     def of_documents(cls, documents: Iterable[Document]) -> Marks:

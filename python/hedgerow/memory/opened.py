@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from hedgerow._engine import Index, _sources_generation
+from hedgerow._engine import Index
 from hedgerow.errors import HedgerowError, IndexFileError, InvalidInputError
 from hedgerow.ingest.ledger import Ledger
 from hedgerow.ingest.source import Skip
@@ -122,7 +122,7 @@ class OpenedIndex:
             own = {path for stated in found if scope.has(stated) for path in found[stated]}
             if scope.shared:
                 scoped = {path for paths in found.values() for path in paths}
-                own |= self._known(derived).rows.keys() - scoped
+                own |= set(self._known(derived).paths) - scoped
             return frozenset(own)
 
         return self._current(config, files, sync=sync)[0]
@@ -225,12 +225,14 @@ class OpenedIndex:
         return self._looking.result(known, lambda: skips_if_fresh(derived, ledger))
 
     def _known(self, derived: Derived) -> Ledger:
-        """Return what the index knows of the files, read again when that has changed."""
+        """Return what the index knows of the files, with what has changed since the last call."""
         index = self._index(derived)
-        version = (self._reader_file, derived.scope, _sources_generation(index))
+        of = (self._reader_file, derived.scope)
         with self._opening:
-            if self._ledger is None or self._ledger[0] != version:
-                self._ledger = version, Ledger.load(index, derived.scope)
+            if self._ledger is None or self._ledger[0] != of:
+                self._ledger = of, Ledger.load(index, derived.scope)
+            else:
+                self._ledger = of, self._ledger[1].refreshed(index)
             return self._ledger[1]
 
     def _marks(self, derived: Derived) -> Marks:

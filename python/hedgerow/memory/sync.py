@@ -117,12 +117,13 @@ def _sync(
     derived: Derived, progress: Progress | None, *, allow_empty: bool, with_store: bool
 ) -> SyncReport:
     with locked(derived.lock), _Run(derived, with_store=with_store) as run:
-        listing = list_folder(str(derived.source_root), derived.rules, named=True)
+        listing = list_folder(derived.source_root, derived.rules, named=True)
         gone = run.gone(listing)
         if not allow_empty:
             folder = str(derived.source_root)
-            check_not_empty(folder, max(map(len, gone)), len(listing.files))
-        run.read(listing.files, progress)
+            check_not_empty(folder, max(map(len, gone)), len(listing.found))
+        changed = [target.ledger.changed(listing) for target in run.targets]
+        run.read({path: sign for one in changed for path, sign in one.items()}, progress)
         run.drop(gone, relink=with_store)
         _remove_leftovers(derived, listing.leftovers)
         return _report(derived, listing, run, len(gone[0]))
@@ -136,10 +137,10 @@ def sync_one(derived: Derived, path: str) -> Skip | None:
     check_folder(derived)
     if derived.index.exists():
         with locked(derived.lock), _Run(derived) as run:
-            if run.index.ledger.rows:
+            if len(run.index.ledger):
                 with system_errors("read", derived.source_root / path):
-                    status = (derived.source_root / path).stat()
-                run.read({path: signature(status)})
+                    signed = signature(derived.source_root / path)
+                run.read({path: signed})
                 run.drop([[] for _ in run.targets], relink=False)
                 return _failure(run.index.ledger, path)
     sync(derived)
@@ -177,23 +178,22 @@ class _Run:
 
     def gone(self, listing: Listing) -> list[list[str]]:
         """Return the files that each target knows and that are no more."""
-        return [target.ledger.gone(listing.files, listing.unknown) for target in self.targets]
+        return [target.ledger.gone(listing) for target in self.targets]
 
     def read(self, files: dict[str, str], progress: Progress | None = None) -> None:
-        """Read each file that a target has not read as it is now, once for all of them."""
-        paths = {path for target in self.targets for path in target.ledger.changed(files)}
+        """Read files, each once for all targets that have not read it as it is now."""
         base = f"{self._derived.source_root}{os.sep}"
         sources = [
-            Source(path, base + path.replace("/", os.sep), files[path]) for path in sorted(paths)
+            Source(path, base + path.replace("/", os.sep), files[path]) for path in sorted(files)
         ]
         sync_files(sources, self.targets, in_steps(progress, _STEP))
 
     def drop(self, gone: Sequence[Sequence[str]], *, relink: bool) -> None:
         """Drop what is gone from each target, and with `relink` join what is linked."""
         self.index.drop(gone[0])
-        self.index.ledger.forget(gone[0])
         with Writer() as writer:
             self.index.flush(writer)
+        self.index.ledger = self.index.ledger.refreshed(self.index.index)
         if self.store is not None:
             self.store.finish(gone[1], relink=relink)
 

@@ -60,13 +60,11 @@ class RootIndex(IndexTarget):
         if before is not None and before.digest == reading.digest != "":
             record = reading.record(path, before.skips, dict(before.facts))
             self.put(record)
-            self.ledger.put(record, before.chunks)
             return
         chunks, skips, facts = _chunks_of(reading)
         record = reading.record(path, skips, facts)
         gone = range(len(chunks), before.chunks if before else 0)
         self.put(record, chunks, [f"{path}#{ordinal}" for ordinal in gone])
-        self.ledger.put(record, len(chunks))
         if before is not None:
             self.changed_files += 1
         elif not record.failed:
@@ -139,7 +137,7 @@ class RootStore:
         if ledger.is_new:
             _adopt_nodes(self._store)
         blank: list[tuple[GivenRow, Node | None]] = [
-            (Record(path).row, None) for path in ledger.rows
+            (Record(path).row, None) for path in ledger.paths
         ]
         _sync_store(self._store, blank, notes=[*ledger.notes, *UNLINKED])
         self._is_unlinked = True

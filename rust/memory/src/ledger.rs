@@ -3,16 +3,14 @@
 //! It is kept in the SQLite file that it describes and written in the same transactions. A `Ledger`
 //! is that of one moment; `refresh` takes in what has changed since.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use hedgerow_engine::Result;
 use hedgerow_engine::index::Index;
 use hedgerow_engine::sources::SourceFile;
 
 use crate::folder::{Listing, Signature};
-
-/// Incremented when files are read in another way: every index then reads its files again.
-pub const READERS: u32 = 6;
 
 /// The note that says what a ledger is about.
 pub const SCOPE: &str = "scope";
@@ -21,9 +19,10 @@ pub const SCOPE: &str = "scope";
 #[derive(Debug, Clone)]
 pub struct Ledger {
     generation: i64,
-    scope: String,
+    /// What a ledger of the same scope and readers has noted.
+    expected: String,
     note: Option<String>,
-    files: HashMap<String, Record>,
+    files: HashMap<Arc<str>, Arc<Record>>,
 }
 
 /// One file as it was when it was read.
@@ -48,11 +47,12 @@ impl Record {
 }
 
 impl Ledger {
-    /// Read the ledger of an index about `scope`.
-    pub fn load(index: &Index, scope: &str) -> Result<Self> {
+    /// Read the ledger of an index. One that is about the same scope and made by the same readers has
+    /// the note `expected`.
+    pub fn load(index: &Index, expected: &str) -> Result<Self> {
         let mut ledger = Self {
             generation: -1,
-            scope: scope.to_owned(),
+            expected: expected.to_owned(),
             note: None,
             files: HashMap::new(),
         };
@@ -82,7 +82,8 @@ impl Ledger {
 
     fn take(&mut self, sources: Vec<SourceFile>) {
         for source in sources {
-            self.files.insert(source.path.clone(), Record::of(source));
+            let path = source.path.as_str().into();
+            self.files.insert(path, Arc::new(Record::of(source)));
         }
     }
 
@@ -91,14 +92,9 @@ impl Ledger {
         self.generation
     }
 
-    /// What to note about a ledger that is about this scope and made by these readers.
-    pub fn current_note(&self) -> String {
-        format!("{READERS} {}", self.scope)
-    }
-
     /// Whether it is about the scope and made by these readers; else all files are to be read again.
     pub fn is_current(&self) -> bool {
-        self.note.as_deref() == Some(&self.current_note())
+        self.note.as_deref() == Some(&self.expected)
     }
 
     /// Whether nothing has been noted yet.
@@ -123,12 +119,12 @@ impl Ledger {
 
     /// What is known of a path.
     pub fn record(&self, path: &str) -> Option<&Record> {
-        self.files.get(path)
+        self.files.get(path).map(Arc::as_ref)
     }
 
     /// All records, by their paths.
     pub fn records(&self) -> Vec<&Record> {
-        let mut records: Vec<&Record> = self.files.values().collect();
+        let mut records: Vec<&Record> = self.files.values().map(Arc::as_ref).collect();
         records.sort_unstable_by(|one, other| one.source.path.cmp(&other.source.path));
         records
     }
@@ -155,17 +151,24 @@ impl Ledger {
             .collect()
     }
 
+    /// Whether the listed files are just these, and all are read as they are.
+    pub fn has_read(&self, listing: &Listing) -> bool {
+        let is_read = |(path, signature): &(String, Signature)| {
+            self.record(path)
+                .is_some_and(|record| record.is_of(*signature))
+        };
+        self.is_current() && listing.files.iter().all(is_read) && self.gone(listing).is_empty()
+    }
+
     /// The paths that are not listed, but for those that could not be looked at, in their order.
     pub fn gone(&self, listing: &Listing) -> Vec<String> {
-        let listed = (listing.files.iter()).filter(|(path, _)| self.files.contains_key(path));
-        if listed.count() == self.files.len() {
+        let listed: HashSet<&str> = (listing.files.iter())
+            .map(|(path, _)| path.as_str())
+            .filter(|path| self.files.contains_key(*path))
+            .collect();
+        if listed.len() == self.files.len() {
             return Vec::new();
         }
-        let listed: std::collections::HashSet<&str> = listing
-            .files
-            .iter()
-            .map(|(path, _)| path.as_str())
-            .collect();
         let is_unknown = |path: &str| {
             let unknown = listing.unknown.iter();
             unknown
@@ -173,8 +176,8 @@ impl Ledger {
                 .any(|start| path.as_bytes().starts_with(start))
         };
         let mut gone: Vec<String> = (self.files.keys())
-            .filter(|path| !listed.contains(path.as_str()) && !is_unknown(path))
-            .cloned()
+            .filter(|path| !listed.contains(path.as_ref()) && !is_unknown(path))
+            .map(|path| path.to_string())
             .collect();
         gone.sort_unstable();
         gone

@@ -23,6 +23,7 @@ mod errors;
 mod explain;
 mod fields;
 mod filters;
+mod folder;
 mod fork;
 mod found;
 mod held;
@@ -75,7 +76,9 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<query::PyToken>()?;
     module.add_class::<aliases::PyAliasTable>()?;
     module.add_class::<chunk::PyChunk>()?;
-    module.add_class::<sources::PyKnownFiles>()?;
+    module.add_class::<folder::PyRules>()?;
+    module.add_class::<folder::PyListing>()?;
+    module.add_class::<folder::PyLedger>()?;
     module.add_class::<filters::PyFilters>()?;
     module.add_class::<hit::PyHit>()?;
     module.add_class::<index::PyIndex>()?;
@@ -128,7 +131,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(embed::_unstaged_page, module)?,
         wrap_pyfunction!(embed::_stage_embeddings, module)?,
         wrap_pyfunction!(embed::_replace_by_staged, module)?,
-        wrap_pyfunction!(sources::_sources, module)?,
+        wrap_pyfunction!(folder::_signature, module)?,
         wrap_pyfunction!(sources::_sources_generation, module)?,
         wrap_pyfunction!(sources::_vacuum, module)?,
         wrap_pyfunction!(sources::_sync_note, module)?,

@@ -1,9 +1,7 @@
 //! The ledger of a sync, for the Python side of it.
 
-use std::path::PathBuf;
-
 use hedgerow_engine::index::{FileSync, Synced};
-use hedgerow_engine::sources::{KnownFiles, SourceFile};
+use hedgerow_engine::sources::SourceFile;
 use hedgerow_graph::graph::{Edge, NodeSync};
 use pyo3::prelude::*;
 
@@ -14,33 +12,11 @@ use crate::node::{self, PyNode};
 use crate::store::PyStore;
 use crate::text::Text;
 
-/// The path, the signature and whether it is settled, the digest, the number of chunks, skips and
-/// facts.
-type SourceTuple = (String, String, bool, String, u64, String, String);
-/// The same without the number of chunks, which the engine counts.
+/// The path, the signature and whether it is settled, the digest, skips and facts.
 type GivenSource = (Text, Text, bool, Text, Text, Text);
 type Note = (Text, Option<Text>);
 
-/// All files of the ledger, by their paths.
-#[pyfunction]
-pub fn _sources(py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResult<Vec<SourceTuple>> {
-    let index = &index.get().index;
-    let sources = errors::call_detached(py, || index.sources())?;
-    let tuple = |source: SourceFile| {
-        (
-            source.path,
-            source.signature,
-            source.settled,
-            source.digest,
-            source.chunks,
-            source.skips,
-            source.facts,
-        )
-    };
-    Ok(sources.into_iter().map(tuple).collect())
-}
-
-/// How many transactions changed the ledger.
+/// The number of the last change of the ledger.
 #[pyfunction]
 pub fn _sources_generation(py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResult<i64> {
     let index = &index.get().index;
@@ -63,37 +39,6 @@ pub fn _sync_note(
 ) -> PyResult<Option<String>> {
     let index = &index.get().index;
     errors::call_detached(py, || index.sync_note(&name))
-}
-
-/// The files of a ledger, to compare a folder with.
-#[pyclass(frozen, module = "hedgerow._engine", name = "_KnownFiles")]
-pub struct PyKnownFiles {
-    files: Option<KnownFiles>,
-}
-
-#[pymethods]
-impl PyKnownFiles {
-    #[new]
-    fn new(files: Vec<(String, String)>) -> Self {
-        Self {
-            files: KnownFiles::new(files),
-        }
-    }
-
-    /// Whether the files below a folder whose names end in `suffix` are these, unchanged. The paths
-    /// `excluded` are not looked at.
-    fn are_all_below(
-        &self,
-        py: Python<'_>,
-        folder: PathBuf,
-        suffix: Text,
-        excluded: Vec<String>,
-    ) -> PyResult<bool> {
-        errors::call_detached(py, || {
-            let files = self.files.as_ref();
-            Ok(files.is_some_and(|files| files.are_all_below(&folder, &suffix, &excluded)))
-        })
-    }
 }
 
 /// The ids of the chunks of a file.

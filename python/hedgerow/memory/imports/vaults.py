@@ -65,7 +65,7 @@ def _documents(source: Path) -> Iterator[Document | Skip]:
         raise InvalidInputError(
             f"{source} cannot be imported: it is no folder", code="invalid_export"
         )
-    listing = list_folder(str(source), memory_rules((), ()), named=True)
+    listing = list_folder(source, memory_rules((), ()), named=True)
     yield from listing.skips
     for passed in listing.named:
         if passed.code in _PASSED_BY:

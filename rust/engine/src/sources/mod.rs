@@ -5,11 +5,9 @@
 //! anything else writes or removes makes its file unread: without a signature, so that the next sync
 //! reads it again.
 
-mod known_files;
 mod ledger;
 mod schema;
 
-pub use known_files::KnownFiles;
 pub use ledger::{LedgerChanges, SourceFile, forget_source, note, put_source};
 pub use schema::SOURCES;
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, DirEntry, FileType};
+use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -26,7 +26,7 @@ const MARKS_OF_TOOLS: [&str; 2] = ["CACHEDIR.TAG", "pyvenv.cfg"];
 const NEVER_INCLUDED: [&str; 2] = [".git", ".hedgerow"];
 
 /// The fewest files that a thread of its own looks at.
-const SHARE: usize = 1024;
+const SHARE: usize = 256;
 const MOST_THREADS: usize = 8;
 
 /// What is read of a folder, and what is passed by.
@@ -175,13 +175,11 @@ pub fn list(folder: &Path, rules: &Rules, named: bool) -> Listing {
         rules,
         named,
         listing: Listing::default(),
-        found: Vec::new(),
         deciding: HashSet::new(),
     };
     walk.folder(folder);
     let Walk {
         mut listing,
-        found,
         deciding,
         ..
     } = walk;
@@ -190,20 +188,16 @@ pub fn list(folder: &Path, rules: &Rules, named: bool) -> Listing {
         .filter(|(number, _)| !deciding.contains(number))
         .map(|(_, pattern)| pattern.clone())
         .collect();
-    look_at(&found, &mut listing);
     listing
 }
 
-/// A file with the name of one that is read, which is still to be looked at.
-struct Found {
-    place: PathBuf,
-    path: OsString,
-}
-
-/// A folder whose entries are not all looked at.
-struct Level {
-    entries: vec::IntoIter<DirEntry>,
-    prefix: OsString,
+/// What is to be done about an entry of a folder, once it is its turn.
+enum Step {
+    /// List a folder: its place, the beginning of the paths below it, and whether a mark of a tool in
+    /// it counts.
+    Enter(PathBuf, OsString, bool),
+    /// Report a file.
+    Report(Seen),
 }
 
 /// One walk over a folder and all below it.
@@ -211,7 +205,6 @@ struct Walk<'a> {
     rules: &'a Rules,
     named: bool,
     listing: Listing,
-    found: Vec<Found>,
     /// The numbers of the excluding patterns that decided about something.
     deciding: HashSet<usize>,
 }
@@ -219,28 +212,73 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// List a folder with all below it; not by recursion, for folders may nest deep.
     fn folder(&mut self, folder: &Path) {
-        let mut levels = vec![self.level(folder, OsString::new(), false)];
-        while let Some(level) = levels.last_mut() {
-            let Some(entry) = level.entries.next() else {
-                levels.pop();
-                continue;
-            };
-            let mut path = level.prefix.clone();
-            path.push(entry.file_name());
-            match entry.file_type() {
-                Ok(kind) => {
-                    if let Some(below) = self.entry(&entry, kind, path) {
-                        levels.push(below);
-                    }
+        let mut levels = vec![self.steps(folder, &OsString::new(), false)];
+        while let Some(steps) = levels.last_mut() {
+            match steps.next() {
+                None => {
+                    levels.pop();
                 }
-                Err(error) => self.is_unknown(path, &error),
+                Some(Step::Report(seen)) => self.report(seen),
+                Some(Step::Enter(folder, prefix, marks)) => {
+                    let below = self.steps(&folder, &prefix, marks);
+                    levels.push(below);
+                }
             }
         }
+        self.listing
+            .named
+            .sort_by(|one, other| one.path.cmp(&other.path));
     }
 
-    /// Take in an entry; returns the folder that it is, if that is to be listed.
-    fn entry(&mut self, entry: &DirEntry, kind: FileType, path: OsString) -> Option<Level> {
-        let (name, shown) = (printable(&entry.file_name()), printable(&path));
+    /// What is to be done about the entries of a folder; with `marks` nothing where a tool has marked
+    /// it as its own. The folder is closed then: there may be many above one that is open.
+    fn steps(&mut self, folder: &Path, prefix: &OsString, marks: bool) -> vec::IntoIter<Step> {
+        let entries = match entries_of(folder) {
+            Ok(entries) => entries,
+            Err(error) => {
+                let shown = printable(prefix);
+                let shown = if shown.is_empty() {
+                    ".".to_owned()
+                } else {
+                    shown
+                };
+                let mut skip = Skip::refused(shown, &error);
+                skip.reason.insert_str(0, "the folder: ");
+                self.listing.skips.push(skip);
+                self.listing.unknown.push(prefix.clone());
+                return Vec::new().into_iter();
+            }
+        };
+        if marks && entries.iter().any(|(name, _)| is_mark(name)) {
+            self.pass_by(printable(prefix), Reason::Tools);
+            return Vec::new().into_iter();
+        }
+        let (mut steps, mut found) = (Vec::new(), Vec::new());
+        for (name, entry) in &entries {
+            let mut path = prefix.clone();
+            path.push(name);
+            match self.entry(entry, name, path) {
+                Some(Entry::Folder(path, included)) => {
+                    steps.push((found.len(), Step::Enter(entry.path(), path, !included)));
+                }
+                Some(Entry::File(path)) => found.push(Found { entry, path }),
+                None => {}
+            }
+        }
+        in_turn(on_threads(&found, see), steps)
+    }
+
+    /// What an entry is that is read or listed; None where it is passed by.
+    fn entry(&mut self, entry: &DirEntry, name: &OsStr, mut path: OsString) -> Option<Entry> {
+        let kind = match entry.file_type() {
+            Ok(kind) => kind,
+            Err(error) => {
+                let skip = Skip::refused(printable(&path), &error);
+                self.report(Seen::Unknown(path, skip));
+                return None;
+            }
+        };
+        let (name, shown) = (printable(name), printable(&path));
         let is_folder = kind.is_dir();
         let included = self.rules.includes(&shown, &name, is_folder);
         let reason = if kind.is_symlink() {
@@ -256,14 +294,10 @@ impl Walk<'_> {
                 self.listing.leftovers.push(entry.path());
             }
         } else if is_folder {
-            let mut below = path;
-            below.push("/");
-            return Some(self.level(&entry.path(), below, !included));
+            path.push("/");
+            return Some(Entry::Folder(path, included));
         } else if self.rules.has_suffix(&name) {
-            self.found.push(Found {
-                place: entry.path(),
-                path,
-            });
+            return Some(Entry::File(path));
         } else {
             self.pass_by(shown, Reason::Other);
         }
@@ -278,39 +312,17 @@ impl Walk<'_> {
         decision.matches
     }
 
-    /// The entries of a folder; with `marks` none where a tool has marked it as its own.
-    fn level(&mut self, folder: &Path, prefix: OsString, marks: bool) -> Level {
-        let mut entries = match entries_of(folder) {
-            Ok(entries) => entries,
-            Err(error) => {
-                let shown = printable(&prefix);
-                let shown = if shown.is_empty() {
-                    ".".to_owned()
-                } else {
-                    shown
-                };
-                let mut skip = Skip::refused(shown, &error);
-                skip.reason.insert_str(0, "the folder: ");
+    fn report(&mut self, seen: Seen) {
+        match seen {
+            Seen::File(path, signature) => self.listing.files.push((path, signature)),
+            Seen::Problem(skip) => self.listing.skips.push(skip),
+            // As in a folder that may be listed and not entered.
+            Seen::Unknown(path, skip) => {
                 self.listing.skips.push(skip);
-                self.listing.unknown.push(prefix.clone());
-                Vec::new()
+                self.listing.unknown.push(path);
             }
-        };
-        if marks && entries.iter().any(|entry| is_mark(&entry.file_name())) {
-            self.pass_by(printable(&prefix), Reason::Tools);
-            entries.clear();
+            Seen::Gone => {}
         }
-        Level {
-            entries: entries.into_iter(),
-            prefix,
-        }
-    }
-
-    /// Report what cannot be looked at, as in a folder that may be listed and not entered.
-    fn is_unknown(&mut self, path: OsString, error: &io::Error) {
-        let skip = Skip::refused(printable(&path), error);
-        self.listing.skips.push(skip);
-        self.listing.unknown.push(path);
     }
 
     fn pass_by(&mut self, path: String, reason: Reason) {
@@ -321,14 +333,44 @@ impl Walk<'_> {
     }
 }
 
-fn entries_of(folder: &Path) -> io::Result<Vec<DirEntry>> {
-    let mut entries = fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;
-    entries.sort_by_cached_key(DirEntry::file_name);
+/// The entries of a folder by their names.
+fn entries_of(folder: &Path) -> io::Result<Vec<(OsString, DirEntry)>> {
+    let entries = fs::read_dir(folder)?;
+    let named = entries.map(|entry| entry.map(|entry| (entry.file_name(), entry)));
+    let mut entries = named.collect::<io::Result<Vec<_>>>()?;
+    entries.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
     Ok(entries)
+}
+
+/// Put the folders of a level between its files: each after as many files as stand before it.
+fn in_turn(files: Vec<Seen>, folders: Vec<(usize, Step)>) -> vec::IntoIter<Step> {
+    let mut steps = Vec::with_capacity(files.len() + folders.len());
+    let mut folders = folders.into_iter().peekable();
+    for (number, seen) in files.into_iter().enumerate() {
+        while let Some((_, folder)) = folders.next_if(|(before, _)| *before <= number) {
+            steps.push(folder);
+        }
+        steps.push(Step::Report(seen));
+    }
+    steps.extend(folders.map(|(_, folder)| folder));
+    steps.into_iter()
 }
 
 fn is_mark(name: &OsStr) -> bool {
     MARKS_OF_TOOLS.iter().any(|mark| name == *mark)
+}
+
+/// An entry that is not passed by: a folder with the beginning of the paths below it and whether it is
+/// included whatever it is, or a file with its path.
+enum Entry {
+    Folder(OsString, bool),
+    File(OsString),
+}
+
+/// A file that is to be looked at.
+struct Found<'a> {
+    entry: &'a DirEntry,
+    path: OsString,
 }
 
 /// What is to be said of a file that was looked at.
@@ -340,27 +382,13 @@ enum Seen {
     Gone,
 }
 
-/// Look at files, on several threads where they are many, and list them in their order.
-fn look_at(found: &[Found], listing: &mut Listing) {
-    for seen in on_threads(found, see) {
-        match seen {
-            Seen::File(path, signature) => listing.files.push((path, signature)),
-            Seen::Problem(skip) => listing.skips.push(skip),
-            Seen::Unknown(path, skip) => {
-                listing.skips.push(skip);
-                listing.unknown.push(path);
-            }
-            Seen::Gone => {}
-        }
-    }
-}
-
-fn on_threads(found: &[Found], work: fn(&Found) -> Seen) -> Vec<Seen> {
+/// Look at files, on several threads where they are many.
+fn on_threads(found: &[Found<'_>], work: fn(&Found<'_>) -> Seen) -> Vec<Seen> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let threads = (found.len() / SHARE).clamp(1, processors.min(MOST_THREADS));
     let mut shares = found.chunks(found.len().div_ceil(threads).max(1));
     let own = shares.next().unwrap_or_default();
-    let all = |share: &[Found]| share.iter().map(work).collect::<Vec<_>>();
+    let all = |share: &[Found<'_>]| share.iter().map(work).collect::<Vec<_>>();
     thread::scope(|scope| {
         let others: Vec<_> = shares
             .map(|share| {
@@ -378,8 +406,8 @@ fn on_threads(found: &[Found], work: fn(&Found) -> Seen) -> Vec<Seen> {
     })
 }
 
-fn see(found: &Found) -> Seen {
-    let status = match fs::symlink_metadata(&found.place) {
+fn see(found: &Found<'_>) -> Seen {
+    let status = match found.entry.metadata() {
         Ok(status) => status,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Seen::Gone,
         Err(error) => {

@@ -1,0 +1,229 @@
+//! The files below a folder, and what a ledger knows of them.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+
+use hedgerow_engine::sources::SourceFile;
+use hedgerow_memory::folder::{self, Listing, Reason, Rules, Signature};
+use hedgerow_memory::ledger::Ledger;
+use hedgerow_memory::skip::Skip;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors;
+use crate::index::PyIndex;
+use crate::text::Text;
+
+/// The path, the code, the reason and the line.
+pub type SkipTuple = (String, String, String, Option<u64>);
+
+/// The path, the signature and whether it is settled, the digest, the number of chunks, skips and
+/// facts.
+type SourceTuple = (String, String, bool, String, u64, String, String);
+
+/// What is read of a folder; the same for every listing of it.
+#[pyclass(frozen, module = "hedgerow._engine", name = "_Rules")]
+pub struct PyRules(Rules);
+
+#[pymethods]
+impl PyRules {
+    #[new]
+    fn new(
+        suffixes: Vec<String>,
+        exclude: Vec<Text>,
+        include: Vec<Text>,
+        temporary: Option<(String, String)>,
+    ) -> PyResult<Self> {
+        let (exclude, include) = (texts(&exclude), texts(&include));
+        errors::call(|| Rules::new(suffixes, exclude, include, temporary)).map(Self)
+    }
+
+    /// List the files below a folder; `named` keeps what is passed by.
+    fn list(&self, py: Python<'_>, folder: PathBuf, named: bool) -> PyResult<PyListing> {
+        errors::call_detached(py, || Ok(folder::list(&folder, &self.0, named))).map(PyListing)
+    }
+
+    /// Why a file below a folder is passed by; None where it is not.
+    fn pass_by(&self, path: Text) -> Option<&'static str> {
+        self.0.pass_by(&path).map(Reason::as_str)
+    }
+}
+
+/// What is below a folder.
+#[pyclass(frozen, module = "hedgerow._engine", name = "_Listing")]
+pub struct PyListing(Listing);
+
+#[pymethods]
+impl PyListing {
+    /// The signature of each file by its path, in the order of names.
+    #[getter]
+    fn files<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let files = PyDict::new(py);
+        for (path, signature) in &self.0.files {
+            files.set_item(path, signature.to_string())?;
+        }
+        Ok(files)
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.files.len()
+    }
+
+    #[getter]
+    fn skips(&self) -> Vec<SkipTuple> {
+        self.0.skips.iter().map(tuple_of).collect()
+    }
+
+    #[getter]
+    fn unknown(&self) -> Vec<OsString> {
+        self.0.unknown.clone()
+    }
+
+    /// How much was passed by, by its reason, where there is any.
+    #[getter]
+    fn passed_by(&self) -> Vec<(&'static str, u64)> {
+        let counts = Reason::ALL.iter().zip(self.0.passed_by);
+        let some = counts.filter(|(_, count)| *count > 0);
+        some.map(|(reason, count)| (reason.as_str(), count))
+            .collect()
+    }
+
+    #[getter]
+    fn named(&self) -> Vec<(String, &'static str)> {
+        let named = self.0.named.iter();
+        named
+            .map(|one| (one.path.clone(), one.reason.as_str()))
+            .collect()
+    }
+
+    #[getter]
+    fn leftovers(&self) -> Vec<PathBuf> {
+        self.0.leftovers.clone()
+    }
+
+    #[getter]
+    fn unused(&self) -> Vec<String> {
+        self.0.unused.clone()
+    }
+}
+
+/// What an index or a store has read of each file, as it was when this was loaded.
+#[pyclass(frozen, module = "hedgerow._engine", name = "_Ledger")]
+pub struct PyLedger(Ledger);
+
+#[pymethods]
+impl PyLedger {
+    /// Read the ledger of an index; a current one has the note `expected`.
+    #[new]
+    fn new(py: Python<'_>, index: &Bound<'_, PyIndex>, expected: Text) -> PyResult<Self> {
+        let index = &index.get().index;
+        errors::call_detached(py, || Ledger::load(index, &expected)).map(Self)
+    }
+
+    /// The same with what has changed since; None where nothing has.
+    fn refreshed(&self, py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResult<Option<Self>> {
+        let index = &index.get().index;
+        let refreshed = || {
+            if index.sources_generation()? == self.0.generation() {
+                return Ok(None);
+            }
+            let mut ledger = self.0.clone();
+            ledger.refresh(index)?;
+            Ok(Some(ledger))
+        };
+        Ok(errors::call_detached(py, refreshed)?.map(Self))
+    }
+
+    #[getter]
+    fn is_current(&self) -> bool {
+        self.0.is_current()
+    }
+
+    #[getter]
+    fn is_new(&self) -> bool {
+        self.0.is_new()
+    }
+
+    #[getter]
+    fn chunks(&self) -> u64 {
+        self.0.chunks()
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    fn row(&self, path: Text) -> Option<SourceTuple> {
+        self.0.record(&path).map(|record| row_of(&record.source))
+    }
+
+    /// The rows whose facts have a text, and those that have skips, or all; by their paths.
+    #[pyo3(signature = (*, facts=None, skips=false))]
+    fn rows(&self, facts: Option<Text>, skips: bool) -> Vec<SourceTuple> {
+        let has_facts = |source: &&SourceFile| {
+            (facts.as_ref()).is_none_or(|text| source.facts.contains(&**text))
+        };
+        (self.0.records().into_iter().map(|record| &record.source))
+            .filter(has_facts)
+            .filter(|source| !skips || !source.skips.is_empty())
+            .map(row_of)
+            .collect()
+    }
+
+    fn paths(&self) -> Vec<String> {
+        let records = self.0.records().into_iter();
+        records.map(|record| record.source.path.clone()).collect()
+    }
+
+    /// Those of the listed files that have to be read, with their signatures.
+    fn changed(&self, listing: &Bound<'_, PyListing>) -> Vec<(String, String)> {
+        let changed = self.0.changed(&listing.get().0).into_iter();
+        changed
+            .map(|(path, signature)| (path.clone(), signature.to_string()))
+            .collect()
+    }
+
+    /// The paths that are not listed, but for those that could not be looked at.
+    fn gone(&self, listing: &Bound<'_, PyListing>) -> Vec<String> {
+        self.0.gone(&listing.get().0)
+    }
+
+    /// Whether the listed files are just these, and all are read as they are.
+    fn has_read(&self, listing: &Bound<'_, PyListing>) -> bool {
+        self.0.has_read(&listing.get().0)
+    }
+}
+
+/// What changes with the content of a file; OSError where the system refuses to say.
+#[pyfunction]
+pub fn _signature(file: PathBuf) -> PyResult<String> {
+    Ok(Signature::of(&fs::metadata(file)?).to_string())
+}
+
+fn texts(given: &[Text]) -> Vec<String> {
+    given.iter().map(|text| text.to_string()).collect()
+}
+
+fn tuple_of(skip: &Skip) -> SkipTuple {
+    let Skip {
+        path,
+        code,
+        reason,
+        line,
+    } = skip.clone();
+    (path, code, reason, line)
+}
+
+fn row_of(source: &SourceFile) -> SourceTuple {
+    let SourceFile {
+        path,
+        signature,
+        settled,
+        digest,
+        chunks,
+        skips,
+        facts,
+    } = source.clone();
+    (path, signature, settled, digest, chunks, skips, facts)
+}
