@@ -703,6 +703,7 @@ def _facts_of(
     metadata: dict[str, Any],
     links: Sequence[tuple[str, Sequence[str]]],
 ) -> dict[str, Any]: ...
+
 @final
 class _Listing:
     files: dict[str, str]

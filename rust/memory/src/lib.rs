@@ -10,3 +10,4 @@ pub mod sync;
 pub mod tags;
 pub mod text;
 pub mod times;
+pub mod watch;

@@ -6,4 +6,5 @@ mod walk;
 
 pub use patterns::Patterns;
 pub use signature::Signature;
+pub(crate) use walk::MARKS_OF_TOOLS;
 pub use walk::{Listing, PassedBy, Reason, Rules, list};

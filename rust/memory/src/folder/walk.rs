@@ -22,7 +22,7 @@ const MADE_BY_TOOLS: [&str; 4] = [
     "__pycache__",
 ];
 /// Files with which tools mark a folder as theirs.
-const MARKS_OF_TOOLS: [&str; 2] = ["CACHEDIR.TAG", "pyvenv.cfg"];
+pub(crate) const MARKS_OF_TOOLS: [&str; 2] = ["CACHEDIR.TAG", "pyvenv.cfg"];
 const NEVER_INCLUDED: [&str; 2] = [".git", ".hedgerow"];
 
 /// The fewest files that a thread of its own looks at.
