@@ -705,6 +705,11 @@ def _facts_of(
 ) -> dict[str, Any]: ...
 
 @final
+class _Watch:
+    changes: int | None
+    def __new__(cls, folder: str | PathLike[str], rules: _Rules) -> Self: ...
+
+@final
 class _Listing:
     files: dict[str, str]
     skips: list[_Skip]
@@ -717,6 +722,7 @@ class _Listing:
 
 @final
 class _Ledger:
+    generation: int
     is_current: bool
     is_new: bool
     chunks: int

@@ -119,6 +119,7 @@ class Status(TypedDict):
     scope: NotRequired[dict[str, str]]
     retrieval: NotRequired[str]
     notAllowed: NotRequired[list[NotAllowed]]
+    watch: NotRequired[str]
 
 
 class _Server(MCPServer[Any]):

@@ -17,7 +17,7 @@ from hedgerow.memory import MemoryRoot
 from hedgerow.memory.config import read_config
 from hedgerow.memory.derived import Derived
 from hedgerow.memory.documents import memory_rules
-from hedgerow.memory.freshness import skips_if_fresh
+from hedgerow.memory.freshness import FileCheck
 from memory_doubles import put
 
 FOLDERS = ["a", ".hidden", "node_modules", "x.md", "Ünï", "deep/er", "__pycache__/b"]
@@ -37,7 +37,8 @@ def fill(folder: str, paths: set[tuple[str, str]]) -> None:
 def is_fresh(folder: str) -> bool:
     derived = Derived.of(read_config(Path(folder)))
     with Index.open(derived.index, read_only=True) as index:
-        return skips_if_fresh(derived, Ledger.load(index, derived.scope)) is not None
+        ledger = Ledger.load(index, derived.scope)
+        return FileCheck(watch=False).skips(derived, ledger) is not None
 
 
 def listed(folder: str) -> dict[str, str]:

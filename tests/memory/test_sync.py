@@ -11,8 +11,9 @@ import pytest
 
 from hedgerow import Index, InvalidInputError, MemoryRoot
 from hedgerow.ingest.ledger import Ledger
-from hedgerow.memory import documents, freshness, sync, targets
+from hedgerow.memory import documents, sync, targets
 from hedgerow.memory.config import read_config
+from hedgerow.memory.freshness import FileCheck
 from memory_doubles import counts, found, keys, put
 
 
@@ -90,7 +91,7 @@ class TestChanges:
         assert counts(synced_root.sync()) == (2, 0, 0, 0)
         derived = sync.Derived.of(read_config(synced_root.path))
         with Index.open(derived.index, read_only=True) as index:
-            assert freshness.skips_if_fresh(derived, Ledger.load(index, derived.scope)) == []
+            assert FileCheck(watch=False).skips(derived, Ledger.load(index, derived.scope)) == []
 
     def test_each_file_is_parsed_once_for_index_and_store(
         self, synced_root: MemoryRoot, monkeypatch: pytest.MonkeyPatch

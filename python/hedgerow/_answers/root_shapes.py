@@ -211,6 +211,7 @@ class RootStatus(TypedDict):
     compatible: bool
     message: str
     notAllowed: NotRequired[list[NotAllowed]]
+    watch: NotRequired[str]
 
 
 class Listed(TypedDict):

@@ -35,7 +35,7 @@ def command(
     itself; that page shows how to configure it. Needs the extra "mcp":
     pip install "hedgerow[mcp]"
     """
-    memory = open_root(root, target_url, remote_url)
+    memory = open_root(root, target_url, remote_url, watch=True)
     try:
         with imports_of("mcp", needed_by="hedgerow mcp"):
             from hedgerow.mcp import build_server  # noqa: PLC0415 - slow to import

@@ -219,15 +219,25 @@ def open_root(
     target_url: str | None,
     remote_url: str | None,
     missing: str = NO_ROOT_FOR_MEMORY,
+    *,
+    watch: bool = False,
 ) -> MemoryRoot:
-    """Open the root that is meant; it is closed when the command is done."""
+    """Open the root that is meant; it is closed when the command is done.
+
+    Commands that live long `watch` its files.
+    """
     refuse_remote(target_url, remote_url)
     path = find_root(given, missing)
     from hedgerow.memory import MemoryRoot  # noqa: PLC0415 - slow to import
 
     try:
         memory = MemoryRoot.open(
-            path, trust=is_trusted(), notify=_tell, scope=scope(), shared=is_shared()
+            path,
+            trust=is_trusted(),
+            notify=_tell,
+            scope=scope(),
+            shared=is_shared(),
+            watch=watch,
         )
     except InvalidInputError as error:
         if error.code != "invalid_option":

@@ -133,7 +133,9 @@ def _service(
     if db is None:
         from hedgerow._serve.root_routes import RootService  # noqa: PLC0415 - needs an extra
 
-        memory = open_root(options["root"], options["target_url"], options["remote_url"], NO_ROOT)
+        memory = open_root(
+            options["root"], options["target_url"], options["remote_url"], NO_ROOT, watch=True
+        )
         memory.recall(
             "hedgerow", limit=1
         )  # So that it is set up, and in memory, before it is asked.

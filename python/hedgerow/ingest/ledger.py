@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -100,6 +100,11 @@ class Ledger:
     def notes(self) -> list[tuple[str, str | None]]:
         """What to note with the first transaction of a sync."""
         return [(SCOPE, self.note)]
+
+    @property
+    def generation(self) -> int:
+        """The number of the last change that is known."""
+        return self._ledger.generation
 
     def __len__(self) -> int:
         return len(self._ledger)

@@ -66,7 +66,8 @@ class RootStatus:
 
     `schema_version` is as written, of any type; `compatible` says whether this hedgerow can use
     the root, and `message` why not. `not_allowed` has what the root asks for and its user has not
-    allowed (spec/memory.md, "Trust").
+    allowed (spec/memory.md, "Trust"). `watch` is `active` where the files are watched, or why they
+    are looked at before each recall instead; None where that was not asked for.
     """
 
     root: str
@@ -76,6 +77,7 @@ class RootStatus:
     compatible: bool
     message: str
     not_allowed: tuple[Request, ...] = ()
+    watch: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the documented JSON, without the two keys of a missing configuration."""
@@ -87,7 +89,8 @@ class RootStatus:
             value["schemaVersion"] = self.schema_version
         refused = [request.to_dict() for request in self.not_allowed]
         asked = {"notAllowed": refused} if refused else {}
-        return {**value, "compatible": self.compatible, "message": self.message, **asked}
+        watch = {} if self.watch is None else {"watch": self.watch}
+        return {**value, "compatible": self.compatible, "message": self.message, **asked, **watch}
 
 
 def existing_root(path: str | os.PathLike[str]) -> Path:

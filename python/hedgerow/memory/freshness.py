@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import logging
+import threading
+import time
 from collections import Counter
+from collections.abc import Hashable
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from hedgerow._engine import Index
+from hedgerow._engine import Index, _Watch
 from hedgerow.errors import IndexFileError
-from hedgerow.ingest.discovery import PassedBy, list_folder
+from hedgerow.ingest.discovery import PassedBy, Rules, list_folder
 from hedgerow.ingest.ledger import Ledger, digest_of
 from hedgerow.ingest.source import Skip, Source, UnreadableSourceError, read_bytes
 
 from .derived import FOREIGN, OLDER, Derived, check_regular
+
+_RETRY = 60.0
+"""Seconds after which a watch that ended or could not begin is tried again."""
+
+_LOOKED_AT = "files are looked at before each recall"
+
+_logger = logging.getLogger("hedgerow.memory")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +41,83 @@ class IndexState:
     unused: tuple[str, ...] = ()
 
 
-def skips_if_fresh(derived: Derived, ledger: Ledger) -> list[Skip] | None:
-    """Return what could not be read, if an index has surely read every file as it is now.
+class FileCheck:
+    """Whether an index or a store has surely read every file of a root as it is now.
 
-    None if there may be a file to read. `ledger` is that of the index.
+    With a watch, files are looked at only after the system has reported a change; where it cannot
+    watch, and once it may have missed a change, they are looked at each time. Threads may share one.
     """
-    if not ledger.is_current:
-        return None
-    listing = list_folder(derived.source_root, derived.rules)
-    return [*listing.skips, *ledger.skips] if ledger.has_read(listing) else None
+
+    def __init__(self, *, watch: bool) -> None:
+        self._watches = watch
+        self._watch: _Watch | None = None
+        self._of: tuple[Path, Rules] | None = None
+        self._problem: str | None = None
+        self._begun_at: float | None = None
+        self._beginning = threading.Lock()
+        self._fresh: dict[Hashable, tuple[object, list[Skip]]] = {}
+
+    @property
+    def state(self) -> str | None:
+        """`active`, or why files are looked at before each recall; None where no watch was asked for."""
+        if not self._watches:
+            return None
+        return self._problem or "active"
+
+    def skips(self, derived: Derived, ledger: Ledger, key: Hashable = None) -> list[Skip] | None:
+        """Return what could not be read; None if there may be a file to read.
+
+        `ledger` is that of the index or the store that `key` stands for.
+        """
+        if not ledger.is_current:
+            return None
+        changes = self._changes(derived)
+        seen = (changes, ledger.generation, derived.source_root, derived.rules)
+        if changes is not None and key in self._fresh:
+            known, skips = self._fresh[key]
+            if known == seen:
+                return [*skips, *ledger.skips]
+        listing = list_folder(derived.source_root, derived.rules)
+        if not ledger.has_read(listing):
+            return None
+        self._fresh[key] = seen, listing.skips
+        return [*listing.skips, *ledger.skips]
+
+    def close(self) -> None:
+        """End the watch; the next call begins it again."""
+        with self._beginning:
+            self._of = self._watch = None
+            self._fresh.clear()
+
+    def _changes(self, derived: Derived) -> int | None:
+        """Return how many changes the watch has seen; None without one."""
+        if not self._watches:
+            return None
+        with self._beginning:
+            of = (derived.source_root, derived.rules)
+            if self._of != of:
+                self._of, self._watch, self._begun_at = of, None, None
+            changes = None if self._watch is None else self._watch.changes
+            if changes is None and self._may_begin():
+                changes = self._begin(derived)
+            elif changes is None and self._watch is not None:
+                self._problem = f"{_LOOKED_AT}: the system may have missed a change"
+            return changes
+
+    def _may_begin(self) -> bool:
+        return self._begun_at is None or time.monotonic() > self._begun_at + _RETRY
+
+    def _begin(self, derived: Derived) -> int | None:
+        self._begun_at = time.monotonic()
+        try:
+            self._watch = _Watch(derived.source_root, derived.rules.compiled)
+        except OSError as error:
+            self._watch = None
+            self._problem = f"{_LOOKED_AT}: {error}"
+            _logger.warning("%s is not watched: %s", derived.source_root, error)
+            return None
+        self._problem = None
+        return self._watch.changes
 
 
 def index_state(derived: Derived) -> IndexState | None:

@@ -25,7 +25,7 @@ from .derived import (
     make_room,
 )
 from .files import system_errors
-from .freshness import skips_if_fresh
+from .freshness import FileCheck
 from .links import STATED, Link, Names, without_attachments
 from .lock import locked
 from .node_state import NodeState, is_unlinked
@@ -44,8 +44,9 @@ _SHOWN = 10
 class NodeStore:
     """The store of one root, which may be deleted and made anew at any time."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, check: FileCheck) -> None:
         self._root = root
+        self._check = check
         self._opening = threading.Lock()
         self._store: Store | None = None
         self._file: tuple[int, int] | None = None
@@ -143,7 +144,8 @@ class NodeStore:
             ledger = self._known(derived).ledger
             if is_unlinked(self._opened(derived)):
                 return False
-            return skips_if_fresh(derived, ledger) is not None
+            key = ("store", self._file)
+            return self._check.skips(derived, ledger, key) is not None
         except IndexFileError as error:
             if not is_of_no_use(error):
                 raise

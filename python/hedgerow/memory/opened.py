@@ -30,7 +30,7 @@ from .derived import (
     is_of_no_use,
 )
 from .evidence import Evidence, passages
-from .freshness import skips_if_fresh
+from .freshness import FileCheck
 from .marks import TYPES, Marks
 from .names import check_types
 from .problems import notices_of
@@ -57,10 +57,15 @@ class OpenedIndex:
     """Searches the index of one root, which may be deleted and made anew at any time."""
 
     def __init__(
-        self, root: Path, policy: DepthPolicy, embedder: AnyEmbedder | str | None = None
+        self,
+        root: Path,
+        policy: DepthPolicy,
+        embedder: AnyEmbedder | str | None,
+        check: FileCheck,
     ) -> None:
         """`embedder`, where it is an object, is the caller's, who closes it."""
         self._root = root
+        self._check = check
         self._given = None if isinstance(embedder, str) else embedder
         self._policy = policy
         self._opening = threading.RLock()
@@ -222,7 +227,8 @@ class OpenedIndex:
             return ledger.skips
         # Looking through many files takes most of a recall: those at the same time share it.
         known = (derived.source_root, derived.scope, id(ledger))
-        return self._looking.result(known, lambda: skips_if_fresh(derived, ledger))
+        key = ("index", self._reader_file)
+        return self._looking.result(known, lambda: self._check.skips(derived, ledger, key))
 
     def _known(self, derived: Derived) -> Ledger:
         """Return what the index knows of the files, with what has changed since the last call."""

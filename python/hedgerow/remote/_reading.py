@@ -96,6 +96,7 @@ def status_of(answer: Answer) -> RootStatus:
         answer["compatible"],
         answer["message"],
         tuple(refused),
+        answer.get("watch"),
     )
 
 

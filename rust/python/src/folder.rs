@@ -3,11 +3,14 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use hedgerow_engine::sources::SourceFile;
 use hedgerow_memory::folder::{self, Listing, Reason, Rules, Signature};
 use hedgerow_memory::ledger::Ledger;
 use hedgerow_memory::skip::Skip;
+use hedgerow_memory::watch::Watch;
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -24,7 +27,7 @@ type SourceTuple = (String, String, bool, String, u64, String, String);
 
 /// What is read of a folder; the same for every listing of it.
 #[pyclass(frozen, module = "hedgerow._engine", name = "_Rules")]
-pub struct PyRules(Rules);
+pub struct PyRules(Arc<Rules>);
 
 #[pymethods]
 impl PyRules {
@@ -36,7 +39,8 @@ impl PyRules {
         temporary: Option<(String, String)>,
     ) -> PyResult<Self> {
         let (exclude, include) = (texts(&exclude), texts(&include));
-        errors::call(|| Rules::new(suffixes, exclude, include, temporary)).map(Self)
+        errors::call(|| Rules::new(suffixes, exclude, include, temporary))
+            .map(|rules| Self(Arc::new(rules)))
     }
 
     /// List the files below a folder; `named` keeps what is passed by.
@@ -47,6 +51,27 @@ impl PyRules {
     /// Why a file below a folder is passed by; None where it is not.
     fn pass_by(&self, path: Text) -> Option<&'static str> {
         self.0.pass_by(&path).map(Reason::as_str)
+    }
+}
+
+/// A watch over a folder for changes of what rules take of it.
+#[pyclass(frozen, module = "hedgerow._engine", name = "_Watch")]
+pub struct PyWatch(Watch);
+
+#[pymethods]
+impl PyWatch {
+    /// Begin a watch; OSError says in a sentence why there can be none.
+    #[new]
+    fn new(py: Python<'_>, folder: PathBuf, rules: &Bound<'_, PyRules>) -> PyResult<Self> {
+        let rules = Arc::clone(&rules.get().0);
+        let begun = errors::call_detached(py, || Ok(Watch::begin(&folder, rules)))?;
+        begun.map(Self).map_err(PyOSError::new_err)
+    }
+
+    /// How many changes there have been; None once some may have been missed.
+    #[getter]
+    fn changes(&self) -> Option<u64> {
+        self.0.changes()
     }
 }
 
@@ -133,6 +158,12 @@ impl PyLedger {
             Ok(Some(ledger))
         };
         Ok(errors::call_detached(py, refreshed)?.map(Self))
+    }
+
+    /// The number of the last change that is known.
+    #[getter]
+    fn generation(&self) -> i64 {
+        self.0.generation()
     }
 
     #[getter]

@@ -77,6 +77,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<aliases::PyAliasTable>()?;
     module.add_class::<chunk::PyChunk>()?;
     module.add_class::<folder::PyRules>()?;
+    module.add_class::<folder::PyWatch>()?;
     module.add_class::<folder::PyListing>()?;
     module.add_class::<folder::PyLedger>()?;
     module.add_class::<filters::PyFilters>()?;
