@@ -1,13 +1,25 @@
 //! The files of a folder as chunks, and the memory root on them (spec/ingest.md, spec/memory.md).
 
+pub mod chunks;
+mod error;
 pub mod facts;
 pub mod folder;
+pub mod front_matter;
+pub mod jsonl;
 pub mod ledger;
+pub mod markdown;
 pub mod names;
+pub mod passages;
+pub mod plain_text;
+pub mod readers;
 pub mod scope;
+pub mod sections;
 pub mod skip;
+pub mod source;
 pub mod sync;
 pub mod tags;
 pub mod text;
 pub mod times;
 pub mod watch;
+
+pub use error::EditError;

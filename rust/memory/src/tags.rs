@@ -1,10 +1,18 @@
-//! Tags as they are compared (spec/memory.md, "Tags and aliases").
+//! Tags: in front matter and, as `#tag`, in the text (spec/memory.md, "Tags and aliases").
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
+use pulldown_cmark::{Event, Tag, TagEnd};
 use serde_json::{Map, Value};
+use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
-use crate::text::{casefold, is_space, normalized, trimmed};
+use crate::markdown;
+use crate::text::{self, casefold, is_space, is_word, normalized, trimmed};
+
+/// The most tags that are read from a text.
+const MOST: usize = 100;
+/// The most characters of a tag; the rest of a longer one is left out.
+const LONGEST: usize = 100;
 
 /// The tags of a memory as they are compared: those in front matter and those in the text.
 pub fn compared_tags(metadata: &Map<String, Value>, in_text: &[String]) -> BTreeSet<String> {
@@ -38,6 +46,65 @@ pub fn is_within(tag: &str, outer: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
+/// Return the tags in a Markdown text, in order, each once; none in code or links.
+pub fn inline_tags(text: &str) -> Vec<String> {
+    if tags_in(text).next().is_none() {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let mut known = HashSet::new();
+    let mut hidden = 0_usize;
+    markdown::events(text, false, &mut |event, _| {
+        match event {
+            Event::Start(Tag::CodeBlock(_) | Tag::Link { .. } | Tag::Image { .. }) => hidden += 1,
+            Event::End(TagEnd::CodeBlock | TagEnd::Link | TagEnd::Image) => {
+                hidden = hidden.saturating_sub(1);
+            }
+            Event::Text(text) if hidden == 0 => {
+                for tag in tags_in(&text) {
+                    if known.insert(tag.to_owned()) {
+                        found.push(tag.to_owned());
+                    }
+                }
+            }
+            _ => {}
+        }
+        found.len() <= MOST
+    });
+    found.truncate(MOST);
+    found
+}
+
+/// The tags of a text without mark-up: each begins after white space, and has a letter or `_`.
+fn tags_in(text: &str) -> impl Iterator<Item = &str> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while let Some(found) = text[at..].find('#') {
+            let start = at + found + 1;
+            at = start;
+            let before = text[..start - 1].chars().next_back();
+            if before.is_some_and(|before| !is_space(before)) {
+                continue;
+            }
+            let is_part = |one: char| is_word(one) || one == '/' || one == '-';
+            let rest = &text[start..];
+            let end = rest.find(|one| !is_part(one)).unwrap_or(rest.len());
+            if rest[..end].chars().any(is_letter) {
+                let tag = text::head(&rest[..end], LONGEST);
+                at = start + tag.len();
+                return Some(tag);
+            }
+        }
+        None
+    })
+}
+
+/// Whether a character of a word is more than a digit.
+fn is_letter(character: char) -> bool {
+    let is_digit = character.general_category() == GeneralCategory::DecimalNumber;
+    is_word(character) && !is_digit
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -64,5 +131,25 @@ mod tests {
     fn a_tag_may_be_nested() {
         assert!(is_within("infra/k8s", "infra") && is_within("infra", "infra"));
         assert!(!is_within("infrared", "infra") && !is_within("infra", "infra/k8s"));
+    }
+
+    #[test]
+    fn tags_stand_alone_and_outside_of_code() {
+        let text = "#one text #two/three #4 a#no #été `#code` [#link](x)\n\n    #indented\n\n# Head #tag\n\n#a-b_c, (#e) #one";
+        assert_eq!(
+            inline_tags(text),
+            ["one", "two/three", "été", "tag", "a-b_c"]
+        );
+        assert_eq!(inline_tags("#a_b #1a #- #2026"), ["a_b", "1a"]);
+    }
+
+    #[test]
+    fn many_tags_and_long_ones_have_limits() {
+        let many: Vec<String> = (0..200).map(|number| format!("#t{number}")).collect();
+        assert_eq!(inline_tags(&many.join(" ")).len(), MOST);
+        assert_eq!(
+            inline_tags(&format!("#{}", "x".repeat(300)))[0].len(),
+            LONGEST
+        );
     }
 }

@@ -19,6 +19,36 @@ pub fn trimmed(text: &str) -> &str {
     text.trim_matches(is_space)
 }
 
+/// The text without spaces at its end.
+pub fn trimmed_end(text: &str) -> &str {
+    text.trim_end_matches(is_space)
+}
+
+/// Whether a text is empty or spaces alone.
+pub fn is_blank(text: &str) -> bool {
+    text.chars().all(is_space)
+}
+
+/// The count of characters (code points).
+pub fn length(text: &str) -> usize {
+    if text.is_ascii() {
+        text.len()
+    } else {
+        text.chars().count()
+    }
+}
+
+/// The first `count` characters, or the whole text.
+pub fn head(text: &str, count: usize) -> &str {
+    if text.len() <= count {
+        return text;
+    }
+    match text.char_indices().nth(count) {
+        Some((end, _)) => &text[..end],
+        None => text,
+    }
+}
+
 /// The words of a text between spaces.
 pub fn split_spaces(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_space).filter(|word| !word.is_empty())
@@ -61,6 +91,11 @@ pub fn casefold(text: &str) -> String {
         return text.to_ascii_lowercase();
     }
     text.chars().default_case_fold().collect()
+}
+
+/// A text to compare without regard to case and inner spacing.
+pub fn folded(text: &str) -> String {
+    casefold(&one_line(text))
 }
 
 #[cfg(test)]

@@ -1,0 +1,272 @@
+//! YAML front matter: what a note says about itself, read, written and changed.
+//!
+//! spec/ingest.md, "Front matter", says how it is read; spec/memory.md, "Front matter", how it is
+//! written.
+
+mod edit;
+mod flow_lines;
+mod json;
+mod nodes;
+mod scalars;
+mod simple;
+mod surrogates;
+mod yaml;
+
+use serde_json::{Map, Value};
+
+pub use edit::{
+    append_items, remove_items, remove_key, render_front_matter, update_front_matter, yaml_value,
+};
+pub use json::fields_length;
+pub(crate) use json::number_text;
+pub use nodes::YamlError;
+pub use yaml::load;
+
+use crate::passages::shorten;
+use crate::text;
+use nodes::LIMIT;
+
+/// The most fields of a block that are read alone: each is a YAML document.
+const MOST_ALONE: usize = 1000;
+
+/// The longest description of a problem, in characters.
+const LONGEST_PROBLEM: usize = 200;
+
+/// The block at the head of a file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FrontMatter {
+    /// The fields in their order. Numbers that JSON cannot hold are text.
+    pub fields: Map<String, Value>,
+    /// The index of the first line after the block; 0 if there is none.
+    pub body_start: usize,
+    /// The reason for which the block is not valid YAML. The fields are then those that read alone.
+    pub problem: Option<String>,
+    /// The line of the problem in the file, counted from 1.
+    pub problem_line: Option<usize>,
+    /// The indexes of the lines of the file that could not be read.
+    pub unread: Vec<usize>,
+}
+
+impl FrontMatter {
+    /// Read the block between `---` on the first line and the next `---` or `...`.
+    ///
+    /// Without a closing line, or if the block is a list or running text, there is no front matter,
+    /// and the file starts at its first line. Takes linear time.
+    pub fn read(lines: &[&str]) -> Self {
+        let Some(end) = closing_line(lines) else {
+            return Self::default();
+        };
+        let block = &lines[1..end];
+        match yaml::load_lines(block) {
+            Ok(Value::Object(fields)) => Self {
+                fields,
+                body_start: end + 1,
+                ..Self::default()
+            },
+            Ok(Value::Null) if block.iter().all(|line| is_comment(line)) => Self {
+                body_start: end + 1,
+                ..Self::default()
+            },
+            Ok(_) => Self::default(),
+            Err(error) => Self::read_alone(block, end, &error),
+        }
+    }
+
+    /// The front matter of a block that is not valid YAML: each field that can be read by itself.
+    fn read_alone(block: &[&str], end: usize, error: &YamlError) -> Self {
+        // Alone, an alias refers to nothing, and its name is not the text of the value.
+        let (fields, unread) = fields_alone(block, !error.is_of_aliases);
+        let has_keys = || block.iter().any(|line| key_line(line).is_some());
+        if fields.is_empty() && !(error.is_of_aliases && has_keys()) {
+            return Self::default();
+        }
+        Self {
+            fields,
+            body_start: end + 1,
+            problem: Some(shorten(&error.problem, LONGEST_PROBLEM)),
+            problem_line: error.line.map(|line| line + 2),
+            unread: unread.into_iter().map(|at| at + 1).collect(),
+        }
+    }
+
+    /// Return the first of the keys that holds text or a number, on one line; else an empty text.
+    pub fn text(&self, keys: &[&str]) -> String {
+        for key in keys {
+            let line = match self.fields.get(*key) {
+                Some(Value::String(text)) => text::one_line(text),
+                Some(Value::Number(number)) => number_text(number),
+                _ => continue,
+            };
+            if !line.is_empty() {
+                return line;
+            }
+        }
+        String::new()
+    }
+
+    /// The `tags`, a list or one text with commas, without `#` and without repetition.
+    pub fn tags(&self) -> Vec<String> {
+        let given: Vec<String> = match self.fields.get("tags") {
+            Some(Value::String(text)) => text.split(',').map(str::to_owned).collect(),
+            Some(Value::Array(items)) => items.iter().filter_map(scalar_text).collect(),
+            Some(value) => scalar_text(value).into_iter().collect(),
+            None => Vec::new(),
+        };
+        let mut tags: Vec<String> = Vec::new();
+        let mut known = std::collections::HashSet::new();
+        for tag in &given {
+            let tag = text::trimmed(tag).trim_start_matches('#');
+            if !tag.is_empty() && known.insert(tag.to_owned()) {
+                tags.push(tag.to_owned());
+            }
+        }
+        tags
+    }
+
+    /// The fields that a filter can use: scalars and lists of scalars.
+    ///
+    /// Without the title, tags and summary, which are fields of the chunk, and without nested values.
+    pub fn metadata(&self) -> Map<String, Value> {
+        let is_kept = |value: &Value| match value {
+            Value::Array(items) => items.iter().all(is_scalar),
+            value => is_scalar(value),
+        };
+        let fields = self.fields.iter().filter(|(key, value)| {
+            !matches!(key.as_str(), "title" | "tags" | "summary") && is_kept(value)
+        });
+        fields
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect()
+    }
+
+    /// All fields as plain JSON, with the items of lists as text.
+    ///
+    /// A short block with aliases can stand for a large value: one of too many parts, or nested too
+    /// deep, is left out.
+    pub fn to_json(&self) -> Map<String, Value> {
+        json::fields(&self.fields)
+    }
+}
+
+fn is_scalar(value: &Value) -> bool {
+    matches!(value, Value::String(_) | Value::Number(_) | Value::Bool(_))
+}
+
+/// A scalar as text, a boolean as `True` or `False`; None for any other value.
+fn scalar_text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number_text(number)),
+        Value::Bool(value) => Some(if *value { "True" } else { "False" }.to_owned()),
+        _ => None,
+    }
+}
+
+fn is_comment(line: &str) -> bool {
+    line.starts_with('#') || text::is_blank(line)
+}
+
+/// The index of the line that ends a block; None without a block.
+fn closing_line(lines: &[&str]) -> Option<usize> {
+    let is_fence = |line: &str, fence: &str| {
+        let rest = line.strip_prefix(fence);
+        rest.is_some_and(|rest| rest.bytes().all(|byte| byte == b' ' || byte == b'\t'))
+    };
+    if !is_fence(lines.first()?, "---") {
+        return None;
+    }
+    let rest = lines[1..].iter();
+    let end = rest
+        .enumerate()
+        .find(|(_, line)| is_fence(line, "---") || is_fence(line, "..."));
+    end.map(|(at, _)| at + 1)
+}
+
+/// Split `key: value`, without spaces at the end; the value is empty if the line ends after the colon.
+fn key_line(line: &str) -> Option<(&str, &str)> {
+    let line = text::trimmed_end(line);
+    let is_key = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    let end = line.bytes().position(|byte| !is_key(byte))?;
+    let rest = line[end..].strip_prefix(':')?;
+    if end == 0 {
+        return None;
+    }
+    let value = rest.trim_start_matches([' ', '\t']);
+    let has_space = value.len() < rest.len();
+    (rest.is_empty() || has_space).then_some((&line[..end], value))
+}
+
+/// Read each field alone, with the lines below it that belong to it: a bad one costs only itself.
+///
+/// With `as_text` a value on one line that is not valid YAML alone is the text as it is written. Also
+/// returns the indexes of the lines that were not read. Of a block that is too long, only the lines
+/// within the limit of a block are read.
+fn fields_alone(block: &[&str], as_text: bool) -> (Map<String, Value>, Vec<usize>) {
+    let mut fields = Map::new();
+    let mut unread = Vec::new();
+    let mut size = 0;
+    for (count, entry) in entries(block).into_iter().enumerate() {
+        let lines = &block[entry.clone()];
+        size += lines
+            .iter()
+            .map(|line| text::length(line) + 1)
+            .sum::<usize>();
+        let Some((key, value)) = key_line(lines[0]).filter(|_| size <= LIMIT && count < MOST_ALONE)
+        else {
+            unread.extend(entry);
+            continue;
+        };
+        let has_more = lines[1..].iter().any(|line| !text::is_blank(line));
+        let read = match (has_more, value) {
+            (true, _) => value_below(lines, key),
+            (false, "") => continue,
+            (false, value) => match yaml::load_value(value) {
+                Ok(Value::Object(_)) => Some(value.into()),
+                read => read.ok(),
+            },
+        };
+        if let Some(value) = read {
+            fields.insert(key.to_owned(), value);
+        } else if as_text && !value.is_empty() {
+            fields.insert(key.to_owned(), value.into());
+            unread.extend(entry.skip(1));
+        } else {
+            unread.extend(entry);
+        }
+    }
+    unread.retain(|at| !text::is_blank(block[*at]));
+    (fields, unread)
+}
+
+/// The value of a field with the lines below it; None if they are not valid YAML.
+fn value_below(lines: &[&str], key: &str) -> Option<Value> {
+    match yaml::load_lines(lines) {
+        Ok(Value::Object(mut fields)) => fields.remove(key),
+        _ => None,
+    }
+}
+
+/// The lines of each field, and each line that belongs to none.
+fn entries(block: &[&str]) -> Vec<std::ops::Range<usize>> {
+    let mut entries = Vec::new();
+    let mut start = 0;
+    let mut is_field = false;
+    for (at, line) in block.iter().enumerate() {
+        let continues = text::is_blank(line)
+            || line.starts_with([' ', '\t', '#'])
+            || line.starts_with("- ")
+            || line.starts_with("-\t");
+        if at > start && is_field && continues {
+            continue;
+        }
+        if at > start {
+            entries.push(start..at);
+        }
+        start = at;
+        is_field = key_line(line).is_some();
+    }
+    if start < block.len() {
+        entries.push(start..block.len());
+    }
+    entries
+}

@@ -1,0 +1,168 @@
+//! YAML 1.2 of front matter as plain data (spec/ingest.md, "Front matter").
+//!
+//! Keys are the text that is written, whatever type YAML would give them: `007`, `true` and `1.50`.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use super::nodes::{Content, Tree, YamlError, check_length};
+use super::{scalars, simple};
+
+/// Read the lines of a block.
+pub fn load_lines(lines: &[&str]) -> Result<Value, YamlError> {
+    let text = lines.join("\n");
+    check_length(&text)?;
+    match simple::fields(lines) {
+        Some(fields) if !fields.is_empty() => Ok(Value::Object(fields)),
+        _ => load(&text),
+    }
+}
+
+/// Read the value of one line.
+pub fn load_value(text: &str) -> Result<Value, YamlError> {
+    match simple::value(text) {
+        Some(value) => Ok(value),
+        None => load(text),
+    }
+}
+
+/// Read YAML with the parser.
+pub fn load(text: &str) -> Result<Value, YamlError> {
+    let tree = Tree::parse(text)?;
+    if let Some(problem) = tree.problem {
+        return Err(problem);
+    }
+    match tree.root {
+        None => Ok(Value::Null),
+        Some(root) => Reader { tree: &tree }.value(root),
+    }
+}
+
+/// The merged entries of a mapping, and its own: keys as text and the nodes of values.
+type Entries<'a> = (Vec<(&'a str, usize)>, Vec<(&'a str, usize)>);
+
+/// Makes plain data of a tree whose size with aliases is within the limits.
+struct Reader<'a> {
+    tree: &'a Tree,
+}
+
+impl Reader<'_> {
+    fn value(&self, node: usize) -> Result<Value, YamlError> {
+        let tag = self.tree.nodes[node].tag.as_deref();
+        match (&self.tree.nodes[node].content, tag) {
+            (Content::Scalar { text, is_plain }, None) => Ok(if *is_plain {
+                scalars::plain(text)
+            } else {
+                text.as_str().into()
+            }),
+            (Content::Scalar { text, .. }, Some(tag)) => {
+                let value = scalars::tagged(text, tag);
+                value.ok_or_else(|| self.unknown_tag(node, tag))
+            }
+            (Content::List(items), None | Some("seq" | "!")) => {
+                let items = items.iter().map(|item| self.value(*item));
+                Ok(Value::Array(items.collect::<Result<_, _>>()?))
+            }
+            (Content::Mapping(_), None | Some("map" | "!")) => {
+                Ok(Value::Object(self.mapping(node)?))
+            }
+            // The same list in every process.
+            (Content::Mapping(_), Some("set")) => {
+                let fields = self.mapping(node)?;
+                let mut keys: Vec<String> = fields.into_iter().map(|(key, _)| key).collect();
+                keys.sort_unstable();
+                Ok(keys.into())
+            }
+            (_, Some(tag)) => Err(self.unknown_tag(node, tag)),
+        }
+    }
+
+    fn unknown_tag(&self, node: usize, tag: &str) -> YamlError {
+        let tag = if tag.starts_with('!') {
+            tag.to_owned()
+        } else {
+            format!("!!{tag}")
+        };
+        self.error(
+            node,
+            format!("the tag {tag} is not known, or not of this value"),
+        )
+    }
+
+    fn error(&self, node: usize, problem: impl Into<String>) -> YamlError {
+        YamlError::new(problem, Some(self.tree.nodes[node].line))
+    }
+
+    fn mapping(&self, node: usize) -> Result<Map<String, Value>, YamlError> {
+        let (merged, own) = self.entries(node)?;
+        let mut fields = Map::new();
+        if merged.is_empty() {
+            self.check_duplicates(node)?;
+        }
+        for (key, value) in merged.into_iter().chain(own) {
+            fields.insert(key.to_owned(), self.value(value)?);
+        }
+        Ok(fields)
+    }
+
+    /// The entries of a mapping, those that it merges (`<<`) in the order in which they are replaced.
+    fn entries(&self, node: usize) -> Result<Entries<'_>, YamlError> {
+        let (mut merged, mut own) = (Vec::new(), Vec::new());
+        let Content::Mapping(entries) = &self.tree.nodes[node].content else {
+            return Err(self.error(node, "only mappings can be merged"));
+        };
+        let mut is_merged = false;
+        for &(key, value) in entries {
+            let Some(text) = self.tree.text(key) else {
+                return Err(self.error(key, "a key is not text"));
+            };
+            if !self.is_merge(key) {
+                own.push((text, value));
+                continue;
+            }
+            if is_merged {
+                return Err(self.error(key, "found duplicate merge key \"<<\""));
+            }
+            merged = self.merged(value)?;
+            is_merged = !merged.is_empty();
+        }
+        Ok((merged, own))
+    }
+
+    fn is_merge(&self, key: usize) -> bool {
+        let node = &self.tree.nodes[key];
+        let is_sign =
+            matches!(&node.content, Content::Scalar { text, is_plain: true } if text == "<<");
+        is_sign && node.tag.is_none()
+    }
+
+    /// The entries of a mapping or a list of mappings; the first of a list has the last word.
+    fn merged(&self, node: usize) -> Result<Vec<(&str, usize)>, YamlError> {
+        let sources = match &self.tree.nodes[node].content {
+            Content::List(items) => items.iter().rev().copied().collect(),
+            _ => vec![node],
+        };
+        let mut all = Vec::new();
+        for source in sources {
+            let (merged, own) = self.entries(source)?;
+            all.extend(merged.into_iter().chain(own));
+        }
+        Ok(all)
+    }
+
+    fn check_duplicates(&self, node: usize) -> Result<(), YamlError> {
+        let Content::Mapping(entries) = &self.tree.nodes[node].content else {
+            return Ok(());
+        };
+        let mut keys = HashSet::with_capacity(entries.len());
+        for &(key, _) in entries {
+            if let Some(text) = self.tree.text(key)
+                && !keys.insert(text)
+            {
+                return Err(self.error(key, format!("found duplicate key \"{text}\"")));
+            }
+        }
+        Ok(())
+    }
+}
