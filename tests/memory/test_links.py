@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Literal
 from unicodedata import normalize
 
@@ -9,14 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.memory.links import (
-    Link,
-    Names,
-    links_in_fields,
-    links_in_text,
-    resolved,
-    wikilinks,
-)
+from hedgerow import MemoryRoot
+from hedgerow._engine import _Names
+from hedgerow.memory.links import Link, links_in_fields, links_in_text, wikilinks
+from memory_doubles import put
+
+
+def meant(
+    files: dict[str, str], name: str, source: str = "x.md", *, is_path: bool = False
+) -> str | None:
+    """The file that a name means, of files with titles."""
+    names = _Names([(path, title, ()) for path, title in files.items()])
+    return names.find(name, is_path, source)
 
 
 def targets(text: str) -> list[tuple[str, bool]]:
@@ -158,10 +163,10 @@ def test_a_long_list_of_links_is_read_to_its_end() -> None:
 def test_a_name_of_many_accents_is_compared_without_being_normalized() -> None:
     # Putting so many accents in order would take minutes.
     name = "a" + "\u0300\u0316" * 200_000
-    names = Names({"a.md": name, f"{name}.md": ""})
-    assert names.find(Link(name, "link", 1.0), "x.md") == f"{name}.md"
-    assert Names({"a.md": name}).find(Link(name, "link", 1.0), "x.md") == "a.md"
-    assert names.find(Link(f"{name}.", "link", 1.0), "x.md") is None
+    files = {"a.md": name, f"{name}.md": ""}
+    assert meant(files, name) == f"{name}.md"
+    assert meant({"a.md": name}, name) == "a.md"
+    assert meant(files, f"{name}.") is None
 
 
 FILES = {
@@ -194,7 +199,7 @@ FILES = {
     ],
 )
 def test_which_file_a_name_means(target: str, source: str, found: str | None) -> None:
-    assert Names(FILES).find(Link(target, "link", 1.0), source) == found
+    assert meant(FILES, target, source) == found
 
 
 @pytest.mark.parametrize(
@@ -210,7 +215,7 @@ def test_which_file_a_name_means(target: str, source: str, found: str | None) ->
 def test_a_markdown_link_counts_from_its_folder(
     target: str, source: str, found: str | None
 ) -> None:
-    assert Names(FILES).find(Link(target, "link", 1.0, is_path=True), source) == found
+    assert meant(FILES, target, source, is_path=True) == found
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
@@ -222,21 +227,25 @@ def test_names_are_compared_whatever_their_unicode_form(
     target: str, form: Literal["NFC", "NFD"], other: Literal["NFC", "NFD"]
 ) -> None:
     path, title = (normalize(other, name) for name in ("notes/Caf\xe9.md", "Th\xe9 vert"))
-    link = Link(normalize(form, target), "link", 1.0)
-    assert Names({path: title}).find(link, "x.md") == path
+    assert meant({path: title}, normalize(form, target)) == path
 
 
 def test_of_two_files_whose_names_differ_in_form_the_exact_one_counts() -> None:
     paths = [normalize("NFC", "caf\xe9.md"), normalize("NFD", "caf\xe9.md")]
     for path in paths:
-        assert Names(dict.fromkeys(paths, "")).find(Link(path, "link", 1.0), "x.md") == path
+        assert meant(dict.fromkeys(paths, ""), path) == path
 
 
-def test_of_several_links_the_strongest_counts_and_one_to_itself_does_not() -> None:
-    links = [Link("slugs", "link", 0.7), Link("slugs", "link", 0.9), Link("about", "link", 0.7)]
-    edges, missing = resolved([*links, Link("x", "link", 0.7)], "about.md", Names(FILES))
-    assert edges == {("archive/slugs.md", "link"): 0.9}
-    assert missing == ["x"]
+def test_of_several_links_the_strongest_counts_and_one_to_itself_does_not(
+    tmp_path: Path,
+) -> None:
+    links = "[{to: slugs, strength: 0.7}, {to: slugs, strength: 0.9}, about, x]"
+    put(tmp_path, "about.md", f"---\nrelated: {links}\n---\nhedge\n")
+    put(tmp_path, "slugs.md", "hedge\n")
+    with MemoryRoot.open(tmp_path) as root:
+        graph = root.graph()
+    assert graph.edges == (("about.md", "slugs.md", "related", 0.9),)
+    assert graph.unresolved == (("about.md", "x"),)
 
 
 @given(st.text(alphabet="[]|#\\`*_()<>! \nab.md-", max_size=60))

@@ -70,7 +70,7 @@ class TestSync:
         put(root.path, "b.md", "x")
         put(root.path, "stray.md", "x")
         (root.path / "gone.md").unlink()
-        monkeypatch.setattr(targets.RootStore, "_relink", lambda *_: 1 / 0)
+        monkeypatch.setattr(targets, "NodeState", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             keys(root)
         monkeypatch.undo()

@@ -79,7 +79,7 @@ class Ledger:
     """
 
     def __init__(self, ledger: _Ledger, note: str, file: Path | None) -> None:
-        self._ledger = ledger
+        self.found = ledger
         self.note = note
         self._file = file
         self.is_current = ledger.is_current
@@ -93,7 +93,7 @@ class Ledger:
 
     def refreshed(self, index: Index) -> Ledger:
         """Return the ledger with what has changed since; itself where nothing has."""
-        ledger = self._ledger.refreshed(index)
+        ledger = self.found.refreshed(index)
         return self if ledger is None else Ledger(ledger, self.note, self._file)
 
     @property
@@ -104,51 +104,51 @@ class Ledger:
     @property
     def generation(self) -> int:
         """The number of the last change that is known."""
-        return self._ledger.generation
+        return self.found.generation
 
     def __len__(self) -> int:
-        return len(self._ledger)
+        return len(self.found)
 
     @property
     def paths(self) -> list[str]:
         """The paths of all files, in order."""
-        return self._ledger.paths()
+        return self.found.paths()
 
     def record(self, path: str) -> Record | None:
         """Return what is known of a path."""
-        row = self._ledger.row(path)
+        row = self.found.row(path)
         return None if row is None else self._record(row)
 
     def records(self) -> Iterator[Record]:
         """Return all records, in path order."""
-        return map(self._record, self._ledger.rows())
+        return map(self._record, self.found.rows())
 
     def with_fact(self, key: str) -> list[Record]:
         """Return the records with a fact of this name, in path order."""
         # Most have none, and parsing the facts of all of them takes long.
-        some = map(self._record, self._ledger.rows(facts=f"{json.dumps(key)}:"))
+        some = map(self._record, self.found.rows(facts=f"{json.dumps(key)}:"))
         return [one for one in some if key in one.facts]
 
     def is_read(self, path: str, signature: str) -> bool:
         """Tell whether a file of this signature has certainly been read as it is."""
-        row = self._ledger.row(path)
+        row = self.found.row(path)
         return row is not None and row[1] == signature and row[2] and self.is_current
 
     def changed(self, listing: Listing) -> dict[str, str]:
         """Return those of the listed files that have to be read, with their signatures."""
-        return dict(self._ledger.changed(listing.found))
+        return dict(self.found.changed(listing.found))
 
     def gone(self, listing: Listing) -> list[str]:
         """Return the paths that are not listed, except those that could not be looked at."""
-        return self._ledger.gone(listing.found)
+        return self.found.gone(listing.found)
 
     def has_read(self, listing: Listing) -> bool:
         """Tell whether the listed files are just these, and all are read as they are."""
-        return self._ledger.has_read(listing.found)
+        return self.found.has_read(listing.found)
 
     def failures(self) -> list[Record]:
         """Return the records with something to report, in path order."""
-        return list(map(self._record, self._ledger.rows(skips=True)))
+        return list(map(self._record, self.found.rows(skips=True)))
 
     @property
     def skips(self) -> list[Skip]:
@@ -163,7 +163,7 @@ class Ledger:
     @property
     def chunks(self) -> int:
         """How many chunks the files have."""
-        return self._ledger.chunks
+        return self.found.chunks
 
     def _record(self, row: Row) -> Record:
         path, signature, settled, digest, chunks, skips, facts = row

@@ -11,7 +11,7 @@ from hedgerow.errors import HedgerowError, InvalidInputError
 
 from . import edit
 from .derived import Derived
-from .links import RELATIONS, STATED, Names, links_in_fields
+from .links import RELATIONS, STATED, Link, leads_to, links_in_fields
 from .lock import locked
 from .node_state import NodeState
 
@@ -102,9 +102,8 @@ def unlink(derived: Derived, state: NodeState, a: str, b: str, *, relation: str)
         removed = edit.change_items(
             derived.source_root / a, relation, drop=leads, root=derived.source_root
         )
-    names = _names(state)
-    in_text = [one for one in state.records[a].links if one.relation == "link"]
-    if not removed and any(names.find(one, a) == b for one in in_text):
+    in_text = [Link(*one) for one in state.nodes.links(a) if one[1] == "link"]
+    if not removed and any(leads_to(one, a, b, state.names()) for one in in_text):
         raise HedgerowError(
             f"the link from {a} to {b} is in the text of {a}; remove it there",
             code="invalid_edge",
@@ -125,14 +124,10 @@ def _check(a: str, b: str, relation: str) -> None:
 
 def _leads_to(state: NodeState, a: str, b: str, relation: str) -> Callable[[Any], bool]:
     """Return a predicate: whether an item of a relation of `a` is a link to `b`."""
-    names = _names(state)
+    names = state.names()
 
     def leads(item: Any) -> bool:
         links, _ = links_in_fields({relation: [item]})
-        return any(names.find(one, a) == b for one in links)
+        return any(leads_to(one, a, b, names) for one in links)
 
     return leads
-
-
-def _names(state: NodeState) -> Names:
-    return state.names()

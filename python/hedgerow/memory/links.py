@@ -6,7 +6,6 @@ Links are in the text, as `[[name]]` or as Markdown links to a file, and in fron
 from __future__ import annotations
 
 import os
-import posixpath
 import re
 import reprlib
 import unicodedata
@@ -15,12 +14,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from hedgerow._engine import _Names
 from hedgerow.ingest.markdown_events import INLINE, Event, markdown_events
 from hedgerow.ingest.yaml import LIMIT
 
 from .documents import Document
 from .names import DERIVED
-from .sections import folded
 
 RELATIONS: tuple[str, ...] = (
     "related",
@@ -197,12 +196,15 @@ def links_of(document: Document) -> tuple[tuple[Link, ...], list[str]]:
 
 def unresolved_links(documents: Sequence[Document], base: Path) -> list[tuple[str, str]]:
     """Return (file, target) of the links that lead to no file below `base`, each once."""
-    titles = {document.path: document.title for document in documents}
-    names = Names(titles, {document.path: document.aliases for document in documents})
+    names = _Names([(one.path, one.title, one.aliases) for one in documents])
     missing = [
         (document.path, target)
         for document in documents
-        for target in dict.fromkeys(resolved(links_of(document)[0], document.path, names)[1])
+        for target in dict.fromkeys(
+            link.target
+            for link in links_of(document)[0]
+            if names.find(link.target, link.is_path, document.path) is None
+        )
     ]
     return without_attachments(missing, base)
 
@@ -211,11 +213,9 @@ def without_attachments(missing: Sequence[tuple[str, str]], base: Path) -> list[
     """Drop the links (file, target) that lead to a file below `base` that is no memory."""
     if not missing:
         return []
-    files = Names(dict.fromkeys(_attachments(base), ""))
+    files = _Names([(path, "", ()) for path in _attachments(base)])
     return [
-        (source, target)
-        for source, target in missing
-        if files.find(Link(target, "", IN_TEXT), source) is None
+        (source, target) for source, target in missing if files.find(target, False, source) is None
     ]
 
 
@@ -254,101 +254,11 @@ def _weighted(item: Mapping[Any, Any]) -> tuple[Any, float, str]:
     return item["to"], float(strength), ""
 
 
-class Names:
-    """The files that names mean: made of the titles and aliases of all files by their paths.
-
-    Names are compared in Unicode's form NFC: file systems and editors differ in the form they use.
-    """
-
-    def __init__(
-        self, titles: Mapping[str, str], aliases: Mapping[str, Iterable[str]] | None = None
-    ) -> None:
-        self._paths: dict[str, str] = {}
-        self._by_name: dict[str, list[str]] = {}
-        self._by_title: dict[str, list[str]] = {}
-        for path in sorted(titles):
-            self._paths.setdefault(normalized(path), path)
-            self._by_name.setdefault(_stem(posixpath.basename(path)), []).append(path)
-            if titles[path]:
-                self._by_title.setdefault(_title(titles[path]), []).append(path)
-            for alias in (aliases or {}).get(path, ()):
-                paths = self._by_title.setdefault(_title(alias), [])
-                if path not in paths:
-                    paths.append(path)
-        self._paths |= {path: path for path in titles}
-
-    def find(self, link: Link, source: str) -> str | None:
-        """Return the file that a link in the file `source` means; None when there is none.
-
-        Of several files of a name or title the nearest counts, then the first by path.
-        """
-        folder = posixpath.dirname(source)
-        found = self.candidates(link, folder)
-        return min(found, key=lambda path: (_steps(folder, path), path)) if found else None
-
-    def candidates(self, link: Link, folder: str = "") -> Sequence[str]:
-        """Return the files that a link in a file of `folder` may mean, by the first rule that applies.
-
-        A path, from the indexed folder or `folder`; else the name of a file, perhaps with folders
-        before it; else a title or an alias. Only the last two can mean several files.
-        """
-        if link.target.startswith("/"):
-            paths = [link.target.lstrip("/")]
-        else:
-            paths = [posixpath.join(folder, link.target)]
-            if not link.is_path:
-                paths.insert(0, link.target)
-        for path in map(posixpath.normpath, paths):
-            for whole in (path, f"{path}.md"):
-                found = self._paths.get(whole) or self._paths.get(normalized(whole))
-                if found:
-                    return [found]
-        if link.is_path:
-            return []
-        named = self._by_name.get(_stem(posixpath.basename(link.target)), [])
-        ending = f"/{_stem(link.target.lstrip('/'))}"
-        return [path for path in named if f"/{_stem(path)}".endswith(ending)] or self._by_title.get(
-            _title(link.target), []
-        )
-
-
 def normalized(name: str) -> str:
     """Return a name in Unicode's form NFC, unless it is longer than any path of a memory."""
     return name if len(name) > LONGEST_NORMALIZED else unicodedata.normalize("NFC", name)
 
 
-def _stem(path: str) -> str:
-    # Case folding may leave NFC.
-    return normalized(normalized(path).casefold()).removesuffix(".md")
-
-
-def _title(title: str) -> str:
-    return normalized(folded(normalized(title)))
-
-
-def _steps(folder: str, path: str) -> int:
-    """Count the folders up and down from a folder to that of a file."""
-    here = folder.split("/") if folder else []
-    there = path.split("/")[:-1]
-    common = 0
-    for one, other in zip(here, there, strict=False):
-        if one != other:
-            break
-        common += 1
-    return len(here) + len(there) - 2 * common
-
-
-def resolved(
-    links: Sequence[Link], source: str, names: Names
-) -> tuple[dict[tuple[str, str], float], list[str]]:
-    """Return the strength of the strongest link by (path, relation), and the targets without a file."""
-    edges: dict[tuple[str, str], float] = {}
-    missing = []
-    for link in links:
-        path = names.find(link, source)
-        if path is None:
-            missing.append(link.target)
-        elif path != source:
-            edge = (path, link.relation)
-            edges[edge] = max(link.strength, edges.get(edge, 0.0))
-    return edges, missing
+def leads_to(link: Link, source: str, target: str, names: _Names) -> bool:
+    """Tell whether a link in the file `source` means another."""
+    return names.find(link.target, link.is_path, source) == target

@@ -14,7 +14,7 @@ from .derived import Derived
 from .documents import Document, parse_document
 from .edit import Change, Edit, planned, with_fields, with_items, without_empty, without_fields
 from .linking import written_name
-from .links import links_in_fields
+from .links import leads_to, links_in_fields
 from .lock import locked
 from .marks import REASON, RETRACTED, SUPERSEDED_BY, SUPERSEDES
 from .node_state import NodeState
@@ -89,13 +89,13 @@ def restore(derived: Derived, state: NodeState, path: str, news: Sequence[str]) 
 
     def leads(item: Any, source: str) -> bool:
         links, _ = links_in_fields({SUPERSEDES: [item]})
-        return any(names.find(one, source) == path for one in links)
+        return any(leads_to(one, source, path, names) for one in links)
 
     with locked(derived.lock):
         own = without_fields((RETRACTED, REASON, SUPERSEDED_BY))
         edits = {path: _planned(derived, path, own)}
         for new in news:
-            if new in state.records:
+            if new in state.nodes:
 
                 def drop(item: Any, source: str = new) -> bool:
                     return leads(item, source)

@@ -11,12 +11,12 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from hedgerow._engine import _facts_of
+from hedgerow._engine import _facts_of, _Names
 from hedgerow.ingest.ledger import Ledger
 
 from .cycles import in_cycles
 from .documents import Document
-from .links import STATED, Link, Names, links_in_fields
+from .links import links_in_fields
 from .scope import FIELD, Scope
 from .times import parse_age, parse_end, parse_time
 from .validity import HOLDS, Validity
@@ -266,17 +266,14 @@ class Marks:
         for whole in (name, f"{name}.md"):
             if whole in self._known:
                 return whole
-        return self._names.find(Link(name, "", STATED), source)
+        return self._names.find(name, False, source)
 
     @cached_property
     def _known(self) -> frozenset[str]:
         return frozenset(self._paths)
 
     @cached_property
-    def _names(self) -> Names:
+    def _names(self) -> _Names:
         """All names of files, which take a while to read: most marks have paths."""
-        facts = {path: self._fact(path) for path in self._known}
-        return Names(
-            {path: one.get("title", "") for path, one in facts.items()},
-            {path: one["aliases"] for path, one in facts.items() if "aliases" in one},
-        )
+        facts = ((path, self._fact(path)) for path in self._known)
+        return _Names([(path, one.get("title", ""), one.get("aliases", ())) for path, one in facts])

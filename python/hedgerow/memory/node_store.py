@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from hedgerow._checks import checked_text
-from hedgerow._engine import Store, _sources_generation
+from hedgerow._engine import Store, _Names
 from hedgerow.errors import HedgerowError, IndexFileError, InvalidInputError
 from hedgerow.ingest.ledger import Ledger
 from hedgerow.typing import Legs, Progress, Time, VisitOutcome
@@ -26,7 +26,7 @@ from .derived import (
 )
 from .files import system_errors
 from .freshness import FileCheck
-from .links import STATED, Link, Names, without_attachments
+from .links import without_attachments
 from .lock import locked
 from .node_state import NodeState, is_unlinked
 from .results import RootGraph
@@ -89,9 +89,8 @@ class NodeStore:
         def work() -> RootGraph:
             state = self.state(config, sync=sync)
             edges = self._opened(Derived.of(config))._edges()  # noqa: SLF001 - of the same package
-            _, missing = state.edges()
-            unresolved = without_attachments(missing, config.source_root)
-            return RootGraph(tuple(edges), tuple(unresolved), tuple(state.skips()))
+            unresolved = without_attachments(state.nodes.unresolved(), config.source_root)
+            return RootGraph(tuple(edges), tuple(unresolved), tuple(state.ledger.skips))
 
         return self._mended(config, work) if sync else work()
 
@@ -152,12 +151,15 @@ class NodeStore:
             return False
 
     def _known(self, derived: Derived) -> NodeState:
-        """Return what the store knows of the files, read again when that has changed."""
+        """Return what the store knows of the files, with what has changed since the last call."""
         store = self._opened(derived)
-        version = (self._file, derived.scope, _sources_generation(store.index))
+        of = (self._file, derived.scope)
         known = self._state  # read once: other threads replace it
-        if known is None or known[0] != version:
-            self._state = known = version, NodeState(Ledger.load(store.index, derived.scope))
+        if known is None or known[0] != of:
+            self._state = known = of, NodeState(Ledger.load(store.index, derived.scope))
+        ledger = known[1].ledger.refreshed(store.index)
+        if ledger is not known[1].ledger:
+            self._state = known = of, NodeState(ledger, known[1])
         return known[1]
 
     def _opened(self, derived: Derived) -> Store:
@@ -191,21 +193,18 @@ def _opened(file: Path) -> Store:
 
 
 def key_of(
-    state: NodeState,
+    names: _Names,
+    paths: Callable[[], Iterable[str]],
     name: str,
-    visible: Collection[str] | None = None,
-    names: Names | None = None,
     prefers: Callable[[str], bool] = lambda _: True,
 ) -> str:
     """Return the file that a path, a name or a title means, as in `[[name]]`.
 
-    Only files that are `visible` count; None for all. `names` are those of the state, for a caller
-    who looks up many. Of several files the only one that `prefers` is true of counts. Raises
-    InvalidInputError if there is no such file (`unknown_node`), or still more than one
-    (`ambiguous_node`).
+    `names` are those of the files that count, and `paths` returns these. Of several files the only one
+    that `prefers` is true of counts. Raises InvalidInputError if there is no such file
+    (`unknown_node`), or still more than one (`ambiguous_node`).
     """
-    known = names or state.names(visible)
-    found = known.candidates(Link(checked_text(name, "key"), "", STATED))
+    found = names.candidates(checked_text(name, "key"))
     if len(found) > 1:
         found = [one for one in found if prefers(one)] or found
     if len(found) == 1:
@@ -216,8 +215,7 @@ def key_of(
         raise InvalidInputError(
             f"{name!r} is ambiguous: it means {shown}{more}; give the path", code="ambiguous_node"
         )
-    paths = [path for path in state.records if visible is None or path in visible]
-    near = get_close_matches(name, paths, 1)
+    near = get_close_matches(name, paths(), 1)
     hint = f"did you mean {near[0]!r}?" if near else "`hedgerow query all` lists what there is"
     raise InvalidInputError(
         f"there is no memory {name!r} in this root; {hint}", code="unknown_node"

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from hedgerow._checks import checked_text
+from hedgerow._engine import _Names
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.discovery import passes_by
 from hedgerow.ingest.source import Skip, UnreadableSourceError, decode
@@ -21,7 +22,7 @@ from . import files
 from .derived import Derived
 from .documents import parse_document
 from .link_positions import link_positions
-from .links import RELATIONS, STATED, Link, Names, links_of
+from .links import RELATIONS, links_of
 from .lock import locked
 from .node_state import NodeState
 from .texts import data_of, path_of
@@ -104,15 +105,10 @@ def rename(
     A file whose links cannot be changed is left, and returned with the reason. With `visible` the
     links of these files alone are changed.
     """
-    names = state.names()
-    titles = {to if path == file else path: title for path, title in state.titles().items()}
-    others = state.aliases()
-    after = Names(titles, {to if path == file else path: others[path] for path in others})
+    names, after = state.names(), state.nodes.names_after(file, to)
     changed, by_hand = [], []
     with locked(derived.lock):
-        for path in sorted(state.records):
-            if path != file and not _leads_to(state, names, path, file):
-                continue
+        for path in sorted({file, *state.nodes.linking_to(file)}):
             if visible is not None and path not in visible:
                 continue
             try:
@@ -129,12 +125,8 @@ def rename(
     return changed, by_hand
 
 
-def _leads_to(state: NodeState, names: Names, path: str, file: str) -> bool:
-    return any(names.find(link, path) == file for link in state.records[path].links)
-
-
 def _relink(  # noqa: PLR0913, PLR0917 - what a link depends on
-    derived: Derived, path: str, path_after: str, file: str, to: str, names: Names, after: Names
+    derived: Derived, path: str, path_after: str, file: str, to: str, names: _Names, after: _Names
 ) -> tuple[bool, list[str]]:
     """Rewrite the links of a file; `path_after` is where it will be.
 
@@ -166,17 +158,24 @@ def _write(derived: Derived, path: str, data: bytes, new: str) -> None:
     )
 
 
-def _found(path_after: str, text: str, names: Names, path: str = "") -> list[str | None]:
+def _found(path_after: str, text: str, names: _Names, path: str = "") -> list[str | None]:
     """Return the files that the links of a text mean, in their order."""
     links, _ = links_of(parse_document(path or path_after, text.encode()))
-    return [names.find(link, path_after) for link in links]
+    return [names.find(link.target, link.is_path, path_after) for link in links]
 
 
 class _Writer:
     """Rewrites the links of one text."""
 
     def __init__(  # noqa: PLR0913, PLR0917 - what a link depends on
-        self, base: Path, path: str, path_after: str, file: str, to: str, names: Names, after: Names
+        self,
+        base: Path,
+        path: str,
+        path_after: str,
+        file: str,
+        to: str,
+        names: _Names,
+        after: _Names,
     ) -> None:
         self._base = base
         self._path, self._path_after = path, path_after
@@ -231,11 +230,10 @@ class _Writer:
         decoded = unquote(path)
         if not decoded or _SCHEME.match(href) or href.startswith(("/", "#")):
             return href
-        link = Link(decoded, "", STATED, is_path=True)
-        target = self._names.find(link, self._path)
+        target = self._names.find(decoded, True, self._path)
         if target is not None:
             target = self._to if target == self._file else target
-            if self._after.find(link, self._path_after) == target:
+            if self._after.find(decoded, True, self._path_after) == target:
                 return href
         else:
             target = self._attachment(decoded)
@@ -253,18 +251,17 @@ class _Writer:
 
     def _named(self, name: str) -> str:
         """Return what to call a file that a name meant; the name itself where it still does."""
-        link = Link(name.strip(), "", STATED)
-        target = self._names.find(link, self._path)
+        target = self._names.find(name.strip(), False, self._path)
         if target is None:
             return name
         target = self._to if target == self._file else target
-        if self._after.find(link, self._path_after) == target:
+        if self._after.find(name.strip(), False, self._path_after) == target:
             return name
         suffix = ".md" if name.strip().lower().endswith(".md") else ""
         short = posixpath.basename(target)[: -len(".md")] + suffix
         whole = target[: -len(".md")] + suffix
         is_short = "/" not in name
-        fits = self._after.find(Link(short, "", STATED), self._path_after) == target
+        fits = self._after.find(short, False, self._path_after) == target
         return short if is_short and fits else whole
 
 

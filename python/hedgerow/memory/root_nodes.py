@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from hedgerow.typing import Legs, Progress, Time, VisitOutcome
 from .choices import Choices
 from .config import Config, read_config
 from .derived import Derived
+from .node_state import NodeState
 from .node_store import NodeStore, key_of
 from .note import now
 from .opened import OpenedIndex
@@ -73,7 +75,15 @@ class RootNodes:
         found = self._config()
         state = self._nodes.state(found, sync=sync)
         visible = self._opened.visible(found, scope or self._scope, sync=sync)
-        return key_of(state, name, visible, prefers=self._holding(found, ended=ended))
+        names, paths = state.names(visible), self._paths_of(state, visible)
+        return key_of(names, paths, name, self._holding(found, ended=ended))
+
+    @staticmethod
+    def _paths_of(
+        state: NodeState, visible: AbstractSet[str] | None
+    ) -> Callable[[], Iterable[str]]:
+        """Return what returns the paths of nodes that are visible."""
+        return lambda: (path for path in state.nodes.paths() if visible is None or path in visible)
 
     def _holding(self, found: Config, *, ended: bool = False) -> Callable[[str], bool]:
         """Return whether a memory holds now, or with `ended` no longer does."""
@@ -135,9 +145,9 @@ class RootNodes:
         """Record visits (agent, key, time, outcome): all of them, or none if one is refused."""
         found = self._config()
         state, visible = self._nodes.state(found, sync=True), self._visible()
-        names = state.names(visible)
+        names, paths = state.names(visible), self._paths_of(state, visible)
         noted = [
-            (agent, key_of(state, key, visible, names, self._holding(found)), at, outcome)
+            (agent, key_of(names, paths, key, self._holding(found)), at, outcome)
             for agent, key, at, outcome in visits
         ]
         self._nodes.visit(found, noted)

@@ -15,7 +15,7 @@ from hedgerow._engine import (
     Store,
     _adopt_nodes,
     _chunks_without_source,
-    _sync_edges,
+    _Nodes,
     _sync_store,
 )
 from hedgerow.errors import HedgerowError, InvalidInputError
@@ -129,7 +129,6 @@ class RootStore:
         self._changed: set[str] | None = None if self._is_unlinked else set()
         self._read: list[tuple[GivenRow, Node | None]] = []
         self._lost: list[str] = []
-        self._records: dict[str, Record] = {}
 
     def _begin_anew(self, scope: str) -> None:
         """Count every file as unread, as after a change of the folder or of how files are read."""
@@ -170,7 +169,6 @@ class RootStore:
 
     def _put(self, record: Record, node: Node | None) -> None:
         self._read.append((record.row, node))
-        self._records[record.path] = record
         if node is not None and self._changed is not None:
             self._changed.add(record.path)
 
@@ -200,28 +198,13 @@ class RootStore:
         if dropped:
             self._is_unlinked = True
             _sync_store(self._store, [], gone=dropped, notes=UNLINKED)
+        before, self.ledger = self.ledger, self.ledger.refreshed(self._store.index)
         if relink and self._is_unlinked:
-            state = NodeState(self.ledger)
-            before = state.titles(), state.aliases()
-            state.update(self._records.values(), dropped)
+            nodes = NodeState(self.ledger).nodes
             # Unless every name means what it meant, any link may lead elsewhere.
-            self._relink(
-                state, self._changed if before == (state.titles(), state.aliases()) else None
-            )
-
-    def _relink(self, state: NodeState, changed: set[str] | None) -> None:
-        """Write the edges that differ, in one transaction."""
-        wanted, _ = state.edges(changed)
-        there = {
-            (source, target, relation): strength
-            for source, target, relation, strength in self._store._edges()  # noqa: SLF001
-            if changed is None or source in changed
-        }
-        removed = [(*edge, there[edge]) for edge in there if edge not in wanted]
-        added = [
-            (*edge, strength) for edge, strength in wanted.items() if there.get(edge) != strength
-        ]
-        _sync_edges(self._store, removed, added, [(name, None) for name, _ in UNLINKED])
+            is_as_it_was = _Nodes(before.found, nodes).is_named_like(nodes)
+            done = [(name, None) for name, _ in UNLINKED]
+            nodes.relink(self._store, self._changed if is_as_it_was else None, done)
 
 
 def _node_of(reading: Reading) -> tuple[Record, Node]:

@@ -122,11 +122,16 @@ impl Ledger {
         self.files.get(path).map(Arc::as_ref)
     }
 
-    /// All records, by their paths.
-    pub fn records(&self) -> Vec<&Record> {
-        let mut records: Vec<&Record> = self.files.values().map(Arc::as_ref).collect();
-        records.sort_unstable_by(|one, other| one.source.path.cmp(&other.source.path));
+    /// All records with their paths, in the order of these.
+    pub fn sorted(&self) -> Vec<(&Arc<str>, &Arc<Record>)> {
+        let mut records: Vec<_> = self.files.iter().collect();
+        records.sort_unstable_by_key(|(path, _)| *path);
         records
+    }
+
+    /// All records, in the order of their paths.
+    pub fn records(&self) -> impl Iterator<Item = &Record> {
+        self.sorted().into_iter().map(|(_, record)| record.as_ref())
     }
 
     /// Whether a file of this signature has certainly been read as it is.

@@ -1,7 +1,6 @@
 //! The files of a folder as chunks, and the memory root on them (spec/ingest.md, spec/memory.md).
 
 pub mod chunks;
-mod error;
 pub mod facts;
 pub mod folder;
 pub mod front_matter;
@@ -9,6 +8,7 @@ pub mod jsonl;
 pub mod ledger;
 pub mod markdown;
 pub mod names;
+pub mod nodes;
 pub mod passages;
 pub mod plain_text;
 pub mod readers;
@@ -21,5 +21,4 @@ pub mod tags;
 pub mod text;
 pub mod times;
 pub mod watch;
-
-pub use error::EditError;
+mod error;

@@ -210,44 +210,45 @@ impl Names {
     /// The file that a name in the front matter of `source` means; None if there is none.
     ///
     /// Of several files with a name or title the nearest counts, then the first by path.
-    pub fn find(&self, name: &str, source: &str) -> Option<&str> {
+    ///
+    /// With `is_path` it is a path from the folder of `source` alone, unless it begins with `/`.
+    pub fn find(&self, name: &str, is_path: bool, source: &str) -> Option<&str> {
         let folder = folder_of(source);
-        let found = self.candidates(name, folder).into_iter();
-        let paths = found.map(|number| self.files[number].as_str());
-        paths.min_by_key(|path| (steps(folder, path), *path))
+        let found = self.candidates(name, is_path, folder).into_iter();
+        found.min_by_key(|path| (steps(folder, path), *path))
     }
 
-    /// The files that a name in a file of `folder` may mean, by the first rule that applies: a path, the
-    /// name of a file, a title or an alias.
-    fn candidates(&self, name: &str, folder: &str) -> Vec<usize> {
+    /// The files that a name in a file of `folder` may mean, by the first rule that applies: a
+    /// path, the name of a file, a title or an alias. `is_path` is as in `find`.
+    pub fn candidates(&self, name: &str, is_path: bool, folder: &str) -> Vec<&str> {
         let rooted = name.trim_start_matches('/');
-        let in_folder = if name.starts_with('/') {
-            None
-        } else {
-            Some(join(folder, name))
-        };
-        for path in [Some(rooted), in_folder.as_deref()].into_iter().flatten() {
+        let is_rooted = name.starts_with('/');
+        let from_top = (is_rooted || !is_path).then_some(rooted);
+        let in_folder = (!is_rooted).then(|| join(folder, name));
+        for path in [from_top, in_folder.as_deref()].into_iter().flatten() {
             let path = normal_path(path);
             for path in [path.clone(), format!("{path}.md")] {
                 let found = self.paths.get(&path);
                 let found = found.or_else(|| self.paths.get(&*normalized(&path)));
                 if let Some(found) = found {
-                    return vec![*found];
+                    return vec![&self.files[*found]];
                 }
             }
+        }
+        if is_path {
+            return Vec::new();
         }
         let base = name.rsplit('/').next().unwrap_or(name);
         let ending = format!("/{}", stem(rooted));
         let named = self.by_name.get(&stem(base)).into_iter().flatten();
-        let named =
-            named.filter(|number| format!("/{}", stem(&self.files[**number])).ends_with(&ending));
-        let named: Vec<usize> = named.copied().collect();
+        let ends = |path: &&String| format!("/{}", stem(path)).ends_with(&ending);
+        let named: Vec<&str> = (named.map(|number| &self.files[*number]))
+            .filter(ends)
+            .map(String::as_str)
+            .collect();
         if named.is_empty() {
-            return self
-                .by_title
-                .get(&title_key(name))
-                .cloned()
-                .unwrap_or_default();
+            let titled = self.by_title.get(&title_key(name)).into_iter().flatten();
+            return titled.map(|number| self.files[*number].as_str()).collect();
         }
         named
     }
@@ -373,7 +374,7 @@ mod tests {
             ("c/plan", "x.md", None),
             ("", "x.md", None),
         ] {
-            assert_eq!(names.find(name, source), expected, "{name}");
+            assert_eq!(names.find(name, false, source), expected, "{name}");
         }
     }
 }

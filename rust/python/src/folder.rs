@@ -135,7 +135,7 @@ impl PyListing {
 
 /// What an index or a store has read of each file, as it was when this was loaded.
 #[pyclass(frozen, module = "hedgerow._engine", name = "_Ledger")]
-pub struct PyLedger(Ledger);
+pub struct PyLedger(pub Ledger);
 
 #[pymethods]
 impl PyLedger {
@@ -195,7 +195,7 @@ impl PyLedger {
         let has_facts = |source: &&SourceFile| {
             (facts.as_ref()).is_none_or(|text| source.facts.contains(&**text))
         };
-        (self.0.records().into_iter().map(|record| &record.source))
+        (self.0.records().map(|record| &record.source))
             .filter(has_facts)
             .filter(|source| !skips || !source.skips.is_empty())
             .map(row_of)
@@ -203,7 +203,7 @@ impl PyLedger {
     }
 
     fn paths(&self) -> Vec<String> {
-        let records = self.0.records().into_iter();
+        let records = self.0.records();
         records.map(|record| record.source.path.clone()).collect()
     }
 

@@ -32,6 +32,7 @@ mod index;
 mod index_calls;
 mod index_options;
 mod interrupt;
+mod linked;
 mod memory;
 mod node;
 mod node_iterator;
@@ -76,6 +77,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<query::PyToken>()?;
     module.add_class::<aliases::PyAliasTable>()?;
     module.add_class::<chunk::PyChunk>()?;
+    module.add_class::<linked::PyNames>()?;
+    module.add_class::<linked::PyNodes>()?;
     module.add_class::<folder::PyRules>()?;
     module.add_class::<folder::PyWatch>()?;
     module.add_class::<folder::PyListing>()?;
@@ -142,7 +145,6 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(sources::_sync_index, module)?,
         wrap_pyfunction!(sources::_sync_store, module)?,
         wrap_pyfunction!(sources::_adopt_nodes, module)?,
-        wrap_pyfunction!(sources::_sync_edges, module)?,
         wrap_pyfunction!(recall::_facts_of, module)?,
         wrap_pyfunction!(agents::_unclaimed, module)?,
         wrap_pyfunction!(agents::_begin_run, module)?,

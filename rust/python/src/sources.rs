@@ -2,7 +2,7 @@
 
 use hedgerow_engine::index::{FileSync, Synced};
 use hedgerow_engine::sources::SourceFile;
-use hedgerow_graph::graph::{Edge, NodeSync};
+use hedgerow_graph::graph::NodeSync;
 use pyo3::prelude::*;
 
 use crate::chunk::{self, PyChunk};
@@ -14,7 +14,7 @@ use crate::text::Text;
 
 /// The path, the signature and whether it is settled, the digest, skips and facts.
 type GivenSource = (Text, Text, bool, Text, Text, Text);
-type Note = (Text, Option<Text>);
+pub type Note = (Text, Option<Text>);
 
 /// The number of the last change of the ledger.
 #[pyfunction]
@@ -151,21 +151,6 @@ pub fn _adopt_nodes(py: Python<'_>, store: &Bound<'_, PyStore>) -> PyResult<()> 
     errors::call_writing(py, None, || store.adopt_nodes())
 }
 
-/// Remove edges, whose strengths do not matter, add others, and write notes, in one transaction.
-#[pyfunction]
-pub fn _sync_edges(
-    py: Python<'_>,
-    store: &Bound<'_, PyStore>,
-    removed: Vec<EdgeTuple>,
-    added: Vec<EdgeTuple>,
-    notes: Vec<Note>,
-) -> PyResult<()> {
-    let bytes = (removed.len() + added.len()) * errors::ITEM;
-    let (removed, added, notes) = (edges(removed), edges(added), noted(notes));
-    let store = &store.get().store;
-    errors::call_writing(py, Some(bytes), || store.relink(&removed, &added, &notes))
-}
-
 fn given((path, signature, settled, digest, skips, facts): &GivenSource) -> SourceFile {
     SourceFile {
         path: path.to_string(),
@@ -182,22 +167,9 @@ fn texts(given: &[Text]) -> Vec<String> {
     given.iter().map(|text| text.to_string()).collect()
 }
 
-fn noted(notes: Vec<Note>) -> Vec<(String, Option<String>)> {
+pub fn noted(notes: Vec<Note>) -> Vec<(String, Option<String>)> {
     notes
         .into_iter()
         .map(|(name, text)| (name.to_string(), text.map(|text| text.to_string())))
         .collect()
-}
-
-/// Source, target, relation and strength.
-type EdgeTuple = (Text, Text, Text, f64);
-
-fn edges(tuples: Vec<EdgeTuple>) -> Vec<Edge> {
-    let edge = |(source, target, relation, strength): EdgeTuple| Edge {
-        source: source.to_string(),
-        target: target.to_string(),
-        relation: relation.to_string(),
-        strength,
-    };
-    tuples.into_iter().map(edge).collect()
 }

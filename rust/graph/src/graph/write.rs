@@ -1,6 +1,6 @@
 //! Writing nodes, edges and visits. Each call is one transaction.
 
-use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, params};
 
 use super::changed_edges::Changed;
 use super::node::{Node, Outcome};
@@ -98,14 +98,24 @@ impl Store {
 
     /// Every edge between live nodes, by the keys of its ends and its relation.
     pub fn edges(&self) -> Result<Vec<Edge>> {
+        self.edges_where("", [])
+    }
+
+    /// The same for the edges that begin at a key.
+    pub fn edges_from(&self, source: &str) -> Result<Vec<Edge>> {
+        self.edges_where("WHERE source.key = ?", [source])
+    }
+
+    fn edges_where(&self, condition: &str, values: impl Params) -> Result<Vec<Edge>> {
         self.index.database().on_reader(|connection| {
-            let mut statement = connection.prepare_cached(
+            let mut statement = connection.prepare_cached(&format!(
                 "SELECT source.key, target.key, relation, strength FROM edges
                      JOIN nodes source ON source.id = source AND NOT source.deleted
                      JOIN nodes target ON target.id = target AND NOT target.deleted
-                     ORDER BY 1, 2, 3",
-            )?;
-            let edges = statement.query_map([], |row| {
+                     {condition}
+                     ORDER BY 1, 2, 3"
+            ))?;
+            let edges = statement.query_map(values, |row| {
                 Ok(Edge {
                     source: row.get(0)?,
                     target: row.get(1)?,

@@ -1,0 +1,138 @@
+//! What the store of a root knows of its files, and the files that names mean.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use hedgerow_memory::names::{Named, Names};
+use hedgerow_memory::nodes::{Linked, Nodes};
+use pyo3::prelude::*;
+
+use crate::errors;
+use crate::folder::PyLedger;
+use crate::sources::{self, Note};
+use crate::store::PyStore;
+use crate::text::Text;
+
+/// The target, the relation, the strength and whether it is a path.
+type LinkTuple = (String, String, f64, bool);
+
+/// The files that names mean.
+#[pyclass(frozen, module = "hedgerow._engine", name = "_Names")]
+pub struct PyNames(Arc<Names>);
+
+#[pymethods]
+impl PyNames {
+    /// The names of files, each its path, its title and its other names.
+    #[new]
+    fn new(files: Vec<(String, String, Vec<String>)>) -> Self {
+        let mut files = files;
+        files.sort();
+        let named = files.iter().map(|(path, title, aliases)| Named {
+            path,
+            title,
+            aliases,
+        });
+        Self(Arc::new(Names::new(named)))
+    }
+
+    /// The file that a name in the file `source` means; None where there is none.
+    fn find(&self, name: Text, is_path: bool, source: Text) -> Option<&str> {
+        self.0.find(&name, is_path, &source)
+    }
+
+    /// The files that a name from the top folder may mean.
+    fn candidates(&self, name: Text) -> Vec<&str> {
+        self.0.candidates(&name, false, "")
+    }
+}
+
+/// What the store knows of the files that are nodes.
+#[pyclass(frozen, module = "hedgerow._engine", name = "_Nodes")]
+pub struct PyNodes(Nodes);
+
+#[pymethods]
+impl PyNodes {
+    /// Read what a ledger notes; what is as in `before` is taken from there.
+    #[new]
+    #[pyo3(signature = (ledger, before=None))]
+    fn new(
+        py: Python<'_>,
+        ledger: &Bound<'_, PyLedger>,
+        before: Option<&Bound<'_, Self>>,
+    ) -> PyResult<Self> {
+        let (ledger, before) = (&ledger.get().0, before.map(|before| &before.get().0));
+        errors::call_detached(py, || Nodes::of(ledger, before)).map(Self)
+    }
+
+    /// The files that names mean.
+    #[getter]
+    fn names(&self) -> PyNames {
+        PyNames(Arc::clone(self.0.names()))
+    }
+
+    /// The same for those files alone that are visible.
+    fn names_within(&self, visible: HashSet<String>) -> PyNames {
+        PyNames(Arc::new(self.0.names_within(&visible)))
+    }
+
+    /// The same once a file has another path.
+    fn names_after(&self, file: Text, to: Text) -> PyNames {
+        PyNames(Arc::new(self.0.names_after(&file, &to)))
+    }
+
+    /// Whether every name means what it means in another state.
+    fn is_named_like(&self, other: &Bound<'_, Self>) -> bool {
+        self.0.is_named_like(&other.get().0)
+    }
+
+    fn __contains__(&self, path: Text) -> bool {
+        self.0.get(&path).is_some()
+    }
+
+    /// The paths of all files, in their order.
+    fn paths(&self) -> Vec<&str> {
+        self.0.paths().collect()
+    }
+
+    /// The links of a file, in their order; none of one that is no node.
+    fn links(&self, path: Text) -> Vec<LinkTuple> {
+        let links = self.0.get(&path).map(|Linked { links, .. }| links.iter());
+        let tuple =
+            |link: &hedgerow_memory::nodes::Link| (link.0.clone(), link.1.clone(), link.2, link.3);
+        links.into_iter().flatten().map(tuple).collect()
+    }
+
+    /// The files with a link to a file, in their order.
+    fn linking_to(&self, py: Python<'_>, file: Text) -> PyResult<Vec<String>> {
+        errors::call_detached(py, || Ok(self.0.linking_to(&file)))
+    }
+
+    /// The links (file, target) that lead to no file.
+    fn unresolved(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
+        errors::call_detached(py, || Ok(self.0.edges(None).1))
+    }
+
+    /// Make the edges of a store those of the links of some files, or of all, and write notes about
+    /// the sync, in one transaction.
+    fn relink(
+        &self,
+        py: Python<'_>,
+        store: &Bound<'_, PyStore>,
+        changed: Option<HashSet<String>>,
+        notes: Vec<Note>,
+    ) -> PyResult<()> {
+        let (store, notes) = (&store.get().store, sources::noted(notes));
+        let relink = || {
+            let known = match &changed {
+                None => store.edges()?,
+                Some(files) => {
+                    let edges = files.iter().map(|file| store.edges_from(file));
+                    edges.collect::<Result<Vec<_>, _>>()?.concat()
+                }
+            };
+            let (removed, added) = self.0.difference(&known, changed.as_ref());
+            store.relink(&removed, &added, &notes)
+        };
+        errors::call_writing(py, None, relink)
+    }
+}
