@@ -1,6 +1,7 @@
 //! The files of a folder as chunks, and the memory root on them (spec/ingest.md, spec/memory.md).
 
 pub mod chunks;
+mod error;
 pub mod facts;
 pub mod folder;
 pub mod front_matter;
@@ -21,4 +22,5 @@ pub mod tags;
 pub mod text;
 pub mod times;
 pub mod watch;
-mod error;
+
+pub use error::EditError;
