@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hedgerow import MemoryRoot
+from hedgerow._engine import _conflict_line
 from hedgerow.memory.doctor import diagnose
-from hedgerow.memory.problems import conflict_line
 from memory_doubles import put
 
 CONFLICT = "The hedge\n<<<<<<< HEAD\nin March\n=======\nin August\n>>>>>>> other\nis cut.\n"
@@ -31,7 +31,7 @@ IN_FRONT_MATTER = (
     ],
 )
 def test_where_a_conflict_begins(text: str, line: int | None) -> None:
-    assert conflict_line(text.split("\n")) == line
+    assert _conflict_line(text.split("\n")) == line
 
 
 class TestConflicts:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from .ledger import Record, digest_of, is_settled
+from .ledger import DIGEST, Record, digest_of, is_settled
 from .source import JSONL_SUFFIXES, Skip, Source, UnreadableSourceError, read_bytes, why_unreadable
 
 if TYPE_CHECKING:
@@ -134,14 +134,14 @@ def read_source(source: Source) -> Reading | None:
 
 def _digest_of_stream(source: Source) -> str:
     """Return the digest of a file that may be larger than memory."""
-    digest = hashlib.blake2b(digest_size=16)
+    digest = hashlib.sha256()
     try:
         with open(source.file, "rb") as stream:  # noqa: PTH123 - names may not be UTF-8
             while block := stream.read(_BLOCK):
                 digest.update(block)
     except OSError as error:
         raise UnreadableSourceError("unreadable", why_unreadable(error)) from error
-    return digest.hexdigest()
+    return digest.hexdigest()[:DIGEST]
 
 
 def in_steps(progress: Progress | None, step: int) -> Progress | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
+from hedgerow._engine import _conflict_line
 from hedgerow.ingest.markdown import bad_front_matter
 from hedgerow.ingest.source import Skip, Source
 
@@ -14,7 +14,6 @@ CONFLICT = "git_conflict"
 CODES = frozenset({"bad_front_matter", CONFLICT})
 """The codes of problems of files that are read, and found, nevertheless."""
 
-_FENCE = re.compile(r" {0,3}(?:`{3,}|~{3,})")
 _SHOWN = 3
 
 
@@ -23,35 +22,13 @@ def problems_of(document: Document) -> tuple[Skip, ...]:
     source = Source(document.path, document.path)
     matter = document.matter
     found = [bad_front_matter(source, matter)] if matter.problem else []
-    line = conflict_line(document.lines)
+    line = _conflict_line(document.lines)
     if line is not None:
         reason = (
             "it is in conflict: git left two versions between <<<<<<< and >>>>>>>; keep one of them"
         )
         found.append(Skip(document.path, CONFLICT, reason, line))
     return tuple(found)
-
-
-def conflict_line(lines: Sequence[str]) -> int | None:
-    """Return the line, from 1, of the first conflict that git left in a text; None if there is none.
-
-    The three marks of a conflict stand at the beginning of lines, in their order. A conflict inside
-    fenced code is an example.
-    """
-    begin = middle = None
-    in_fence = False
-    for number, line in enumerate(lines, start=1):
-        if _FENCE.match(line):
-            in_fence = not in_fence
-        elif in_fence:
-            continue
-        elif line == "<<<<<<<" or line.startswith("<<<<<<< "):
-            begin, middle = number, None
-        elif line == "=======" and begin is not None:
-            middle = number
-        elif middle is not None and (line == ">>>>>>>" or line.startswith(">>>>>>> ")):
-            return begin
-    return None
 
 
 def notices_of(

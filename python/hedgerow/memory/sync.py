@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,8 +20,7 @@ from hedgerow.ingest.discovery import (
     signature,
 )
 from hedgerow.ingest.ledger import Ledger
-from hedgerow.ingest.source import Skip, Source
-from hedgerow.ingest.sync import Writer, in_steps, sync_files
+from hedgerow.ingest.source import Skip
 from hedgerow.typing import Progress
 
 from .derived import (
@@ -40,9 +39,6 @@ from .lock import locked
 from .targets import RootIndex, RootStore
 
 __all__ = ["PassedBy", "SyncReport"]
-
-_STEP = 64
-"""Files from one step of a progress bar to the next."""
 
 _OLD = 600.0
 _EARLIER = ("ledger", "nodes.json")
@@ -122,8 +118,7 @@ def _sync(
         if not allow_empty:
             folder = str(derived.source_root)
             check_not_empty(folder, max(map(len, gone)), len(listing.found))
-        changed = [target.ledger.changed(listing) for target in run.targets]
-        run.read({path: sign for one in changed for path, sign in one.items()}, progress)
+        run.read(run.changed(listing), progress)
         run.drop(gone, relink=with_store)
         _remove_leftovers(derived, listing.leftovers)
         return _report(derived, listing, run, len(gone[0]))
@@ -140,7 +135,7 @@ def sync_one(derived: Derived, path: str) -> Skip | None:
             if len(run.index.ledger):
                 with system_errors("read", derived.source_root / path):
                     signed = signature(derived.source_root / path)
-                run.read({path: signed})
+                run.read([{path: signed} for _ in run.targets])
                 run.drop([[] for _ in run.targets], relink=False)
                 return _failure(run.index.ledger, path)
     sync(derived)
@@ -180,20 +175,18 @@ class _Run:
         """Return the files that each target knows and that are no more."""
         return [target.ledger.gone(listing) for target in self.targets]
 
-    def read(self, files: dict[str, str], progress: Progress | None = None) -> None:
-        """Read files, each once for all targets that have not read it as it is now."""
-        base = f"{self._derived.source_root}{os.sep}"
-        sources = [
-            Source(path, base + path.replace("/", os.sep), files[path]) for path in sorted(files)
-        ]
-        sync_files(sources, self.targets, in_steps(progress, _STEP))
+    def changed(self, listing: Listing) -> list[dict[str, str]]:
+        """Return the files that each target has to read, with their signatures."""
+        return [target.ledger.changed(listing) for target in self.targets]
+
+    def read(self, changed: Sequence[Mapping[str, str]], progress: Progress | None = None) -> None:
+        """Have each target read files."""
+        for target, files in zip(self.targets, changed, strict=True):
+            target.read(self._derived.source_root, files, progress)
 
     def drop(self, gone: Sequence[Sequence[str]], *, relink: bool) -> None:
         """Drop what is gone from each target, and with `relink` join what is linked."""
         self.index.drop(gone[0])
-        with Writer() as writer:
-            self.index.flush(writer)
-        self.index.ledger = self.index.ledger.refreshed(self.index.index)
         if self.store is not None:
             self.store.finish(gone[1], relink=relink)
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from hedgerow._engine import _PAGE_FRAME
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.front_matter import render_front_matter, update_front_matter
 from hedgerow.ingest.passages import shorten
@@ -29,16 +30,8 @@ from .selection import Selection, newest_first
 from .validity import Validity
 from .words import topic_tokens
 
-BEGIN = "<!-- hedgerow:begin -->"
-END = "<!-- hedgerow:end -->"
-
-_ABOUT = "What the memories below say, a line each, the newest first."
-_UPKEEP = "Text between the two comments is replaced by the next synthesis; text outside stays."
-_UNDERSTANDING, _CHANGED, _SOURCES, _MAINTENANCE = (
-    "## Current understanding", "## No longer holds", "## Source memories", "## Maintenance",
-)  # fmt: skip
-_FRAME = frozenset([BEGIN, END, _ABOUT, _UPKEEP, _UNDERSTANDING, _CHANGED, _SOURCES, _MAINTENANCE])
-"""The lines of a generated part that are the same on every page."""
+BEGIN, END, _ABOUT, _UPKEEP, _UNDERSTANDING, _CHANGED, _SOURCES, _MAINTENANCE = _PAGE_FRAME
+"""The lines of a generated part that are the same on every page: no search finds them."""
 
 _LONGEST_LINE = 240
 _MOST_TAGS = 8
@@ -86,22 +79,6 @@ def choose_sources(
             code="no_sources",
         )
     return newest_first(list(chosen.values()))
-
-
-def without_frame(lines: Sequence[str]) -> Sequence[str]:
-    """Blank the lines of a generated part that are the same on every page, and say nothing.
-
-    Their number stays, so that line numbers are those of the file.
-    """
-    if BEGIN not in lines:
-        return lines
-    inside = False
-    kept = []
-    for line in lines:
-        inside = inside or line == BEGIN
-        kept.append("" if inside and line in _FRAME else line)
-        inside = inside and line != END
-    return kept
 
 
 def write_page(

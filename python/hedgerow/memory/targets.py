@@ -3,103 +3,65 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from hedgerow._engine import (
-    Chunk,
     Index,
     Node,
     Store,
     _adopt_nodes,
     _chunks_without_source,
     _Nodes,
+    _sync_index,
+    _sync_root,
     _sync_store,
 )
-from hedgerow.errors import HedgerowError, InvalidInputError
-from hedgerow.ingest.index_target import IndexTarget, current_ledger
+from hedgerow.errors import HedgerowError
+from hedgerow.ingest.index_target import current_ledger
 from hedgerow.ingest.ledger import GivenRow, Ledger, Record
-from hedgerow.ingest.markdown import markdown_chunks
 from hedgerow.ingest.source import Skip, Source, UnreadableSourceError
-from hedgerow.ingest.sync import Reading, Writer
+from hedgerow.ingest.sync import Reading, Writer, in_steps, sync_files
+from hedgerow.typing import Progress
 
 from .documents import Document, parse_document
 from .links import links_of
-from .marks import facts_of
 from .node_state import UNLINKED, NodeState, is_unlinked, node_facts
 from .nodes import LONGEST_KEY, node_of
-from .problems import problems_of
-from .synthesize import without_frame
-from .tags import inline_tags
 
 _logger = logging.getLogger("hedgerow.memory")
 
-_BATCH = 2000
-"""Chunks that are written together, once whole files come to as many."""
-
 _NODE_BATCH = 500
 
+_STEP = 64
+"""Files from one step of a progress bar to the next."""
 
-class RootIndex(IndexTarget):
+
+class RootIndex:
     """The index of a root, whose files are known by their paths below the indexed folder."""
 
     def __init__(self, index: Index, scope: str) -> None:
-        ledger = current_ledger(index, scope, lambda chunk: chunk.path)
-        super().__init__(index, ledger, _BATCH)
+        self.index = index
+        self.ledger = current_ledger(index, scope, lambda chunk: chunk.path)
         self.added_files = self.changed_files = 0
-        if len(index) != ledger.chunks:
+        if len(index) != self.ledger.chunks:
             # Nothing but a sync writes here.
             index.delete(_chunks_without_source(index))
 
-    def take(self, reading: Reading, writer: Writer) -> None:  # noqa: ARG002 - written later
-        """Queue a file; if it cannot be read, its chunks are removed from the index."""
-        path = reading.source.path
-        before = self.ledger.record(path)
-        if before is not None and before.digest == reading.digest != "":
-            record = reading.record(path, before.skips, dict(before.facts))
-            self.put(record)
-            return
-        chunks, skips, facts = _chunks_of(reading)
-        record = reading.record(path, skips, facts)
-        gone = range(len(chunks), before.chunks if before else 0)
-        self.put(record, chunks, [f"{path}#{ordinal}" for ordinal in gone])
-        if before is not None:
-            self.changed_files += 1
-        elif not record.failed:
-            self.added_files += 1
+    def read(self, folder: Path, files: Mapping[str, str], progress: Progress | None) -> None:
+        """Read files, each with its signature; one that cannot be read has no chunks then."""
+        given = sorted(files.items())
+        added, changed = _sync_root(self.index, self.ledger.found, folder, given, progress)
+        self.added_files += added
+        self.changed_files += changed
+        self.ledger = self.ledger.refreshed(self.index)
 
-
-def _chunks_of(reading: Reading) -> tuple[list[Chunk], tuple[Skip, ...], dict[str, Any]]:
-    """Cut a file into chunks, with its front matter in each; say why where there are none.
-
-    The third is what is known of the file itself: its title, time and marks; and what the manifest
-    has to know of a file without any chunk.
-    """
-    source = reading.source
-    try:
-        document = document_of(reading)
-    except UnreadableSourceError as error:
-        return [], (Skip(source.path, error.code, error.reason),), {}
-    matter = document.matter
-    skips = problems_of(document)
-    metadata = {
-        "front_matter": document.metadata,
-        "body_start_line": document.body_start_line,
-    }
-    tags = tuple(dict.fromkeys([*matter.tags, *inline_tags(document.body)]))
-    try:
-        lines = without_frame(document.lines)
-        chunks = list(markdown_chunks(source, lines, matter, metadata, tags, document.aliases))
-        return chunks, skips, facts_of(document, tags)
-    except UnreadableSourceError as error:
-        if error.code != "empty":
-            return [], (Skip(source.path, error.code, error.reason),), {}
-        # An empty note is a note; there is nothing in it to find.
-        return [], skips, metadata | facts_of(document, tags)
-    except InvalidInputError as error:
-        return [], (Skip(source.path, "refused", error.message),), {}
+    def drop(self, gone: Sequence[str]) -> None:
+        """Drop files that are gone."""
+        if gone:
+            _sync_index(self.index, [], gone=gone)
+            self.ledger = self.ledger.refreshed(self.index)
 
 
 def document_of(reading: Reading) -> Document:
@@ -141,6 +103,11 @@ class RootStore:
         _sync_store(self._store, blank, notes=[*ledger.notes, *UNLINKED])
         self._is_unlinked = True
         self.ledger = Ledger.load(self._store.index, scope)
+
+    def read(self, folder: Path, files: Mapping[str, str], progress: Progress | None) -> None:
+        """Read files, each with its signature; the node of one that cannot be read is deleted."""
+        sources = [Source(path, str(folder / path), files[path]) for path in sorted(files)]
+        sync_files(sources, [self], in_steps(progress, _STEP))
 
     def wants(self, source: Source) -> bool:
         """Tell whether a file is not known to have been read as it is."""

@@ -1,6 +1,7 @@
 //! The files of a folder as chunks, and the memory root on them (spec/ingest.md, spec/memory.md).
 
 pub mod chunks;
+pub mod conflict;
 mod error;
 pub mod facts;
 pub mod folder;
@@ -10,9 +11,11 @@ pub mod ledger;
 pub mod markdown;
 pub mod names;
 pub mod nodes;
+pub mod page;
 pub mod passages;
 pub mod plain_text;
 pub mod readers;
+pub mod root_index;
 pub mod scope;
 pub mod sections;
 pub mod skip;

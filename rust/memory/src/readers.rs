@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufReader, Cursor};
+use std::path::Path;
 use std::vec;
 
 use crate::chunks::{REPEATED_LIMIT, SharedFields, bad_front_matter, markdown_chunks};
@@ -47,7 +48,7 @@ pub fn read_chunks(source: &SourceFile<'_>, data: Option<&[u8]>) -> Result<FileC
     }
     let text = match data {
         Some(data) => read_text(data)?,
-        None => read_text(&read_bytes(source)?)?,
+        None => read_text(&read_bytes(Path::new(source.file))?)?,
     };
     if has_suffix(&MARKDOWN_SUFFIXES) {
         return Ok(read_markdown(source, &text));

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::path::Path;
 
 use crate::skip::{Skip, why_unreadable};
 use crate::text;
@@ -62,13 +63,11 @@ impl Unreadable {
 }
 
 /// Return the bytes of a file of at most `FILE_LIMIT` bytes.
-pub fn read_bytes(source: &SourceFile<'_>) -> Result<Vec<u8>, Unreadable> {
+pub fn read_bytes(file: &Path) -> Result<Vec<u8>, Unreadable> {
     let read = || {
         let mut data = Vec::new();
         let limit = FILE_LIMIT as u64 + 1;
-        File::open(source.file)?
-            .take(limit)
-            .read_to_end(&mut data)?;
+        File::open(file)?.take(limit).read_to_end(&mut data)?;
         io::Result::Ok(data)
     };
     let data = read().map_err(|error| Unreadable::system(&error))?;

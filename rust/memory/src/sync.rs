@@ -1,7 +1,6 @@
 //! Reading the files that changed: in rounds, each on several threads while the one before is written.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,10 +11,7 @@ use hedgerow_engine::Result;
 use sha2::{Digest, Sha256};
 
 use crate::folder::Signature;
-use crate::skip::{Skip, why_unreadable};
-
-/// The most bytes of a file that is read whole.
-pub const FILE_LIMIT: u64 = 16 * 1024 * 1024;
+use crate::source::{Unreadable, read_bytes};
 
 /// The most files and the bytes of a round, which one transaction writes.
 const ROUND: usize = 512;
@@ -45,7 +41,7 @@ pub struct Reading {
     /// The digest of its bytes; empty where there are none.
     pub digest: String,
     /// Its bytes, or why there are none.
-    pub data: std::result::Result<Vec<u8>, Skip>,
+    pub data: std::result::Result<Vec<u8>, Unreadable>,
 }
 
 /// Read files in rounds. `make` is called on several threads for each file, and `write` on this one
@@ -117,14 +113,10 @@ fn on_threads<T: Send>(files: &[Wanted], make: &(impl Fn(Reading) -> T + Sync)) 
 /// Read one file; None when it is gone.
 pub fn read(file: &Wanted) -> Option<Reading> {
     let settled = file.signature.is_settled(now());
-    let data = match bytes_of(&file.place) {
-        Ok(data) => Ok(data),
-        Err(_) if is_gone(&file.place) => return None,
-        Err(skip) => Err(Skip {
-            path: file.path.clone(),
-            ..skip
-        }),
-    };
+    let data = read_bytes(&file.place);
+    if data.is_err() && is_gone(&file.place) {
+        return None;
+    }
     Some(Reading {
         path: file.path.clone(),
         signature: file.signature,
@@ -140,20 +132,6 @@ pub fn read(file: &Wanted) -> Option<Reading> {
 fn is_gone(place: &Path) -> bool {
     let status = std::fs::symlink_metadata(place);
     status.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
-}
-
-/// The bytes of a file, up to the limit.
-fn bytes_of(place: &Path) -> std::result::Result<Vec<u8>, Skip> {
-    let mut data = Vec::new();
-    File::open(place)
-        .and_then(|file| file.take(FILE_LIMIT + 1).read_to_end(&mut data))
-        .map_err(|error| Skip::whole("", "unreadable", why_unreadable(&error)))?;
-    if data.len() as u64 > FILE_LIMIT {
-        let limit = FILE_LIMIT / 1024 / 1024;
-        let reason = format!("the file is larger than {limit} MiB; split it");
-        return Err(Skip::whole("", "too_large", reason));
-    }
-    Ok(data)
 }
 
 /// What tells the content of a file from another: 32 hexadecimal digits.
@@ -219,15 +197,15 @@ mod tests {
 
     #[test]
     fn what_is_too_large_says_so() {
+        use crate::source::FILE_LIMIT;
+        use std::fs::File;
+
         let folder = tempfile::tempdir().unwrap();
         let mut file = wanted(folder.path(), "a.md");
         let large = File::create(&file.place).unwrap();
-        large.set_len(FILE_LIMIT + 1).unwrap();
-        let skip = read(&file).unwrap().data.unwrap_err();
-        assert_eq!(
-            skip.to_string(),
-            "a.md: the file is larger than 16 MiB; split it"
-        );
+        large.set_len(FILE_LIMIT as u64 + 1).unwrap();
+        let refused = read(&file).unwrap().data.unwrap_err();
+        assert_eq!(refused.reason, "the file is larger than 16 MiB; split it");
         file.place = folder.path().join("none");
         assert!(read(&file).is_none());
     }

@@ -43,6 +43,7 @@ mod query;
 mod ranking;
 mod recall;
 mod results;
+mod root_index;
 mod search_options;
 mod search_target;
 mod searcher;
@@ -59,8 +60,9 @@ mod vector;
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_engine::query::stopwords::{DUTCH, ENGLISH};
+use hedgerow_memory::page::FRAME;
 use pyo3::prelude::*;
-use pyo3::types::PyFrozenSet;
+use pyo3::types::{PyFrozenSet, PyTuple};
 
 #[pymodule(gil_used = false)]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -72,6 +74,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ERROR_CODES", PyFrozenSet::new(py, codes)?)?;
     module.add("EN_STOPWORDS", PyFrozenSet::new(py, ENGLISH.words())?)?;
     module.add("NL_STOPWORDS", PyFrozenSet::new(py, DUTCH.words())?)?;
+    module.add("_PAGE_FRAME", PyTuple::new(py, FRAME)?)?;
 
     module.add_class::<query::PyQuery>()?;
     module.add_class::<query::PyToken>()?;
@@ -136,6 +139,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(embed::_stage_embeddings, module)?,
         wrap_pyfunction!(embed::_replace_by_staged, module)?,
         wrap_pyfunction!(folder::_signature, module)?,
+        wrap_pyfunction!(root_index::_sync_root, module)?,
+        wrap_pyfunction!(root_index::_conflict_line, module)?,
         wrap_pyfunction!(sources::_sources_generation, module)?,
         wrap_pyfunction!(sources::_vacuum, module)?,
         wrap_pyfunction!(sources::_sync_note, module)?,
