@@ -73,10 +73,12 @@ def document(found: list[dict[str, str]]) -> str:
 
 
 def license_texts(crate: dict[str, str]) -> list[str]:
-    """The files of a crate that have its licences; one without them is an error."""
+    """The files of a crate that have its licences, or the text of Apache-2.0 where it brings none."""
     folder = Path(crate["manifest_path"]).parent
     files = sorted(one for one in folder.iterdir() if one.name.lower().startswith(LICENSE_FILES))
     texts = [one.read_text(encoding="utf-8") for one in files if one.is_file()]
+    if not texts and "Apache-2.0" in crate["license"].split():
+        texts = [(ROOT / "LICENSE").read_text(encoding="utf-8")]
     if not texts:
         sys.exit(f"{crate['name']} {crate['version']} brings no licence: {folder}")
     return ["\n".join(line.rstrip() for line in text.strip().splitlines()) for text in texts]

@@ -9,9 +9,11 @@ pub fn conflict_line(lines: &[&str]) -> Option<usize> {
     for (number, line) in lines.iter().enumerate() {
         if is_fence(line) {
             is_fenced = !is_fenced;
-        } else if is_fenced {
+        }
+        if is_fenced {
             continue;
-        } else if is_mark(line, "<<<<<<<") {
+        }
+        if is_mark(line, "<<<<<<<") {
             (begin, has_middle) = (Some(number + 1), false);
         } else if *line == "=======" && begin.is_some() {
             has_middle = true;

@@ -67,14 +67,14 @@ impl Ledger {
             return Ok(false);
         }
         self.take(changes.changed);
-        if self.files.len() != changes.files {
+        if self.files.len() == changes.files {
+            self.generation = changes.generation;
+        } else {
             // Some were forgotten.
             let all = index.sources_since(-1)?;
             self.files.clear();
             self.take(all.changed);
             self.generation = all.generation;
-        } else {
-            self.generation = changes.generation;
         }
         self.note = index.sync_note(SCOPE)?;
         Ok(true)
@@ -182,7 +182,7 @@ impl Ledger {
         };
         let mut gone: Vec<String> = (self.files.keys())
             .filter(|path| !listed.contains(path.as_ref()) && !is_unknown(path))
-            .map(|path| path.to_string())
+            .map(ToString::to_string)
             .collect();
         gone.sort_unstable();
         gone

@@ -36,10 +36,13 @@ pub struct Linked {
     pub aliases: Vec<String>,
 }
 
+/// A file by its path, its record, and what was read of that.
+type File = (Arc<str>, Arc<Record>, Arc<Linked>);
+
 /// The files that are nodes, by their paths.
 #[derive(Debug)]
 pub struct Nodes {
-    files: Vec<(Arc<str>, Arc<Record>, Arc<Linked>)>,
+    files: Vec<File>,
     numbers: HashMap<Arc<str>, usize>,
     names: Arc<Names>,
 }
@@ -84,11 +87,8 @@ impl Nodes {
         Arc::ptr_eq(known, record).then(|| Arc::clone(linked))
     }
 
-    fn is_named_as(&self, files: &[(Arc<str>, Arc<Record>, Arc<Linked>)]) -> bool {
-        let is_same = |((path, _, linked), (other, _, now)): (
-            &(Arc<str>, _, Arc<Linked>),
-            &(Arc<str>, _, Arc<Linked>),
-        )| {
+    fn is_named_as(&self, files: &[File]) -> bool {
+        let is_same = |((path, _, linked), (other, _, now)): (&File, &File)| {
             path == other
                 && (Arc::ptr_eq(linked, now)
                     || (linked.title == now.title && linked.aliases == now.aliases))
@@ -132,7 +132,7 @@ impl Nodes {
 
     /// The files with a link to a file, in their order.
     pub fn linking_to(&self, file: &str) -> Vec<String> {
-        let leads = |(path, _, linked): &&(Arc<str>, _, Arc<Linked>)| {
+        let leads = |(path, _, linked): &&File| {
             (linked.links.iter()).any(|link| self.target(link, path) == Some(file))
         };
         self.files
@@ -190,7 +190,7 @@ impl Nodes {
             for link in &linked.links {
                 match self.target(link, path) {
                     None if seen.insert(&link.0) => {
-                        missing.push((path.to_string(), link.0.clone()))
+                        missing.push((path.to_string(), link.0.clone()));
                     }
                     Some(target) if target != &**path => {
                         let key = (path.to_string(), target.to_owned(), link.1.clone());
@@ -205,10 +205,7 @@ impl Nodes {
     }
 }
 
-fn names_of<'f>(
-    files: &'f [(Arc<str>, Arc<Record>, Arc<Linked>)],
-    renamed: impl Fn(&'f str) -> &'f str,
-) -> Names {
+fn names_of<'f>(files: &'f [File], renamed: impl Fn(&'f str) -> &'f str) -> Names {
     let mut named: Vec<Named<'_>> = (files.iter())
         .map(|(path, _, linked)| Named {
             path: renamed(path),

@@ -55,7 +55,7 @@ pub fn sync_files(
         })
         .collect();
     let mut synced = Synced::default();
-    let make = |reading| Made::of(reading, ledger, folder);
+    let make = |reading: Reading| Made::of(&reading, ledger, folder);
     in_rounds(&wanted, make, |made, done| {
         let mut sync = FileSync::default();
         for file in &made {
@@ -82,7 +82,7 @@ struct Made {
 }
 
 impl Made {
-    fn of(reading: Reading, ledger: &Ledger, folder: &Path) -> Self {
+    fn of(reading: &Reading, ledger: &Ledger, folder: &Path) -> Self {
         let before = ledger.record(&reading.path);
         let row = Row {
             path: reading.path.clone(),
@@ -91,9 +91,9 @@ impl Made {
             digest: reading.digest.clone(),
             ..Row::default()
         };
-        match before.filter(|before| is_the_same(before, &reading)) {
+        match before.filter(|before| is_the_same(before, reading)) {
             Some(before) => Self::unchanged(row, before),
-            None => Self::parsed(row, before, parse(&reading, folder)),
+            None => Self::parsed(row, before, parse(reading, folder)),
         }
     }
 

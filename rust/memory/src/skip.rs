@@ -1,7 +1,7 @@
 //! What was left out, and why (spec/ingest.md, "What is left out, and named").
 
 use std::ffi::OsStr;
-use std::fmt;
+use std::fmt::{self, Write};
 use std::io;
 
 /// Something that was left out.
@@ -69,7 +69,8 @@ pub fn printable(name: &OsStr) -> String {
     for chunk in name.as_encoded_bytes().utf8_chunks() {
         text.push_str(chunk.valid());
         for byte in chunk.invalid() {
-            text.push_str(&format!("\\x{byte:02x}"));
+            // Writing to a String cannot fail.
+            let _ = write!(text, "\\x{byte:02x}");
         }
     }
     text

@@ -1,5 +1,6 @@
 //! Reading the files that changed: in rounds, each on several threads while the one before is written.
 
+use std::fmt::Write;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -17,6 +18,8 @@ use crate::source::{Unreadable, read_bytes};
 const ROUND: usize = 512;
 const ROUND_BYTES: u64 = 16 * 1024 * 1024;
 const MOST_THREADS: usize = 8;
+/// The bytes of a digest.
+const DIGEST: usize = 16;
 
 /// A file that is to be read.
 #[derive(Debug, Clone)]
@@ -53,23 +56,25 @@ pub fn in_rounds<T: Send>(
     make: impl Fn(Reading) -> T + Sync,
     mut write: impl FnMut(Vec<T>, usize) -> Result<()>,
 ) -> Result<()> {
-    let mut made: Option<(Vec<T>, usize)> = None;
+    let mut ready: Option<(Vec<T>, usize)> = None;
     let mut rest = files;
     while !rest.is_empty() {
         let (round, after) = rest.split_at(length_of_round(rest));
         let done = files.len() - after.len();
         let (next, written) = thread::scope(|scope| {
             let next = thread::Builder::new().spawn_scoped(scope, || on_threads(round, &make));
-            let written = made.take().map_or(Ok(()), |(made, done)| write(made, done));
+            let written = ready
+                .take()
+                .map_or(Ok(()), |(round, done)| write(round, done));
             (next.ok().and_then(|next| next.join().ok()), written)
         });
         written?;
         // Where there is no thread to be had, this one does its work.
         let next = next.unwrap_or_else(|| on_threads(round, &make));
-        made = Some((next, done));
+        ready = Some((next, done));
         rest = after;
     }
-    made.map_or(Ok(()), |(made, done)| write(made, done))
+    ready.map_or(Ok(()), |(round, done)| write(round, done))
 }
 
 fn length_of_round(files: &[Wanted]) -> usize {
@@ -85,15 +90,15 @@ fn length_of_round(files: &[Wanted]) -> usize {
 fn on_threads<T: Send>(files: &[Wanted], make: &(impl Fn(Reading) -> T + Sync)) -> Vec<T> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
-    let made = Mutex::new(Vec::with_capacity(files.len()));
+    let results = Mutex::new(Vec::with_capacity(files.len()));
     let work = || {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let Some(file) = files.get(number) else { break };
             if let Some(reading) = read(file) {
                 let one = make(reading);
-                if let Ok(mut made) = made.lock() {
-                    made.push((number, one));
+                if let Ok(mut results) = results.lock() {
+                    results.push((number, one));
                 }
             }
         }
@@ -105,9 +110,9 @@ fn on_threads<T: Send>(files: &[Wanted], make: &(impl Fn(Reading) -> T + Sync)) 
         }
         work();
     });
-    let mut made = made.into_inner().unwrap_or_default();
-    made.sort_unstable_by_key(|(number, _)| *number);
-    made.into_iter().map(|(_, one)| one).collect()
+    let mut results = results.into_inner().unwrap_or_default();
+    results.sort_unstable_by_key(|(number, _)| *number);
+    results.into_iter().map(|(_, one)| one).collect()
 }
 
 /// Read one file; None when it is gone.
@@ -136,12 +141,12 @@ fn is_gone(place: &Path) -> bool {
 
 /// What tells the content of a file from another: 32 hexadecimal digits.
 pub fn digest_of(data: &[u8]) -> String {
-    let digest = Sha256::digest(data);
-    digest
-        .iter()
-        .take(16)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    let mut text = String::with_capacity(2 * DIGEST);
+    for byte in Sha256::digest(data).iter().take(DIGEST) {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
 }
 
 fn now() -> i128 {

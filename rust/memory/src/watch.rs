@@ -54,8 +54,8 @@ impl Watch {
         };
         let config = Config::default().with_follow_symlinks(false);
         let mut watcher = RecommendedWatcher::new(count, config).map_err(|error| why(&error))?;
-        let watched = watcher.watch(&folder, RecursiveMode::Recursive);
-        watched.map_err(|error| why(&error))?;
+        let begun = watcher.watch(&folder, RecursiveMode::Recursive);
+        begun.map_err(|error| why(&error))?;
         Ok(Self {
             seen,
             process: process::id(),
@@ -125,8 +125,7 @@ fn network_of(folder: &Path) -> Option<&'static str> {
     // The numbers of statfs(2).
     let kind = match u32::try_from(status.f_type & 0xffff_ffff).ok()? {
         0x6969 => "NFS",
-        0x517b => "SMB",
-        0xff53_4d42 | 0xfe53_4d42 => "SMB",
+        0x517b | 0xff53_4d42 | 0xfe53_4d42 => "SMB",
         0x6573_5546 => "FUSE",
         0x0102_1997 => "9P",
         0x786f_4256 => "VirtualBox",

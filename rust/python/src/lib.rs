@@ -74,18 +74,11 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ERROR_CODES", PyFrozenSet::new(py, codes)?)?;
     module.add("EN_STOPWORDS", PyFrozenSet::new(py, ENGLISH.words())?)?;
     module.add("NL_STOPWORDS", PyFrozenSet::new(py, DUTCH.words())?)?;
-    module.add("_PAGE_FRAME", PyTuple::new(py, FRAME)?)?;
 
     module.add_class::<query::PyQuery>()?;
     module.add_class::<query::PyToken>()?;
     module.add_class::<aliases::PyAliasTable>()?;
     module.add_class::<chunk::PyChunk>()?;
-    module.add_class::<linked::PyNames>()?;
-    module.add_class::<linked::PyNodes>()?;
-    module.add_class::<folder::PyRules>()?;
-    module.add_class::<folder::PyWatch>()?;
-    module.add_class::<folder::PyListing>()?;
-    module.add_class::<folder::PyLedger>()?;
     module.add_class::<filters::PyFilters>()?;
     module.add_class::<hit::PyHit>()?;
     module.add_class::<index::PyIndex>()?;
@@ -138,9 +131,6 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(embed::_unstaged_page, module)?,
         wrap_pyfunction!(embed::_stage_embeddings, module)?,
         wrap_pyfunction!(embed::_replace_by_staged, module)?,
-        wrap_pyfunction!(folder::_signature, module)?,
-        wrap_pyfunction!(root_index::_sync_root, module)?,
-        wrap_pyfunction!(root_index::_conflict_line, module)?,
         wrap_pyfunction!(sources::_sources_generation, module)?,
         wrap_pyfunction!(sources::_vacuum, module)?,
         wrap_pyfunction!(sources::_sync_note, module)?,
@@ -150,7 +140,6 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(sources::_sync_index, module)?,
         wrap_pyfunction!(sources::_sync_store, module)?,
         wrap_pyfunction!(sources::_adopt_nodes, module)?,
-        wrap_pyfunction!(recall::_facts_of, module)?,
         wrap_pyfunction!(agents::_unclaimed, module)?,
         wrap_pyfunction!(agents::_begin_run, module)?,
         wrap_pyfunction!(agents::_end_run, module)?,
@@ -165,6 +154,26 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(fork::_before_fork, module)?,
         wrap_pyfunction!(fork::_after_fork, module)?,
         wrap_pyfunction!(errors::_panic, module)?,
+    ] {
+        module.add_function(function)?;
+    }
+    add_memory(module)
+}
+
+/// Add what memory roots are made of.
+fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("_PAGE_FRAME", PyTuple::new(module.py(), FRAME)?)?;
+    module.add_class::<linked::PyNames>()?;
+    module.add_class::<linked::PyNodes>()?;
+    module.add_class::<folder::PyRules>()?;
+    module.add_class::<folder::PyWatch>()?;
+    module.add_class::<folder::PyListing>()?;
+    module.add_class::<folder::PyLedger>()?;
+    for function in [
+        wrap_pyfunction!(folder::_signature, module)?,
+        wrap_pyfunction!(root_index::_sync_root, module)?,
+        wrap_pyfunction!(root_index::_conflict_line, module)?,
+        wrap_pyfunction!(recall::_facts_of, module)?,
     ] {
         module.add_function(function)?;
     }
