@@ -1,4 +1,4 @@
-//! Texts in the two languages: queries and pipelines.
+//! Texts to tokenize, and texts in the two languages: queries and pipelines.
 
 use std::sync::LazyLock;
 
@@ -6,6 +6,7 @@ use hedgerow_engine::query::{
     AliasTable, Connective, MatchOptions, Matching, compile_match, parse,
 };
 use hedgerow_engine::text::tokenizer::TokenizerKind;
+use hedgerow_engine::text::words::Mode;
 use hedgerow_graph::graph::{Node, Store};
 use hedgerow_graph::pipeline::{self, Options};
 use rusqlite::Connection;
@@ -16,6 +17,8 @@ const KINDS: [TokenizerKind; 4] = [
     TokenizerKind::Unicode61,
     TokenizerKind::Trigram,
 ];
+/// The most bytes of tokens of a byte of text: a ligature of Arabic becomes words, each with its stem.
+const LARGEST_GROWTH: usize = 24;
 const NOW: i64 = 1_800_000_000;
 
 static ALIASES: LazyLock<AliasTable> = LazyLock::new(|| {
@@ -38,6 +41,15 @@ thread_local! {
         connection
     });
     static STORE: Store = store();
+    static TEXTS: Connection = {
+        let connection = Connection::open_in_memory().unwrap();
+        hedgerow_engine::text::register(&connection).unwrap();
+        let name = TokenizerKind::Words.fts5_name();
+        connection
+            .execute_batch(&format!("CREATE VIRTUAL TABLE d USING fts5(t, tokenize='{name}')"))
+            .unwrap();
+        connection
+    };
 }
 
 /// Compile any text, with options that the first byte chooses, and run it in FTS5.
@@ -82,6 +94,53 @@ pub fn query(input: &[u8]) {
         if let Err(error) = found {
             panic!("FTS5 refuses {expression:?} for {text:?}: {error}");
         }
+    });
+}
+
+/// Tokenize any text in a mode that the first byte chooses, in the engine and in FTS5.
+///
+/// Tokens must stand in the text, in order, and their size must be within a multiple of the length of
+/// the text. FTS5 must find the same tokens again when it checks its table.
+pub fn tokens(input: &[u8]) {
+    let Some((flags, bytes)) = input.split_first() else {
+        return;
+    };
+    let mode = [Mode::Document, Mode::Query, Mode::Prefix][usize::from(flags % 3)];
+    let text = String::from_utf8_lossy(bytes);
+    let (mut start, mut size) = (0, 0);
+    let tokenized = TokenizerKind::Words.tokenize(&text, mode, |token| {
+        let at = token.range.clone();
+        assert!(
+            text.get(at.clone()).is_some_and(|part| !part.is_empty()),
+            "{at:?} of {text:?}"
+        );
+        assert!(
+            at.start >= start && !token.text.is_empty(),
+            "{at:?} of {text:?}"
+        );
+        assert!(size > 0 || !token.colocated, "{text:?}");
+        assert!(std::str::from_utf8(token.text).is_ok(), "{text:?}");
+        start = at.start;
+        size += token.text.len();
+        true
+    });
+    tokenized.unwrap();
+    assert!(
+        size <= LARGEST_GROWTH * text.len(),
+        "{size} bytes of tokens of {text:?}"
+    );
+    // Bytes that are not UTF-8 go to FTS5 as they are.
+    TEXTS.with(|texts| {
+        let insert = "INSERT INTO d (rowid, t) VALUES (1, CAST(?1 AS TEXT))";
+        texts
+            .prepare_cached(insert)
+            .unwrap()
+            .execute([bytes])
+            .unwrap();
+        texts
+            .execute_batch("INSERT INTO d (d) VALUES ('integrity-check')")
+            .unwrap();
+        texts.execute_batch("DELETE FROM d").unwrap();
     });
 }
 

@@ -15,16 +15,17 @@ mod damage;
 mod language;
 
 pub use damage::{postings, rows, template, vectors};
-pub use language::{pipeline, query};
+pub use language::{pipeline, query, tokens};
 
 /// A function that must return, whatever it is given.
 pub type Target = fn(&[u8]);
 
 /// Every target with its name, which its folder of seeds has too.
-pub const TARGETS: [(&str, Target); 5] = [
+pub const TARGETS: [(&str, Target); 6] = [
     ("pipeline", pipeline),
     ("postings", postings),
     ("query", query),
     ("rows", rows),
+    ("tokens", tokens),
     ("vectors", vectors),
 ];

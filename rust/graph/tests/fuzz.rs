@@ -129,6 +129,11 @@ fn stored_rows() {
 }
 
 #[test]
+fn texts_to_tokenize() {
+    run("tokens");
+}
+
+#[test]
 fn stored_vectors() {
     run("vectors");
 }
