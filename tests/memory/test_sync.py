@@ -28,6 +28,26 @@ class TestProgress:
         assert told == sorted(told)
 
 
+class TestTokenizer:
+    def test_a_root_of_an_earlier_version_gets_that_of_new_ones(
+        self, synced_root: MemoryRoot
+    ) -> None:
+        put(synced_root.path, "notes/zh.md", "刺猬在树篱下冬眠。")
+        synced_root.sync()
+        synced_root.query("all | type:decision")  # makes the store
+        derived = synced_root.path / ".hedgerow"
+        for file in ("index.db", "store.db"):
+            with Index.open(derived / file) as index:
+                index.retokenize("porter unicode61")
+        assert [hit.file for hit in synced_root.recall("冬眠", sync=False)] == []
+        assert found(synced_root, "冬眠") == ["notes/zh.md"]
+        assert counts(synced_root.sync()) == (3, 0, 0, 0)
+        synced_root.query("all | type:decision")
+        for file in ("index.db", "store.db"):
+            with Index.open(derived / file, read_only=True) as index:
+                assert index.tokenizer == "words"
+
+
 class TestChanges:
     def test_nothing_changed(self, synced_root: MemoryRoot) -> None:
         assert counts(synced_root.sync()) == (2, 0, 0, 0)

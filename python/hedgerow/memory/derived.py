@@ -10,6 +10,7 @@ import stat
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from hedgerow._engine import Index, Store, _sync_note
 from hedgerow.errors import HedgerowError, IndexFileError, RetrievalError
@@ -23,10 +24,15 @@ from .names import AGENTS, DERIVED, NODE_TYPES
 
 _logger = logging.getLogger("hedgerow.memory")
 
+T = TypeVar("T", Index, Store)
+
 FOREIGN = "index_foreign"
 """The code of a file that somebody else made, or another machine."""
 
 _OF_NO_USE = frozenset({"index_damaged", "not_an_index", FOREIGN})
+
+TOKENIZER = "words"
+"""The tokenizer of every root."""
 
 OLDER = "index_read_only"
 """The code of a file that has to be opened for writing once, since an earlier version made it."""
@@ -217,14 +223,18 @@ def disown(derived: Derived) -> None:
 
 
 def open_to_write(derived: Derived) -> Index:
-    """Open the index; one that is damaged or not an index is made anew."""
+    """Open the index; one that is damaged or not an index is made anew.
+
+    Keywords of an index with another tokenizer are indexed again: the file is from an earlier version.
+    """
     try:
-        return Index.open(derived.index)
+        index = Index.open(derived.index)
     except IndexFileError as error:
         if not is_of_no_use(error):
             raise
         discard(derived, error)
-        return Index.open(derived.index)
+        index = Index.open(derived.index)
+    return _with_words(index, index)
 
 
 def is_of_no_use(error: IndexFileError) -> bool:
@@ -239,14 +249,32 @@ def damage_in(error: HedgerowError) -> IndexFileError | None:
 
 
 def open_store_to_write(derived: Derived) -> Store:
-    """Open the store; one that is damaged or not a store is made anew."""
+    """Open the store; one that is damaged or not a store is made anew.
+
+    Keywords of a store with another tokenizer are indexed again, as those of an index.
+    """
     try:
-        return Store.open(derived.store, types=NODE_TYPES)
+        store = Store.open(derived.store, types=NODE_TYPES)
     except IndexFileError as error:
         if not is_of_no_use(error):
             raise
         put_store_aside(derived, error)
-        return Store.open(derived.store, types=NODE_TYPES)
+        store = Store.open(derived.store, types=NODE_TYPES)
+    return _with_words(store, store.index)
+
+
+def _with_words(opened: T, index: Index) -> T:
+    """Return what was opened, after its index was given the tokenizer of roots; closed if that fails."""
+    if index.tokenizer != TOKENIZER:
+        _logger.info(
+            "%s had the tokenizer %s: its texts are indexed again", index.path, index.tokenizer
+        )
+        try:
+            index.retokenize(TOKENIZER)
+        except BaseException:
+            opened.close()
+            raise
+    return opened
 
 
 def make_room(derived: Derived, damage: IndexFileError) -> bool:

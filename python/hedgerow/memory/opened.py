@@ -22,6 +22,7 @@ from .config import Config
 from .derived import (
     FOREIGN,
     OLDER,
+    TOKENIZER,
     Derived,
     check_ours,
     check_regular,
@@ -221,7 +222,7 @@ class OpenedIndex:
             if not (error.code == OLDER or is_of_no_use(error)):
                 raise
             ledger = None
-        if ledger is None or not ledger.is_current:
+        if ledger is None or not ledger.is_current or self._is_of_other_words(derived):
             return None if sync else []
         if not sync:
             return ledger.skips
@@ -229,6 +230,10 @@ class OpenedIndex:
         known = (derived.source_root, derived.scope, id(ledger))
         key = ("index", self._reader_file)
         return self._looking.result(known, lambda: self._check.skips(derived, ledger, key))
+
+    def _is_of_other_words(self, derived: Derived) -> bool:
+        """Whether an earlier version made the index, with another tokenizer."""
+        return self._index(derived).tokenizer != TOKENIZER
 
     def _known(self, derived: Derived) -> Ledger:
         """Return what the index knows of the files, with what has changed since the last call."""
