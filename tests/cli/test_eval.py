@@ -264,6 +264,13 @@ def test_a_folder_has_all_three_files() -> None:
     assert found["chunks"] == 2
     assert [row["nDCG@10"] for row in found["results"]] == [1.0]
     assert "leave --qrels out" in failed(2, "eval", "--folder", "lang", "--qrels", "x")
+    both = ["--folder", "lang", "--folder", "lang", "--modes", "bm25", "--no-best"]
+    table = ok("eval", *both).splitlines()
+    assert sum(line.startswith("lang ") for line in table) == 4
+    assert "folder" in table[3]
+    folders = as_json("eval", *both)["folders"]
+    assert [one["chunks"] for one in folders] == [2, 2]
+    assert "--chart is of one --folder" in failed(2, "eval", *both, "--chart", "x.svg")
     assert "Missing option '--queries'" in failed(2, "eval", "--db", "notes.db")
     (folder / "passages.jsonl.gz").write_bytes(b"{}")
     assert 'needs an "id"' in failed(1, "eval", "--folder", "lang")

@@ -67,6 +67,21 @@ def test_every_search_after_deletions(node, name, shards, tokenizer):
             contract.check_batch(index, collection, list(contract.searches(8, seed)))
 
 
+@pytest.mark.parametrize("tokenizer", ["porter unicode61", "unicode61", "trigram"])
+def test_every_search_in_six_scripts(node, name, tokenizer):
+    words = contract.SCRIPTS
+    chunks = contract.chunks(120, 5, words)
+    with (
+        Collection.create(node.url, name, replicas=0, shards=2, tokenizer=tokenizer) as collection,
+        hr.Index.in_memory(tokenizer=tokenizer) as index,
+    ):
+        collection.upsert(chunks)
+        index.upsert(chunks)
+        for asked in contract.searches(60, 5, words):
+            contract.check(index, collection, asked)
+        contract.check_batch(index, collection, list(contract.searches(8, 6, words)))
+
+
 def test_fast_keywords_that_preselect_everything(node, name):
     chunks = contract.chunks(120, 7)
     with (

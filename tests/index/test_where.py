@@ -83,3 +83,37 @@ def test_what_cannot_be_read_is_an_error_that_says_what_to_write(case: dict[str,
         hr.Filters(where=case["where"])
     assert {"error": str(caught.value)} == case["expected"]
     assert caught.value.code == "invalid_filter"
+
+
+COMPOSED, DECOMPOSED = "caf\u00e9/a.md", "cafe\u0301/a.md"
+
+
+@pytest.mark.parametrize("name", [COMPOSED, DECOMPOSED])
+@pytest.mark.parametrize("declared", [[], ["path", "tags"]])
+@pytest.mark.parametrize(
+    "filters",
+    [
+        lambda name: hr.Filters(paths=[name]),
+        lambda name: hr.Filters(path_prefix=name[:-4]),
+        lambda name: hr.Filters(tags=[name]),
+        lambda name: {"path": name},
+        lambda name: {"path": {"$in": [name]}},
+        lambda name: {"path": {"$nin": ["z", name]}, "$nor": [{"path": "z"}]},
+        lambda name: {"path": {"$glob": f"{name[:-4]}*"}},
+        lambda name: {"tags": {"$all": [name]}},
+        lambda name: {"tags": {"$contains": name}},
+    ],
+)
+def test_paths_and_tags_are_equal_in_both_unicode_forms(name, declared, filters):
+    """In SQL, in columns and in what a retriever is given."""
+    paths = [COMPOSED, DECOMPOSED, "cafe/a.md"]
+    chunks = [hr.Chunk(str(n), path, "oak", tags=[path, "b"]) for n, path in enumerate(paths)]
+    asked = filters(name)
+    expected = {"2"} if "$nor" in str(asked) else {"0", "1"}
+    for ranking in ("fts5", "memory"):
+        with hr.Index.in_memory(ranking=ranking, metadata_index=declared) as index:
+            index.upsert(chunks)
+            for _ in range(3):
+                assert {hit.id for hit in index.search_bm25("oak", filters=asked)} == expected
+            fuzzy = hr.Retriever(index, trigram_chunks=chunks).search("cafx", filters=asked)
+            assert {hit.id for hit in fuzzy} <= expected

@@ -86,3 +86,9 @@ def test_names_and_urls_are_texts():
         Collection.open(1, "notes")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="name must be a str, not int"):
         Collection.open("http://localhost", 1)  # type: ignore[arg-type]
+
+
+def test_the_tokenizer_of_an_index_is_refused():
+    with pytest.raises(hr.InvalidInputError, match="whose tokens share positions") as caught:
+        Collection.create("http://localhost", "notes", tokenizer="words")
+    assert caught.value.code == "unsupported_by_backend"

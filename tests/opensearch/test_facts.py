@@ -172,3 +172,24 @@ def test_vectors_are_written_with_all_their_digits():
     for bits in [0x3F800000, 0x3F7FFFFF, 0x00000001, 0x80000000, 0x33D6BF95, 0x3DCCCCCD]:
         number = array("f", struct.pack("<I", bits))[0]
         assert struct.pack("<f", float(f"{number:.9g}")) == struct.pack("<I", bits)
+
+
+@pytest.mark.parametrize("form", ["caf\u00e9/a.md", "cafe\u0301/a.md"])
+@pytest.mark.parametrize(
+    "filters",
+    [
+        lambda name: hr.Filters(paths=[name]),
+        lambda name: hr.Filters(path_prefix=name[:-4]),
+        lambda name: hr.Filters(tags=[name]),
+        lambda name: hr.Filters(where={"path": name}),
+        lambda name: hr.Filters(where={"tags": {"$contains": name}}),
+        lambda name: hr.Filters(where={"path": {"$glob": f"*{name[2:]}"}}),
+    ],
+)
+def test_paths_and_tags_are_equal_in_both_unicode_forms(form, filters):
+    for path, expected in [
+        ("caf\u00e9/a.md", True),
+        ("cafe\u0301/a.md", True),
+        ("cafe/a.md", False),
+    ]:
+        assert found(hr.Chunk("1", path, "oak", tags=[path]), filters(form)) is expected

@@ -22,16 +22,34 @@ WORDS = [
     "egel",
     "50%",
 ]
+SCRIPTS = [
+    "東京都庁",
+    "刺猬在树篱下",
+    "서울에서",
+    "ᄉ\u1165울",  # decomposed
+    "เม่นจำศีล",
+    "Ежики",
+    "влади\u0301мир",
+    "القنفذ",
+    "كِتَابٌ",
+    "किताबें",
+    "Größe",
+    "caf\u00e9",
+    "cafe\u0301",
+    "oﬃce",
+]
+"""Words in six scripts and more, in both Unicode forms."""
+
 PATHS = ["notes/winter-garden.md", "notes/oak.md", "a.md", "log/😀.md", "log/\uff5e.md"]
 OPERATORS = ["", "", "AND ", "OR ", "NOT "]
 
 
-def chunks(count: int, seed: int) -> list[hr.Chunk]:
+def chunks(count: int, seed: int, words: Sequence[str] = WORDS) -> list[hr.Chunk]:
     """Chunks in the order of their paths and ids, so that rows of an index have it too."""
     drawn = random.Random(seed)
 
     def text(most: int) -> str:
-        return " ".join(drawn.choices(WORDS, k=drawn.randint(0, most)))
+        return " ".join(drawn.choices(words, k=drawn.randint(0, most)))
 
     made = []
     for number in range(count):
@@ -66,7 +84,7 @@ class Asked:
     options: dict[str, Any]
 
 
-def searches(count: int, seed: int) -> Iterator[Asked]:
+def searches(count: int, seed: int, words: Sequence[str] = WORDS) -> Iterator[Asked]:
     """Searches of every kind."""
     drawn = random.Random(seed)
     for _ in range(count):
@@ -97,7 +115,7 @@ def searches(count: int, seed: int) -> Iterator[Asked]:
             "group_by": drawn.choice([None, None, "path"]),
             "filters": filters,
         }
-        yield Asked(_query(drawn), retriever, options)
+        yield Asked(_query(drawn, words), retriever, options)
 
 
 def check(index: hr.Index, collection: Any, asked: Asked) -> None:
@@ -130,12 +148,12 @@ def _retriever(searched: Any, asked: Asked) -> hr.Retriever:
     return hr.Retriever(searched, embedder=FnvEmbedder(), **asked.retriever)
 
 
-def _query(drawn: random.Random) -> str:
+def _query(drawn: random.Random, words: Sequence[str]) -> str:
     parts = []
     for _ in range(drawn.choice([1, 1, 2, 3, 4])):
-        word = drawn.choice([*WORDS, "nothing", "wintre"])
+        word = drawn.choice([*words, "nothing", "wintre"])
         form = drawn.choice(
-            [word, word, word + "*", word[:3] + "*", f'"{word} {drawn.choice(WORDS)}"']
+            [word, word, word + "*", word[:3] + "*", f'"{word} {drawn.choice(words)}"']
         )
         parts.append(drawn.choice(OPERATORS) + form)
     return " ".join(parts)

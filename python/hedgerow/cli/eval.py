@@ -39,7 +39,7 @@ from hedgerow.typing import Fusion, JudgedBy, JudgedMode, Matching
 
 from .failures import InterruptedRunError
 from .models import Wanted, embedder_of, embedder_option
-from .output import echo, plural, progress_bar, write_json
+from .output import echo, progress_bar, write_json
 from .params import TEXT, Choices, Command, db_option
 from .recorded import Found, check_prompts, recorded_embedder
 from .stores import check_there_is
@@ -83,10 +83,12 @@ class _Evaluation:
 @db_option("The index to search.")
 @click.option(
     "--folder",
+    "folders",
     metavar="DIR",
     type=TEXT,
+    multiple=True,
     help="In place of --db, --queries and --qrels: a folder with passages.jsonl, queries.jsonl and "
-    "qrels.tsv, or these with .gz, searched in memory.",
+    "qrels.tsv, or these with .gz, searched in memory. Given several times, one table has all of them.",
 )
 @click.option(
     "--queries",
@@ -159,7 +161,7 @@ class _Evaluation:
 def command(  # noqa: PLR0913 - one argument for each option
     *,
     db: str | None,
-    folder: str | None,
+    folders: Sequence[str],
     queries: str | None,
     qrels: str | None,
     by: Any,
@@ -181,7 +183,7 @@ def command(  # noqa: PLR0913 - one argument for each option
       hedgerow eval --db notes.db --queries questions.jsonl --qrels judged.tsv
       hedgerow eval --db n.db --queries q.jsonl --qrels j.tsv --chart modes.svg
       hedgerow eval --db n.db --queries q.jsonl --qrels j.tsv --modes bm25 --json
-      hedgerow eval --folder lang/ja
+      hedgerow eval --folder lang/ja --folder lang/de
 
     One row for each combination of --modes, --matching, --fusion, --neighbors and --reweight that
     differs from the others, and one for the profile best in each mode. Both files may be compressed with gzip. Needs: pip install "hedgerow[eval]".
@@ -190,35 +192,42 @@ def command(  # noqa: PLR0913 - one argument for each option
     measure({}, {})  # a missing extra is an error before anything is searched
     if chart is not None:
         from .eval_chart import draw  # noqa: PLC0415 - matplotlib is slow to import
-    files = _files(folder, db, queries, qrels)
-    asked = _Asked(
-        db=files.db,
-        is_folder=folder is not None,
-        queries=files.queries,
-        judgements=files.judgements,
-        by=by,
-        modes=modes or (),
-        matchings=matching,
-        fusions=fusion,
-        neighbors=[choice == "on" for choice in neighbors],
-        reweight=[choice == "on" for choice in reweight],
-        best=best,
-        embedder=embedder,
-        query_vectors=query_vectors,
-    )
-    found = _run(asked)
+    files = _files(folders, db, queries, qrels)
+    for option, given in [("--chart", chart), ("--per-query", per_query)]:
+        if given is not None and len(files) > 1:
+            raise click.UsageError(f"{option} is of one --folder, and there are {len(files)}.")
+    asked = [
+        _Asked(
+            db=one.db,
+            is_folder=bool(folders),
+            queries=one.queries,
+            judgements=one.judgements,
+            by=by,
+            modes=modes or (),
+            matchings=matching,
+            fusions=fusion,
+            neighbors=[choice == "on" for choice in neighbors],
+            reweight=[choice == "on" for choice in reweight],
+            best=best,
+            embedder=embedder,
+            query_vectors=query_vectors,
+        )
+        for one in files
+    ]
+    found = [_run(one) for one in asked]
     if chart is not None:
-        draw(found.outcomes, chart)
+        draw(found[0].outcomes, chart)
     if per_query is not None:
-        _write_per_query(found, per_query)
+        _write_per_query(found[0], per_query)
     if as_json:
-        write_json(_as_json(found))
+        each = [_as_json(one) for one in found]
+        write_json(each[0] if len(each) == 1 else {"folders": each})
         return
     from .eval_text import show  # noqa: PLC0415 - brings rich, which --json does without
 
-    show(f"{found.db} ({plural(found.chunks, 'chunk')})", found.task, found.outcomes)
-    if found.notice is not None:
-        echo(found.notice)
+    show([(one.db, one.chunks, one.task, one.outcomes) for one in found])
+    for notice in dict.fromkeys(one.notice for one in found if one.notice is not None):
+        echo(notice)
 
 
 class _Files(NamedTuple):
@@ -230,23 +239,22 @@ class _Files(NamedTuple):
 
 
 def _files(
-    folder: str | None, db: str | None, queries: str | None, judgements: str | None
-) -> _Files:
-    """Return the files of a folder, or those that were named one by one."""
+    folders: Sequence[str], db: str | None, queries: str | None, judgements: str | None
+) -> list[_Files]:
+    """Return the files of each folder, or those that were named one by one."""
     named = {"--db": db, "--queries": queries, "--qrels": judgements}
-    if folder is None:
+    if not folders:
         missing = [option for option, given in named.items() if given is None]
         if missing:
             raise click.UsageError(
                 f"Missing option {missing[0]!r}, or --folder in place of all three."
             )
-        return _Files(str(db), str(queries), str(judgements))
+        return [_Files(str(db), str(queries), str(judgements))]
     both = [option for option, given in named.items() if given is not None]
     if both:
         raise click.UsageError(f"--folder has its own files: leave {both[0]} out.")
-    return _Files(
-        *(_file_in(folder, name) for name in ("passages.jsonl", "queries.jsonl", "qrels.tsv"))
-    )
+    names = ("passages.jsonl", "queries.jsonl", "qrels.tsv")
+    return [_Files(*(_file_in(folder, name) for name in names)) for folder in folders]
 
 
 def _file_in(folder: str, name: str) -> str:

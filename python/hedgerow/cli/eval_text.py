@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -20,21 +21,26 @@ if TYPE_CHECKING:
 _EXAMPLES = 3
 
 
-def show(index: str, task: Task, outcomes: Sequence[Outcome]) -> None:
-    """Print what was measured on an index, the best figure of each column in bold."""
+def show(evaluations: Sequence[tuple[str, int, Task, Sequence[Outcome]]]) -> None:
+    """Print what was measured, each on an index of a name and a number of chunks.
+
+    One table has all evaluations. The best figure of each column, in each evaluation, is in bold.
+    """
     console = make_console()
-    queries = plural(len(task.queries), "judged query", "judged queries")
-    judgements = plural(task.judged, "judgement")
-    console.print(Text(f"{queries} on {visible(index)}; {judgements} by {task.by}."))
-    for note in _notes(task, outcomes):
-        console.print(Text(visible(note)))
+    for name, chunks, task, outcomes in evaluations:
+        queries = plural(len(task.queries), "judged query", "judged queries")
+        index = f"{visible(name)} ({plural(chunks, 'chunk')})"
+        judgements = plural(task.judged, "judgement")
+        console.print(Text(f"{queries} on {index}; {judgements} by {task.by}."))
+        for note in _notes(task, outcomes):
+            console.print(Text(visible(note)))
     console.print()
-    console.print(_table(outcomes))
+    console.print(_table([(name, outcomes) for name, _, _, outcomes in evaluations]))
 
 
-def _table(outcomes: Sequence[Outcome]) -> Table:
+def _table(evaluations: Sequence[tuple[str, Sequence[Outcome]]]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    ways = [outcome.combination.parts for outcome in outcomes]
+    ways = [outcome.combination.parts for _, outcomes in evaluations for outcome in outcomes]
     # A column that no row has is left out, but for the first three.
     columns = [(name, at) for at, name in enumerate(("matching", "mode", "fusion"))]
     columns += [
@@ -42,21 +48,27 @@ def _table(outcomes: Sequence[Outcome]) -> Table:
         for at, name in enumerate(("neighbors", "reweight"), start=len(columns))
         if any(way[at] for way in ways)
     ]
-    for name, _ in columns:
-        table.add_column(name)
+    is_one = len(evaluations) == 1
+    for column in [*([] if is_one else ["folder"]), *(name for name, _ in columns)]:
+        table.add_column(column)
     for name in (*MEASURES, "seconds"):
         table.add_column(name, justify="right")
-    best = {name: max(f"{outcome.measures[name]:.4f}" for outcome in outcomes) for name in MEASURES}
-    for outcome in outcomes:
-        figures = {name: f"{outcome.measures[name]:.4f}" for name in MEASURES}
-        table.add_row(
-            *(outcome.combination.parts[at] for _, at in columns),
-            *(
-                Text(figure, style="bold" if figure == best[name] else "")
-                for name, figure in figures.items()
-            ),
-            f"{outcome.seconds:.2f}",
-        )
+    for name, outcomes in evaluations:
+        folder = [] if is_one else [visible(Path(name).parent.name)]
+        best = {
+            name: max(f"{outcome.measures[name]:.4f}" for outcome in outcomes) for name in MEASURES
+        }
+        for outcome in outcomes:
+            figures = {name: f"{outcome.measures[name]:.4f}" for name in MEASURES}
+            table.add_row(
+                *folder,
+                *(outcome.combination.parts[at] for _, at in columns),
+                *(
+                    Text(figure, style="bold" if figure == best[name] else "")
+                    for name, figure in figures.items()
+                ),
+                f"{outcome.seconds:.2f}",
+            )
     return table
 
 

@@ -10,7 +10,7 @@ import stat
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from hedgerow._engine import Index, Store, _sync_note
 from hedgerow.errors import HedgerowError, IndexFileError, RetrievalError
@@ -31,7 +31,7 @@ FOREIGN = "index_foreign"
 
 _OF_NO_USE = frozenset({"index_damaged", "not_an_index", FOREIGN})
 
-TOKENIZER = "words"
+TOKENIZER: Final = "words"
 """The tokenizer of every root."""
 
 OLDER = "index_read_only"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -78,7 +79,8 @@ def has_any(facts: Sequence[str]) -> Query:
 def of_paths(paths: Sequence[str]) -> Query:
     """Chunks of these paths."""
     prefix = _facts.field("path", own=True)
-    return has_any([_facts.equals(prefix, path) for path in dict.fromkeys(paths)])
+    forms = dict.fromkeys(form for path in paths for form in _forms(path))
+    return has_any([_facts.equals(prefix, path) for path in forms])
 
 
 @dataclass
@@ -93,9 +95,9 @@ class _Translator:
         if filters.paths:
             yield of_paths(filters.paths)
         if filters.path_prefix is not None:
-            yield self._begins(path, filters.path_prefix)
+            yield some([self._begins(path, form) for form in _forms(filters.path_prefix)])
         for tag in dict.fromkeys(filters.tags):
-            yield has(_facts.has_item(tags, tag))
+            yield some([has(_facts.has_item(tags, form)) for form in _forms(tag)])
         for key, value in filters.metadata.items():
             yield has(_facts.whole(key, value))
         if filters.where:
@@ -142,7 +144,9 @@ class _Translator:
                 ]
             ),
             "$exists": lambda: self._exists(prefix, operand),
-            "$contains": lambda: has(_facts.has_item(prefix, operand)),
+            "$contains": lambda: some(
+                [has(_facts.has_item(prefix, form)) for form in _forms_of(prefix, operand)]
+            ),
             "$glob": lambda: self._like(prefix, operand),
             "$not": lambda: no(self._operators(prefix, operand)),
         }
@@ -161,7 +165,7 @@ class _Translator:
             if isinstance(value, Mapping) and "$date" in value:
                 facts.append(_facts.dated(prefix, _moment(value)))
             else:
-                facts.append(_facts.equals(prefix, value))
+                facts += [_facts.equals(prefix, form) for form in _forms_of(prefix, value)]
                 # Null is also what is not there.
                 missing += [no(has(_facts.exists(prefix)))] if value is None else []
         return some([has_any(list(dict.fromkeys(facts))), *missing[:1]])
@@ -185,8 +189,27 @@ class _Translator:
 
     def _like(self, prefix: str, pattern: str) -> Query:
         self.whole.add(_facts.is_long(prefix))
-        expression = _globs.literal(f"{prefix}s") + _globs.regular_expression(pattern)
-        return {"regexp": {"facts": {"value": expression, "max_determinized_states": 100_000}}}
+        begin = _globs.literal(f"{prefix}s")
+        # A set is of characters, and a decomposed letter is several.
+        forms = [pattern] if "[" in pattern else _forms_of(prefix, pattern)
+        expressions = [begin + _globs.regular_expression(form) for form in forms]
+        return some(
+            {"regexp": {"facts": {"value": one, "max_determinized_states": 100_000}}}
+            for one in expressions
+        )
+
+
+def _forms(text: str) -> list[str]:
+    """Return a text, and its other Unicode forms, composed and decomposed."""
+    return list(
+        dict.fromkeys([text, *(unicodedata.normalize(form, text) for form in ("NFC", "NFD"))])
+    )
+
+
+def _forms_of(prefix: str, value: Any) -> list[Any]:
+    """Return a value, and the other forms of a path or a tag."""
+    own = (_facts.field("path", own=True), _facts.field("tags", own=True))
+    return _forms(value) if isinstance(value, str) and prefix in own else [value]
 
 
 def _prefix(name: str) -> str:

@@ -23,12 +23,18 @@ pub fn normalise(raw: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// `text` composed to NFC.
-pub fn composed(text: &str) -> Cow<'_, str> {
-    if text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes {
-        return Cow::Borrowed(text);
+/// `text` itself, and composed (NFC) and decomposed (NFD) if these differ from it. A name that is stored in
+/// either form equals one of them.
+pub fn forms(text: &str) -> Vec<String> {
+    let mut forms = vec![text.to_owned()];
+    if !text.is_ascii() {
+        for form in [text.nfc().collect(), text.nfd().collect()] {
+            if !forms.contains(&form) {
+                forms.push(form);
+            }
+        }
     }
-    Cow::Owned(text.nfc().collect())
+    forms
 }
 
 /// Whether `raw` is ASCII whose only white space is single spaces between words: most texts are.
@@ -79,6 +85,15 @@ mod tests {
                 "{raw:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_name_has_up_to_three_forms() {
+        assert_eq!(forms("cafe"), ["cafe"]);
+        assert_eq!(forms("東京"), ["東京"]);
+        assert_eq!(forms("caf\u{e9}"), ["caf\u{e9}", "cafe\u{301}"]);
+        assert_eq!(forms("cafe\u{301}"), ["cafe\u{301}", "caf\u{e9}"]);
+        assert_eq!(forms("e\u{301}\u{e9}").len(), 3);
     }
 
     #[test]

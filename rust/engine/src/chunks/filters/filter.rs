@@ -1,6 +1,5 @@
 //! All that a chunk must be.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 use serde::Serialize;
@@ -9,9 +8,10 @@ use serde_json::{Map, Value};
 use super::condition::{Condition, Test, Values};
 use super::field::{Field, Subject};
 use super::json;
+use super::parse::any_of;
 use super::where_and_period::{Period, Where};
 use crate::chunks::chunk::Chunk;
-use crate::text::normalise::composed;
+use crate::text::normalise::forms;
 
 /// What a chunk must be to count; every condition given must hold.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -44,18 +44,23 @@ impl Filters {
 
     /// All that a chunk must be as one condition.
     pub(crate) fn condition(&self) -> Condition {
-        let equal = |text: &String| Test::In(Values::new(vec![text.as_str().into()]));
+        let one_of = |texts: &[String]| {
+            let forms = texts.iter().flat_map(|text| forms(text));
+            Test::In(Values::new(forms.map(Value::from).collect()))
+        };
         let mut all: Vec<Condition> = self.compiled().cloned().collect();
         if !self.paths.is_empty() {
-            let paths = self.paths.iter().map(|path| path.as_str().into());
-            let paths = Test::In(Values::new(paths.collect()));
-            all.push(Condition::Field(Field::Path, paths));
+            all.push(Condition::Field(Field::Path, one_of(&self.paths)));
         }
         if let Some(prefix) = &self.path_prefix {
-            all.push(Condition::Field(Field::Path, Test::Prefix(prefix.clone())));
+            let begins = |form| Condition::Field(Field::Path, Test::Prefix(form));
+            all.push(any_of(forms(prefix).into_iter().map(begins).collect()));
         }
         for tag in &self.tags {
-            all.push(Condition::Field(Field::Tags, equal(tag)));
+            all.push(Condition::Field(
+                Field::Tags,
+                one_of(std::slice::from_ref(tag)),
+            ));
         }
         for (key, value) in &self.metadata {
             let test = Test::Equal(value.clone());
@@ -66,11 +71,14 @@ impl Filters {
 
     /// Whether a chunk that may stand outside the index passes.
     pub fn accept(&self, chunk: &Chunk) -> bool {
-        let path = self.paths.is_empty() || self.paths.contains(&chunk.path);
-        let prefix = self
-            .path_prefix
-            .as_ref()
-            .is_none_or(|prefix| chunk.path.starts_with(prefix.as_str()));
+        let is_path = |path: &String| forms(path).contains(&chunk.path);
+        let path = self.paths.is_empty() || self.paths.iter().any(is_path);
+        let begins = |prefix: &String| {
+            forms(prefix)
+                .iter()
+                .any(|form| chunk.path.starts_with(form))
+        };
+        let prefix = self.path_prefix.as_ref().is_none_or(begins);
         let subject = Subject::of(chunk);
         path && prefix
             && self.has_all_tags(&chunk.tags)
@@ -83,7 +91,8 @@ impl Filters {
         if self.tags.is_empty() {
             return true;
         }
-        let tags: HashSet<Cow<'_, str>> = tags.iter().map(|tag| composed(tag)).collect();
-        self.tags.iter().all(|tag| tags.contains(&composed(tag)))
+        let tags: HashSet<&str> = tags.iter().map(String::as_str).collect();
+        let has = |tag: &String| forms(tag).iter().any(|form| tags.contains(form.as_str()));
+        self.tags.iter().all(has)
     }
 }

@@ -3,7 +3,6 @@
 //! They are ours because SQLite's own are not exact: `LIKE` folds case, `json_extract` cannot
 //! tell null from nothing, nor true from 1.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 use rusqlite::functions::{Context, FunctionFlags};
@@ -16,7 +15,7 @@ use super::condition::Condition;
 use super::field::{Field, Subject};
 use super::json::holds;
 use super::parse as conditions;
-use crate::text::normalise::composed;
+use crate::text::normalise::forms;
 
 /// A condition, and what of a chunk it must be given.
 struct Prepared {
@@ -31,14 +30,19 @@ pub(in crate::chunks) fn register(connection: &Connection) -> rusqlite::Result<(
         | FunctionFlags::SQLITE_DETERMINISTIC
         | FunctionFlags::SQLITE_DIRECTONLY;
     connection.create_scalar_function("hedgerow_starts", 2, flags, |context| {
-        let [text, prefix] = [0, 1].map(|at| context.get_raw(at));
-        let text = text.as_str().map_err(|_| damaged())?;
-        Ok(text.starts_with(prefix.as_str()?))
+        let text = context.get_raw(0).as_str().map_err(|_| damaged())?;
+        let prefixes =
+            context.get_or_create_aux(1, |value| Ok::<_, FromSqlError>(forms(value.as_str()?)))?;
+        Ok(prefixes.iter().any(|prefix| text.starts_with(prefix)))
     })?;
     connection.create_scalar_function("hedgerow_tagged", 2, flags, |context| {
-        let wanted = context.get_or_create_aux(1, |value| parse(value).map(all_composed))?;
-        let tags = all_composed(column(context, 0)?);
-        Ok(wanted.is_subset(&tags))
+        let wanted = context.get_or_create_aux(1, |value| {
+            let tags: Vec<String> = parse(value)?;
+            Ok::<_, FromSqlError>(tags.iter().map(|tag| forms(tag)).collect::<Vec<_>>())
+        })?;
+        let tags: HashSet<String> = column(context, 0)?;
+        let has = |tag: &Vec<String>| tag.iter().any(|form| tags.contains(form));
+        Ok(wanted.iter().all(has))
     })?;
     connection.create_scalar_function("hedgerow_holds", 2, flags, |context| {
         let wanted = context.get_or_create_aux(1, parse::<Map<String, Value>>)?;
@@ -89,15 +93,6 @@ impl Prepared {
             metadata: &metadata,
         }))
     }
-}
-
-/// The tags composed, since both forms of a letter are the same.
-fn all_composed(tags: Vec<String>) -> HashSet<String> {
-    let composed = |tag: String| match composed(&tag) {
-        Cow::Borrowed(_) => tag,
-        Cow::Owned(tag) => tag,
-    };
-    tags.into_iter().map(composed).collect()
 }
 
 /// An argument that is a column of JSON. When it is not, the file is damaged.

@@ -8,6 +8,7 @@ use super::field::Field;
 use super::problem::{JOINS, OPERATORS, Place, check_plain, kind, list, object, some, unknown};
 use crate::error::Result;
 use crate::text::glob::{BadGlob, Glob};
+use crate::text::normalise::forms;
 
 /// How deep conditions may nest.
 const MAX_DEPTH: usize = 32;
@@ -163,7 +164,7 @@ impl Parser {
                 "$in" => self.any_of(field, operand, at)?,
                 "$nin" => not(self.any_of(field, operand, at)?),
                 "$all" => self.each(field, some(operand, at, "a list of values")?, at)?,
-                "$contains" => self.leaf(field, Test::Contains(operand.clone()), at)?,
+                "$contains" => self.contains(field, operand, at)?,
                 "$exists" => self.exists(field, operand, at)?,
                 "$glob" => self.glob(field, operand, at)?,
                 "$not" => {
@@ -194,7 +195,7 @@ impl Parser {
         self.count_values(1, place)?;
         let test = match date(value, place)? {
             Some(date) => Test::Date(Comparison::Equal, date),
-            None => Test::In(Values::new(vec![value.clone()])),
+            None => Test::In(Values::new(forms_of(field, value))),
         };
         self.leaf(field, test, place)
     }
@@ -243,14 +244,11 @@ impl Parser {
                 Some(date) => {
                     any.push(self.leaf(field, Test::Date(Comparison::Equal, date), at)?);
                 }
-                None => values.push(value.clone()),
+                None => values.extend(forms_of(field, value)),
             }
         }
         any.push(self.leaf(field, Test::In(Values::new(values)), place)?);
-        Ok(match any.len() {
-            1 => one_of(any),
-            _ => Condition::Any(any),
-        })
+        Ok(any_of(any))
     }
 
     /// All of some values.
@@ -260,6 +258,12 @@ impl Parser {
             .enumerate()
             .map(|(item, value)| self.equal(field, value, Place::Item(&place, item)));
         each.collect::<Result<_>>().map(one_of)
+    }
+
+    fn contains(&mut self, field: &Field, value: &Value, place: Place<'_>) -> Result<Condition> {
+        let forms = forms_of(field, value).into_iter();
+        let any = forms.map(|form| self.leaf(field, Test::Contains(form), place));
+        any.collect::<Result<_>>().map(any_of)
     }
 
     fn exists(&mut self, field: &Field, value: &Value, place: Place<'_>) -> Result<Condition> {
@@ -289,7 +293,16 @@ impl Parser {
                 "has the range {from}-{to}, which ends before it begins"
             )),
         })?;
-        self.leaf(field, Test::Glob(glob), place)
+        let mut any = vec![self.leaf(field, Test::Glob(glob), place)?];
+        // A set is of characters, and a decomposed letter is several.
+        let forms = forms_of(field, value).into_iter().skip(1);
+        for form in forms.filter(|_| !pattern.contains('[')) {
+            let glob = form.as_str().and_then(|form| Glob::new(form).ok());
+            if let Some(glob) = glob {
+                any.push(self.leaf(field, Test::Glob(glob), place)?);
+            }
+        }
+        Ok(any_of(any))
     }
 
     fn count_values(&mut self, count: usize, place: Place<'_>) -> Result<()> {
@@ -325,6 +338,27 @@ fn date(value: &Value, place: Place<'_>) -> Result<Option<Instant>> {
 
 fn not(condition: Condition) -> Condition {
     Condition::Not(Box::new(condition))
+}
+
+/// A value, and the other Unicode forms of a path or a tag.
+fn forms_of(field: &Field, value: &Value) -> Vec<Value> {
+    match value.as_str() {
+        Some(text) if matches!(field, Field::Path | Field::Tags) => {
+            forms(text).into_iter().map(Value::from).collect()
+        }
+        _ => vec![value.clone()],
+    }
+}
+
+/// One of some conditions.
+pub(super) fn any_of(mut any: Vec<Condition>) -> Condition {
+    match any.pop() {
+        Some(only) if any.is_empty() => only,
+        last => {
+            any.extend(last);
+            Condition::Any(any)
+        }
+    }
 }
 
 /// All conditions as one.

@@ -8,6 +8,7 @@ use rusqlite::{Connection, ToSql, params_from_iter};
 use super::filter::Filters;
 use super::functions::to_json;
 use super::where_and_period::Period;
+use crate::text::normalise::forms;
 
 /// Conditions in SQL on a chunk called `chunk`, with the values they take in order.
 #[derive(Default)]
@@ -55,9 +56,12 @@ impl Filters {
         if self.paths.len() > most {
             return Ok(None);
         }
-        let paths = (!self.paths.is_empty()).then(|| text_array(&self.paths));
-        let end = self.path_prefix.as_deref().and_then(end_of_prefix);
-        let (sql, values): (_, Vec<&dyn ToSql>) = match (&paths, &self.path_prefix, &end) {
+        let paths = (!self.paths.is_empty()).then(|| text_array(&self.forms_of_paths()));
+        // A prefix with several forms has several ranges.
+        let prefix = self.path_prefix.as_deref();
+        let prefix = prefix.filter(|prefix| forms(prefix).len() == 1);
+        let end = prefix.and_then(end_of_prefix);
+        let (sql, values): (_, Vec<&dyn ToSql>) = match (&paths, &prefix, &end) {
             (Some(paths), _, _) => ("path IN rarray(?)", vec![paths]),
             (None, Some(prefix), Some(end)) => ("path >= ? AND path < ?", vec![prefix, end]),
             _ => return Ok(None),
@@ -95,10 +99,17 @@ impl Filters {
             .collect()
     }
 
+    fn forms_of_paths(&self) -> Vec<String> {
+        self.paths.iter().flat_map(|path| forms(path)).collect()
+    }
+
     pub(crate) fn conditions(&self) -> rusqlite::Result<Conditions> {
         let mut conditions = Conditions::default();
         if !self.paths.is_empty() {
-            conditions.add("chunk.path IN rarray(?)", text_array(&self.paths));
+            conditions.add(
+                "chunk.path IN rarray(?)",
+                text_array(&self.forms_of_paths()),
+            );
         }
         if let Some(prefix) = &self.path_prefix {
             conditions.add("hedgerow_starts(chunk.path, ?)", prefix.clone());
