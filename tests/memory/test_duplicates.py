@@ -309,6 +309,27 @@ class TestSameness:
         expected = [word for word in words_of(other) if word != "1"]
         assert [word for word in words_of(one) if word != "1"] == expected
 
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            ("كِتَابٌ جديد", "كتاب جديد"),
+            ("בַּיִת גדול", "בית גדול"),
+            ("co\u00adoperate here", "cooperate here"),
+            ("o\ufb03ce hours", "office hours"),
+            ("\u1109\u1165울에서", "서울에서"),
+            ("刺猬在树篱下冬眠。", "刺猬在树篱下冬眠"),
+        ],
+    )
+    def test_points_forms_and_ligatures_do_not(self, one: str, other: str) -> None:
+        assert words_of(one) == words_of(other) != []
+
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [("किताब की", "किताब के"), ("ปีนี้", "ปูนี้"), ("한국", "한글"), ("刺猬冬眠", "刺猬不冬眠")],
+    )
+    def test_vowel_signs_are_letters(self, one: str, other: str) -> None:
+        assert words_of(one) != words_of(other)
+
     def test_a_run_of_accents_takes_linear_time(self) -> None:
         assert (
             len(words_of("a" + "\N{COMBINING ACUTE ACCENT}\N{COMBINING DOT BELOW}" * 200_000)) <= 2

@@ -44,7 +44,18 @@ _TOKEN = re.compile(
       | [^\w\s\x00-\x7f]""",
     re.VERBOSE,
 )
-_PLAIN = str.maketrans("\u2212\u2013\u2019", "--'")
+_UNCOUNTED = "".join(
+    chr(code)
+    for first, last in (
+        *((0xAD, 0xAD), (0x200B, 0x200D), (0xFEFF, 0xFEFF)),  # the soft hyphen and joiners
+        *((0x591, 0x5BD), (0x5BF, 0x5BF), (0x5C1, 0x5C2), (0x5C4, 0x5C5), (0x5C7, 0x5C7)),
+        *((0x640, 0x640), (0x64B, 0x652), (0x670, 0x670)),
+    )
+    for code in range(first, last + 1)
+)
+"""Characters without which a word is the same: the points of Hebrew and Arabic, and invisible ones."""
+
+_PLAIN = str.maketrans("\u2212\u2013\u2019", "--'", _UNCOUNTED)
 """The minus sign, the en dash and the apostrophe that editors write, as keyboards have them."""
 
 _NEGATIONS = frozenset(
@@ -79,7 +90,12 @@ def _words(text: str) -> list[str]:
             for line in text.split("\n")
         ).translate(_PLAIN)
     found = [one.strip() for one in _TOKEN.findall(_MARKUP.sub(r" \g<address> ", text).casefold())]
-    words = [one for one in found if one.isascii() or _counts(one)]
+    words: list[str] = []
+    for one in found:
+        if words and unicodedata.category(one[0])[0] == "M":
+            words[-1] += one  # the vowel signs of Thai and Hindi, which re takes for no letters
+        elif one.isascii() or _counts(one):
+            words.append(one)
     return words if any(_is_word(one) for one in words) else []
 
 

@@ -111,6 +111,45 @@ fn operators_keep_runs_whole() {
 }
 
 #[test]
+fn compounds_are_split_where_latin_words_have_stems() {
+    let inflected = MatchOptions {
+        latin_stems: true,
+        ..options()
+    };
+    let and = MatchOptions {
+        default_operator: Connective::And,
+        ..inflected
+    };
+    for (query, options, expected) in [
+        (
+            "Größe Amazonas-Regenwald",
+            inflected,
+            r#""große" OR "amazonasregenwald" OR "amazonas" OR "regenwald" OR "amazonas regenwald""#,
+        ),
+        (
+            "Größe Amazonas-Regenwald",
+            options(),
+            r#""große" OR "amazonasregenwald""#,
+        ),
+        (
+            "Größe Amazonas-Regenwald",
+            and,
+            r#""große" AND "amazonasregenwald""#,
+        ),
+        (
+            "Größe AND Amazonas-Regenwald",
+            inflected,
+            r#""große" AND "amazonasregenwald""#,
+        ),
+        ("Amazonas-Regenwald", inflected, r#""amazonasregenwald""#),
+        ("Regenwald", inflected, r#""regenwald""#),
+    ] {
+        let compiled = compile_match(&parse(query).unwrap(), &options).unwrap();
+        assert_eq!(compiled, expected, "{query}");
+    }
+}
+
+#[test]
 fn too_many_pairs_are_refused() {
     let query = parse(&"漢".repeat(5_000)).unwrap();
     assert!(compile_match(&query, &options()).is_err());

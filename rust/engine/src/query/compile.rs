@@ -95,7 +95,7 @@ pub fn compile_match(query: &Query, options: &MatchOptions<'_>) -> Result<String
 pub fn match_expression(query: &Query, options: &MatchOptions<'_>) -> Result<MatchExpression> {
     let straight = with_straight_quotes(query, options.stopwords)?;
     let query = straight.as_ref().unwrap_or(query);
-    let (mut expression, words) = match options.matching {
+    let (mut expression, word_count) = match options.matching {
         Matching::Spec => spec_expression(query, options)?,
         Matching::Extended => {
             check_extended(query, options)?;
@@ -103,10 +103,19 @@ pub fn match_expression(query: &Query, options: &MatchOptions<'_>) -> Result<Mat
         }
     };
     if options.tokenizer == TokenizerKind::Words {
+        let is_bare_or = !query.has_operators && options.default_operator == Connective::Or;
+        // Other queries may be in English, whose expressions stay as they are.
+        let is_inflected = options.latin_stems && words::has_accented_latin(&query.raw);
+        if options.matching == Matching::Spec && is_inflected && is_bare_or {
+            let compounds = extended::compounds(query, options)?;
+            expression
+                .any
+                .extend(compounds.map(|phrase| vec![vec![phrase]]));
+        }
         let splitting = Splitting::of(
             &query.raw,
             !query.has_operators,
-            words,
+            word_count,
             options.default_operator,
             options.latin_stems,
         );

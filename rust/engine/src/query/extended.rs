@@ -42,6 +42,25 @@ pub(super) fn expression(
     Ok((MatchExpression::assemble(groups, Connective::Or), count))
 }
 
+/// The parts of words with punctuation inside, which the specification joins to one word, each as a group,
+/// and the phrases of all parts of a word.
+pub(super) fn compounds(
+    query: &Query,
+    options: &MatchOptions<'_>,
+) -> Result<impl Iterator<Item = Phrase> + use<>> {
+    let words = bare_words(&query.raw, options).into_iter();
+    let compounds = words
+        .map(|word| word.groups)
+        .filter(|groups| groups.len() > 1);
+    let phrases: Vec<Phrase> = compounds
+        .flatten()
+        .flatten()
+        .map(|token| Phrase::of(&token))
+        .collect();
+    limits::check_count(phrases.len())?;
+    Ok(phrases.into_iter())
+}
+
 /// The tokens are the specification's; a word with punctuation inside is a phrase of parts.
 fn with_operators(query: &Query, options: &MatchOptions<'_>) -> Result<MatchExpression> {
     let mut groups = Vec::new();

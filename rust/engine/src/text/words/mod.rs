@@ -168,6 +168,11 @@ pub fn is_inflected_latin(text: &str) -> bool {
     !text.is_ascii() && Scan::of(&Composed::of(text).text).is_inflected_latin()
 }
 
+/// Whether a text has a Latin letter that is not ASCII.
+pub fn has_accented_latin(text: &str) -> bool {
+    !text.is_ascii() && Scan::of(&Composed::of(text).text).has_accented_latin
+}
+
 /// How Latin words are tokenized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Latin {

@@ -57,7 +57,7 @@ pub(super) struct Scan {
     pub items: Vec<Item>,
     latin_words: usize,
     frequent_words: usize,
-    has_accented_latin: bool,
+    pub has_accented_latin: bool,
 }
 
 impl Scan {
