@@ -39,7 +39,7 @@ const MOST_VALUES: usize = 1_000_000;
 pub struct JsonLines {
     path: String,
     file: String,
-    lines: Box<dyn BufRead + Send>,
+    lines: Box<dyn BufRead + Send + Sync>,
     limit: usize,
     number: usize,
     is_empty: bool,
@@ -50,7 +50,7 @@ pub type LineResult = Result<Chunk, Skip>;
 
 impl JsonLines {
     /// A reader of the lines of a stream.
-    pub fn new(source: &SourceFile<'_>, lines: Box<dyn BufRead + Send>) -> Self {
+    pub fn new(source: &SourceFile<'_>, lines: Box<dyn BufRead + Send + Sync>) -> Self {
         Self {
             path: source.path.to_owned(),
             file: source.file.to_owned(),

@@ -8,6 +8,7 @@ pub mod folder;
 pub mod front_matter;
 pub mod jsonl;
 pub mod ledger;
+pub mod links;
 pub mod markdown;
 pub mod names;
 pub mod nodes;

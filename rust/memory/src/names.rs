@@ -145,7 +145,7 @@ fn unquoted_link(item: &Value) -> Cow<'_, Value> {
 }
 
 /// Whether a text begins like an address, as in `https:` or `//`.
-fn has_scheme(text: &str) -> bool {
+pub(crate) fn has_scheme(text: &str) -> bool {
     if text.starts_with("//") {
         return true;
     }

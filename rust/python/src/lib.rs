@@ -31,6 +31,7 @@ mod hit;
 mod index;
 mod index_calls;
 mod index_options;
+mod ingest;
 mod interrupt;
 mod linked;
 mod memory;
@@ -72,6 +73,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("DEBUG_BUILD", cfg!(debug_assertions))?;
     let codes: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
     module.add("ERROR_CODES", PyFrozenSet::new(py, codes)?)?;
+    module.add("PASSAGE_LIMIT", hedgerow_memory::passages::PASSAGE_LIMIT)?;
+    module.add("TITLE_SEPARATOR", hedgerow_memory::chunks::TITLE_SEPARATOR)?;
     module.add("EN_STOPWORDS", PyFrozenSet::new(py, ENGLISH.words())?)?;
     module.add("NL_STOPWORDS", PyFrozenSet::new(py, DUTCH.words())?)?;
 
@@ -93,6 +96,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<searcher::PySearcher>()?;
     module.add_class::<search_options::PySearchOptions>()?;
     module.add_class::<searcher::PyStop>()?;
+    module.add_class::<ingest::PyFrontMatter>()?;
+    module.add_class::<ingest::FileChunkIterator>()?;
     for function in [
         wrap_pyfunction!(query::normalise, module)?,
         wrap_pyfunction!(query::_check_query, module)?,
@@ -151,6 +156,27 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(agents::_last_visits, module)?,
         wrap_pyfunction!(agents::_resume_agent, module)?,
         wrap_pyfunction!(agents::_topology, module)?,
+        wrap_pyfunction!(ingest::read_front_matter, module)?,
+        wrap_pyfunction!(ingest::_decode, module)?,
+        wrap_pyfunction!(ingest::_text_of, module)?,
+        wrap_pyfunction!(ingest::_title_from_name, module)?,
+        wrap_pyfunction!(ingest::_read_chunks, module)?,
+        wrap_pyfunction!(ingest::_markdown_chunks, module)?,
+        wrap_pyfunction!(ingest::_bad_front_matter, module)?,
+        wrap_pyfunction!(ingest::_yaml_value, module)?,
+        wrap_pyfunction!(ingest::_render_front_matter, module)?,
+        wrap_pyfunction!(ingest::_update_front_matter, module)?,
+        wrap_pyfunction!(ingest::_append_items, module)?,
+        wrap_pyfunction!(ingest::_remove_items, module)?,
+        wrap_pyfunction!(ingest::_remove_key, module)?,
+        wrap_pyfunction!(ingest::_structures, module)?,
+        wrap_pyfunction!(ingest::_inline_tags, module)?,
+        wrap_pyfunction!(ingest::_links_in_text, module)?,
+        wrap_pyfunction!(ingest::_link_positions, module)?,
+        wrap_pyfunction!(ingest::_level_two_sections, module)?,
+        wrap_pyfunction!(ingest::_first_heading, module)?,
+        wrap_pyfunction!(ingest::_first_sentence, module)?,
+        wrap_pyfunction!(ingest::_shorten, module)?,
         wrap_pyfunction!(fork::_before_fork, module)?,
         wrap_pyfunction!(fork::_after_fork, module)?,
         wrap_pyfunction!(errors::_panic, module)?,

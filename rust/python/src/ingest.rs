@@ -1,0 +1,435 @@
+//! Files, front matter and Markdown as Python reads them (spec/ingest.md).
+
+use hedgerow_engine::ErrorCode;
+use hedgerow_memory::chunks::{REPEATED_LIMIT, SharedFields, bad_front_matter, markdown_chunks};
+use hedgerow_memory::front_matter::{self, FrontMatter};
+use hedgerow_memory::readers::{FileChunks, read_chunks};
+use hedgerow_memory::skip::Skip;
+use hedgerow_memory::source::{self, SourceFile, Unreadable};
+use hedgerow_memory::{EditError, links, markdown, passages, sections, tags};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyTuple};
+use serde_json::{Map, Value};
+
+use crate::chunk::PyChunk;
+use crate::value::{self, Argument};
+use crate::{calling, errors};
+
+/// The code, the reason and the line of a part of a file that is left out.
+type SkipParts = (String, String, Option<u64>);
+
+fn skip_parts(skip: Skip) -> SkipParts {
+    (skip.code, skip.reason, skip.line)
+}
+
+/// Call the reader; a panic becomes an exception of the engine.
+fn read<T>(work: impl FnOnce() -> T) -> PyResult<T> {
+    errors::call(|| Ok(work()))
+}
+
+/// The exception for a file that cannot be read.
+fn unreadable(py: Python<'_>, error: &Unreadable) -> PyErr {
+    let instantiate = || {
+        let class = py.import("hedgerow.ingest.source")?;
+        let class = class.getattr("UnreadableSourceError")?;
+        PyResult::Ok(PyErr::from_value(
+            class.call1((error.code, error.reason.as_str()))?,
+        ))
+    };
+    instantiate().unwrap_or_else(|failure| failure)
+}
+
+/// The exception for front matter that has to be changed by hand.
+fn not_changed(py: Python<'_>, error: &EditError) -> PyErr {
+    let instantiate = || {
+        let class = py.import("hedgerow.errors")?.getattr("HedgerowError")?;
+        let arguments = PyDict::new(py);
+        arguments.set_item("code", "invalid_front_matter")?;
+        let raised = calling::call(&class, (error.message(),), Some(&arguments))?;
+        PyResult::Ok(PyErr::from_value(raised))
+    };
+    instantiate().unwrap_or_else(|failure| failure)
+}
+
+/// The block at the head of a file (spec/ingest.md, "Front matter").
+///
+/// `fields` are all fields, in order. `body_start` is the index of the first line after the block, 0
+/// if there is none. `problem` is the reason for which the block is not valid YAML, or None;
+/// `problem_line` is its line in the file. With a problem, `fields` are those that can be read by
+/// themselves, and `unread` the indexes of the lines that cannot. Immutable.
+#[pyclass(name = "FrontMatter", module = "hedgerow._engine", frozen, eq)]
+pub struct PyFrontMatter {
+    read: FrontMatter,
+    fields: PyOnceLock<Py<PyDict>>,
+}
+
+impl PartialEq for PyFrontMatter {
+    fn eq(&self, other: &Self) -> bool {
+        self.read == other.read
+    }
+}
+
+impl From<FrontMatter> for PyFrontMatter {
+    fn from(read: FrontMatter) -> Self {
+        Self {
+            read,
+            fields: PyOnceLock::new(),
+        }
+    }
+}
+
+#[pymethods]
+impl PyFrontMatter {
+    #[new]
+    #[pyo3(signature = (fields=None, body_start=0))]
+    fn new(fields: Option<&Bound<'_, PyAny>>, body_start: usize) -> PyResult<Self> {
+        let fields = argument("fields").json_object(fields)?;
+        Ok(Self::from(FrontMatter {
+            fields,
+            body_start,
+            ..FrontMatter::default()
+        }))
+    }
+
+    /// All fields by name, in order. Not to be changed.
+    #[getter]
+    fn fields(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
+        let fields = self
+            .fields
+            .get_or_try_init(py, || value::dict(py, &self.read.fields).map(Bound::unbind))?;
+        Ok(fields.clone_ref(py))
+    }
+
+    /// The index of the first line after the block; 0 if there is none.
+    #[getter]
+    fn body_start(&self) -> usize {
+        self.read.body_start
+    }
+
+    /// The reason for which the block is not valid YAML, or None.
+    #[getter]
+    fn problem(&self) -> Option<&str> {
+        self.read.problem.as_deref()
+    }
+
+    /// The line of the problem in the file, counted from 1, or None.
+    #[getter]
+    fn problem_line(&self) -> Option<usize> {
+        self.read.problem_line
+    }
+
+    /// The indexes of the lines of the file that could not be read.
+    #[getter]
+    fn unread<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.read.unread)
+    }
+
+    /// Return the first of the keys that holds text or a number, on one line; else an empty text.
+    #[pyo3(signature = (*keys))]
+    fn text(&self, keys: Vec<String>) -> String {
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        self.read.text(&keys)
+    }
+
+    /// The `tags`, a list or one text with commas, without `#` and without repetition.
+    #[getter]
+    fn tags<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.read.tags())
+    }
+
+    /// The fields that a filter can use, as a new dict: scalars and lists of scalars.
+    ///
+    /// Without the title, tags and summary, which are fields of the chunk.
+    #[getter]
+    fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        value::dict(py, &self.read.metadata())
+    }
+
+    /// Return all fields as plain JSON, with the items of lists as text.
+    ///
+    /// A short block with aliases can stand for a large value: one of too many parts, or nested too
+    /// deep, is left out.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        value::dict(py, &self.read.to_json())
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let fields = value::repr(self.fields(py)?.bind(py));
+        Ok(format!("FrontMatter({fields}, {})", self.read.body_start))
+    }
+}
+
+fn argument(name: &str) -> Argument<'_> {
+    Argument {
+        name,
+        code: ErrorCode::InvalidChunk,
+    }
+}
+
+/// Lines as the reader takes them.
+fn borrowed(lines: &[String]) -> Vec<&str> {
+    lines.iter().map(String::as_str).collect()
+}
+
+/// Read the front matter of the lines of a file.
+#[pyfunction]
+pub fn read_front_matter(lines: Vec<String>) -> PyResult<PyFrontMatter> {
+    read(|| FrontMatter::read(&borrowed(&lines)).into())
+}
+
+/// Decode a file; raises UnreadableSourceError if it is not text.
+#[pyfunction]
+pub fn _decode(py: Python<'_>, data: &[u8]) -> PyResult<String> {
+    let text = source::decode(data).map(str::to_owned);
+    text.map_err(|error| unreadable(py, &error))
+}
+
+/// Decode a file, with newlines as line ends; raises UnreadableSourceError if it is not text.
+#[pyfunction]
+pub fn _text_of(py: Python<'_>, data: &[u8]) -> PyResult<String> {
+    source::text_of(data).map_err(|error| unreadable(py, &error))
+}
+
+/// Return a title from a file's name.
+#[pyfunction]
+pub fn _title_from_name(path: &str) -> String {
+    source::title_from_name(path)
+}
+
+/// The chunks of one file, and between them the reports of parts that are left out: the code, the
+/// reason and the line of each.
+#[pyclass(module = "hedgerow._engine")]
+pub struct FileChunkIterator(FileChunks);
+
+#[pymethods]
+impl FileChunkIterator {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        match read(|| self.0.next())? {
+            None => Ok(None),
+            Some(Err(error)) => Err(unreadable(py, &error)),
+            Some(Ok(Ok(chunk))) => Ok(Some(Py::new(py, PyChunk(chunk))?.into_any())),
+            Some(Ok(Err(skip))) => {
+                let parts = skip_parts(skip).into_pyobject(py)?;
+                Ok(Some(parts.into_any().unbind()))
+            }
+        }
+    }
+}
+
+/// Read a file as chunks; `data` are its bytes if they have been read.
+///
+/// Raises UnreadableSourceError, perhaps after some chunks, if the file cannot be read.
+#[pyfunction]
+#[pyo3(signature = (path, file, data=None))]
+pub fn _read_chunks(
+    py: Python<'_>,
+    path: &str,
+    file: &str,
+    data: Option<Vec<u8>>,
+) -> PyResult<FileChunkIterator> {
+    let source = SourceFile { path, file };
+    let chunks = errors::call_detached(py, || Ok(read_chunks(&source, data.as_deref())))?;
+    let chunks = chunks.map_err(|error| unreadable(py, &error))?;
+    Ok(FileChunkIterator(chunks))
+}
+
+/// Return the chunks of the lines of a Markdown file whose front matter has been read.
+///
+/// Without `tags`, those of the front matter. Raises UnreadableSourceError if there is nothing to
+/// make a chunk of, or if the fields repeated in every chunk come to more than `repeated_limit`
+/// characters.
+#[pyfunction]
+#[pyo3(signature = (path, file, lines, front_matter, metadata, tags=None, aliases=vec![], repeated_limit=REPEATED_LIMIT))]
+#[allow(clippy::too_many_arguments, reason = "a chunk has that many fields")]
+pub fn _markdown_chunks(
+    py: Python<'_>,
+    path: &str,
+    file: &str,
+    lines: Vec<String>,
+    front_matter: &PyFrontMatter,
+    metadata: &Bound<'_, PyAny>,
+    tags: Option<Vec<String>>,
+    aliases: Vec<String>,
+    repeated_limit: usize,
+) -> PyResult<Vec<PyChunk>> {
+    let metadata = argument("metadata").json_object(Some(metadata))?;
+    let tags = tags.unwrap_or_else(|| front_matter.read.tags());
+    let source = SourceFile { path, file };
+    let chunks = errors::call_detached(py, || {
+        let shared = SharedFields {
+            metadata: &metadata,
+            tags: &tags,
+            aliases: &aliases,
+            repeated_limit,
+        };
+        let lines = borrowed(&lines);
+        Ok(markdown_chunks(&source, &lines, &front_matter.read, shared))
+    })?;
+    let chunks = chunks.map_err(|error| unreadable(py, &error))?;
+    Ok(chunks.into_iter().map(PyChunk).collect())
+}
+
+/// Return the report of front matter that is not valid YAML: code, reason and line; None if it is.
+#[pyfunction]
+pub fn _bad_front_matter(front_matter: &PyFrontMatter) -> Option<SkipParts> {
+    bad_front_matter("", &front_matter.read).map(skip_parts)
+}
+
+/// Write a value as JSON on one line that YAML reads as the same value.
+#[pyfunction]
+pub fn _yaml_value(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    Ok(front_matter::yaml_value(&json("value", value)?))
+}
+
+fn json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let fields = PyDict::new(value.py());
+    fields.set_item(name, value)?;
+    let mut fields = argument("fields").json_object(Some(&fields))?;
+    Ok(fields.remove(name).unwrap_or_default())
+}
+
+fn json_list(name: &str, values: &Bound<'_, PyAny>) -> PyResult<Vec<Value>> {
+    match json(name, values)? {
+        Value::Array(values) => Ok(values),
+        _ => Err(argument(name).wrong("must be a list", values)),
+    }
+}
+
+/// Write front matter with its fences, one key a line.
+#[pyfunction]
+pub fn _render_front_matter(fields: &Bound<'_, PyAny>) -> PyResult<String> {
+    let fields = argument("fields").json_object(Some(fields))?;
+    Ok(front_matter::render_front_matter(&fields))
+}
+
+/// Change a block; an edit that has to be made by hand raises HedgerowError.
+fn edit(py: Python<'_>, change: impl FnOnce() -> Result<String, EditError>) -> PyResult<String> {
+    read(change)?.map_err(|error| not_changed(py, &error))
+}
+
+/// Set keys of the YAML between the fences; all other characters stay.
+///
+/// New keys come last, each line ending in `newline`. Raises HedgerowError, with the code
+/// `invalid_front_matter`, if the block is not a YAML mapping with one key a line.
+#[pyfunction]
+#[pyo3(signature = (block, changes, newline="\n"))]
+pub fn _update_front_matter(
+    py: Python<'_>,
+    block: &str,
+    changes: &Bound<'_, PyAny>,
+    newline: &str,
+) -> PyResult<String> {
+    let changes: Map<String, Value> = argument("fields").json_object(Some(changes))?;
+    edit(py, || {
+        front_matter::update_front_matter(block, &changes, newline)
+    })
+}
+
+/// Append `new` to the list `items` of a key, each on a line of its own or inside its brackets.
+///
+/// An empty list, or a value that is not a list yet, is rewritten. Raises like
+/// `_update_front_matter`.
+#[pyfunction]
+#[pyo3(signature = (block, key, items, new, newline="\n"))]
+pub fn _append_items(
+    py: Python<'_>,
+    block: &str,
+    key: &str,
+    items: &Bound<'_, PyAny>,
+    new: &Bound<'_, PyAny>,
+    newline: &str,
+) -> PyResult<String> {
+    let (items, new) = (json_list("items", items)?, json_list("new", new)?);
+    edit(py, || {
+        front_matter::append_items(block, key, &items, &new, newline)
+    })
+}
+
+/// Remove the items at `indexes`, from 0, from the list of a key; `kept` are the others.
+///
+/// A list with one item a line loses their lines; any other is rewritten. Raises like
+/// `_update_front_matter`.
+#[pyfunction]
+#[pyo3(signature = (block, key, indexes, kept, newline="\n"))]
+pub fn _remove_items(
+    py: Python<'_>,
+    block: &str,
+    key: &str,
+    indexes: Vec<usize>,
+    kept: &Bound<'_, PyAny>,
+    newline: &str,
+) -> PyResult<String> {
+    let kept = json_list("kept", kept)?;
+    edit(py, || {
+        front_matter::remove_items(block, key, &indexes, &kept, newline)
+    })
+}
+
+/// Remove a key with its value and the lines of these. Raises like `_update_front_matter`.
+#[pyfunction]
+pub fn _remove_key(py: Python<'_>, block: &str, key: &str) -> PyResult<String> {
+    edit(py, || front_matter::remove_key(block, key))
+}
+
+/// Cut a Markdown text into its blocks. Joined by newlines they are the text.
+#[pyfunction]
+pub fn _structures(text: &str) -> PyResult<Vec<String>> {
+    read(|| markdown::structures(text))
+}
+
+/// Return the tags in a Markdown text, in order, each once; none in code or links.
+#[pyfunction]
+pub fn _inline_tags(text: &str) -> PyResult<Vec<String>> {
+    read(|| tags::inline_tags(text))
+}
+
+/// Return the links of a Markdown text, in order: each target, and whether it is a path.
+#[pyfunction]
+pub fn _links_in_text(text: &str) -> PyResult<Vec<(String, bool)>> {
+    let links = read(|| links::links_in_text(text))?;
+    Ok(links
+        .into_iter()
+        .map(|link| (link.target, link.is_path))
+        .collect())
+}
+
+/// The start, the end, the target of a link, and whether it is a path.
+type Position = (usize, usize, String, bool);
+
+/// Return the positions of the links of a Markdown text in bytes of UTF-8, and the paths in its HTML.
+#[pyfunction]
+pub fn _link_positions(text: &str) -> PyResult<(Vec<Position>, Vec<String>)> {
+    let found = read(|| links::link_positions(text))?;
+    let positions = found.links.into_iter();
+    let positions = positions.map(|one| (one.start, one.end, one.target, one.is_path));
+    Ok((positions.collect(), found.html_paths))
+}
+
+/// Return the folded name and the text of each level-2 section, in order.
+#[pyfunction]
+pub fn _level_two_sections(text: &str) -> PyResult<Vec<(String, String)>> {
+    read(|| sections::level_two_sections(text))
+}
+
+/// Return the text of the first level-1 heading, or an empty text.
+#[pyfunction]
+pub fn _first_heading(text: &str) -> &str {
+    sections::first_heading(text)
+}
+
+/// Return the first sentence of the first paragraph of a text.
+#[pyfunction]
+pub fn _first_sentence(text: &str) -> String {
+    passages::first_sentence(text)
+}
+
+/// Cut a text at a space so that it has at most `limit` characters, ellipsis included.
+#[pyfunction]
+pub fn _shorten(text: &str, limit: usize) -> String {
+    passages::shorten(text, limit)
+}
