@@ -83,7 +83,7 @@ pub fn append_items(
     newline: &str,
 ) -> Result<String, EditError> {
     let tree = parse(block)?;
-    let Some((list, parts)) = list_node(&tree, block, key)? else {
+    let Some((list, parts)) = list_node(&tree, key)? else {
         let Some((first, rest)) = new.split_first() else {
             return Ok(block.to_owned());
         };
@@ -96,9 +96,9 @@ pub fn append_items(
         }
         return append_items(&block, key, &items, rest, newline);
     };
-    let end = parts.last().map_or(0, |part| end_of(&tree, block, *part));
+    let end = parts.last().map_or(0, |part| end_of(&tree, *part));
     let mut text = block.to_owned();
-    if tree.is_flow(block, list) {
+    if tree.nodes[list].is_flow {
         let added: String = new
             .iter()
             .flat_map(|item| [", ".to_owned(), yaml_value(item)])
@@ -130,8 +130,8 @@ pub fn remove_items(
     newline: &str,
 ) -> Result<String, EditError> {
     let tree = parse(block)?;
-    let list = list_node(&tree, block, key)?;
-    let Some((_, parts)) = list.filter(|(list, _)| !tree.is_flow(block, *list) && !kept.is_empty())
+    let list = list_node(&tree, key)?;
+    let Some((_, parts)) = list.filter(|(list, _)| !tree.nodes[*list].is_flow && !kept.is_empty())
     else {
         let changes = Map::from_iter([(key.to_owned(), kept.to_vec().into())]);
         return update_front_matter(block, &changes, newline);
@@ -141,7 +141,7 @@ pub fn remove_items(
     let mut text = block.to_owned();
     for part in indexes.iter().rev().filter_map(|index| parts.get(*index)) {
         let start = line_start(&text, tree.nodes[*part].start);
-        let end = end_of(&tree, block, *part);
+        let end = end_of(&tree, *part);
         remove_lines(&mut text, start, end);
     }
     Ok(text)
@@ -150,8 +150,7 @@ pub fn remove_items(
 /// Remove a key with its value and the lines of these.
 pub fn remove_key(block: &str, key: &str) -> Result<String, EditError> {
     let tree = parse(block)?;
-    let (Some((name, _)), Some((_, end))) = (find(&tree, block, key)?, value_span(block, key)?)
-    else {
+    let (Some((name, _)), Some((_, end))) = (find(&tree, key)?, value_span(block, key)?) else {
         return Ok(block.to_owned());
     };
     let mut text = block.to_owned();
@@ -172,8 +171,15 @@ fn remove_lines(text: &mut String, start: usize, end: usize) {
     }
 }
 
+/// Parse a block in which no mapping has a key twice.
 fn parse(block: &str) -> Result<Tree, EditError> {
-    Tree::parse(block).map_err(|error| {
+    let checked = Tree::parse(block).and_then(|tree| {
+        for node in 0..tree.nodes.len() {
+            tree.check_duplicates(node)?;
+        }
+        Ok(tree)
+    });
+    checked.map_err(|error| {
         // The block begins on the second line of the file.
         let place = error
             .line
@@ -183,12 +189,12 @@ fn parse(block: &str) -> Result<Tree, EditError> {
 }
 
 /// The nodes of a top-level key and its value; None without the key.
-fn find(tree: &Tree, block: &str, key: &str) -> Result<Option<(usize, usize)>, EditError> {
+fn find(tree: &Tree, key: &str) -> Result<Option<(usize, usize)>, EditError> {
     let Some(root) = tree.root else {
         return Ok(None);
     };
     let entries = match &tree.nodes[root].content {
-        Content::Mapping(entries) if !tree.is_flow(block, root) => entries,
+        Content::Mapping(entries) if !tree.nodes[root].is_flow => entries,
         _ => return Err(EditError::new("it is not one `key: value` a line")),
     };
     let found = entries
@@ -205,12 +211,8 @@ fn find(tree: &Tree, block: &str, key: &str) -> Result<Option<(usize, usize)>, E
 }
 
 /// The node of a list that is not empty, and those of its items; None for any other value.
-fn list_node<'a>(
-    tree: &'a Tree,
-    block: &str,
-    key: &str,
-) -> Result<Option<(usize, &'a [usize])>, EditError> {
-    let Some((_, value)) = find(tree, block, key)? else {
+fn list_node<'a>(tree: &'a Tree, key: &str) -> Result<Option<(usize, &'a [usize])>, EditError> {
+    let Some((_, value)) = find(tree, key)? else {
         return Ok(None);
     };
     Ok(match &tree.nodes[value].content {
@@ -220,14 +222,14 @@ fn list_node<'a>(
 }
 
 /// The offset at which the text of a node ends; for a block, that of its last part.
-fn end_of(tree: &Tree, block: &str, node: usize) -> usize {
+fn end_of(tree: &Tree, node: usize) -> usize {
     let last = match &tree.nodes[node].content {
         Content::List(items) => items.last().copied(),
         Content::Mapping(entries) => entries.last().map(|(_, value)| *value),
         Content::Scalar { .. } => None,
     };
     match last {
-        Some(last) if !tree.is_flow(block, node) => end_of(tree, block, last),
+        Some(last) if !tree.nodes[node].is_flow => end_of(tree, last),
         _ => tree.nodes[node].end,
     }
 }
@@ -235,7 +237,7 @@ fn end_of(tree: &Tree, block: &str, node: usize) -> usize {
 /// The offsets of the value of a top-level key; None without the key.
 fn value_span(block: &str, key: &str) -> Result<Option<(usize, usize)>, EditError> {
     let tree = parse(block)?;
-    let Some((name, value)) = find(&tree, block, key)? else {
+    let Some((name, value)) = find(&tree, key)? else {
         return Ok(None);
     };
     let (name, value) = (&tree.nodes[name], &tree.nodes[value]);

@@ -1,7 +1,7 @@
 //! A YAML block as a tree of nodes, with the positions that edits need.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
 
@@ -68,6 +68,8 @@ pub struct Node {
     pub tag: Option<String>,
     /// Whether an anchor or a tag precedes the value.
     pub has_properties: bool,
+    /// Whether a collection is written in brackets.
+    pub is_flow: bool,
     /// The range in the block, in bytes. That of a block collection ends where the next token begins.
     pub start: usize,
     pub end: usize,
@@ -121,9 +123,21 @@ impl Tree {
         })
     }
 
-    /// Whether a collection is written in brackets.
-    pub fn is_flow(&self, block: &str, node: usize) -> bool {
-        block[self.nodes[node].start..].starts_with(['[', '{'])
+    /// Reject a mapping that has a key twice.
+    pub fn check_duplicates(&self, node: usize) -> Result<(), YamlError> {
+        let Content::Mapping(entries) = &self.nodes[node].content else {
+            return Ok(());
+        };
+        let mut keys = HashSet::with_capacity(entries.len());
+        for &(key, _) in entries {
+            if let Some(text) = self.text(key)
+                && !keys.insert(text)
+            {
+                let problem = format!("found duplicate key \"{text}\"");
+                return Err(YamlError::new(problem, Some(self.nodes[key].line)));
+            }
+        }
+        Ok(())
     }
 
     /// The text of a scalar; None for a collection.
@@ -308,6 +322,7 @@ impl<'a> Builder<'a> {
         self.nodes.push(Node {
             content,
             has_properties: anchor > 0 || tag.is_some(),
+            is_flow: depth > 0 && !span.is_empty(),
             tag: tag.map(|tag| tag_name(&tag)),
             start: self.offset(span.start.index()),
             end: self.offset(span.end.index()),
@@ -329,7 +344,11 @@ impl<'a> Builder<'a> {
         if self.open.len() == DEPTH_LIMIT {
             return Err(too_deep());
         }
+        let is_list = matches!(content, Content::List(_));
         let node = self.node(content, anchor, tag, span);
+        if is_list && !self.nodes[node].is_flow {
+            self.move_to_dash(node);
+        }
         if anchor > 0 {
             self.anchors.insert(anchor, None);
         }
@@ -339,6 +358,21 @@ impl<'a> Builder<'a> {
             key: None,
         });
         Ok(())
+    }
+
+    /// Move the start of a list to its first dash: of one that is not indented, the parser reports the
+    /// position behind it.
+    fn move_to_dash(&mut self, node: usize) {
+        let node = &mut self.nodes[node];
+        if !self.block[node.start..].starts_with("- ")
+            && let Some(dash) = self.block[..node.start].rfind('-')
+        {
+            let line = self.block[..dash]
+                .rfind('\n')
+                .map_or(0, |newline| newline + 1);
+            node.start = dash;
+            node.column = text::length(&self.block[line..dash]);
+        }
     }
 
     fn end(&mut self, span: Span) {

@@ -2,8 +2,6 @@
 //!
 //! Keys are the text that is written, whatever type YAML would give them: `007`, `true` and `1.50`.
 
-use std::collections::HashSet;
-
 use serde_json::{Map, Value};
 
 use super::nodes::{Content, Tree, YamlError, check_length};
@@ -98,7 +96,7 @@ impl Reader<'_> {
         let (merged, own) = self.entries(node)?;
         let mut fields = Map::new();
         if merged.is_empty() {
-            self.check_duplicates(node)?;
+            self.tree.check_duplicates(node)?;
         }
         for (key, value) in merged.into_iter().chain(own) {
             fields.insert(key.to_owned(), self.value(value)?);
@@ -149,20 +147,5 @@ impl Reader<'_> {
             all.extend(merged.into_iter().chain(own));
         }
         Ok(all)
-    }
-
-    fn check_duplicates(&self, node: usize) -> Result<(), YamlError> {
-        let Content::Mapping(entries) = &self.tree.nodes[node].content else {
-            return Ok(());
-        };
-        let mut keys = HashSet::with_capacity(entries.len());
-        for &(key, _) in entries {
-            if let Some(text) = self.tree.text(key)
-                && !keys.insert(text)
-            {
-                return Err(self.error(key, format!("found duplicate key \"{text}\"")));
-            }
-        }
-        Ok(())
     }
 }
