@@ -237,7 +237,7 @@ def modules_after(code: str) -> set[str]:
     return set(json.loads(done.stdout.splitlines()[-1]))
 
 
-SLOW = {"rich", "pyromark", "ruamel.yaml"}
+SLOW = {"rich"}
 
 
 def test_the_library_imports_nothing_of_the_command_line() -> None:

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow import InvalidInputError
+from hedgerow._engine import _title_from_name
 from hedgerow.ingest import Rules, discover
 from hedgerow.ingest.discovery import list_folder, passes_by
-from hedgerow.ingest.source import title_from_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -234,4 +234,4 @@ class TestDiscover:
     ],
 )
 def test_titles_from_names(name: str, title: str) -> None:
-    assert title_from_name(name) == title
+    assert _title_from_name(name) == title

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import string
 import sys
 import time
@@ -13,15 +12,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hedgerow import HedgerowError
-from hedgerow.ingest.front_matter import (
+from hedgerow._engine import (
     FrontMatter,
-    append_items,
+    _append_items,
+    _render_front_matter,
+    _update_front_matter,
+    _yaml_value,
     read_front_matter,
-    render_front_matter,
-    update_front_matter,
-    yaml_value,
 )
-from hedgerow.ingest.yaml import InvalidYamlError, load, simple_fields
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 KEYS = st.text(string.ascii_letters + string.digits + "_-", min_size=1, max_size=8).filter(
@@ -48,53 +46,14 @@ def fields_of(text: str) -> dict[str, object]:
 @example({"title": "\u2028 \u0085 \ufeff \x7f \t line\nend"})
 @example({"a": "---", "b": "- x", "c": "2026-04-18", "d": "1e3", "e": "null"})
 def test_what_is_written_is_what_is_read(fields: dict[str, object]) -> None:
-    written = render_front_matter(fields)
+    written = _render_front_matter(fields)
     assert fields_of(written) == fields
     assert read_front_matter(written.split("\n")).body_start == len(fields) + 2
 
 
 @given(TEXT)
 def test_a_value_is_one_line(text: str) -> None:
-    assert len(yaml_value(text).splitlines()) == 1
-
-
-SPECIAL = """
-true|True|null|~|no|2026-04-18|2026-04-18T09:30:00.000Z|2026-04-18 09:30:00|2026-04-18T09:30:00+02:00
-007|-0|0|12|1.5|-0.25|1.|.5|1e3|0x1f|.inf|1_000|"a"|"a" |["a", "b"]|[]|['a']|"\\n"|'it''s'|'plain'|''
-a: b|a #b|a#b|a:b|a::b|a:|-|- a|a  b|[a, b c]|[a,b]|[a, true]|[a, 1]|[a, b: c]|[a , b]|{a: b}|&a b|*a|!b|? c
-What's new, in v2|Say "no" (again)|C# and F#|http://x.y/z#part|é ü|庭|a @b|a, b|a [b]|a {b}|% x|`x`|> x|| x
-"""
-LINE_VALUES = st.one_of(
-    st.text(string.ascii_letters + string.digits + " ._/-\"'#:[],()&?!@|", max_size=12),
-    st.sampled_from([value for line in SPECIAL.strip().split("\n") for value in line.split("|")]),
-)
-LINES = st.one_of(
-    st.tuples(KEYS, LINE_VALUES).map(lambda pair: f"{pair[0]}: {pair[1]}"),
-    KEYS.map(lambda key: f"{key}:"),
-    st.tuples(st.sampled_from(["- ", "  - ", "  -  "]), LINE_VALUES).map("".join),
-)
-
-
-@given(st.lists(LINES, min_size=1, max_size=6))
-@example(["tags:", "  - a", "  - b c", "title: x"])
-@example(["tags:", "- a", "- 'b'", "- 1.5"])
-@example(["tags:", "  - a", "- b"])
-@example(["tags:", "title: x"])
-@example(["a: 1", "- b"])
-def test_the_quick_way_reads_what_the_yaml_library_reads(block: list[str]) -> None:
-    quick = simple_fields(block)
-    if quick is not None:
-        assert quick == load("\n".join(block))
-
-
-@pytest.mark.parametrize(
-    "value", [value for line in SPECIAL.strip().split("\n") for value in line.split("|")]
-)
-def test_every_special_value_reads_the_same_both_ways(value: str) -> None:
-    for block in ([f"key: {value}"], ["key:", f"  - {value}"], [f"key: {value}", "more: x"]):
-        quick = simple_fields(block)
-        if quick is not None:
-            assert quick == load("\n".join(block))
+    assert len(_yaml_value(text).splitlines()) == 1
 
 
 class TestKeys:
@@ -137,7 +96,7 @@ class TestLoader:
     def test_threads_do_not_mix_what_they_read(self) -> None:
         def read(name: str) -> set[str]:
             lines = ["---", f"{name}: {{who: {name}}}", "rest: [a, {b: c}]", "---"]
-            return {str(read_front_matter(lines)) for _ in range(60)}
+            return {repr(read_front_matter(lines)) for _ in range(60)}
 
         interval = sys.getswitchinterval()
         sys.setswitchinterval(1e-5)
@@ -148,61 +107,37 @@ class TestLoader:
             sys.setswitchinterval(interval)
         for name, found in zip(["ann", "bob", "cid", "dot"], results, strict=True):
             fields = {name: {"who": name}, "rest": ["a", {"b": "c"}]}
-            assert found == {str(FrontMatter(fields, 4))}
-
-    def test_a_load_leaves_nothing_behind(self) -> None:
-        def load_some() -> int:
-            for number in range(50):
-                load(f"a: {{n: {number}}}")
-            gc.collect()
-            return len(gc.get_objects())
-
-        load_some()
-        before = load_some()
-        assert load_some() - before < 50
+            assert found == {repr(FrontMatter(fields, 4))}
 
     def test_an_anchor_may_be_used_again(self) -> None:
-        # Warnings are errors here.
-        assert load("a: &x 1\nb: *x\nc: &x 2\nd: *x") == {"a": 1, "b": 1, "c": 2, "d": 2}
+        block = "a: &x 1\nb: *x\nc: &x 2\nd: *x"
+        assert fields_of(f"---\n{block}\n---\n") == {"a": 1, "b": 1, "c": 2, "d": 2}
 
     @pytest.mark.parametrize("text", ["[" * 60_000, "{" * 60_000, "[\n" * 30_000, "- " * 30_000])
     def test_deep_nesting_is_refused_before_it_takes_minutes(self, text: str) -> None:
         started = time.process_time()
-        with pytest.raises(InvalidYamlError, match="nested too deep"):
-            load(f"a: {text}" if text[0] != "-" else text)
+        block = f"b: 1\na: {text}" if text[0] != "-" else f"b: 1\na:\n  {text}"
+        assert read_front_matter(["---", *block.split("\n"), "---"]).problem
         assert time.process_time() - started < 60
 
     def test_a_problem_is_short(self) -> None:
-        with pytest.raises(InvalidYamlError) as raised:
-            load("a: !" + "x" * 1000)
-        assert len(raised.value.problem) <= 200
+        matter = read_front_matter(["---", "b: 1", "a: !" + "x" * 1000, "---"])
+        assert 0 < len(matter.problem or "") <= 200
 
-    def test_a_failed_load_leaves_nothing_behind(self) -> None:
-        with pytest.raises(InvalidYamlError, match="duplicate"):
-            load("a: {b: 1, b: 2}")
-        assert load("a: {b: 1}") == {"a": {"b": 1}}
+    def test_a_bracket_may_close_at_the_margin(self) -> None:
+        assert fields_of("---\ntags: [\na,\n  'b: c'\n]\nc: d\n---\n") == {
+            "tags": ["a", "b: c"],
+            "c": "d",
+        }
 
 
 def test_a_value_with_a_long_gap_is_read_in_one_pass() -> None:
     # Trying every space of the gap as the last of the line took minutes.
-    gap = " " * 300_000
+    gap = " " * 30_000
     started = time.process_time()
-    block = [f"title: a{gap}b{gap}", "tags:", f"  - c{gap}d"]
-    assert simple_fields(block) == {"title": f"a{gap}b", "tags": [f"c{gap}d"]}
+    fields = fields_of(f"---\ntitle: a{gap}b{gap}\n---\n")
+    assert fields == {"title": f"a{gap}b"}
     assert time.process_time() - started < 60
-
-
-def test_most_front_matter_is_simple() -> None:
-    block = ["title: What's new, in v2", "tags:", "  - a", "date: 2026-04-18", "aliases: [b, c d]"]
-    assert simple_fields([*block, 'type: "note"', "done: false", "weight: 0.8"]) == {
-        "title": "What's new, in v2",
-        "tags": ["a"],
-        "date": "2026-04-18",
-        "aliases": ["b", "c d"],
-        "type": "note",
-        "done": False,
-        "weight": 0.8,
-    }
 
 
 class TestUpdate:
@@ -222,34 +157,34 @@ class TestUpdate:
     )
 
     def test_replaces_one_value_and_no_other_character(self) -> None:
-        updated = update_front_matter(self.BLOCK, {"updated_at": "2026-02-02"})
+        updated = _update_front_matter(self.BLOCK, {"updated_at": "2026-02-02"})
         assert updated == self.BLOCK.replace("2026-01-01T00:00:00Z", '"2026-02-02"')
 
     def test_gives_an_empty_key_its_value(self) -> None:
-        assert update_front_matter(self.BLOCK, {"empty": 1}) == self.BLOCK.replace(
+        assert _update_front_matter(self.BLOCK, {"empty": 1}) == self.BLOCK.replace(
             "empty:\n", "empty: 1\n"
         )
 
     def test_adds_new_keys_last(self) -> None:
-        assert update_front_matter(self.BLOCK, {"new": ["x"]}) == self.BLOCK + 'new: ["x"]\n'
-        assert update_front_matter("", {"new": 1}) == "new: 1\n"
-        assert update_front_matter("# only a comment", {"a": 1}) == "# only a comment\na: 1\n"
+        assert _update_front_matter(self.BLOCK, {"new": ["x"]}) == self.BLOCK + 'new: ["x"]\n'
+        assert _update_front_matter("", {"new": 1}) == "new: 1\n"
+        assert _update_front_matter("# only a comment", {"a": 1}) == "# only a comment\na: 1\n"
 
     @pytest.mark.parametrize("block", ["a: b: c", "- a list", "{flow: 1}", "a: [1"])
     def test_leaves_what_it_cannot_change(self, block: str) -> None:
         with pytest.raises(HedgerowError, match="mend it by hand") as raised:
-            update_front_matter(block, {"a": 1})
+            _update_front_matter(block, {"a": 1})
         assert raised.value.code == "invalid_front_matter"
 
     def test_an_anchor_may_be_used_again(self) -> None:
         block = "a: &x 1\nb: &x 2\nc: 3\n"
-        assert update_front_matter(block, {"c": 4}) == "a: &x 1\nb: &x 2\nc: 4\n"
+        assert _update_front_matter(block, {"c": 4}) == "a: &x 1\nb: &x 2\nc: 4\n"
 
     def test_leaves_an_alias_rather_than_change_its_anchor(self) -> None:
         with pytest.raises(HedgerowError, match="the value of b is an alias; mend it by hand"):
-            update_front_matter("a: &x [1]\nb: *x\n", {"b": 3})
+            _update_front_matter("a: &x [1]\nb: *x\n", {"b": 3})
         with pytest.raises(HedgerowError, match="the value of b is an alias; mend it by hand"):
-            append_items("a: &x [1]\nb: *x\n", "b", [1], [2])
+            _append_items("a: &x [1]\nb: *x\n", "b", [1], [2])
 
     @given(st.dictionaries(KEYS, VALUES, min_size=1, max_size=5), st.data())
     def test_other_keys_read_as_before(
@@ -257,8 +192,8 @@ class TestUpdate:
     ) -> None:
         key = data.draw(st.sampled_from(sorted(fields)))
         value = data.draw(VALUES)
-        block = render_front_matter(fields).removeprefix("---\n").removesuffix("---\n")
-        updated = update_front_matter(block, {key: value, "added": "x"})
+        block = _render_front_matter(fields).removeprefix("---\n").removesuffix("---\n")
+        updated = _update_front_matter(block, {key: value, "added": "x"})
         assert fields_of(f"---\n{updated}---\n") == {**fields, key: value, "added": "x"}
 
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hedgerow.ingest import PASSAGE_LIMIT, Skip, Source, UnreadableSourceError, read_chunks
-from hedgerow.ingest.passages import first_sentence
+from hedgerow._engine import PASSAGE_LIMIT, _first_sentence
+from hedgerow.ingest import Skip, Source, UnreadableSourceError, read_chunks
 
 if TYPE_CHECKING:
     from hedgerow import Chunk
@@ -282,20 +282,6 @@ class TestVeryLongLines:
         assert {chunk.summary for chunk in chunks} == {chunks[0].summary}
         assert time.process_time() - started < 60
 
-    def test_the_summary_of_a_passage_is_made_of_the_head_of_its_paragraph(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        asked: list[str] = []
-
-        def first_sentence(text: str) -> str:
-            asked.append(text)
-            return text[:10]
-
-        monkeypatch.setattr("hedgerow.ingest.markdown.first_sentence", first_sentence)
-        chunks = chunks_of("*word* `code` " * 20_000)
-        assert len(asked) == len(chunks)
-        assert max(map(len, asked)) <= 4000
-
     @pytest.mark.parametrize(
         "text",
         ["*a ", "[", "[a](", "`a", ">", "- ", "_a*", "<a ", "<!--", "![", "\\", "&a", "|a"],
@@ -308,9 +294,9 @@ class TestVeryLongLines:
 
 class TestSentences:
     def test_a_long_text_is_not_read_to_its_end(self) -> None:
-        assert first_sentence("One. " + "x\n" * 10) == "One."
-        assert first_sentence("\n\n  One\ntwo.\n\nThree.") == "One two."
-        assert first_sentence("x" * 10_000_000) == "x" * 279 + "…"
+        assert _first_sentence("One. " + "x\n" * 10) == "One."
+        assert _first_sentence("\n\n  One\ntwo.\n\nThree.") == "One two."
+        assert _first_sentence("x" * 10_000_000) == "x" * 279 + "…"
 
 
 BLOCKS = st.sampled_from(

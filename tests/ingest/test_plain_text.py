@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.ingest import PASSAGE_LIMIT, UnreadableSourceError
-from hedgerow.ingest.passages import SUMMARY_LIMIT, first_sentence
+from hedgerow._engine import PASSAGE_LIMIT, _first_sentence
+from hedgerow.ingest import UnreadableSourceError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,6 +95,6 @@ class TestPlainText:
 
 @given(st.text())
 def test_a_first_sentence_is_short_and_from_the_text(text: str) -> None:
-    sentence = first_sentence(text)
-    assert len(sentence) <= SUMMARY_LIMIT
+    sentence = _first_sentence(text)
+    assert len(sentence) <= 280
     assert sentence.removesuffix("…") in " ".join(text.split())

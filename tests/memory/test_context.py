@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow import InvalidInputError, MemoryRoot
-from hedgerow.ingest.markdown import structures
+from hedgerow._engine import _structures
 from hedgerow.memory.context import Context, estimated_tokens
 from memory_doubles import put
 
@@ -162,12 +162,12 @@ class TestContext:
 
 @given(st.text(alphabet="ab#-*1. |`>\n\t é字", max_size=200))
 def test_structures_are_the_text(text: str) -> None:
-    assert "\n".join(structures(text)) == text
+    assert "\n".join(_structures(text)) == text
 
 
 def test_structures_are_headings_paragraphs_items_tables_and_code() -> None:
     text = "# H\nText\nmore\n\n- a\n  b\n- c\n\n```\n# no\n\nx\n```\n\n|a|b|\n|-|-|\n|1|2|\n|3|4|"
-    assert [re.sub(r"\s+", " ", one).strip() for one in structures(text)] == [
+    assert [re.sub(r"\s+", " ", one).strip() for one in _structures(text)] == [
         "# H",
         "Text more",
         "- a b",

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow import HedgerowError
-from hedgerow.ingest.front_matter import read_front_matter
+from hedgerow._engine import read_front_matter
 from hedgerow.memory import edit
 from hedgerow.memory.edit import change_items, set_field
 

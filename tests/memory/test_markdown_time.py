@@ -7,12 +7,15 @@ from collections.abc import Callable
 
 import pytest
 
-from hedgerow.ingest.front_matter import FrontMatter
-from hedgerow.ingest.markdown import markdown_chunks
-from hedgerow.ingest.markdown_events import MOST_MARKERS, markdown_events
-from hedgerow.ingest.source import Source
+from hedgerow._engine import (
+    FrontMatter,
+    _first_heading,
+    _inline_tags,
+    _level_two_sections,
+    _link_positions,
+    _markdown_chunks,
+)
 from hedgerow.memory.links import links_in_text, wikilinks
-from hedgerow.memory.sections import first_heading, level_two_sections
 
 SMALL = 8 * 1024
 TIMES = 8
@@ -48,13 +51,14 @@ SHAPES: dict[str, Callable[[int], str]] = {
 
 def read_chunks(text: str) -> None:
     lines = text.split("\n")
-    for _ in markdown_chunks(Source("a.md", "/a.md"), lines, FrontMatter({"title": "a"}), {}):
-        pass
+    _markdown_chunks("a.md", "/a.md", lines, FrontMatter({"title": "a"}), {})
 
 
 def read_sections(text: str) -> None:
-    first_heading(text)
-    level_two_sections(text)
+    _first_heading(text)
+    _level_two_sections(text)
+    _inline_tags(text)
+    _link_positions(text)
 
 
 READERS = [links_in_text, wikilinks, read_sections, read_chunks]
@@ -93,31 +97,6 @@ def test_what_takes_the_square_of_the_length_is_told() -> None:
     assert not is_linear(square, lambda size: "x" * size)
 
 
-@pytest.mark.parametrize("marker", ["> ", ">", "- ", "+\t", "1. ", "123456789) ", "- > 1. "])
-def test_blocks_nest_no_deeper_than_the_markers_of_a_line(marker: str) -> None:
-    depth = deepest = 0
-    for kind, *_ in markdown_events(marker * 5000 + "a\n" + marker * 5000 + "b\n"):
-        depth += (kind == "Start") - (kind == "End")
-        deepest = max(deepest, depth)
-    # A list and its item for each marker.
-    assert deepest <= 2 * MOST_MARKERS
-
-
 def test_a_link_nested_as_deep_as_anybody_writes_is_found() -> None:
     assert [link.target for link in links_in_text("> " * 60 + "- " * 30 + "[[a]]")] == ["a"]
-    assert links_in_text("> " * MOST_MARKERS + "[[a]]\n\n[x](b.md)")[0].target == "b.md"
-
-
-def test_offsets_after_a_line_that_is_too_deep_are_those_of_the_text() -> None:
-    text = ">" * 500 + "é — 🦔\n\n# Ends\n"
-    [span] = [
-        slice(start, end)
-        for kind, value, start, end in markdown_events(text)
-        if kind == "Start" and value[0] == "Heading"
-    ]
-    assert text.encode()[span] == b"# Ends\n"
-
-
-def test_a_long_line_of_dashes_is_not_a_list() -> None:
-    assert [kind for kind, *_ in markdown_events("-" * 1000)] == ["Rule"]
-    assert next(markdown_events("a\n" + "-" * 1000))[1][0] == "Heading"
+    assert links_in_text("> " * 200 + "[[a]]\n\n[x](b.md)")[0].target == "b.md"

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
-from hedgerow.ingest.front_matter import read_front_matter
-from hedgerow.memory import files, note, sections, writer
+from hedgerow._engine import _first_heading, _level_two_sections, read_front_matter
+from hedgerow.memory import files, note, writer
 from memory_doubles import WRAPUP
 
 TODAY = datetime.now().astimezone().strftime("%Y-%m-%d")
@@ -198,7 +198,7 @@ class TestFiles:
 
 def test_sections_end_at_the_next_heading_of_their_level() -> None:
     text = "## A\none\n### deep\ntwo\n# Top\nthree\n## b  C\n~~~\n## no\n~~~\n"
-    assert sections.level_two_sections(text) == [
+    assert _level_two_sections(text) == [
         ("a", "one\n### deep\ntwo"),
         ("b c", "~~~\n## no\n~~~\n"),
     ]
@@ -220,12 +220,12 @@ def test_sections_end_at_the_next_heading_of_their_level() -> None:
     ],
 )
 def test_the_name_of_a_heading(line: str, name: str) -> None:
-    assert sections.first_heading(f"{line}\ntext") == name
+    assert _first_heading(f"{line}\ntext") == name
 
 
 def test_a_heading_with_a_long_gap_is_read_in_one_pass() -> None:
     # Trying every space of the gap as the last of the line took minutes.
     gap = " " * 300_000
     started = time.process_time()
-    assert sections.first_heading(f"# a{gap}b{gap}##{gap}") == f"a{gap}b"
+    assert _first_heading(f"# a{gap}b{gap}##{gap}") == f"a{gap}b"
     assert time.process_time() - started < 60

@@ -8,7 +8,7 @@ import pytest
 
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
 from hedgerow.memory import rename
-from hedgerow.memory.link_positions import link_positions
+from hedgerow.memory.links import link_positions
 from memory_doubles import put
 
 LINKS = """---

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hedgerow import InvalidInputError, MemoryRoot
-from hedgerow.memory.tags import inline_tags
+from hedgerow._engine import _inline_tags
 from memory_doubles import put
 
 
@@ -25,11 +25,11 @@ from memory_doubles import put
     ],
 )
 def test_tags_in_a_text(text: str, expected: list[str]) -> None:
-    assert inline_tags(text) == expected
+    assert _inline_tags(text) == expected
 
 
 def test_the_first_hundred_count() -> None:
-    assert len(inline_tags(" ".join(f"#t{number}" for number in range(300)))) == 100
+    assert len(_inline_tags(" ".join(f"#t{number}" for number in range(300)))) == 100
 
 
 class TestRoot:

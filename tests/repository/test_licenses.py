@@ -36,7 +36,7 @@ CLASSIFIERS = {
     "Python Software Foundation License": "PSF-2.0",
 }
 # Their metadata say nothing; their sources do.
-BY_HAND = {"cargo-zigbuild": "MIT", "pyromark": "MIT", "railroad-diagrams": "MIT"}
+BY_HAND = {"cargo-zigbuild": "MIT", "railroad-diagrams": "MIT"}
 
 
 def allowed_for_crates() -> set[str]:

@@ -7,10 +7,8 @@ from .discovery import (
 )
 from .index_run import IndexRun as IndexRun, IndexReport as IndexReport
 from .index_sync import sync_files as sync_files
-from .passages import PASSAGE_LIMIT as PASSAGE_LIMIT
 from .readers import read_chunks as read_chunks
 from .source import (
-    TITLE_SEPARATOR as TITLE_SEPARATOR,
     Skip as Skip,
     Source as Source,
     UnreadableSourceError as UnreadableSourceError,

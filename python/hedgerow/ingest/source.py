@@ -4,31 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hedgerow import Chunk
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from .passages import Passage
+from hedgerow._engine import _decode, _text_of
 
 MARKDOWN_SUFFIXES = (".md", ".markdown")
 TEXT_SUFFIXES = (".txt", ".rst")
 JSONL_SUFFIXES = (".jsonl", ".ndjson")
 
-TITLE_SEPARATOR = " > "
-"""Between the headings in a title, outermost first."""
-
 FILE_LIMIT = 16 * 1024 * 1024
 """The most bytes of a Markdown or text file, and of one line of JSON Lines."""
-
-REPEATED_LIMIT = 64 * 1024 * 1024
-"""The most characters that titles, tags and metadata of one file may come to in all of its chunks."""
-
-_JOINING = re.compile(r"(?<!\d)[-_]|[-_](?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,20 +64,9 @@ class UnreadableSourceError(Exception):
         self.reason = reason
 
 
-def read_text(source: Source) -> str:
-    """Return the file's text, without a byte order mark and with newlines as line ends.
-
-    Raises UnreadableSourceError when it is too large, empty, binary or not UTF-8.
-    """
-    text = text_of(read_bytes(source))
-    if not text.strip():
-        raise UnreadableSourceError("empty", "the file is empty")
-    return text
-
-
 def text_of(data: bytes) -> str:
-    """Decode a file, with newlines as line ends; UnreadableSourceError when it is not text."""
-    return decode(data).replace("\r\n", "\n").replace("\r", "\n")
+    """Decode a file, with newlines as line ends; raises UnreadableSourceError if it is not text."""
+    return _text_of(data)
 
 
 def read_bytes(source: Source) -> bytes:
@@ -112,19 +87,7 @@ def read_bytes(source: Source) -> bytes:
 
 def decode(data: bytes) -> str:
     """Decode UTF-8, with or without a byte order mark; raises UnreadableSourceError."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise UnreadableSourceError("not_utf8", "the file is UTF-16; convert it to UTF-8")
-    if b"\0" in data:
-        raise UnreadableSourceError("binary", "the file is binary, not text")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise UnreadableSourceError(
-            "not_utf8",
-            f"the file is not UTF-8 (byte 0x{data[error.start]:02x} on line {line}); "
-            "convert it to UTF-8",
-        ) from error
+    return _decode(data)
 
 
 def printable(path: str) -> str:
@@ -147,38 +110,3 @@ def why_unreadable(error: OSError) -> str:
     }
     fallback = os.strerror(error.errno) if error.errno else str(error)
     return known.get(error.errno or 0, fallback)
-
-
-def chunk_of(  # noqa: PLR0913 - one argument for each field of a chunk
-    source: Source,
-    ordinal: int,
-    passage: Passage,
-    *,
-    title: str,
-    summary: str,
-    tags: Sequence[str] = (),
-    metadata: Mapping[str, Any] | None = None,
-) -> Chunk:
-    """Return the chunk of one passage; its id is the path, `#` and the ordinal."""
-    facts = {
-        "source_file": source.file,
-        "line_start": passage.first_line,
-        "line_end": passage.last_line,
-    }
-    return Chunk(
-        f"{source.path}#{ordinal}",
-        source.path,
-        passage.text,
-        title=title,
-        summary=summary,
-        tags=tuple(tags),
-        metadata={**(metadata or {}), **facts},
-        ordinal=ordinal,
-    )
-
-
-def title_from_name(path: str) -> str:
-    """Return a title from a file's name: no suffix, and spaces for hyphens, but not in a date."""
-    stem = path.rsplit("/", 1)[-1]
-    stem = stem.rsplit(".", 1)[0] or stem
-    return " ".join(_JOINING.sub(" ", stem).split()) or stem

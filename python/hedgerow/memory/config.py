@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hedgerow._engine import __version__
+from hedgerow._engine import __version__, _shorten
 from hedgerow.errors import HedgerowError, InvalidInputError
-from hedgerow.ingest.passages import shorten
 
 from .choices import Choices
 from .names import AGENTS, CONFIG, LEGACY_CONFIG, SCHEMA_VERSION
@@ -200,7 +199,7 @@ def _shown(value: Any) -> str:
     """Return a value as JSON, a long one cut; a list or an object may nest too deep for that."""
     if isinstance(value, list | dict):
         return f"({'a list' if isinstance(value, list) else 'an object'})"
-    return shorten(json.dumps(value), _LONGEST_SHOWN)
+    return _shorten(json.dumps(value), _LONGEST_SHOWN)
 
 
 def _read_json(file: Path) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from itertools import accumulate, islice
 from typing import Any
 
 from hedgerow._checks import checked_count
+from hedgerow._engine import _structures
 from hedgerow.errors import InvalidInputError
-from hedgerow.ingest.markdown import structures
 from hedgerow.ingest.source import Skip
 
 from .asked import LEFT_OUT
@@ -213,7 +213,7 @@ class _Candidate:
 
     @classmethod
     def of(cls, hit: Evidence, one: Recalled) -> _Candidate:
-        blocks = structures(hit.text)
+        blocks = _structures(hit.text)
         lines = (block.count("\n") + 1 for block in blocks)
         return cls(one, blocks, list(accumulate(lines, initial=hit.line_start)))
 

@@ -9,11 +9,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from hedgerow._engine import FrontMatter, _first_heading, read_front_matter
 from hedgerow.ingest.discovery import Rules, list_folder
-from hedgerow.ingest.front_matter import FrontMatter, read_front_matter
 from hedgerow.ingest.source import Skip, Source, UnreadableSourceError, read_bytes, text_of
 
-from . import sections
 from .names import DIRECTORIES, TEMPORARY_PREFIX, TEMPORARY_SUFFIX, bucket_of
 
 MOST_ALIASES = 100
@@ -62,7 +61,7 @@ class Document:
     @property
     def title(self) -> str:
         """The title in its front matter, else its first heading, else an empty string."""
-        return self.matter.text("title") or sections.first_heading(self.body)
+        return self.matter.text("title") or _first_heading(self.body)
 
 
 def memory_rules(exclude: Sequence[str] = (), include: Sequence[str] = ()) -> Rules:

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hedgerow.errors import HedgerowError
-from hedgerow.ingest.front_matter import (
+from hedgerow._engine import (
     FrontMatter,
-    append_items,
+    _append_items,
+    _remove_items,
+    _remove_key,
+    _update_front_matter,
     read_front_matter,
-    remove_items,
-    remove_key,
-    update_front_matter,
 )
+from hedgerow.errors import HedgerowError
 from hedgerow.ingest.source import Source, UnreadableSourceError, read_bytes, text_of
 
 from . import files
@@ -88,7 +88,7 @@ def with_fields(values: Mapping[str, Any]) -> Change:
             for name, value in values.items()
             if name not in fields or fields[name] != value or type(fields[name]) is not type(value)
         }
-        return (update_front_matter(block, new, newline) if new else block), {**fields, **new}
+        return (_update_front_matter(block, new, newline) if new else block), {**fields, **new}
 
     return change
 
@@ -99,7 +99,7 @@ def without_fields(names: Collection[str]) -> Change:
     def change(block: str, fields: Mapping[str, Any], _: str) -> tuple[str, Mapping[str, Any]]:
         for name in names:
             if name in fields:
-                block = remove_key(block, name)
+                block = _remove_key(block, name)
         return block, {name: value for name, value in fields.items() if name not in names}
 
     return change
@@ -111,7 +111,7 @@ def without_empty(name: str) -> Change:
     def change(block: str, fields: Mapping[str, Any], _: str) -> tuple[str, Mapping[str, Any]]:
         if fields.get(name) != []:
             return block, fields
-        return remove_key(block, name), {key: fields[key] for key in fields if key != name}
+        return _remove_key(block, name), {key: fields[key] for key in fields if key != name}
 
     return change
 
@@ -131,9 +131,9 @@ def with_items(
         if not new and not dropped:
             return block, fields
         if dropped:
-            block = remove_items(block, name, sorted(dropped), kept, newline)
+            block = _remove_items(block, name, sorted(dropped), kept, newline)
         if new:
-            block = append_items(block, name, kept, new, newline)
+            block = _append_items(block, name, kept, new, newline)
         return block, {**fields, name: [*kept, *new]}
 
     return change
@@ -167,7 +167,8 @@ def changed_text(text: str, name: str, changes: Iterable[Change]) -> str:
     if matter.problem:
         raise _refused(name, f"it is no valid YAML ({matter.problem})")
     head, block, rest = _parts(text, matter, newline)
-    changed, fields = block, matter.fields
+    changed = block
+    fields: Mapping[str, Any] = matter.fields
     try:
         for change in changes:
             changed, fields = change(changed, fields, newline)

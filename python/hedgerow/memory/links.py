@@ -9,14 +9,11 @@ import os
 import re
 import reprlib
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import unquote
 
-from hedgerow._engine import _Names
-from hedgerow.ingest.markdown_events import INLINE, Event, markdown_events
-from hedgerow.ingest.yaml import LIMIT
+from hedgerow._engine import _link_positions, _links_in_text, _Names
 
 from .documents import Document
 from .names import DERIVED
@@ -35,19 +32,16 @@ IN_TEXT = 0.7
 STATED = 1.0
 """The strength of a link in the text, and of one in front matter."""
 
-MOST_STATED = 4 * LIMIT
+MOST_STATED = 256 * 1024
 """The most characters of front matter that are read for links. Aliases, which count each time they
 are used, can make much of little."""
 
 LONGEST_NORMALIZED = 512
 """Longer names are compared as they are: normalizing takes the square of a run of accents."""
 
-_MAY_LINK = re.compile(r"\[\[|\]\(|\]\[|\]:")
 WIKILINK = re.compile(r"\[\[([^\[\]|#\n]*)(?:#[^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 NO_TEXT = "\0"
-ADDRESSES = frozenset({"Autolink", "Email"})
-_AMPERSAND, _BACKSLASH = b"&\\"
 _TOO_MUCH = (
     f"the links of front matter are read from {MOST_STATED:,} characters, with aliases written "
     "out; the links after these are left out"
@@ -68,99 +62,36 @@ class Link(NamedTuple):
     is_path: bool = False
 
 
-def links_in_text(text: str) -> list[Link]:
-    """Return the links of a Markdown text, in order, without those in code and comments."""
-    if not _MAY_LINK.search(text):
-        return []
-    reader = LinkReader(text)
-    reader.read(markdown_events(text))
-    return reader.links
+class LinkPosition(NamedTuple):
+    """A name or a destination in a source: `start` and `end` count bytes of UTF-8.
 
-
-class LinkReader:
-    """Collects the links of a text: of each block the Markdown links, then the `[[name]]`.
-
-    Tables are not parsed, so that the bar in `[[name|alias]]` need not be escaped there.
+    `target` is its text without escapes; `is_path` is false for a `[[name]]`.
     """
 
-    def __init__(self, text: str) -> None:
-        self.links: list[Link] = []
-        self._source = text.encode()
-        # The text of the block that is open, with NO_TEXT for what cannot be part of a name.
-        self._written: list[str] = []
-        # For each open element: whether its text is not part of the text of the block.
-        self._hides: list[bool] = []
-        self._hidden = 0
-        self._read_to = 0
+    start: int
+    end: int
+    target: str
+    is_path: bool
 
-    def read(self, events: Iterable[Event]) -> None:
-        """Read all events of the text."""
-        for kind, value, start, end in events:
-            if kind == "Start":
-                name, details = value
-                self._start(name, details, start)
-            elif kind == "End":
-                self._end(value[0], end)
-            elif kind == "Text":
-                self._add(value, start, end)
-            else:
-                # Code, HTML, the end of a line.
-                self._write(NO_TEXT, start)
-            self._read_to = start if kind == "Start" else end
 
-    def _start(self, name: str, details: Any, start: int) -> None:
-        if name not in INLINE:
-            self._end_block()
-        is_address = name == "Link" and details["link_type"] in ADDRESSES
-        hides = is_address or name in {"Image", "CodeBlock"}
-        if hides:
-            self._write(NO_TEXT, start)
-        elif name == "Link" and not self._hidden:
-            target = _local_file(details["dest_url"])
-            if target:
-                self.links.append(Link(target, "link", IN_TEXT, is_path=True))
-        self._hides.append(hides)
-        self._hidden += hides
+def links_in_text(text: str) -> list[Link]:
+    """Return the links of a Markdown text, in order, without those in code and comments."""
+    return [Link(target, "link", IN_TEXT, is_path) for target, is_path in _links_in_text(text)]
 
-    def _end(self, name: str, end: int) -> None:  # noqa: ARG002 - for subclasses
-        self._hidden -= self._hides.pop()
-        if name not in INLINE:
-            self._end_block()
 
-    def _add(self, text: str, start: int, end: int) -> None:
-        """Add a text; an escaped bar stands for itself, and other escapes make no link."""
-        if self._hidden or not text:
-            return
-        source = self._source
-        is_entity = source[start] == _AMPERSAND and source[start:end] != text.encode()
-        # No event has the backslash of an escape.
-        is_escaped = start > self._read_to and source[start - 1] == _BACKSLASH
-        if (is_entity or is_escaped) and text[0] != "|":
-            text = NO_TEXT + text[1:]
-        self._write(text, start)
+def link_positions(text: str) -> tuple[list[LinkPosition], list[str]]:
+    """Return the positions of the links of a Markdown text in order, and the paths in its HTML.
 
-    def _write(self, text: str, start: int) -> None:  # noqa: ARG002 - for subclasses
-        self._written.append(text)
-
-    def _end_block(self) -> None:
-        if self._written:
-            names = wikilinks("".join(self._written))
-            self.links.extend(Link(name, "link", IN_TEXT) for name in names)
-            self._written.clear()
+    Links to images and attachments count too; none in code, comments and escapes.
+    """
+    links, html_paths = _link_positions(text)
+    return [LinkPosition(*link) for link in links], html_paths
 
 
 def wikilinks(text: str) -> list[str]:
     """Return the names in the `[[name#heading|alias]]` of a text; a heading alone has none."""
     names = (found[1].strip() for found in WIKILINK.finditer(text))
     return [name for name in names if name and NO_TEXT not in name]
-
-
-def _local_file(href: str) -> str | None:
-    """Return the Markdown file that a link leads to, decoded; None for any other link."""
-    if _SCHEME.match(href):
-        return None
-    path = unquote(re.split("[?#]", href.strip(), maxsplit=1)[0])
-    return path if path.lower().endswith(".md") else None
 
 
 def links_in_fields(fields: Mapping[str, Any]) -> tuple[list[Link], list[str]]:

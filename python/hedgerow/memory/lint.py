@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 
+from hedgerow._engine import _first_heading, _level_two_sections
 from hedgerow.ingest.source import Skip
 
 from . import lint_marks
 from .documents import Document
 from .links import normalized
 from .problems import CONFLICT, problems_of
-from .sections import first_heading, folded, level_two_sections
 from .selection import Selection, mentions, searchable, time_of
 from .words import STOP_WORDS, topic_tokens
 
@@ -75,7 +75,7 @@ def _problems(chosen: Sequence[Document]) -> Iterator[Finding]:
 
 def _pages_without_sources(pages: Sequence[Document]) -> Iterator[Finding]:
     for page in pages:
-        names = {name for name, _ in level_two_sections(page.body)}
+        names = {name for name, _ in _level_two_sections(page.body)}
         if "source memories" not in names and not _SOURCE.search(page.body):
             yield Finding("page-sources", f"`{page.path}` does not say which memories it is from")
 
@@ -83,7 +83,7 @@ def _pages_without_sources(pages: Sequence[Document]) -> Iterator[Finding]:
 def _stale_pages(pages: Sequence[Document], documents: Sequence[Document]) -> Iterator[Finding]:
     others = [(document, time_of(document)) for document in documents if not document.is_page]
     for page in pages:
-        topic = page.matter.text("topic", "title") or first_heading(page.body)
+        topic = page.matter.text("topic", "title") or _first_heading(page.body)
         tokens = topic_tokens(topic)
         written = time_of(page)
         newer = sum(
@@ -141,8 +141,8 @@ def _answered_questions(
 
 
 def _open_questions(document: Document) -> Iterator[str]:
-    for name, text in level_two_sections(document.body):
-        if name == folded("Open Questions"):
+    for name, text in _level_two_sections(document.body):
+        if name == "open questions":
             bullets = (_BULLET.match(line.rstrip()) for line in text.split("\n"))
             yield from (bullet[1] for bullet in bullets if bullet and re.search("[?？]", bullet[1]))  # noqa: RUF001
 

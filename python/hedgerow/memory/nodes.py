@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hedgerow._engine import Node
+from hedgerow._engine import Node, _shorten
 from hedgerow.errors import InvalidInputError
-from hedgerow.ingest.passages import shorten
 
 from .documents import Document
 from .names import DIRECTORIES
@@ -73,7 +72,7 @@ class _Fields:
             return usual
         taken = read(value)
         if taken is None:
-            given = shorten(repr(value), _LONGEST_SHOWN)
+            given = _shorten(repr(value), _LONGEST_SHOWN)
             self.problems.append(f"{name} must be {what}, not {given}; {usual!r} is used")
             return usual
         return taken

@@ -10,9 +10,8 @@ from difflib import get_close_matches
 from typing import Any
 
 from hedgerow._checks import checked_text, shown
+from hedgerow._engine import _render_front_matter, _shorten
 from hedgerow.errors import InvalidInputError
-from hedgerow.ingest.front_matter import render_front_matter
-from hedgerow.ingest.passages import shorten
 
 from .names import DIRECTORIES
 
@@ -101,7 +100,7 @@ def _cut(name: str) -> str:
 def title_of(text: str) -> str:
     """Return how a text begins, for a title: its first line, without the marks of a heading."""
     first = text.strip().partition("\n")[0]
-    return shorten(first.lstrip("# ").strip(), _LONGEST_TITLE)
+    return _shorten(first.lstrip("# ").strip(), _LONGEST_TITLE)
 
 
 def checked_title(title: str, fallback: str) -> str:
@@ -153,4 +152,4 @@ def with_heading(title: str, body: str) -> str:
 
 def render_note(fields: Mapping[str, Any], title: str, body: str) -> str:
     """Return a whole file: front matter, the title as heading, the text."""
-    return f"{render_front_matter(fields)}\n{with_heading(title, body)}\n"
+    return f"{_render_front_matter(fields)}\n{with_heading(title, body)}\n"

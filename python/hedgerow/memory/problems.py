@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from hedgerow._engine import _conflict_line
-from hedgerow.ingest.markdown import bad_front_matter
-from hedgerow.ingest.source import Skip, Source
+from hedgerow._engine import _bad_front_matter, _conflict_line
+from hedgerow.ingest.source import Skip
 
 from .documents import Document
 
@@ -19,9 +18,8 @@ _SHOWN = 3
 
 def problems_of(document: Document) -> tuple[Skip, ...]:
     """Return the problems of a document, each with its line."""
-    source = Source(document.path, document.path)
-    matter = document.matter
-    found = [bad_front_matter(source, matter)] if matter.problem else []
+    bad = _bad_front_matter(document.matter)
+    found = [Skip(document.path, *bad)] if bad else []
     line = _conflict_line(document.lines)
     if line is not None:
         reason = (

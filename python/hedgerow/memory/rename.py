@@ -21,8 +21,7 @@ from hedgerow.ingest.source import Skip, UnreadableSourceError, decode
 from . import files
 from .derived import Derived
 from .documents import parse_document
-from .link_positions import link_positions
-from .links import RELATIONS, links_of
+from .links import RELATIONS, link_positions, links_of
 from .lock import locked
 from .node_state import NodeState
 from .texts import data_of, path_of
@@ -192,16 +191,16 @@ class _Writer:
         block = "\n".join(map(self._line, lines[:body]))
         block = _PLAIN.sub(self._plain, block)
         below = "\n".join(lines[body:])
-        found = link_positions(below)
+        links, html_paths = link_positions(below)
         source, done = below.encode(), 0
         parts = []
-        for link in found.links:
+        for link in links:
             new = self._destination(link.target) if link.is_path else self._named(link.target)
             if link.start >= done and new != link.target:
                 parts += [source[done : link.start], new.encode()]
                 done = link.end
         rest = b"".join([*parts, source[done:]]).decode()
-        html = [one for one in found.html_paths if self._destination(one) != one]
+        html = [one for one in html_paths if self._destination(one) != one]
         return "\n".join([block, rest]) if body else rest, html
 
     def _line(self, line: str) -> str:

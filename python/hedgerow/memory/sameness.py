@@ -9,10 +9,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from hedgerow._engine import _first_heading
 from hedgerow.typing import Progress
 
 from .links import LONGEST_NORMALIZED
-from .sections import first_heading
 
 LIKE = 0.8
 """From this share of common words on, two texts say nearly the same."""
@@ -75,7 +75,7 @@ def words_of(body: str) -> list[str]:
     symbols; commas, full stops and quotes are not.
     """
     heading = _HEADING.match(body)
-    below = body[heading.end() :] if heading and first_heading(heading[0]) else body
+    below = body[heading.end() :] if heading and _first_heading(heading[0]) else body
     return _words(below) or _words(body)
 
 

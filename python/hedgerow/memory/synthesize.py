@@ -10,16 +10,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hedgerow._engine import _PAGE_FRAME
+from hedgerow._engine import (
+    _PAGE_FRAME,
+    _render_front_matter,
+    _shorten,
+    _title_from_name,
+    _update_front_matter,
+)
 from hedgerow.errors import HedgerowError, InvalidInputError
-from hedgerow.ingest.front_matter import render_front_matter, update_front_matter
-from hedgerow.ingest.passages import shorten
 from hedgerow.ingest.source import (
     Source,
     UnreadableSourceError,
     read_bytes,
     text_of,
-    title_from_name,
 )
 
 from . import files, note
@@ -101,7 +104,7 @@ def write_page(
     data = _existing(root / path, path)
     time = note.iso_time(note.now())
     if data is None:
-        text = f"{render_front_matter(_fields(topic, time, scope))}\n# {topic}\n\n{generated}\n"
+        text = f"{_render_front_matter(_fields(topic, time, scope))}\n# {topic}\n\n{generated}\n"
     else:
         old = parse_document(path, data)
         text = _front_matter(old, topic, time, scope) + _with_generated(old.body, topic, generated)
@@ -141,10 +144,10 @@ def _front_matter(old: Document, topic: str, time: str, scope: Scope) -> str:
     """Keep the front matter but for `updated_at`; add the fields that it lacks."""
     fields = _fields(topic, time, scope)
     if not old.matter.body_start:
-        return render_front_matter(fields) + "\n"
+        return _render_front_matter(fields) + "\n"
     missing = {key: value for key, value in fields.items() if key not in old.matter.fields}
     block = "\n".join(old.lines[1 : old.matter.body_start - 1])
-    return f"---\n{update_front_matter(block, {**missing, 'updated_at': time})}---\n"
+    return f"---\n{_update_front_matter(block, {**missing, 'updated_at': time})}---\n"
 
 
 def _with_generated(body: str, topic: str, generated: str) -> str:
@@ -212,7 +215,7 @@ def _path(document: Document) -> str:
 
 
 def _title(document: Document) -> str:
-    return _escaped(document.title or title_from_name(document.path))
+    return _escaped(document.title or _title_from_name(document.path))
 
 
 def _type(document: Document) -> str:
@@ -230,7 +233,7 @@ def _first_line(document: Document) -> str:
             bullet = _BULLET.match(line)
             text = " ".join(line[bullet.end() if bullet else 0 :].split())
             if text:
-                return shorten(_escaped(text), _LONGEST_LINE)
+                return _shorten(_escaped(text), _LONGEST_LINE)
     return ""
 
 

@@ -6,14 +6,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from hedgerow.ingest.markdown_events import markdown_events
-
 from .links import normalized
 
 _BETWEEN = re.compile(r"[,\s]+")
-_INLINE = re.compile(r"(?<!\S)#(?=[\w/-]*[^\W\d])([\w/-]{1,100})")
-_MOST = 100
-"""The most tags that are read from a text."""
 
 
 def tags_of(matter: Mapping[str, Any]) -> frozenset[str]:
@@ -41,19 +36,3 @@ def separate_tags(tags: Iterable[str]) -> list[str]:
     """Return each tag of a list whose items may be several tags with commas between."""
     parts = (part.strip() for one in tags for part in one.split(","))
     return list(dict.fromkeys(part for part in parts if part))
-
-
-def inline_tags(text: str) -> list[str]:
-    """Return the tags in a Markdown text, in order, each once; none in code or links."""
-    if not _INLINE.search(text):
-        return []
-    found: dict[str, None] = {}
-    hidden = 0
-    for kind, value, _, _ in markdown_events(text):
-        if kind in {"Start", "End"} and value[0] in {"CodeBlock", "Link", "Image"}:
-            hidden += 1 if kind == "Start" else -1
-        elif kind == "Text" and not hidden:
-            found |= dict.fromkeys(_INLINE.findall(value))
-        if len(found) > _MOST:
-            break
-    return list(found)[:_MOST]

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow._checks import checked_text, checked_texts
+from hedgerow._engine import _level_two_sections
 from hedgerow.errors import HedgerowError, InvalidInputError
 
 from . import files, note
 from .names import DIRECTORIES
 from .scope import Scope, front_matter_of
-from .sections import folded, level_two_sections
 from .tags import separate_tags
 
 WRAPUP_SECTIONS = ("Findings", "Decisions", "Conflicts / Corrections", "Open Questions")
@@ -120,9 +120,9 @@ def checked_wrapup(body: str) -> str:
 def validate_wrapup(body: str) -> Validation:
     """Find the sections of a wrapup, in any order and case, among others."""
     found: dict[str, str] = {}
-    for name, text in level_two_sections(body):
+    for name, text in _level_two_sections(body):
         found[name] = found.get(name, "") + text
-    names = {name: found.get(folded(name)) for name in WRAPUP_SECTIONS}
+    names = {name: found.get(name.casefold()) for name in WRAPUP_SECTIONS}
     return Validation(
         missing=tuple(name for name, text in names.items() if text is None),
         empty=tuple(name for name, text in names.items() if text is not None and not text.strip()),

@@ -128,7 +128,7 @@ fn parse(text: &str) -> Result<Map<String, Value>, String> {
         .and_then(|value| deserializer.end().map(|()| value));
     let value = parsed.map_err(|error| reason_of(&error, text))?;
     if numbers_outside_of_texts(text).any(|number| !fits(number)) {
-        return Err("a number has more than 64 bits; write it as text".to_owned());
+        return Err(too_long_number());
     }
     match value {
         Value::Object(record) => Ok(record),
@@ -151,6 +151,9 @@ fn reason_of(error: &serde_json::Error, text: &str) -> String {
         return "holds half of a surrogate pair".to_owned();
     }
     if problem.contains("number out of range") {
+        if numbers_outside_of_texts(text).any(|number| !fits(number)) {
+            return too_long_number();
+        }
         return "a number is not a finite number, which JSON cannot hold".to_owned();
     }
     let words = ["NaN", "Infinity"];
@@ -159,6 +162,10 @@ fn reason_of(error: &serde_json::Error, text: &str) -> String {
         return format!("{word} is not a JSON number");
     }
     format!("not JSON ({problem} at column {})", error.column())
+}
+
+fn too_long_number() -> String {
+    "a number has more than 64 bits; write it as text".to_owned()
 }
 
 fn too_deep() -> String {

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow._checks import shown
+from hedgerow._engine import _yaml_value
 from hedgerow.errors import HedgerowError, InvalidInputError
-from hedgerow.ingest.front_matter import yaml_value
 from hedgerow.ingest.source import Skip, Source, UnreadableSourceError, read_bytes, text_of
 from hedgerow.memory import files
 from hedgerow.memory.derived import Derived
@@ -201,7 +201,7 @@ def _marked(item: Item, name: str) -> str:
         end = parse_document(item.path, item.text.encode()).matter.body_start - 1
         if end < 1:
             raise
-        marks = [f"{key}: {yaml_value(value)}" for key, value in fields.items()]
+        marks = [f"{key}: {_yaml_value(value)}" for key, value in fields.items()]
         return "\n".join([*lines[:end], *marks, *lines[end:]])
 
 

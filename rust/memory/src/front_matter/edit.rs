@@ -171,15 +171,8 @@ fn remove_lines(text: &mut String, start: usize, end: usize) {
     }
 }
 
-/// Parse a block in which no mapping has a key twice.
 fn parse(block: &str) -> Result<Tree, EditError> {
-    let checked = Tree::parse(block).and_then(|tree| {
-        for node in 0..tree.nodes.len() {
-            tree.check_duplicates(node)?;
-        }
-        Ok(tree)
-    });
-    checked.map_err(|error| {
+    Tree::parse(block).map_err(|error| {
         // The block begins on the second line of the file.
         let place = error
             .line

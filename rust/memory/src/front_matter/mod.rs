@@ -63,7 +63,8 @@ impl FrontMatter {
                 body_start: end + 1,
                 ..Self::default()
             },
-            Ok(Value::Null) if block.iter().all(|line| is_comment(line)) => Self {
+            // White space that YAML takes for text is nothing too.
+            Ok(_) if block.iter().all(|line| is_comment(line)) => Self {
                 body_start: end + 1,
                 ..Self::default()
             },

@@ -99,12 +99,19 @@ impl Tree {
         } else {
             block.char_indices().map(|(at, _)| at).collect()
         };
-        Self::parse_text(block, block, offsets).or_else(|error| {
-            let Some((text, offsets)) = flow_lines::indented(block) else {
-                return Err(error);
-            };
-            Self::parse_text(block, &text, offsets).map_err(|_| error)
-        })
+        Self::parse_text(block, block, offsets)
+            .or_else(|error| {
+                let Some((text, offsets)) = flow_lines::indented(block) else {
+                    return Err(error);
+                };
+                Self::parse_text(block, &text, offsets).map_err(|_| error)
+            })
+            .map_err(|mut error| {
+                // The parser reports the end of the block as a line of its own.
+                let last = block.matches('\n').count();
+                error.line = error.line.map(|line| line.min(last));
+                error
+            })
     }
 
     /// Parse the text of a block, of whose characters `offsets` are those in the block.
@@ -291,7 +298,8 @@ impl<'a> Builder<'a> {
     ) -> Result<String, YamlError> {
         let end = self.offset(span.end.index());
         let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
-        if is_block && end == self.block.len() && !self.block.ends_with('\n') {
+        let last_line = self.block.rsplit('\n').next().unwrap_or("");
+        if is_block && end == self.block.len() && !text::is_blank(last_line) {
             // The parser adds the line end that the last line of the block does not have.
             let text = text.strip_suffix('\n').unwrap_or(&text);
             return Ok(text.to_owned());

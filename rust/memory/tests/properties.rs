@@ -1,0 +1,134 @@
+//! What holds of any file: no panic, lines in range, texts of chunks from the file.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use hedgerow_memory::front_matter::{FrontMatter, remove_key, update_front_matter};
+use hedgerow_memory::links::link_positions;
+use hedgerow_memory::readers::read_chunks;
+use hedgerow_memory::source::{SourceFile, text_of};
+use hedgerow_memory::tags::inline_tags;
+use proptest::prelude::*;
+use serde_json::{Map, json};
+
+const PIECES: [&str; 48] = [
+    "---\n",
+    "...\n",
+    "a: ",
+    "- ",
+    "b:\n",
+    "&a ",
+    "*a",
+    "<<: ",
+    "[",
+    "]",
+    "{",
+    "}",
+    "? ",
+    "!!int ",
+    "| ",
+    ">\n",
+    "\"",
+    "'",
+    "\\",
+    "#",
+    "\t",
+    "\n",
+    "\n",
+    "  ",
+    "0x1",
+    "1e3",
+    ".inf",
+    "~",
+    "2026-04-18 10:30:45",
+    "title: x\n",
+    "tags: [a, b]\n",
+    "é",
+    "🦔",
+    "\\ud83e",
+    "- - -\n",
+    "# h\n",
+    "```\n",
+    "<!--",
+    "![",
+    "](x)",
+    "[[a]]",
+    "|a|b|\n|-|-|\n",
+    "> ",
+    "A sentence. ",
+    "#tag ",
+    "\u{85}",
+    "\u{2028}",
+    "\u{feff}",
+];
+
+fn texts() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        8 => (0..PIECES.len()).prop_map(|at| PIECES[at].to_owned()),
+        1 => ".{0,5}",
+    ];
+    prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+fn check(path: &str, data: &[u8]) {
+    let source = SourceFile {
+        path,
+        file: "/file",
+    };
+    let Ok(results) = read_chunks(&source, Some(data)) else {
+        return;
+    };
+    let text = text_of(data).unwrap_or_default();
+    let lines: Vec<&str> = text.split('\n').collect();
+    for chunk in results.filter_map(|result| result.ok()?.ok()) {
+        let line = |key: &str| usize::try_from(chunk.metadata[key].as_u64().unwrap()).unwrap();
+        let (first, last) = (line("line_start"), line("line_end"));
+        assert!(1 <= first && first <= last && last <= lines.len());
+        if !path.ends_with(".jsonl") {
+            for line in chunk.content.split('\n') {
+                assert!(lines[first - 1..last].iter().any(|one| one.contains(line)));
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn chunks_are_of_the_file(data in prop::collection::vec(any::<u8>(), 0..200)) {
+        for path in ["a.md", "a.txt", "a.jsonl"] {
+            check(path, &data);
+        }
+    }
+
+    #[test]
+    fn chunks_of_texts_are_of_the_file(block in texts(), body in texts()) {
+        for text in [format!("---\n{block}\n---\n{body}"), body] {
+            check("a.md", text.as_bytes());
+            check("a.txt", text.as_bytes());
+        }
+    }
+
+    #[test]
+    fn positions_are_in_the_text(text in texts()) {
+        inline_tags(&text);
+        for link in link_positions(&text).links {
+            prop_assert!(link.start <= link.end && text.get(link.start..link.end).is_some());
+        }
+    }
+
+    #[test]
+    fn a_changed_block_reads_back(block in texts()) {
+        let changes = Map::from_iter([("new".to_owned(), json!(["x", 1]))]);
+        let _ = remove_key(&block, "a");
+        let valid = FrontMatter::read(&format!("---\n{block}\n---").split('\n').collect::<Vec<_>>());
+        if let Ok(changed) = update_front_matter(&block, &changes, "\n")
+            && valid.problem.is_none()
+            && valid.body_start > 0
+            && !block.contains("---")
+            && !block.contains("...")
+        {
+            let text = format!("---\n{changed}---");
+            let read = FrontMatter::read(&text.split('\n').collect::<Vec<_>>());
+            prop_assert_eq!(read.fields.get("new"), Some(&json!(["x", 1])), "{}", text);
+        }
+    }
+}
