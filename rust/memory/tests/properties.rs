@@ -83,7 +83,7 @@ fn check(path: &str, data: &[u8]) {
         let line = |key: &str| usize::try_from(chunk.metadata[key].as_u64().unwrap()).unwrap();
         let (first, last) = (line("line_start"), line("line_end"));
         assert!(1 <= first && first <= last && last <= lines.len());
-        if !path.ends_with(".jsonl") {
+        if path != "a.jsonl" {
             for line in chunk.content.split('\n') {
                 assert!(lines[first - 1..last].iter().any(|one| one.contains(line)));
             }
