@@ -96,8 +96,6 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<searcher::PySearcher>()?;
     module.add_class::<search_options::PySearchOptions>()?;
     module.add_class::<searcher::PyStop>()?;
-    module.add_class::<ingest::PyFrontMatter>()?;
-    module.add_class::<ingest::FileChunkIterator>()?;
     for function in [
         wrap_pyfunction!(query::normalise, module)?,
         wrap_pyfunction!(query::_check_query, module)?,
@@ -156,6 +154,27 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(agents::_last_visits, module)?,
         wrap_pyfunction!(agents::_resume_agent, module)?,
         wrap_pyfunction!(agents::_topology, module)?,
+        wrap_pyfunction!(fork::_before_fork, module)?,
+        wrap_pyfunction!(fork::_after_fork, module)?,
+        wrap_pyfunction!(errors::_panic, module)?,
+    ] {
+        module.add_function(function)?;
+    }
+    add_memory(module)
+}
+
+/// Add what memory roots are made of.
+fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("_PAGE_FRAME", PyTuple::new(module.py(), FRAME)?)?;
+    module.add_class::<linked::PyNames>()?;
+    module.add_class::<linked::PyNodes>()?;
+    module.add_class::<folder::PyRules>()?;
+    module.add_class::<folder::PyWatch>()?;
+    module.add_class::<folder::PyListing>()?;
+    module.add_class::<folder::PyLedger>()?;
+    module.add_class::<ingest::PyFrontMatter>()?;
+    module.add_class::<ingest::FileChunkIterator>()?;
+    for function in [
         wrap_pyfunction!(ingest::read_front_matter, module)?,
         wrap_pyfunction!(ingest::_decode, module)?,
         wrap_pyfunction!(ingest::_text_of, module)?,
@@ -177,25 +196,6 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(ingest::_first_heading, module)?,
         wrap_pyfunction!(ingest::_first_sentence, module)?,
         wrap_pyfunction!(ingest::_shorten, module)?,
-        wrap_pyfunction!(fork::_before_fork, module)?,
-        wrap_pyfunction!(fork::_after_fork, module)?,
-        wrap_pyfunction!(errors::_panic, module)?,
-    ] {
-        module.add_function(function)?;
-    }
-    add_memory(module)
-}
-
-/// Add what memory roots are made of.
-fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("_PAGE_FRAME", PyTuple::new(module.py(), FRAME)?)?;
-    module.add_class::<linked::PyNames>()?;
-    module.add_class::<linked::PyNodes>()?;
-    module.add_class::<folder::PyRules>()?;
-    module.add_class::<folder::PyWatch>()?;
-    module.add_class::<folder::PyListing>()?;
-    module.add_class::<folder::PyLedger>()?;
-    for function in [
         wrap_pyfunction!(folder::_signature, module)?,
         wrap_pyfunction!(root_index::_sync_root, module)?,
         wrap_pyfunction!(root_index::_conflict_line, module)?,
