@@ -37,8 +37,32 @@ def main() -> None:
         report("remember (look, write and index)", remember)
         report("recall, check for changes included", lambda: root.recall(query))
         report("recall --no-sync", lambda: root.recall(query, sync=False))
+        report_recalls(root, folder, query)
         recall = command("recall", "--root", folder, "--topic", query)
         report("hedgerow recall, start included", recall)
+
+
+def report_recalls(root: hr.MemoryRoot, folder: str, query: str) -> None:
+    """Time recalls without a sync, by kind of filter, beside the search that they are made of."""
+    with hr.Index.open(Path(folder) / ".hedgerow/index.db", read_only=True) as index:
+        retriever = hr.Retriever(index, profile="best")
+        search = lambda: retriever.search(  # noqa: E731
+            query, limit=5, group_by="path", skip_retry_ladder=True
+        )
+        report("search grouped by path, limit 5", search, tries=50)
+    filters: dict[str, dict[str, object]] = {
+        "no filter": {},
+        "type": {"types": ["decision"]},
+        "tag that no note has": {"tags": ["none"]},
+        "after": {"after": "2026-01-15"},
+        "after, in the future": {"after": "2036-01-15"},
+        "as of": {"as_of": "2026-01-15"},
+        "scope that no note has": {},
+    }
+    for name, options in filters.items():
+        scoped = root.scoped(user="nobody") if name.startswith("scope") else root
+        recall = lambda: scoped.recall(query, sync=False, **options)  # noqa: B023, E731
+        report(f"recall --no-sync, {name}", recall, tries=50)
 
 
 def write_notes(root: Path, count: int) -> list[str]:

@@ -698,6 +698,61 @@ class _Rules:
     def list(self, folder: str | PathLike[str], named: bool) -> _Listing: ...
     def pass_by(self, path: str) -> str | None: ...
 
+RecallTuple = tuple[
+    str,
+    str,
+    str,
+    tuple[int, int],
+    str | None,
+    dict[str, Any],
+    tuple[float, float, float, float, float, float, float],
+    str,
+    tuple[str | None, str | None, tuple[str, ...], str | None, tuple[str, ...], str | None] | None,
+]
+"""The id, snippet, file, lines, session, front matter, parts of the score, bucket and validity."""
+
+@final
+class _FileColumns:
+    def buckets(self, searcher: Searcher) -> list[str]: ...
+    def types(
+        self, index: Index, scope: tuple[str | None, str | None, str | None], shared: bool
+    ) -> list[str]: ...
+
+@final
+class _Recall:
+    def __new__(
+        cls,
+        columns: _FileColumns,
+        searcher: Searcher,
+        query: str,
+        limit: int,
+        *,
+        types: Sequence[str],
+        tags: Sequence[str],
+        after: tuple[int, int] | None,
+        before: tuple[int, int] | None,
+        scope: tuple[str | None, str | None, str | None],
+        shared: bool,
+        at: int,
+        was_known: bool,
+        include_superseded: bool,
+        depths: dict[str, float],
+        other_depth: float,
+    ) -> _Recall: ...
+    def search(
+        self,
+        queries: Sequence[str],
+        dated: Sequence[tuple[str, Sequence[str]] | None],
+        vectors: Buffer | Iterable[Vector] | Literal["failed"] | None,
+        embedder: str | None,
+        embed_seconds: float,
+        options: SearchOptions,
+        _threads: int,
+        stop: Stop,
+        _point_in_time: Any | None,
+    ) -> list[Any]: ...
+    def results(self) -> tuple[list[RecallTuple], list[tuple[str, int]]]: ...
+
 def _facts_of(
     path: str,
     title: str,

@@ -113,7 +113,7 @@ def test_what_is_damaged_again_is_an_error(
         searches += 1
         raise IndexFileError(f"{root.path}/.hedgerow/index.db: damaged", code="index_damaged")
 
-    monkeypatch.setattr(recalling, "search", search)
+    monkeypatch.setattr(recalling, "recall", search)
     with pytest.raises(IndexFileError, match="damaged"):
         root.recall("hawthorn")
     assert searches == 2

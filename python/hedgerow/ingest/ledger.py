@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +154,7 @@ class Ledger:
         """Return the records with something to report, in path order."""
         return list(map(self._record, self.found.rows(skips=True)))
 
-    @property
+    @cached_property
     def skips(self) -> list[Skip]:
         """What was reported of files, in path order."""
         return [skip for record in self.failures() for skip in record.skips]

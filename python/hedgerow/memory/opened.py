@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from hedgerow._engine import Index
+from hedgerow._engine import Index, _FileColumns
 from hedgerow.errors import HedgerowError, IndexFileError, InvalidInputError
 from hedgerow.ingest.ledger import Ledger
 from hedgerow.ingest.source import Skip
@@ -32,7 +32,7 @@ from .derived import (
 )
 from .evidence import Evidence, passages
 from .freshness import FileCheck
-from .marks import TYPES, Marks
+from .marks import Marks
 from .names import check_types
 from .problems import notices_of
 from .recall import Recall
@@ -76,6 +76,7 @@ class OpenedIndex:
         self._ledger: tuple[object, Ledger] | None = None
         self._read_marks: tuple[Ledger, Marks] | None = None
         self._scopes: tuple[Ledger, dict[Scope, list[str]]] | None = None
+        self._columns = _FileColumns()
         self._embedder: AnyEmbedder | None = None
         self._embedder_name: str | None = None
         self._model_failed_at: float | None = None
@@ -254,15 +255,10 @@ class OpenedIndex:
                 self._read_marks = ledger, Marks.of_ledger(ledger)
             return self._read_marks[1]
 
-    def _types(self, derived: Derived, scope: Scope) -> set[str]:
-        """Return the words of types in a scope, except those of every root."""
-        records = self._known(derived).with_fact(TYPES)
-        return {
-            word
-            for one in records
-            if scope.has(Scope(**one.facts.get(FIELD, {})))
-            for word in one.facts[TYPES]
-        }
+    def _types(self, derived: Derived, scope: Scope) -> list[str]:
+        """Return the words of types in a scope."""
+        ids = (scope.user, scope.agent, scope.session)
+        return self._columns.types(self._index(derived), ids, scope.shared)
 
     def _files_by_scope(self, derived: Derived) -> dict[Scope, list[str]]:
         """Return the files that state a scope, by it, read again when that has changed."""
@@ -310,7 +306,7 @@ class OpenedIndex:
         found = recalling.recall(
             self._index(derived),
             embedder,
-            self._marks(derived),
+            self._columns,
             asked,
             root=str(self._root),
             policy=self._policy,
@@ -370,6 +366,7 @@ class OpenedIndex:
                     self._reader.close()
                 # Known before it opens: what cannot be opened is made anew by this name.
                 self._reader, self._reader_file = None, identity
+                self._columns = _FileColumns()
                 check_regular(derived.index)
                 reader = Index.open(derived.index, read_only=True)
                 try:

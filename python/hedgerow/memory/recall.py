@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Any, NamedTuple
+from datetime import datetime, timedelta, timezone, tzinfo
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from hedgerow._engine import Hit, Index
+from hedgerow._engine import Hit, Index, Searcher, _FileColumns, _Recall
+from hedgerow._retrieval.batches import only
+from hedgerow._retrieval.requests import request_of
+from hedgerow._retrieval.searching import Stages
+from hedgerow._steps import run
 from hedgerow.embedders import AnyEmbedder
 from hedgerow.errors import IndexFileError
 from hedgerow.ingest.source import Skip
@@ -18,22 +21,21 @@ from hedgerow.retriever import Retriever
 from hedgerow.typing import FiltersLike
 
 from . import score
-from .asked import LEFT_OUT, Asked
+from .asked import Asked
 from .derived import is_of_no_use
-from .marks import Marks
-from .names import bucket_of
 from .periods import Period
 from .problems import CODES
 from .scope import Scope
 from .score import DepthPolicy, ScoreParts
-from .times import memory_time
 from .validity import HOLDS, Validity
-from .words import cut_snippet, recall_terms
+
+if TYPE_CHECKING:
+    from hedgerow._engine import RecallTuple
 
 _DEEPER = 10
 _AT_LEAST = 200
 _RANKED = 1000
-_MORE = 4
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _DIGITS, _GREATEST = 19, (1 << 63) - 1
 
 
@@ -142,7 +144,7 @@ class Found(NamedTuple):
 def recall(  # noqa: PLR0913 - all that a recall depends on
     index: Index,
     embedder: AnyEmbedder | None,
-    marks: Marks,
+    columns: _FileColumns,
     asked: Asked,
     *,
     root: str,
@@ -153,61 +155,110 @@ def recall(  # noqa: PLR0913 - all that a recall depends on
 
     With `whole` damage that leaves one leg to answer alone is raised.
     """
-    period, within = asked.period, asked.in_period()
-    found, passages, left_out = _holding(index, embedder, marks, within, whole=whole)
-    if period is not None and not passages:
+    stages = Retriever(index, embedder=embedder, profile="best")._stages  # noqa: SLF001 - of the same package
+    depths = _depths(policy, asked.depth, columns, stages.searcher)
+    recaller = _Recaller(columns, stages, depths, root=root, whole=whole)
+    period = asked.period
+    found = recaller.recall(asked.in_period())
+    if period is not None and not found.results:
         period = replace(period, found=False)
-        anytime = replace(asked, period=None)
-        found, passages, left_out = _holding(index, embedder, marks, anytime, whole=whole)
-    best = max([1.0, *(one.hit.score for one in passages)])
-    temporal = score.temporal_relevance(
-        asked.query, [memory_time(one.hit.path, one.matter) for one in passages]
-    )
-    tokens = recall_terms(asked.query)
-    results = [
-        _recalled(passage, asked, tokens, policy, how=found.how, best=best, temporal=when)
-        for passage, when in zip(passages, temporal, strict=True)
-    ]
-    results.sort(key=lambda result: (-result.score, result.id))
-    return Recall(
-        root,
-        asked.query,
-        asked.depth,
-        tuple(results[: asked.limit]),
-        left_out=left_out,
-        as_of=asked.as_of,
-        period=period,
-        notices=() if period is None else (period.notice,),
-        trace=found.trace,
-    )
+        found = recaller.recall(replace(asked, period=None))
+    notices = () if period is None else (period.notice,)
+    return replace(found, period=period, notices=notices)
 
 
-def _holding(
-    index: Index, embedder: AnyEmbedder | None, marks: Marks, asked: Asked, *, whole: bool
-) -> tuple[Found, list[_Passage], dict[str, int]]:
-    """Find passages of what is asked for and holds, and count the other files, by reason.
+@dataclass(frozen=True, slots=True)
+class _Recaller:
+    """Recalls of one index."""
 
-    Where these leave fewer results than there may be, more are searched for.
-    """
-    most = max(_AT_LEAST, _DEEPER * asked.limit)
-    while True:
-        where = filter_of(asked.scope)
-        found = search(index, embedder, asked.searched(), most, whole=whole, where=where)
-        passages = []
-        left_out: Counter[str] = Counter()
-        for hit in found.hits:
-            passage = _passage(index, hit, asked.validity(marks, hit.path))
-            if not asked.scope.has(Scope.stated(passage.matter)):
-                continue
-            why = asked.why_not(hit.path, passage.matter, hit.tags, passage.validity)
-            if why is None:
-                passages.append(passage)
-            else:
-                left_out[why] += 1
-        if len(passages) >= asked.limit or len(found.hits) < most:
-            counts = {why: left_out[why] for why in LEFT_OUT if left_out[why]}
-            return found, passages, counts
-        most *= _MORE
+    columns: _FileColumns
+    stages: Stages
+    depths: tuple[dict[str, float], float]
+    root: str
+    whole: bool
+
+    def recall(self, asked: Asked) -> Recall:
+        """Recall what is asked for, in one call of the engine after the embedder's."""
+        wanted, scope = asked.wanted, asked.scope
+        zone = timezone.utc if wanted.after is None else wanted.after.tzinfo
+        call = _Recall(
+            self.columns,
+            self.stages.searcher,
+            asked.query,
+            min(asked.limit, sys.maxsize),
+            types=list(wanted.types),
+            tags=list(wanted.tags),
+            after=_bound(wanted.after, zone),
+            before=_bound(wanted.before, zone),
+            scope=(scope.user, scope.agent, scope.session),
+            shared=scope.shared,
+            at=_micros(asked.now if asked.as_of is None else asked.as_of),
+            was_known=asked.as_of is not None,
+            include_superseded=asked.include_superseded,
+            depths=self.depths[0],
+            other_depth=self.depths[1],
+        )
+        # It searches as a Searcher does, and scores what it finds.
+        stages = replace(self.stages, searcher=cast("Searcher", call))
+        most = max(_AT_LEAST, _DEEPER * asked.limit)
+        request = request_of(
+            stages,
+            [asked.searched()],
+            [None],
+            threads=1,
+            limit=most,
+            candidates=most,
+            group_by="path",
+            skip_retry_ladder=True,
+        )
+        response = only(run(stages.search(request)))
+        if self.whole:
+            _raise_damage(response)
+        results, left_out = call.results()
+        how = _how(response.trace)
+        return Recall(
+            self.root,
+            asked.query,
+            asked.depth,
+            tuple(_recalled(one, asked.depth, how) for one in results),
+            left_out=dict(left_out),
+            as_of=asked.as_of,
+            trace=response.trace,
+        )
+
+
+def _recalled(result: RecallTuple, depth: str, how: str) -> Recalled:
+    id_, snippet, path, (start, end), session, matter, parts, bucket, marks = result
+    scored = ScoreParts(*parts, retrieval_depth=depth, driver=f"{how}:{bucket}")
+    validity = HOLDS if marks is None else Validity.of_texts(*marks)
+    return Recalled(id_, scored.total, snippet, path, start, end, session, matter, scored, validity)
+
+
+def _depths(
+    policy: DepthPolicy, depth: str, columns: _FileColumns, searcher: Searcher
+) -> tuple[dict[str, float], float]:
+    """Return what each bucket counts at a depth, and what any other one does."""
+    if policy is score.depth_boost:
+        return score.boosts(depth)
+    buckets = columns.buckets(searcher)
+    return {bucket: score.rounded(policy(bucket, depth)) for bucket in buckets}, 0.0
+
+
+def _bound(time: datetime | None, zone: tzinfo | None) -> tuple[int, int] | None:
+    """Return a moment, and the same as a local time in the zone, in microseconds since 1970."""
+    if time is None:
+        return None
+    local = time.astimezone(zone).replace(tzinfo=timezone.utc)
+    return _micros(time), _micros(local)
+
+
+def _micros(time: datetime) -> int:
+    return (time - _EPOCH) // timedelta(microseconds=1)
+
+
+def _how(trace: Trace) -> str:
+    hybrid = trace.embedder_used and not trace.fell_back_to_bm25
+    return "hybrid" if hybrid else "keywords"
 
 
 def filter_of(scope: Scope) -> FiltersLike | None:
@@ -246,8 +297,7 @@ def search(  # noqa: PLR0913 - what a search depends on
     if whole:
         _raise_damage(response)
     trace = response.trace
-    hybrid = trace.embedder_used and not trace.fell_back_to_bm25
-    return Found(response.results, "hybrid" if hybrid else "keywords", trace)
+    return Found(response.results, _how(trace), trace)
 
 
 def ranked(
@@ -284,86 +334,6 @@ def _raise_damage(response: Response) -> None:
     """Raise the damage that kept a leg from answering."""
     if isinstance(response.error, IndexFileError) and is_of_no_use(response.error):
         raise response.error
-
-
-class _Passage(NamedTuple):
-    """A hit with the front matter of its file, its first and last line, and whether it holds."""
-
-    hit: Hit
-    matter: dict[str, Any]
-    start: int
-    end: int
-    validity: Validity
-
-
-def _passage(index: Index, hit: Hit, validity: Validity) -> _Passage:
-    """Return a hit with what the index knows of its file; IndexFileError if that is missing."""
-    facts = hit.metadata
-    match facts.get("front_matter"), facts.get("line_start"), facts.get("line_end"):
-        case dict() as matter, int() as start, int() as end:
-            return _Passage(hit, matter, start, end, validity)
-    raise IndexFileError(
-        f"the index {index.path} is damaged (it does not say where {hit.id} comes from); delete it, "
-        "or recall with a sync, which makes it anew",
-        code="index_damaged",
-    )
-
-
-def _recalled(  # noqa: PLR0913 - one argument for each input of a score
-    passage: _Passage,
-    asked: Asked,
-    tokens: Sequence[str],
-    policy: DepthPolicy,
-    *,
-    how: str,
-    best: float,
-    temporal: float,
-) -> Recalled:
-    hit, matter, start, end, validity = passage
-    query, depth = asked.query, asked.depth
-    session = session_id_of(matter)
-    snippet = cut_snippet(hit.content, tokens)
-    bucket = bucket_of(hit.path, matter)
-    parts = ScoreParts(
-        retrieval=score.rounded(max(0.0, hit.score / best)),
-        exact_match=score.rounded(score.exact_match(query, snippet)),
-        metadata=score.rounded(score.metadata_match(query, matter)),
-        temporal=score.rounded(temporal),
-        strength=score.rounded(score.memory_strength(matter)),
-        provenance=score.rounded(
-            score.provenance_confidence(lines=0 < start <= end, session=session is not None)
-        ),
-        depth=score.rounded(policy(bucket, depth)),
-        retrieval_depth=depth,
-        driver=f"{how}:{bucket}",
-    )
-    return Recalled(
-        id=_id_of(hit.path, start, end, hit.content),
-        score=parts.total,
-        snippet=snippet,
-        file=hit.path,
-        line_start=start,
-        line_end=end,
-        session_id=session,
-        metadata=matter,
-        parts=parts,
-        validity=validity,
-    )
-
-
-def session_id_of(metadata: Mapping[str, Any]) -> str | None:
-    """Return the session of a memory, under either of its names."""
-    for key in ("session_id", "sessionId"):
-        value = metadata.get(key)
-        if isinstance(value, str) and value.strip():
-            return value
-    return None
-
-
-def _id_of(path: str, start: int, end: int, content: str) -> str:
-    """Return an id of a passage that does not depend on the query."""
-    text = f"{path}\n{start}\n{end}\n{content}"
-    return "chunk-" + hashlib.sha256(text.encode()).hexdigest()
 
 
 def _both_names(session: str) -> dict[str, str]:

@@ -90,6 +90,12 @@ def depth_boost(bucket: str, depth: str) -> float:
     return _BOOSTS.get(bucket, _OTHERS)[DEPTHS.index(depth)]
 
 
+def boosts(depth: str) -> tuple[dict[str, float], float]:
+    """Return what `depth_boost` returns for each bucket that it knows, and for any other one."""
+    at = DEPTHS.index(depth)
+    return {bucket: values[at] for bucket, values in _BOOSTS.items()}, _OTHERS[at]
+
+
 def checked_depth(depth: str) -> str:
     """Return a depth; InvalidInputError for any other word."""
     if depth not in DEPTHS:

@@ -72,6 +72,19 @@ class Validity:
             _time(fields.get("staleSince")),
         )
 
+    @classmethod
+    def of_texts(  # noqa: PLR0913, PLR0917 - each field
+        cls,
+        why: str | None,
+        since: str | None,
+        by: tuple[str, ...],
+        reason: str | None,
+        doubtful: tuple[str, ...],
+        stale_since: str | None,
+    ) -> Validity:
+        """Return the validity of fields whose times are ISO texts."""
+        return cls(why, _time(since), by, reason, doubtful, _time(stale_since))
+
     def __str__(self) -> str:
         """Return it in words; empty for a memory that holds, without doubt."""
         parts = [] if self.why is None else [self._why()]

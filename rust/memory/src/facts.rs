@@ -191,6 +191,13 @@ pub fn all_text(metadata: &Map<String, Value>) -> String {
     text
 }
 
+/// A value of front matter as one text.
+pub fn value_text(value: &Value) -> String {
+    let mut text = String::new();
+    add_text(value, &mut text);
+    text
+}
+
 fn add_text(value: &Value, text: &mut String) {
     let added = match value {
         Value::Null => return,

@@ -1,5 +1,7 @@
 //! Times in front matter: ISO 8601 dates and date-times (spec/memory.md, "Time").
 
+use std::cmp::Ordering;
+
 use serde_json::{Map, Value};
 
 use crate::text::trimmed;
@@ -28,6 +30,20 @@ pub struct StatedTime {
     pub time: Time,
     /// Whether it is a date alone.
     pub is_day: bool,
+}
+
+impl PartialOrd for Time {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Time {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.micros
+            .cmp(&other.micros)
+            .then(self.offset.cmp(&other.offset))
+    }
 }
 
 impl Time {
@@ -185,7 +201,7 @@ fn day_in_another_form(text: &str) -> Option<String> {
 }
 
 /// The time of a text in ISO 8601; None if there is no such time.
-fn iso_time(text: &str) -> Option<StatedTime> {
+pub fn iso_time(text: &str) -> Option<StatedTime> {
     let mut rest = Digits(trimmed(text).as_bytes());
     let year = rest.number(4)?;
     let month = rest.after(b"-")?.number(2)?;

@@ -96,6 +96,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<searcher::PySearcher>()?;
     module.add_class::<search_options::PySearchOptions>()?;
     module.add_class::<searcher::PyStop>()?;
+    module.add_class::<recall::PyFileColumns>()?;
+    module.add_class::<recall::PyRecall>()?;
     for function in [
         wrap_pyfunction!(query::normalise, module)?,
         wrap_pyfunction!(query::_check_query, module)?,

@@ -1,12 +1,250 @@
 //! Recall of a memory root: the facts of files, and the recall itself.
 
-use hedgerow_engine::ErrorCode;
-use hedgerow_memory::facts::{Memory, facts_of};
-use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use hedgerow_engine::ErrorCode;
+use hedgerow_memory::columns::{Bound as TimeBound, ColumnCache, RecallFilter};
+use hedgerow_memory::facts::{Memory, facts_of, session_id};
+use hedgerow_memory::marks::Validity;
+use hedgerow_memory::recall::{Recall, RecallRequest, Recalled, buckets, recall, types};
+use hedgerow_memory::scope::Scope;
+use hedgerow_memory::times::Time;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use crate::errors;
+use crate::found::PyFound;
+use crate::index::PyIndex;
+use crate::interrupt;
+use crate::search_options::{Dated, Embedded, PySearchOptions, embedded};
+use crate::searcher::{PySearcher, PyStop};
 use crate::text::Text;
 use crate::value::{self, Argument};
+
+/// What a root keeps in memory of the files of its index, for its recalls.
+/// The results, and how many files were left out by reason.
+type Results<'py> = (Vec<Bound<'py, PyTuple>>, Vec<(&'static str, usize)>);
+
+#[pyclass(name = "_FileColumns", module = "hedgerow._engine", frozen)]
+pub struct PyFileColumns(Arc<ColumnCache>);
+
+#[pymethods]
+impl PyFileColumns {
+    #[new]
+    fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    /// The buckets of all files, each once.
+    fn buckets(&self, py: Python<'_>, searcher: &Bound<'_, PySearcher>) -> PyResult<Vec<String>> {
+        let index = searcher.get().index()?;
+        errors::call_detached(py, || buckets(index, &self.0))
+    }
+
+    /// The words of the types of the files of a scope, each once.
+    fn types(
+        &self,
+        py: Python<'_>,
+        index: &Bound<'_, PyIndex>,
+        scope: [Option<Text>; 3],
+        shared: bool,
+    ) -> PyResult<Vec<String>> {
+        let filter = RecallFilter {
+            scope: scope_of(scope),
+            shared,
+            ..RecallFilter::default()
+        };
+        let index = &index.get().index;
+        errors::call_detached(py, || {
+            Ok(types(index, &self.0, &filter)?.into_iter().collect())
+        })
+    }
+}
+
+/// One recall, searched in the place of a Searcher.
+#[pyclass(name = "_Recall", module = "hedgerow._engine", frozen)]
+pub struct PyRecall {
+    columns: Arc<ColumnCache>,
+    searcher: Py<PySearcher>,
+    query: String,
+    limit: usize,
+    filter: RecallFilter,
+    depths: HashMap<String, f64>,
+    other_depth: f64,
+    done: Mutex<Option<Recall>>,
+}
+
+/// A moment, and the same as a local time, in microseconds since 1970.
+type BoundTuple = (i64, i64);
+
+#[pymethods]
+impl PyRecall {
+    #[new]
+    #[pyo3(signature = (columns, searcher, query, limit, *, types, tags, after, before, scope, shared, at, was_known, include_superseded, depths, other_depth))]
+    #[allow(clippy::too_many_arguments, reason = "as many as a recall has")]
+    fn new(
+        columns: &Bound<'_, PyFileColumns>,
+        searcher: Py<PySearcher>,
+        query: Text,
+        limit: usize,
+        types: Vec<Text>,
+        tags: Vec<Text>,
+        after: Option<BoundTuple>,
+        before: Option<BoundTuple>,
+        scope: [Option<Text>; 3],
+        shared: bool,
+        at: i64,
+        was_known: bool,
+        include_superseded: bool,
+        depths: HashMap<String, f64>,
+        other_depth: f64,
+    ) -> Self {
+        let texts = |texts: Vec<Text>| texts.iter().map(|text| text.to_string()).collect();
+        let bound = |(moment, local)| TimeBound { moment, local };
+        Self {
+            columns: Arc::clone(&columns.get().0),
+            searcher,
+            query: query.to_string(),
+            limit,
+            filter: RecallFilter {
+                types: texts(types),
+                tags: texts(tags),
+                after: after.map(bound),
+                before: before.map(bound),
+                scope: scope_of(scope),
+                shared,
+                at,
+                was_known,
+                include_superseded,
+            },
+            depths,
+            other_depth,
+            done: Mutex::default(),
+        }
+    }
+
+    /// Search as `Searcher.search` does, for one query. The Found has no hits: they are `results`.
+    #[allow(clippy::too_many_arguments, reason = "those of Searcher.search")]
+    fn search<'py>(
+        &self,
+        py: Python<'py>,
+        queries: Vec<Text>,
+        dated: Vec<Option<Dated>>,
+        vectors: &Bound<'py, PyAny>,
+        embedder: Option<Text>,
+        embed_seconds: f64,
+        options: &Bound<'py, PySearchOptions>,
+        _threads: NonZeroUsize,
+        stop: &Bound<'py, PyStop>,
+        _point_in_time: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let Some(query) = queries.first() else {
+            return Ok(Vec::new());
+        };
+        let vector = embedded(vectors, 1)?.pop().unwrap_or(Embedded::Absent);
+        if let Some(error) = vector.error(py) {
+            return Ok(vec![error.into_value(py).into_bound(py).into_any()]);
+        }
+        let searcher = self.searcher.get();
+        let index = searcher.index()?;
+        let setup = searcher.setup(embedder.as_deref(), None)?;
+        let dated = dated.first().and_then(Option::as_ref);
+        let request = RecallRequest {
+            search: options.get().request(query, dated, &vector),
+            query: &self.query,
+            limit: self.limit,
+            filter: &self.filter,
+            depths: &self.depths,
+            other_depth: self.other_depth,
+        };
+        let work = || {
+            let done = errors::call_detached(py, || recall(index, &self.columns, &setup, &request));
+            searcher.log(py);
+            done
+        };
+        let mut done = match interrupt::stoppable(&stop.get().0, work) {
+            Ok(done) => done,
+            Err(error) => return Ok(vec![error.into_value(py).into_bound(py).into_any()]),
+        };
+        done.found.trace.timings.embed =
+            Duration::try_from_secs_f64(embed_seconds).unwrap_or_default();
+        let found = Bound::new(py, PyFound(done.found.clone()))?.into_any();
+        *self.done.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
+        Ok(vec![found])
+    }
+
+    /// The results of the search, each as a tuple, and how many files were left out, by reason.
+    fn results<'py>(&self, py: Python<'py>) -> PyResult<Results<'py>> {
+        let done = self
+            .done
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let Some(done) = done else {
+            return Ok((Vec::new(), Vec::new()));
+        };
+        let results = done
+            .results
+            .iter()
+            .map(|one| result(py, one))
+            .collect::<PyResult<_>>()?;
+        let left_out = done
+            .left_out
+            .iter()
+            .map(|(why, count)| (why.as_str(), *count));
+        Ok((results, left_out.collect()))
+    }
+}
+
+fn scope_of(ids: [Option<Text>; 3]) -> Scope {
+    Scope::new(ids.map(|id| id.map(|id| id.to_string())))
+}
+
+/// The id, snippet, file, lines, session, front matter, parts of the score, bucket and validity of a result.
+fn result<'py>(py: Python<'py>, one: &Recalled) -> PyResult<Bound<'py, PyTuple>> {
+    let parts = &one.parts;
+    let parts = (
+        parts.retrieval,
+        parts.exact_match,
+        parts.metadata,
+        parts.temporal,
+        parts.strength,
+        parts.provenance,
+        parts.depth,
+    );
+    let front_matter = one.front_matter().cloned().unwrap_or_default();
+    (
+        &one.id,
+        &one.snippet,
+        &one.texts.path,
+        one.lines,
+        session_id(&front_matter),
+        value::dict(py, &front_matter)?,
+        parts,
+        &one.bucket,
+        validity(py, &one.validity)?,
+    )
+        .into_pyobject(py)
+}
+
+/// A validity as the arguments of `Validity`, with times as ISO texts. None if it holds without a mark.
+fn validity<'py>(py: Python<'py>, validity: &Validity) -> PyResult<Option<Bound<'py, PyTuple>>> {
+    if *validity == Validity::default() {
+        return Ok(None);
+    }
+    let arguments = (
+        validity.why.map(hedgerow_memory::marks::Why::as_str),
+        validity.since.map(Time::to_iso),
+        PyTuple::new(py, &validity.by)?,
+        &validity.reason,
+        PyTuple::new(py, &validity.doubtful)?,
+        validity.stale_since.map(Time::to_iso),
+    );
+    arguments.into_pyobject(py).map(Some)
+}
 
 /// The facts of a memory, as the ledger notes them. `links` has the targets of the links under each mark
 /// that names other memories, `tags` the tags of its chunks.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hedgerow_engine::chunks::Chunk;
+use hedgerow_engine::index::Index;
 use hedgerow_engine::query::{
     AliasTable, Connective, MatchOptions, Matching, compile_match, parse,
 };
@@ -30,7 +31,7 @@ use crate::{calling, compile, interrupt, notices};
 
 /// Ends running calls, from any thread.
 #[pyclass(name = "Stop", module = "hedgerow._engine", frozen)]
-pub struct PyStop(Arc<AtomicBool>);
+pub struct PyStop(pub Arc<AtomicBool>);
 
 #[pymethods]
 impl PyStop {
@@ -203,8 +204,16 @@ impl PySearcher {
 }
 
 impl PySearcher {
+    /// The index that is searched; an error for a collection on a server.
+    pub fn index(&self) -> PyResult<&Index> {
+        self.target.index().ok_or_else(|| {
+            let message = "memories are recalled from an index, not from a collection";
+            errors::error(ErrorCode::EngineFault, message)
+        })
+    }
+
     /// What all searches with vectors of this embedder have in common.
-    fn setup<'a>(
+    pub fn setup<'a>(
         &'a self,
         embedder: Option<&'a str>,
         remote: Option<&'a RemoteCollection<'a>>,
@@ -267,7 +276,8 @@ impl PySearcher {
         result
     }
 
-    fn log(&self, py: Python<'_>) {
+    /// Log what the index has noted.
+    pub fn log(&self, py: Python<'_>) {
         if let Some(index) = self.target.index() {
             notices::log(py, index);
         }

@@ -95,12 +95,18 @@ impl Bm25<'_> {
             let (ranked, counts) = snapshot.rank(plan, limit, filter, self.paths)?;
             return Ok((ranked, Some(counts)));
         }
-        // Groups are made of all that match.
-        let most = self.paths.is_none().then_some(limit);
-        let ranked = rank_by_fts5(self.connection, plan, expression, most, filters)?;
+        // Groups are made of all that match, and so are the rows that pass.
+        let most = (self.paths.is_none() && self.passing.is_none()).then_some(limit);
+        let mut ranked = rank_by_fts5(self.connection, plan, expression, most, filters)?;
+        if let Some(passing) = self.passing {
+            ranked.retain(|(row, _)| passing.contains(*row));
+        }
         Ok((
             match self.paths {
-                None => ranked,
+                None => {
+                    ranked.truncate(limit);
+                    ranked
+                }
                 Some(paths) => first_of_paths(paths, ranked, limit)?,
             },
             None,

@@ -6,7 +6,7 @@ const WORDS: usize = 64;
 
 /// Distinct rows, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct RowSet {
+pub struct RowSet {
     /// Ascending by number, none of them empty.
     blocks: Vec<Block>,
 }
@@ -80,6 +80,7 @@ impl RowSet {
             .map_or(0, |at| self.blocks[at].words[word])
     }
 
+    /// Add a row.
     pub fn insert(&mut self, row: i64) {
         let (number, word, bit) = place(row);
         let at = match self.find(number) {
@@ -90,6 +91,11 @@ impl RowSet {
             }
         };
         self.blocks[at].words[word] |= bit;
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
     }
 
     /// How many there are.

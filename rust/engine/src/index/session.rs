@@ -14,6 +14,7 @@ use crate::chunks::{
 use crate::error::Result;
 use crate::fuzzy::{self, Slugs};
 use crate::query::{MatchExpression, Phrase};
+use crate::sources::{self, LedgerChanges};
 use crate::storage::cache::Lookup;
 use crate::storage::settings::{self, EMBEDDER};
 use crate::storage::{Failure, Level};
@@ -66,6 +67,8 @@ pub struct Session<'a> {
     texts: Arc<KeptTexts>,
     /// How the texts are tokenized, once it was read.
     full_text: OnceCell<FullText>,
+    /// The only rows that searches may find. None if they may find all.
+    allowed: Option<Arc<RowSet>>,
 }
 
 impl Session<'_> {
@@ -75,6 +78,47 @@ impl Session<'_> {
         work: impl FnOnce(&Connection) -> std::result::Result<T, E>,
     ) -> Result<T> {
         work(self.connection).map_err(|error| self.index.database.map_error(error))
+    }
+
+    /// A view of the same state in which searches find no other rows than these. They are chosen before
+    /// ranking, as by a filter, so that the best of them are found however few they are.
+    #[must_use]
+    pub fn within(&self, rows: Arc<RowSet>) -> Self {
+        Self {
+            index: self.index,
+            connection: self.connection,
+            generation: self.generation,
+            keywords: self.keywords.clone(),
+            matrix: self.matrix.clone(),
+            paths: self.paths.clone(),
+            neighbors: self.neighbors.clone(),
+            groups: self.groups.clone(),
+            slugs: self.slugs.clone(),
+            lacks_slugs: Cell::new(false),
+            texts: Arc::clone(&self.texts),
+            full_text: self.full_text.clone(),
+            allowed: Some(rows),
+        }
+    }
+
+    /// The changes of the ledger since a change of this number; all of it since -1.
+    pub fn sources_since(&self, generation: i64) -> Result<LedgerChanges> {
+        self.read(|connection| sources::changes_since(connection, generation))
+    }
+
+    /// The number of the last change of the ledger.
+    pub fn sources_generation(&self) -> Result<i64> {
+        self.read(sources::sources_generation)
+    }
+
+    /// The rows of the chunks of each file that was written since a change of the ledger, ascending.
+    pub fn source_rows_since(&self, generation: i64) -> Result<Vec<(String, i64)>> {
+        self.read(|connection| sources::rows_since(connection, generation))
+    }
+
+    /// The paths of all files of the ledger.
+    pub fn source_paths(&self) -> Result<Vec<String>> {
+        self.read(sources::paths)
     }
 
     /// Refuse another embedder than the one the vectors of this state are of.
@@ -89,16 +133,24 @@ impl Session<'_> {
     /// The rows of the chunks that pass the filters; None where all do.
     pub(crate) fn allowed_rows(&self, filters: &Filters) -> Result<Option<Arc<RowSet>>> {
         if filters.is_empty() {
-            return Ok(None);
+            return Ok(self.allowed.clone());
         }
         let cache = &self.index.filters;
-        self.read(|connection| cache.rows(connection, self.generation, filters))
-            .map(Some)
+        let rows = self.read(|connection| cache.rows(connection, self.generation, filters))?;
+        let Some(allowed) = &self.allowed else {
+            return Ok(Some(rows));
+        };
+        let mut both = (*rows).clone();
+        both.intersect(allowed);
+        Ok(Some(Arc::new(both)))
     }
 
     /// The rows of the chunks that pass the filters. None if all do, or if finding them would take longer
     /// than to check the best rows one by one.
     fn allowed_rows_if_cheap(&self, filters: &Filters) -> Result<Option<Arc<RowSet>>> {
+        if self.allowed.is_some() {
+            return self.allowed_rows(filters);
+        }
         if filters.is_empty() || self.keywords.is_none() {
             return Ok(None);
         }
@@ -302,7 +354,7 @@ impl Session<'_> {
     ///
     /// To be called late and of few rows: what is not kept in memory is read from the file, which
     /// is most of the time of a search.
-    pub(crate) fn texts(&self, rows: &[(i64, &str)]) -> Result<Vec<Arc<Texts>>> {
+    pub fn texts(&self, rows: &[(i64, &str)]) -> Result<Vec<Arc<Texts>>> {
         self.read(|connection| self.texts.read_through(connection, rows))
     }
 }

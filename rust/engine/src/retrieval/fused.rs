@@ -138,6 +138,13 @@ impl<'a> Fused<'a> {
         hits.into_iter().map(named).collect()
     }
 
+    /// The rows of the best documents with their scores, as [`Self::first`] selects them.
+    pub fn rows(self, wanted: usize) -> Vec<(i64, f64)> {
+        let documents = self.first(wanted).into_iter();
+        let scored = documents.filter_map(|one| Some((one.row()?.0, one.explanation.score)));
+        scored.collect()
+    }
+
     /// The best documents, as many as wanted and all that are as good as the last of them.
     fn first(self, wanted: usize) -> Vec<Document<'a>> {
         let mut documents = self.0;

@@ -47,7 +47,7 @@ pub use request::{Embedding, Fusion, Mode, Request, Reranker, Setup};
 pub use rerank::RerankScore;
 pub use rerank_text::rerank_text;
 pub use reweight::{Reweighted, reweight};
-pub use search::{Found, search, search_in};
+pub use search::{Found, RankedRows, matching_rows, rank_in, search, search_in};
 pub use trace::{Attempt, SkippedReason, Stage, Strategy, Timings, Trace};
 pub use trigram_index::{TrigramHit, TrigramIndex};
 pub use unanimity::{Unanimity, unanimity};

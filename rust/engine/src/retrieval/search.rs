@@ -18,7 +18,7 @@ use super::request::{Embedding, Fusion, Mode, Request, Reranker, Setup};
 use super::reweight::reweight_explained;
 use super::trace::{SkippedReason, Timings, Trace};
 use super::unanimity::{self, DEFAULT_AGREE_MIN};
-use crate::chunks::GroupBy;
+use crate::chunks::{GroupBy, Selection};
 use crate::error::{Error, ErrorCode, Result};
 use crate::index::session::Needs;
 use crate::interrupt;
@@ -106,6 +106,62 @@ pub fn search_in(
     found.pop().flatten().transpose()
 }
 
+/// What a search ranked, without the texts of hits.
+#[derive(Debug, Clone)]
+pub struct RankedRows {
+    /// The best rows in no order, each with its score: as many as were wanted, and all that score as high
+    /// as the last of these.
+    pub rows: Vec<(i64, f64)>,
+    /// The search without its hits.
+    pub found: Found,
+}
+
+/// Search in an open state and read no texts. The retry ladder, intents and rerankers are left out.
+pub fn rank_in(
+    reader: &dyn Reader,
+    setup: &Setup<'_>,
+    request: &Request<'_>,
+) -> Result<RankedRows> {
+    let start = Instant::now();
+    let compiled = Compiled::new(Some(reader), setup, request);
+    let vector = VectorLeg::run(reader, setup, slice::from_ref(request)).pop();
+    let timings = Timings {
+        vector: start.elapsed(),
+        ..Timings::default()
+    };
+    let search = Search {
+        reader,
+        setup,
+        request,
+    };
+    let vector = vector.unwrap_or(Ok(VectorLeg::Absent));
+    let rank = |legs: &Legs<'_>, timings: &mut Timings| {
+        timed(&mut timings.fuse, || {
+            let fused = legs.fuse(reader, setup, request)?;
+            Ok((fused.len(), fused.rows(request.wanted)))
+        })
+    };
+    let (found, rows) = search.run(compiled, vector, timings, rank)?;
+    Ok(RankedRows { rows, found })
+}
+
+/// All rows that match the keywords of a request, in no order.
+pub fn matching_rows(
+    reader: &dyn Reader,
+    setup: &Setup<'_>,
+    request: &Request<'_>,
+) -> Result<Vec<i64>> {
+    let compiled = Compiled::new(Some(reader), setup, request)?;
+    let selection = Selection {
+        limit: usize::MAX,
+        filters: request.filters,
+        group_by: None,
+        statistics: false,
+    };
+    let matched = reader.match_rows(&compiled.expression, &selection)?;
+    Ok(matched.rows.iter().map(|found| found.row).collect())
+}
+
 fn run_all(
     reader: &dyn Reader,
     setup: &Setup<'_>,
@@ -132,7 +188,7 @@ fn run_all(
             vector: time,
             ..Timings::default()
         };
-        (requests.len() == 1 || !interrupt::is_due()).then(|| search.run(compiled, leg, timings))
+        (requests.len() == 1 || !interrupt::is_due()).then(|| search.answer(compiled, leg, timings))
     };
     requests.iter().zip(compiled).zip(legs).map(one).collect()
 }
@@ -145,13 +201,7 @@ fn without_index(setup: &Setup<'_>, request: &Request<'_>, error: &Error) -> Res
         bm25: Bm25Leg::failed(error.clone()),
         vector: VectorLeg::failed(request, error),
     };
-    Ok(legs.report(
-        setup,
-        request,
-        compiled,
-        Hits::default(),
-        Timings::default(),
-    ))
+    Ok(legs.report(setup, request, compiled, 0, Timings::default()))
 }
 
 /// A search under way.
@@ -162,12 +212,28 @@ pub(super) struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn run(
+    fn answer(
+        &self,
+        compiled: Result<Compiled>,
+        vector: Result<VectorLeg>,
+        timings: Timings,
+    ) -> Result<Found> {
+        let hits = |legs: &Legs<'_>, timings: &mut Timings| {
+            let found = self.hits(legs, timings)?;
+            Ok((found.fused_count, found.hits))
+        };
+        let (found, hits) = self.run(compiled, vector, timings, hits)?;
+        Ok(Found { hits, ..found })
+    }
+
+    /// Run the legs and have `finish` fuse them; it returns how many documents there are, and the result.
+    fn run<T>(
         &self,
         compiled: Result<Compiled>,
         vector: Result<VectorLeg>,
         mut timings: Timings,
-    ) -> Result<Found> {
+        finish: impl Fn(&Legs<'_>, &mut Timings) -> Result<(usize, T)>,
+    ) -> Result<(Found, T)> {
         let Self {
             reader,
             setup,
@@ -185,17 +251,20 @@ impl Search<'_> {
             bm25: Bm25Leg::run(&keywords, &compiled, &mut timings)?,
             vector,
         };
-        let hits = match self.hits(&legs, &mut timings) {
-            Ok(hits) => hits,
+        let (count, result) = match finish(&legs, &mut timings) {
+            Ok(finished) => finished,
             Err(error) => {
                 // What a leg found cannot be read, so that leg has failed.
                 of_the_leg(error)?;
                 legs.bm25.check(reader)?;
                 legs.vector.check(reader)?;
-                self.hits(&legs, &mut timings)?
+                finish(&legs, &mut timings)?
             }
         };
-        Ok(legs.report(setup, request, compiled, hits, timings))
+        Ok((
+            legs.report(setup, request, compiled, count, timings),
+            result,
+        ))
     }
 
     /// Fuse what the legs found, and read the texts of the hits that are wanted, or of all candidates if
@@ -223,7 +292,6 @@ impl Search<'_> {
 }
 
 /// The result of fusion: how many documents there are, and the first of them.
-#[derive(Default)]
 pub(super) struct Hits {
     fused_count: usize,
     pub hits: Vec<ExplainedHit>,
@@ -305,13 +373,13 @@ impl<'a> Legs<'a> {
         })
     }
 
-    /// The search as a whole.
+    /// The search as a whole, without its hits.
     fn report(
         self,
         setup: &Setup<'_>,
         request: &Request<'_>,
         compiled: Compiled,
-        Hits { fused_count, hits }: Hits,
+        fused_count: usize,
         timings: Timings,
     ) -> Found {
         let mode = self.mode(request);
@@ -346,7 +414,7 @@ impl<'a> Legs<'a> {
             attempts: self.bm25.attempts,
         };
         Found {
-            hits,
+            hits: Vec::new(),
             trace,
             failed: self.bm25.failure.is_some() && !embedder_used,
             error: self.bm25.failure.or(self.vector.failure()),

@@ -75,6 +75,28 @@ pub(crate) fn changes_since(
     })
 }
 
+/// The rows of the chunks of each file that was written since a change of this number, ascending.
+pub(crate) fn rows_since(
+    connection: &Connection,
+    generation: i64,
+) -> rusqlite::Result<Vec<(String, i64)>> {
+    connection
+        .prepare_cached(
+            "SELECT path, row FROM sources JOIN source_chunks ON source = id
+              WHERE changed > ? ORDER BY row",
+        )?
+        .query_map([generation], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+/// The paths of all files, in order.
+pub(crate) fn paths(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    connection
+        .prepare_cached("SELECT path FROM sources ORDER BY path")?
+        .query_map([], |row| row.get(0))?
+        .collect()
+}
+
 /// The number of the last change of the ledger; 0 before the first.
 pub(crate) fn sources_generation(connection: &Connection) -> rusqlite::Result<i64> {
     Ok(settings::get(connection, SOURCES_GENERATION)?.unwrap_or_default())

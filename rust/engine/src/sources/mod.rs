@@ -12,6 +12,6 @@ pub use ledger::{LedgerChanges, SourceFile, forget_source, note, put_source};
 pub use schema::SOURCES;
 
 pub(crate) use ledger::{
-    OF_SOURCE, changes_since, chunks_without_source, disown, source_chunks, source_files, sources,
-    sources_generation, sync_note,
+    OF_SOURCE, changes_since, chunks_without_source, disown, paths, rows_since, source_chunks,
+    source_files, sources, sources_generation, sync_note,
 };

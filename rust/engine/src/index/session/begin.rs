@@ -140,6 +140,7 @@ impl Index {
             lacks_slugs: Cell::new(false),
             texts,
             full_text: OnceCell::new(),
+            allowed: None,
         }))
     }
 }

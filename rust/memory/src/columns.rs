@@ -1,0 +1,445 @@
+//! File columns: what a recall selects and scores files by, kept in memory (spec/memory.md, "Recall").
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hedgerow_engine::chunks::RowSet;
+use hedgerow_engine::index::session::Session;
+use hedgerow_engine::sources::SourceFile;
+use hedgerow_engine::{Error, ErrorCode, Result};
+use serde_json::{Map, Value};
+
+use crate::facts::key;
+use crate::marks::{FileMarks, Marks, Why};
+use crate::names::{bucket, type_words};
+use crate::scope::Scope;
+use crate::tags::is_within;
+use crate::times::{StatedTime, Time, parse_time};
+
+/// What the ledger notes of one file.
+#[derive(Debug, Clone, Default)]
+pub struct FileFacts {
+    /// The path below the indexed folder.
+    pub path: String,
+    /// The title, or an empty text.
+    pub title: String,
+    /// The other names.
+    pub aliases: Vec<String>,
+    /// Whose memory it is.
+    pub scope: Scope,
+    /// When it is from.
+    pub time: Option<StatedTime>,
+    /// The bucket of the depth policy.
+    pub bucket: String,
+    /// The words that name its type.
+    pub types: Vec<String>,
+    /// The tags as they are compared.
+    pub tags: Vec<String>,
+    /// Whether its front matter names a session.
+    pub has_session: bool,
+    /// The memory strength.
+    pub strength: f64,
+    /// The values of the front matter in lower case.
+    pub words: String,
+    /// The marks, if it has any.
+    pub marks: Option<FileMarks>,
+}
+
+impl AsRef<Self> for FileFacts {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
+impl FileFacts {
+    /// The facts of a file as the ledger has them.
+    pub fn new(path: &str, facts: &Map<String, Value>) -> Self {
+        let text = |key: &str| facts.get(key).and_then(Value::as_str);
+        let list = |key: &str| {
+            let items = facts
+                .get(key)
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten();
+            items.filter_map(Value::as_str).map(str::to_owned).collect()
+        };
+        let is_set = |key: &str| facts.get(key) == Some(&Value::Bool(true));
+        let stated = text(key::TYPE);
+        let time = facts.get(key::TIME).and_then(parse_time);
+        let time = time.map(|time| StatedTime {
+            is_day: is_set(key::DAY),
+            ..time
+        });
+        let marks = facts.get(key::MARKS).and_then(Value::as_object);
+        Self {
+            path: path.to_owned(),
+            title: text(key::TITLE).unwrap_or_default().to_owned(),
+            aliases: list(key::ALIASES),
+            scope: Scope::stated(facts),
+            time,
+            bucket: bucket(path, stated).to_owned(),
+            types: type_words(path, stated),
+            tags: list(key::TAGS),
+            has_session: is_set(key::SESSION),
+            strength: facts
+                .get(key::STRENGTH)
+                .and_then(Value::as_f64)
+                .unwrap_or(0.0),
+            words: text(key::WORDS).unwrap_or_default().to_owned(),
+            marks: marks.map(|marks| FileMarks::new(marks, time.map(|time| time.time))),
+        }
+    }
+}
+
+/// The columns of one file.
+#[derive(Debug, Clone)]
+struct FileColumn {
+    facts: Arc<FileFacts>,
+    /// Ascending.
+    rows: Vec<i64>,
+}
+
+impl AsRef<FileFacts> for FileColumn {
+    fn as_ref(&self) -> &FileFacts {
+        &self.facts
+    }
+}
+
+/// The columns of all files of an index, as of one change of its ledger.
+#[derive(Debug, Default)]
+pub struct FileColumns {
+    generation: i64,
+    /// In the order of paths.
+    files: Vec<FileColumn>,
+    /// The file of each row, in the order of rows.
+    file_of: Vec<(i64, u32)>,
+    marks: Marks,
+    /// The files whose marks can matter.
+    concerned: Vec<usize>,
+}
+
+/// A bound of the times of memories.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bound {
+    /// The moment in UTC.
+    pub moment: i64,
+    /// The same moment as a local time in the zone of dates without a time of day.
+    pub local: i64,
+}
+
+/// Which memories a recall may find.
+#[derive(Debug, Clone, Default)]
+pub struct RecallFilter {
+    /// The words of types, of which a memory has one; empty for any.
+    pub types: Vec<String>,
+    /// The tags, all of which a memory has, or tags nested in them.
+    pub tags: Vec<String>,
+    /// From when on memories are.
+    pub after: Option<Bound>,
+    /// Before when memories are.
+    pub before: Option<Bound>,
+    /// Whose memories these are.
+    pub scope: Scope,
+    /// Whether memories without a scope are seen as well.
+    pub shared: bool,
+    /// When memories have to hold, in microseconds since 1970.
+    pub at: i64,
+    /// Whether a memory holds from its own time on only.
+    pub was_known: bool,
+    /// Whether memories that do not hold are found too.
+    pub include_superseded: bool,
+}
+
+/// Why a file that matches a query is no result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LeftOut {
+    /// It does not hold.
+    Invalid(Why),
+    /// It is not of the type, the tags or the time asked for.
+    Filtered,
+}
+
+impl LeftOut {
+    /// All reasons, in the order in which they are shown.
+    pub const ALL: [Self; 5] = [
+        Self::Invalid(Why::Retracted),
+        Self::Invalid(Why::Superseded),
+        Self::Invalid(Why::Expired),
+        Self::Invalid(Why::NotYetValid),
+        Self::Filtered,
+    ];
+
+    /// The word of the specification.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Invalid(why) => why.as_str(),
+            Self::Filtered => "filtered",
+        }
+    }
+}
+
+/// The rows that a recall may find, and the files of the scope that it leaves out.
+#[derive(Debug)]
+pub struct Selected {
+    /// None if all rows may be found.
+    pub rows: Option<Arc<RowSet>>,
+    /// Why each file is left out, by its number; None if it passes or is not seen.
+    pub left_out: Vec<Option<LeftOut>>,
+    /// Whether any file is left out.
+    pub leaves_out: bool,
+}
+
+impl FileColumns {
+    /// The columns of the state that a session reads, derived from an earlier version if there is one.
+    pub fn current(cache: &ColumnCache, session: &Session<'_>) -> Result<Arc<Self>> {
+        let known = cache.newest();
+        let generation = session.sources_generation()?;
+        if let Some(known) = &known
+            && known.generation == generation
+        {
+            return Ok(Arc::clone(known));
+        }
+        let known = known.filter(|known| known.generation < generation);
+        let columns = Arc::new(Self::after(known.as_deref(), session)?);
+        cache.put(&columns);
+        Ok(columns)
+    }
+
+    fn after(known: Option<&Self>, session: &Session<'_>) -> Result<Self> {
+        let since = known.map_or(-1, |known| known.generation);
+        let changes = session.sources_since(since)?;
+        let mut rows: HashMap<String, Vec<i64>> = HashMap::new();
+        for (path, row) in session.source_rows_since(since)? {
+            rows.entry(path).or_default().push(row);
+        }
+        let mut written = Vec::with_capacity(changes.changed.len());
+        for source in changes.changed {
+            let rows = rows.remove(&source.path).unwrap_or_default();
+            let facts = Arc::new(facts_of(&source)?);
+            written.push(FileColumn { facts, rows });
+        }
+        let mut files = merged(known.map_or(&[], |known| &known.files), written);
+        if files.len() != changes.files {
+            let paths = session.source_paths()?;
+            files.retain(|file| paths.binary_search(&file.facts.path).is_ok());
+        }
+        Ok(Self::new(changes.generation, files))
+    }
+
+    fn new(generation: i64, files: Vec<FileColumn>) -> Self {
+        let mut file_of: Vec<(i64, u32)> = Vec::new();
+        for (file, number) in files.iter().zip(0..) {
+            file_of.extend(file.rows.iter().map(|row| (*row, number)));
+        }
+        file_of.sort_unstable();
+        let marks = Marks::new(&files);
+        Self {
+            generation,
+            concerned: marks.concerned().collect(),
+            files,
+            file_of,
+            marks,
+        }
+    }
+
+    /// The facts of a file by its number.
+    pub fn file(&self, number: u32) -> Option<&FileFacts> {
+        Some(&*self.files.get(number as usize)?.facts)
+    }
+
+    /// The number of the file of a path.
+    pub fn number_of(&self, path: &str) -> Option<u32> {
+        let found = self
+            .files
+            .binary_search_by(|file| file.facts.path.as_str().cmp(path));
+        u32::try_from(found.ok()?).ok()
+    }
+
+    /// The number of the file of a row.
+    pub fn file_of(&self, row: i64) -> Option<u32> {
+        let at = self.file_of.binary_search_by_key(&row, |(row, _)| *row);
+        at.ok().map(|at| self.file_of[at].1)
+    }
+
+    /// The buckets of all files, each once.
+    pub fn buckets(&self) -> Vec<&str> {
+        let mut buckets: Vec<&str> = self.files.iter().map(|file| &*file.facts.bucket).collect();
+        buckets.sort_unstable();
+        buckets.dedup();
+        buckets
+    }
+
+    /// Whether a file holds at the time of a filter, without the names of memories that are not visible.
+    pub fn validity(&self, number: u32, filter: &RecallFilter) -> crate::marks::Validity {
+        let mut found = self
+            .marks
+            .at(&self.files, number as usize, filter.at, filter.was_known);
+        if !filter.scope.is_empty() {
+            let is_visible = |path: &String| {
+                let file = self
+                    .files
+                    .binary_search_by(|file| file.facts.path.cmp(path));
+                file.map_or_else(
+                    |_| filter.sees(&Scope::default()),
+                    |at| filter.sees(&self.files[at].facts.scope),
+                )
+            };
+            found.by.retain(is_visible);
+            found.doubtful.retain(is_visible);
+        }
+        found
+    }
+
+    /// Select the rows of the files that pass a filter.
+    pub fn select(&self, filter: &RecallFilter) -> Selected {
+        let mut left_out: Vec<Option<LeftOut>> = vec![None; self.files.len()];
+        let mut is_unseen = vec![false; self.files.len()];
+        if filter.narrows() || !filter.scope.is_empty() {
+            for (number, file) in self.files.iter().enumerate() {
+                is_unseen[number] = !filter.sees(&file.facts.scope);
+                if !is_unseen[number] && !filter.passes(&file.facts) {
+                    left_out[number] = Some(LeftOut::Filtered);
+                }
+            }
+        }
+        if !filter.include_superseded {
+            let mut check = |number: usize| {
+                if left_out[number].is_none() && !is_unseen[number] {
+                    let why = self
+                        .marks
+                        .why_not(&self.files, number, filter.at, filter.was_known);
+                    left_out[number] = why.map(LeftOut::Invalid);
+                }
+            };
+            if filter.was_known {
+                // Every memory with a time may not have been known yet.
+                (0..self.files.len()).for_each(check);
+            } else {
+                self.concerned.iter().copied().for_each(&mut check);
+            }
+        }
+        let leaves_out = left_out.iter().any(Option::is_some);
+        let narrows = leaves_out || is_unseen.contains(&true);
+        let passes = |number: usize| left_out[number].is_none() && !is_unseen[number];
+        Selected {
+            rows: narrows.then(|| Arc::new(self.rows_where(passes))),
+            left_out,
+            leaves_out,
+        }
+    }
+
+    /// The words of the types of the files that a filter sees, each once.
+    pub fn types(&self, filter: &RecallFilter) -> BTreeSet<&str> {
+        let seen = self
+            .files
+            .iter()
+            .filter(|file| filter.sees(&file.facts.scope));
+        seen.flat_map(|file| file.facts.types.iter().map(String::as_str))
+            .collect()
+    }
+
+    /// The rows of the files that a condition on their numbers holds for.
+    pub fn rows_where(&self, condition: impl Fn(usize) -> bool) -> RowSet {
+        let kept = self
+            .file_of
+            .iter()
+            .filter(|(_, number)| condition(*number as usize));
+        kept.map(|(row, _)| *row).collect()
+    }
+}
+
+impl RecallFilter {
+    /// Whether it asks for types, tags or times.
+    fn narrows(&self) -> bool {
+        !self.types.is_empty()
+            || !self.tags.is_empty()
+            || self.after.is_some()
+            || self.before.is_some()
+    }
+
+    /// Whether a memory of a scope is seen.
+    fn sees(&self, scope: &Scope) -> bool {
+        self.scope.has(scope) || (self.shared && scope.is_empty())
+    }
+
+    fn passes(&self, file: &FileFacts) -> bool {
+        let is_of_type = |word: &String| self.types.contains(word);
+        if !self.types.is_empty() && !file.types.iter().any(is_of_type) {
+            return false;
+        }
+        let has = |wanted: &String| file.tags.iter().any(|tag| is_within(tag, wanted));
+        self.tags.iter().all(has) && self.is_in_time(file.time)
+    }
+
+    fn is_in_time(&self, time: Option<StatedTime>) -> bool {
+        if self.after.is_none() && self.before.is_none() {
+            return true;
+        }
+        let Some(StatedTime {
+            time: Time { micros, .. },
+            is_day,
+        }) = time
+        else {
+            return false;
+        };
+        let at = |bound: Bound| if is_day { bound.local } else { bound.moment };
+        self.after.is_none_or(|bound| micros >= at(bound))
+            && self.before.is_none_or(|bound| micros < at(bound))
+    }
+}
+
+fn facts_of(source: &SourceFile) -> Result<FileFacts> {
+    if source.facts.is_empty() {
+        return Ok(FileFacts::new(&source.path, &Map::new()));
+    }
+    let facts: Map<String, Value> = serde_json::from_str(&source.facts).map_err(|_| {
+        let message = format!(
+            "the index is damaged (what it notes of {:?} is not JSON); make it anew from the files",
+            source.path
+        );
+        Error::new(ErrorCode::IndexDamaged, message)
+    })?;
+    Ok(FileFacts::new(&source.path, &facts))
+}
+
+/// Files in the order of their paths, with those that changed in their place.
+fn merged(known: &[FileColumn], changed: Vec<FileColumn>) -> Vec<FileColumn> {
+    let mut files = Vec::with_capacity(known.len() + changed.len());
+    let mut changed = changed;
+    changed.sort_unstable_by(|left, right| left.facts.path.cmp(&right.facts.path));
+    let mut changed = changed.into_iter().peekable();
+    for file in known {
+        while let Some(next) = changed.next_if(|next| next.facts.path < file.facts.path) {
+            files.push(next);
+        }
+        match changed.next_if(|next| next.facts.path == file.facts.path) {
+            Some(next) => files.push(next),
+            None => files.push(file.clone()),
+        }
+    }
+    files.extend(changed);
+    files
+}
+
+/// The newest columns of an index.
+#[derive(Debug, Default)]
+pub struct ColumnCache(Mutex<Option<Arc<FileColumns>>>);
+
+impl ColumnCache {
+    fn newest(&self) -> Option<Arc<FileColumns>> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn put(&self, columns: &Arc<FileColumns>) {
+        let mut newest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if newest
+            .as_ref()
+            .is_none_or(|known| known.generation < columns.generation)
+        {
+            *newest = Some(Arc::clone(columns));
+        }
+    }
+}

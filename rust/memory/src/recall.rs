@@ -1,0 +1,317 @@
+//! Recall: one search of the index of a root, with filters before and scores after ranking
+//! (spec/memory.md, "Recall").
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use hedgerow_engine::chunks::Texts;
+use hedgerow_engine::index::Index;
+use hedgerow_engine::index::session::{Needs, Session};
+use hedgerow_engine::retrieval::{Found, Request, Setup, matching_rows, rank_in};
+use hedgerow_engine::{Error, ErrorCode, Result};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use crate::columns::{ColumnCache, FileColumns, FileFacts, LeftOut, RecallFilter, Selected};
+use crate::marks::Validity;
+use crate::score::{ScoreParts, ScoredQuery, provenance, rounded, temporal_relevance};
+use crate::snippet::{cut_snippet, recall_terms};
+
+/// What names the rows of a recall in messages.
+const FOUND: &str = "a recall";
+/// The most files that are read at a time while the best are chosen.
+const BATCH: usize = 16;
+
+/// A question to a root.
+pub struct RecallRequest<'a> {
+    /// The search: the request without filters, grouped by path.
+    pub search: Request<'a>,
+    /// The query that the scores are about.
+    pub query: &'a str,
+    /// The most results.
+    pub limit: usize,
+    /// Which memories may be found.
+    pub filter: &'a RecallFilter,
+    /// What each bucket counts at the depth asked for.
+    pub depths: &'a HashMap<String, f64>,
+    /// What any other bucket counts.
+    pub other_depth: f64,
+}
+
+/// One memory that was found, at its best passage.
+#[derive(Debug, Clone)]
+pub struct Recalled {
+    /// The id of the passage, the same for every query.
+    pub id: String,
+    /// The passage and the front matter of its file.
+    pub texts: Arc<Texts>,
+    /// The first and the last line of the passage.
+    pub lines: (i64, i64),
+    /// The passage on one line, cut to the part with most words of the query.
+    pub snippet: String,
+    /// The parts of the score.
+    pub parts: ScoreParts,
+    /// The bucket of the memory.
+    pub bucket: String,
+    /// Whether the memory holds.
+    pub validity: Validity,
+}
+
+impl Recalled {
+    /// The front matter of the file.
+    pub fn front_matter(&self) -> Option<&Map<String, Value>> {
+        self.texts.metadata.get("front_matter")?.as_object()
+    }
+}
+
+/// What a recall found.
+#[derive(Debug)]
+pub struct Recall {
+    /// The best results, by score, then by id.
+    pub results: Vec<Recalled>,
+    /// How many files match the words of the query and are left out, by reason.
+    pub left_out: BTreeMap<LeftOut, usize>,
+    /// The search, without hits.
+    pub found: Found,
+}
+
+/// Recall memories in one state of the index.
+pub fn recall(
+    index: &Index,
+    cache: &ColumnCache,
+    setup: &Setup<'_>,
+    request: &RecallRequest<'_>,
+) -> Result<Recall> {
+    let needs = Needs {
+        keywords: true,
+        vectors: matches!(
+            request.search.embedding,
+            hedgerow_engine::retrieval::Embedding::Vector(_)
+        ),
+        group_by: request.search.group_by,
+        neighbors: setup.neighbors,
+        slugs: false,
+    };
+    index.session(needs, |session| {
+        let columns = FileColumns::current(cache, session)?;
+        let selected = columns.select(request.filter);
+        let left_out = count_left_out(session, &columns, setup, request, &selected)?;
+        let within;
+        let reader = match &selected.rows {
+            Some(rows) => {
+                within = session.within(Arc::clone(rows));
+                &within
+            }
+            None => session,
+        };
+        let ranked = rank_in(reader, setup, &request.search)?;
+        let scoring = Scoring {
+            session,
+            columns: &columns,
+            request,
+        };
+        Ok(Recall {
+            results: scoring.best(&ranked.rows)?,
+            left_out,
+            found: ranked.found,
+        })
+    })
+}
+
+/// The buckets of all files of an index.
+pub fn buckets(index: &Index, cache: &ColumnCache) -> Result<Vec<String>> {
+    index.session(Needs::default(), |session| {
+        let columns = FileColumns::current(cache, session)?;
+        Ok(columns.buckets().into_iter().map(str::to_owned).collect())
+    })
+}
+
+/// The words of the types of the files that a filter sees.
+pub fn types(
+    index: &Index,
+    cache: &ColumnCache,
+    filter: &RecallFilter,
+) -> Result<BTreeSet<String>> {
+    index.session(Needs::default(), |session| {
+        let columns = FileColumns::current(cache, session)?;
+        Ok(columns
+            .types(filter)
+            .into_iter()
+            .map(str::to_owned)
+            .collect())
+    })
+}
+
+/// How many of the files that are left out have a passage that matches the words of the query.
+fn count_left_out(
+    session: &Session<'_>,
+    columns: &FileColumns,
+    setup: &Setup<'_>,
+    request: &RecallRequest<'_>,
+    selected: &Selected,
+) -> Result<BTreeMap<LeftOut, usize>> {
+    let mut counts = BTreeMap::new();
+    if !selected.leaves_out {
+        return Ok(counts);
+    }
+    let left_out = &selected.left_out;
+    let rows = columns.rows_where(|number| left_out[number].is_some());
+    let session = session.within(Arc::new(rows));
+    let rows = matching_rows(&session, setup, &request.search)?;
+    let mut files: Vec<u32> = rows
+        .into_iter()
+        .filter_map(|row| columns.file_of(row))
+        .collect();
+    files.sort_unstable();
+    files.dedup();
+    for why in files.iter().filter_map(|file| left_out[*file as usize]) {
+        *counts.entry(why).or_default() += 1;
+    }
+    Ok(counts)
+}
+
+/// The scores of the candidates of one recall.
+struct Scoring<'a> {
+    session: &'a Session<'a>,
+    columns: &'a FileColumns,
+    request: &'a RecallRequest<'a>,
+}
+
+/// A candidate with the parts of its score that need no text.
+struct Candidate<'a> {
+    row: i64,
+    file: &'a FileFacts,
+    parts: ScoreParts,
+}
+
+impl Scoring<'_> {
+    /// The best results. Texts are read of candidates that can be among them alone.
+    fn best(&self, rows: &[(i64, f64)]) -> Result<Vec<Recalled>> {
+        let terms = recall_terms(self.request.query);
+        let query = ScoredQuery::new(self.request.query, &terms);
+        let mut candidates = self.candidates(rows, &query)?;
+        candidates.sort_by(|left, right| right.parts.total().total_cmp(&left.parts.total()));
+        let most = rounded(query.most_exact_match());
+        let limit = self.request.limit;
+        let mut results: Vec<Recalled> = Vec::new();
+        for batch in candidates.chunks(BATCH) {
+            let possible = |candidate: &Candidate<'_>| {
+                let best = ScoreParts {
+                    exact_match: most,
+                    ..candidate.parts
+                };
+                let last = results.get(limit.saturating_sub(1));
+                last.is_none_or(|last| best.total() >= last.parts.total())
+            };
+            let batch: Vec<&Candidate<'_>> = batch.iter().filter(|one| possible(one)).collect();
+            if batch.is_empty() {
+                break;
+            }
+            let rows: Vec<(i64, &str)> = batch.iter().map(|one| (one.row, FOUND)).collect();
+            for (candidate, texts) in batch.iter().zip(self.session.texts(&rows)?) {
+                results.push(recalled(candidate, texts, &query, &terms)?);
+            }
+            results.sort_by(|left, right| {
+                let by_score = right.parts.total().total_cmp(&left.parts.total());
+                by_score.then_with(|| left.id.cmp(&right.id))
+            });
+            results.truncate(limit);
+        }
+        for result in &mut results {
+            let number = self.columns.number_of(&result.texts.path);
+            if let Some(number) = number {
+                result.validity = self.columns.validity(number, self.request.filter);
+            }
+        }
+        Ok(results)
+    }
+
+    fn candidates(
+        &self,
+        rows: &[(i64, f64)],
+        query: &ScoredQuery<'_>,
+    ) -> Result<Vec<Candidate<'_>>> {
+        let best = rows.iter().map(|(_, score)| *score).fold(1.0, f64::max);
+        let files: Vec<&FileFacts> = rows
+            .iter()
+            .map(|(row, _)| {
+                let number = self.columns.file_of(*row);
+                let file = number.and_then(|number| self.columns.file(number));
+                file.ok_or_else(|| damaged(&format!("row {row}")))
+            })
+            .collect::<Result<_>>()?;
+        let times: Vec<_> = files.iter().map(|file| file.time).collect();
+        let temporal = temporal_relevance(self.request.query, &times);
+        let scored = rows.iter().zip(files).zip(temporal);
+        let candidates = scored.map(|(((row, score), file), temporal)| {
+            let depth = self.request.depths.get(&file.bucket);
+            Candidate {
+                row: *row,
+                file,
+                parts: ScoreParts {
+                    retrieval: rounded((score / best).max(0.0)),
+                    exact_match: 0.0,
+                    metadata: rounded(query.metadata_match(&file.words)),
+                    temporal: rounded(temporal),
+                    strength: rounded(file.strength),
+                    provenance: rounded(provenance(true, file.has_session)),
+                    depth: depth.copied().unwrap_or(self.request.other_depth),
+                },
+            }
+        });
+        Ok(candidates.collect())
+    }
+}
+
+/// A candidate as a result.
+fn recalled(
+    candidate: &Candidate<'_>,
+    texts: Arc<Texts>,
+    query: &ScoredQuery<'_>,
+    terms: &[String],
+) -> Result<Recalled> {
+    let line = |key: &str| texts.metadata.get(key).and_then(Value::as_i64);
+    let front_matter = texts.metadata.get("front_matter");
+    let is_whole = front_matter.is_some_and(Value::is_object);
+    let (Some(start), Some(end), true) = (line("line_start"), line("line_end"), is_whole) else {
+        return Err(damaged(&texts.id));
+    };
+    let snippet = cut_snippet(&texts.content, terms);
+    let has_lines = 0 < start && start <= end;
+    Ok(Recalled {
+        id: id_of(&texts, start, end),
+        lines: (start, end),
+        parts: ScoreParts {
+            exact_match: rounded(query.exact_match(&snippet)),
+            provenance: rounded(provenance(has_lines, candidate.file.has_session)),
+            ..candidate.parts
+        },
+        snippet,
+        texts,
+        bucket: candidate.file.bucket.clone(),
+        validity: Validity::default(),
+    })
+}
+
+/// The id of a passage, which does not depend on the query.
+fn id_of(texts: &Texts, start: i64, end: i64) -> String {
+    let mut hash = Sha256::new();
+    hash.update(format!("{}\n{start}\n{end}\n", texts.path));
+    hash.update(&texts.content);
+    let digest = hash.finalize();
+    let mut id = "chunk-".to_owned();
+    for byte in digest {
+        for digit in [byte >> 4, byte & 15] {
+            id.extend(char::from_digit(digit.into(), 16));
+        }
+    }
+    id
+}
+
+fn damaged(what: &str) -> Error {
+    let message = format!(
+        "the index is damaged (it does not say where {what} comes from); delete it, or recall with a \
+         sync, which makes it anew"
+    );
+    Error::new(ErrorCode::IndexDamaged, message)
+}

@@ -1,0 +1,260 @@
+//! The parts of the score of a recalled memory (spec/memory.md, "Score", "Time").
+
+use std::sync::OnceLock;
+
+use regex::Regex;
+
+use crate::times::{StatedTime, iso_time};
+
+/// The decimal places that each part of a score is rounded to, as a factor.
+const PLACES: f64 = 1e4;
+/// How near to the middle of two decimals a number is rounded by its exact value.
+const NEAR_TIE: f64 = 1e-6;
+/// The most that the whole query and its longer words count.
+const EXACT_MATCH: f64 = 0.35;
+const WHOLE_QUERY: f64 = 0.25;
+const WORD: f64 = 0.03;
+const MOST_OF_METADATA: f64 = 0.15;
+/// The least characters of a longer word.
+const LONG: usize = 5;
+const MICROS: f64 = 1e6;
+
+const RECENT: [&str; 6] = ["recent", "latest", "newest", "newer", "later", "last"];
+const EARLY: [&str; 7] = [
+    "oldest", "first", "earliest", "older", "earlier", "initial", "original",
+];
+
+/// The parts of one score, each rounded to four places.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct ScoreParts {
+    /// The score of the search as a part of the best.
+    pub retrieval: f64,
+    /// For the query or its longer words in the snippet.
+    pub exact_match: f64,
+    /// For words of the query in the front matter.
+    pub metadata: f64,
+    /// For being as early or late as the query asks.
+    pub temporal: f64,
+    /// The memory strength.
+    pub strength: f64,
+    /// For known lines and a known session.
+    pub provenance: f64,
+    /// From the depth policy.
+    pub depth: f64,
+}
+
+impl ScoreParts {
+    /// The score.
+    pub fn total(&self) -> f64 {
+        let parts = [
+            self.retrieval,
+            self.exact_match,
+            self.metadata,
+            self.temporal,
+            self.strength,
+            self.provenance,
+            self.depth,
+        ];
+        rounded(parts.iter().sum())
+    }
+}
+
+/// A number rounded to four decimal places, half to even by its exact value; never a negative zero.
+pub fn rounded(number: f64) -> f64 {
+    let scaled = number * PLACES;
+    let is_near_tie = (scaled - scaled.floor() - 0.5).abs() < NEAR_TIE;
+    if is_near_tie || !scaled.is_finite() || scaled.abs() > 1e12 {
+        return format!("{number:.4}").parse().unwrap_or(number) + 0.0;
+    }
+    scaled.round() / PLACES + 0.0
+}
+
+/// A query, as the score of each candidate compares it.
+#[derive(Debug)]
+pub struct ScoredQuery<'t> {
+    whole: String,
+    terms: &'t [String],
+    long: Vec<&'t str>,
+}
+
+impl<'t> ScoredQuery<'t> {
+    /// The query with its terms.
+    pub fn new(query: &str, terms: &'t [String]) -> Self {
+        let long = terms.iter().map(String::as_str);
+        Self {
+            whole: crate::text::one_line(&query.to_lowercase()),
+            terms,
+            long: long.filter(|term| term.chars().count() >= LONG).collect(),
+        }
+    }
+
+    /// The most that [`Self::exact_match`] can be.
+    pub fn most_exact_match(&self) -> f64 {
+        let whole = if self.whole.is_empty() {
+            0.0
+        } else {
+            WHOLE_QUERY
+        };
+        (whole + WORD * count(self.long.len())).min(EXACT_MATCH)
+    }
+
+    /// What the query or its longer words in a snippet count.
+    pub fn exact_match(&self, snippet: &str) -> f64 {
+        let text = snippet.to_lowercase();
+        let has_whole = !self.whole.is_empty() && text.contains(&self.whole);
+        let whole = if has_whole { WHOLE_QUERY } else { 0.0 };
+        let words = self
+            .long
+            .iter()
+            .filter(|term| text.contains(**term))
+            .count();
+        (whole + WORD * count(words)).min(EXACT_MATCH)
+    }
+
+    /// What words of the query in the front matter count.
+    pub fn metadata_match(&self, words: &str) -> f64 {
+        let found = self.terms.iter().filter(|term| words.contains(&***term));
+        (WORD * count(found.count())).min(MOST_OF_METADATA)
+    }
+}
+
+fn count(number: usize) -> f64 {
+    u32::try_from(number).map_or(f64::MAX, f64::from)
+}
+
+/// What known lines and a known session count.
+pub fn provenance(has_lines: bool, has_session: bool) -> f64 {
+    let of_lines = if has_lines { 0.02 } else { 0.0 };
+    let of_session = if has_session { 0.03 } else { 0.0 };
+    0.02 + of_lines + of_session
+}
+
+/// What a query asks of the times of memories.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum TimeWish {
+    Nothing,
+    Recent,
+    Early,
+    After(i64),
+    Before(i64),
+}
+
+impl TimeWish {
+    fn of(query: &str) -> Self {
+        if let Some(side) = side(query) {
+            return side;
+        }
+        let lower = query.to_lowercase();
+        let words = lower.split(|c: char| !c.is_ascii_lowercase());
+        let (mut recent, mut early) = (false, false);
+        for word in words {
+            recent |= RECENT.contains(&word);
+            early |= EARLY.contains(&word);
+        }
+        match (recent, early) {
+            (true, false) => Self::Recent,
+            (false, true) => Self::Early,
+            _ => Self::Nothing,
+        }
+    }
+}
+
+/// `after` or `before` and a time that exists.
+fn side(query: &str) -> Option<TimeWish> {
+    static SIDE: OnceLock<Option<Regex>> = OnceLock::new();
+    let side = SIDE.get_or_init(|| {
+        Regex::new(
+            r"(?i)\b(after|before)\s+([0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?[ ]?(?:Z|[-+][0-9]{2}:?[0-9]{2})?)?)",
+        )
+        .ok()
+    });
+    let found = side.as_ref()?.captures(query)?;
+    let border = iso_time(&found[2])?.time.micros;
+    Some(if found[1].eq_ignore_ascii_case("after") {
+        TimeWish::After(border)
+    } else {
+        TimeWish::Before(border)
+    })
+}
+
+/// What each candidate counts for being as early or as late as a query asks, among all of them.
+pub fn temporal_relevance(query: &str, times: &[Option<StatedTime>]) -> Vec<f64> {
+    let wish = TimeWish::of(query);
+    let known = times.iter().flatten().map(|stated| stated.time.micros);
+    let (Some(earliest), Some(latest)) = (known.clone().min(), known.max()) else {
+        return vec![0.0; times.len()];
+    };
+    let relevance = |stated: &StatedTime| {
+        let micros = stated.time.micros;
+        let span = seconds(latest) - seconds(earliest);
+        let recency = if span == 0.0 {
+            0.5
+        } else {
+            (seconds(micros) - seconds(earliest)) / span
+        };
+        match wish {
+            TimeWish::Recent | TimeWish::Early if latest == earliest => 0.05,
+            TimeWish::Recent => 0.12 * recency,
+            TimeWish::Early => 0.12 * (1.0 - recency),
+            TimeWish::After(border) if micros > border => 0.06 + 0.06 * recency,
+            TimeWish::Before(border) if micros < border => 0.06 + 0.06 * (1.0 - recency),
+            TimeWish::Nothing | TimeWish::After(_) | TimeWish::Before(_) => 0.0,
+        }
+    };
+    let each = times
+        .iter()
+        .map(|time| time.as_ref().map_or(0.0, relevance));
+    each.collect()
+}
+
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "to a microsecond, as all that follows is rounded"
+)]
+fn seconds(micros: i64) -> f64 {
+    micros as f64 / MICROS
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn numbers_are_rounded_half_to_even_by_their_exact_value() {
+        for (number, expected) in [
+            (0.00005, 0.0001),
+            (0.00015, 0.0001),
+            (0.03125, 0.0312),
+            (0.09375, 0.0938),
+            (-0.00001, 0.0),
+            (1.0, 1.0),
+        ] {
+            assert_eq!(
+                rounded(number).to_bits(),
+                f64::to_bits(expected),
+                "{number}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_wish_is_read_from_the_words() {
+        assert_eq!(TimeWish::of("the latest plan"), TimeWish::Recent);
+        assert_eq!(TimeWish::of("first and last"), TimeWish::Nothing);
+        assert_eq!(
+            TimeWish::of("AFTER 1970-01-02"),
+            TimeWish::After(86_400_000_000)
+        );
+        assert_eq!(TimeWish::of("first, before 1970-02-30"), TimeWish::Early);
+    }
+
+    proptest! {
+        #[test]
+        fn rounding_is_that_of_the_decimal_text(number in -2.0..2.0_f64) {
+            let expected: f64 = format!("{number:.4}").parse().unwrap();
+            prop_assert_eq!(rounded(number).to_bits(), (expected + 0.0).to_bits());
+        }
+    }
+}

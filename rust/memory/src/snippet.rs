@@ -1,0 +1,150 @@
+//! Query words and the part of a passage that has most of them (spec/memory.md, "Recall").
+
+use std::collections::HashMap;
+
+use hedgerow_engine::query::stopwords::{DUTCH, ENGLISH};
+
+use crate::text::{is_word, one_line, trimmed};
+
+/// The most characters of a snippet, without its ellipses.
+const LIMIT: usize = 500;
+/// The characters before the first word that is looked for.
+const LEAD: usize = 60;
+/// The least characters of a word that are looked for.
+const STEM: usize = 4;
+/// The most places of a word that count.
+const MOST_PLACES: usize = 50;
+
+/// The distinct lower-case tokens of a query, without stop words and single letters.
+pub fn recall_terms(query: &str) -> Vec<String> {
+    let query = query.to_lowercase();
+    let tokens = query.split(|c: char| !(is_word(c) || "./-".contains(c)));
+    let mut terms: Vec<String> = Vec::new();
+    for token in tokens {
+        let token = token.trim_matches(['.', '_', '/', '-']);
+        let is_stopword = ENGLISH.contains(token) || DUTCH.contains(token);
+        if token.chars().nth(1).is_some() && !is_stopword && !terms.iter().any(|term| term == token)
+        {
+            terms.push(token.to_owned());
+        }
+    }
+    terms
+}
+
+/// A passage on one line, cut to the part that has most of the tokens.
+pub fn cut_snippet(content: &str, tokens: &[String]) -> String {
+    let text = one_line(content);
+    if text.len() <= LIMIT {
+        return text;
+    }
+    let offsets: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    let length = offsets.len();
+    if length <= LIMIT {
+        return text;
+    }
+    let at = |character: usize| offsets.get(character).copied().unwrap_or(text.len());
+    // A character for each, so that offsets are those of the text.
+    let lower: String = text
+        .chars()
+        .filter_map(|c| c.to_lowercase().next())
+        .collect();
+    let mut start = best_start(&lower, tokens);
+    if start + LIMIT >= length {
+        start = length - LIMIT + 1;
+    }
+    let lead = if start > 0 { "…" } else { "" };
+    let end = start + LIMIT - usize::from(start > 0);
+    let rest = if end < length { "…" } else { "" };
+    format!("{lead}{}{rest}", trimmed(&text[at(start)..at(end)]))
+}
+
+/// The offset of the first window with the most different tokens, in characters.
+fn best_start(text: &str, tokens: &[String]) -> usize {
+    let mut found: Vec<(usize, &str)> = Vec::new();
+    for token in tokens {
+        let length = token.chars().count();
+        let stem = STEM.max(length.saturating_sub(3));
+        let end = token
+            .char_indices()
+            .nth(stem)
+            .map_or(token.len(), |(at, _)| at);
+        found.extend(
+            places(text, &token[..end])
+                .into_iter()
+                .map(|at| (at, token.as_str())),
+        );
+    }
+    found.sort_unstable();
+    let (mut best, mut most) = (0, 0);
+    let mut within: HashMap<&str, usize> = HashMap::new();
+    let mut end = 0;
+    for (offset, token) in &found {
+        while end < found.len() && found[end].0 < offset + LIMIT - LEAD {
+            *within.entry(found[end].1).or_default() += 1;
+            end += 1;
+        }
+        if within.len() > most {
+            (best, most) = (*offset, within.len());
+        }
+        if let Some(count) = within.get_mut(token) {
+            *count -= 1;
+            if *count == 0 {
+                within.remove(token);
+            }
+        }
+    }
+    if best < LEAD {
+        return 0;
+    }
+    let mut before = text.chars().skip(best - LEAD).take(LEAD);
+    let space = before.position(|c| c == ' ');
+    space.map_or(best, |space| best - LEAD + space + 1)
+}
+
+/// The offsets of a part of a text in characters, at most [`MOST_PLACES`].
+fn places(text: &str, part: &str) -> Vec<usize> {
+    let mut places = Vec::new();
+    let Some(first) = part.chars().next() else {
+        return places;
+    };
+    let (mut from, mut before) = (0, 0);
+    while places.len() < MOST_PLACES
+        && let Some(at) = text[from..].find(part)
+    {
+        before += text[from..from + at].chars().count();
+        places.push(before);
+        from += at + first.len_utf8();
+        before += 1;
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terms_of_a_query() {
+        assert_eq!(
+            recall_terms("What is the Node.js of -Ana's-?"),
+            ["node.js", "ana"]
+        );
+    }
+
+    #[test]
+    fn a_snippet_begins_before_the_words() {
+        let text = format!(
+            "{}slugs eat hostas {}",
+            "é word ".repeat(200),
+            "more ".repeat(200)
+        );
+        let snippet = cut_snippet(&text, &recall_terms("hostas slugs"));
+        assert!(
+            snippet.starts_with('…') && snippet.ends_with('…'),
+            "{snippet}"
+        );
+        assert!(snippet.contains("slugs eat hostas"), "{snippet}");
+        assert!(snippet.chars().count() <= LIMIT + 1);
+        assert_eq!(cut_snippet("a\n b", &[]), "a b");
+    }
+}
