@@ -698,7 +698,7 @@ class _Rules:
     def list(self, folder: str | PathLike[str], named: bool) -> _Listing: ...
     def pass_by(self, path: str) -> str | None: ...
 
-RecallTuple = tuple[
+_RecallTuple = tuple[
     str,
     str,
     str,
@@ -751,7 +751,7 @@ class _Recall:
         stop: Stop,
         _point_in_time: Any | None,
     ) -> list[Any]: ...
-    def results(self) -> tuple[list[RecallTuple], list[tuple[str, int]]]: ...
+    def results(self) -> tuple[list[_RecallTuple], list[tuple[str, int]]]: ...
 
 def _facts_of(
     path: str,

@@ -30,7 +30,7 @@ from .score import DepthPolicy, ScoreParts
 from .validity import HOLDS, Validity
 
 if TYPE_CHECKING:
-    from hedgerow._engine import RecallTuple
+    from hedgerow._engine import _RecallTuple
 
 _DEEPER = 10
 _AT_LEAST = 200
@@ -227,7 +227,7 @@ class _Recaller:
         )
 
 
-def _recalled(result: RecallTuple, depth: str, how: str) -> Recalled:
+def _recalled(result: _RecallTuple, depth: str, how: str) -> Recalled:
     id_, snippet, path, (start, end), session, matter, parts, bucket, marks = result
     scored = ScoreParts(*parts, retrieval_depth=depth, driver=f"{how}:{bucket}")
     validity = HOLDS if marks is None else Validity.of_texts(*marks)
