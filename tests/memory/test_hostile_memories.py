@@ -19,11 +19,11 @@ from hedgerow.memory.lint import lint
 from hedgerow.memory.nodes import node_of
 from hedgerow.memory.note import slug
 from hedgerow.memory.scope import Scope
-from hedgerow.memory.score import all_text, exact_match, metadata_match, temporal_relevance
+from hedgerow.memory.score import all_text
 from hedgerow.memory.selection import Selection
 from hedgerow.memory.synthesize import choose_sources, write_page
 from hedgerow.memory.times import parse_time
-from hedgerow.memory.words import cut_snippet, recall_terms, topic_tokens
+from hedgerow.memory.words import topic_tokens
 from hostile import assert_linear
 from memory_doubles import put
 
@@ -143,14 +143,9 @@ TEXTS: dict[str, Make] = {
 def test_words_and_times_take_linear_time(make: Make) -> None:
     def read(text: str) -> None:
         slug(text, "x")
-        recall_terms(text)
         topic_tokens(text)
-        cut_snippet(text, ["hedge", "a"])
-        exact_match("some words of a query", text)
-        metadata_match("some words", {"a": [text, {"b": text}]})
         all_text({"a": text})
         parse_time(text)
-        temporal_relevance(text, [parse_time("2026-04-18")])
 
     assert_linear(read, make)
 
@@ -202,4 +197,3 @@ def test_any_memory_is_a_node_or_is_refused(fields: list[tuple[str, str]], body:
     assert json.dumps(document.metadata)
     assert isinstance(node, hr.Node)
     lint([document], Selection.of(None, None, 100), NOW)
-    metadata_match("a b", document.metadata)

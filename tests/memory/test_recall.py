@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import time
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 
 from command_line import run
 from hedgerow import InvalidInputError, MemoryRoot
-from hedgerow.memory import score, times, words
+from hedgerow.memory import score, times
 from hedgerow.memory.times import day_in_name, parse_end, parse_time
 from memory_doubles import WRAPUP, put
 
@@ -156,54 +155,9 @@ class TestScore:
         }
         assert one.score == 1.59
 
-    @pytest.mark.parametrize(
-        ("metadata", "strength"),
-        [
-            ({}, 0.0),
-            ({"type": "fact"}, 0.05),
-            ({"question_type": "preference"}, 0.05),
-            ({"type": "note", "confidence": "agent-drafted"}, 0.02),
-            ({"confidence": 0.5}, 0.025),
-            ({"confidence": 7}, 0.05),
-            ({"confidence": -1}, 0.0),
-            ({"confidence": True}, 0.0),
-            ({"type": ["decision"]}, 0.0),
-        ],
-    )
-    def test_strength(self, metadata: dict[str, object], strength: float) -> None:
-        assert score.memory_strength(metadata) == pytest.approx(strength)
-
-    def test_boosts_have_a_ceiling(self) -> None:
-        long = "albatross bittern cormorant dunlin egret fulmar gannet"
-        assert score.exact_match(long, long) == 0.35
-        assert score.metadata_match(long, {"title": long, "tags": long.split()}) == 0.15
-
 
 class TestTime:
-    OLD, MID, NEW = (datetime(2026, 6, day, tzinfo=timezone.utc) for day in (1, 5, 11))
-
-    @pytest.mark.parametrize(
-        ("query", "relevance"),
-        [
-            ("ravens", [0, 0, 0]),
-            ("latest ravens", [0, 0.048, 0.12]),
-            ("Earliest ravens", [0.12, 0.072, 0]),
-            ("first and last", [0, 0, 0]),
-            ("ravens after 2026-06-02", [0, 0.084, 0.12]),
-            ("ravens before 2026-06-05", [0.12, 0, 0]),
-            ("after 2026-06-05 00:00", [0, 0, 0.12]),
-            ("latest before 2026-06-05T12:00Z", [0.12, 0.096, 0]),
-            ("after 2026-13-99 latest", [0, 0.048, 0.12]),
-        ],
-    )
-    def test_among_candidates(self, query: str, relevance: list[float]) -> None:
-        given = score.temporal_relevance(query, [self.OLD, self.MID, self.NEW])
-        assert given == pytest.approx(relevance)
-
-    def test_equal_and_unknown_times(self) -> None:
-        assert score.temporal_relevance("latest", [self.OLD, None, self.OLD]) == [0.05, 0, 0.05]
-        assert score.temporal_relevance("after 2026-01-01", [self.OLD]) == [pytest.approx(0.09)]
-        assert score.temporal_relevance("latest", [None]) == [0.0]
+    MID = datetime(2026, 6, 5, tzinfo=timezone.utc)
 
     @pytest.mark.parametrize(
         ("text", "iso"),
@@ -235,45 +189,6 @@ class TestTime:
         assert times.memory_time(named, {"date": "2026-06-05"}) == self.MID
         for other in ("2026-06-01/slugs.md", "2026-06-011.md", "2026-02-30.md", "slugs.md"):
             assert times.memory_time(other, {}) is None
-
-
-class TestSnippet:
-    def test_a_short_passage_is_shown_whole_on_one_line(self) -> None:
-        assert words.cut_snippet("# A\n\n  two\tlines ", ["two"]) == "# A two lines"
-
-    def test_a_long_one_is_cut_to_where_the_words_are(self) -> None:
-        text = "word " * 300 + "the copper heron waits here " + "tail " * 300
-        cut = words.cut_snippet(text, ["copper", "heron"])
-        assert "copper heron" in cut
-        assert cut.startswith("…")
-        assert cut.endswith("…")
-
-    def test_a_query_of_many_words_is_counted_in_one_pass(self) -> None:
-        # Counting the words of each window anew took minutes.
-        tokens = [f"aaaa{number:03}" for number in range(2000)]
-        started = time.process_time()
-        cut = words.cut_snippet("word " * 200 + "aaaa " * 300, tokens)
-        assert "aaaa" in cut
-        assert time.process_time() - started < 60
-
-    @given(LONG, st.lists(st.sampled_from(["a", "ab", "abc", "zz"]), max_size=3))
-    def test_it_is_never_too_long(self, text: str, tokens: list[str]) -> None:
-        cut = words.cut_snippet(text, tokens)
-        assert len(cut) <= words.SNIPPET_LIMIT + 1
-        assert cut.strip("…").strip() in " ".join(text.split())
-
-
-@pytest.mark.parametrize(
-    ("query", "tokens"),
-    [
-        ("What did the Hedgehog eat?", ["hedgehog", "eat"]),
-        ("docs/releases/q2.md, hedges!", ["docs/releases/q2.md", "hedges"]),
-        ("a b cc cc", ["cc"]),
-        ("味噌汁 は", ["味噌汁"]),
-    ],
-)
-def test_tokens_of_a_query(query: str, tokens: list[str]) -> None:
-    assert words.recall_terms(query) == tokens
 
 
 class TestUnreadableNotes:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 from hedgerow._checks import checked_count, checked_text
 from hedgerow.errors import InvalidInputError
@@ -57,14 +56,6 @@ class Asked:
             return self
         after, before = self.period.after, self.period.before
         return replace(self, wanted=replace(self.wanted, after=after, before=before))
-
-    def why_not(
-        self, path: str, matter: Mapping[str, Any], tags: Iterable[str], validity: Validity
-    ) -> str | None:
-        """Return why a memory is left out, as a key of `LEFT_OUT`; None where it is not."""
-        if not self.wanted.passes(path, matter, tags):
-            return FILTERED
-        return None if self.include_superseded else validity.why
 
     def validity(self, marks: Marks, path: str) -> Validity:
         """Return whether a memory holds when it has to."""

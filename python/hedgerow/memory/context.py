@@ -9,7 +9,7 @@ from itertools import accumulate, islice
 from typing import Any
 
 from hedgerow._checks import checked_count
-from hedgerow._engine import _structures
+from hedgerow._engine import _recall_terms, _structures
 from hedgerow.errors import InvalidInputError
 from hedgerow.ingest.source import Skip
 
@@ -19,7 +19,6 @@ from .periods import Period
 from .recall import Recall, Recalled
 from .times import memory_time
 from .validity import HOLDS, Validity
-from .words import recall_terms
 
 CountTokens = Callable[[str], int]
 """How many tokens a text has."""
@@ -159,7 +158,7 @@ def pack(
     found: Recall, hits: Sequence[Evidence], budget: int, per_file: int, count: CountTokens
 ) -> Context:
     """Pack the passages of the files that were found, the best first, as far as there is room."""
-    terms = [term[: max(_STEM, len(term) - 3)] for term in recall_terms(found.query)]
+    terms = [term[: max(_STEM, len(term) - 3)] for term in _recall_terms(found.query)]
     packer = _Packer(budget, count, terms)
     for hit, one in _ranked(found.results, hits, per_file):
         packer.take(_Candidate.of(hit, one))

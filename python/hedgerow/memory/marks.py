@@ -30,8 +30,6 @@ MARKS = (RETRACTED, SUPERSEDED_BY, SUPERSEDES, FROM, UNTIL, STALE_AFTER, DERIVED
 
 _LINKS = (SUPERSEDES, SUPERSEDED_BY, DERIVED_FROM)
 _KEY = "marks"
-TYPES = "types"
-"""The fact of a file that has the words of its type, except the types of every root."""
 
 
 def facts_of(document: Document, tags: Sequence[str] = ()) -> dict[str, Any]:

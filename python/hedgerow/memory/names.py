@@ -56,18 +56,6 @@ def type_word(text: str) -> str:
     return "session" if word == "episodic" else word
 
 
-def types_of(path: str, metadata: Mapping[str, Any]) -> frozenset[str]:
-    """Return the words that name the type of a memory: the one it states, else that of its folder.
-
-    A memory without a type in a folder of another name is a note, and has the name of its folder too.
-    """
-    word = type_word(bucket_of(path, metadata))
-    stated = metadata.get("type")
-    if (isinstance(stated, str) and stated.strip()) or word in DIRECTORIES:
-        return frozenset([word])
-    return frozenset(["note", word] if "/" in path else ["note"])
-
-
 def check_types(types: Collection[str], known: Collection[str]) -> None:
     """Raise InvalidInputError, which names the nearest type, for a type that no memory has."""
     words = sorted({*DIRECTORIES, *known})

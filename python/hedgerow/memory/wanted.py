@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
-from typing import Any
+from datetime import datetime
 
 from hedgerow._checks import checked_texts
 from hedgerow.typing import QuestionDate
 
-from .names import type_word, types_of
-from .tags import compared, has_tags, separate_tags, tags_of
-from .times import checked_start, memory_time
+from .names import type_word
+from .tags import compared, separate_tags
+from .times import checked_start
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +47,3 @@ class Wanted:
 
     def __bool__(self) -> bool:
         return bool(self.types or self.tags) or self.after is not None or self.before is not None
-
-    def passes(self, path: str, matter: Mapping[str, Any], tags: Iterable[str]) -> bool:
-        """Tell whether a memory is among those that are asked for.
-
-        `tags` are those that the index knows, in its text too.
-        """
-        if self.types and not self.types & types_of(path, matter):
-            return False
-        if self.tags and not has_tags(tags_of(matter) | set(map(compared, tags)), self.tags):
-            return False
-        if self.after is None and self.before is None:
-            return True
-        zone = self.after.tzinfo if self.after is not None else None
-        time = memory_time(path, matter, zone or timezone.utc)
-        if time is None or (self.after is not None and time < self.after):
-            return False
-        return self.before is None or time < self.before

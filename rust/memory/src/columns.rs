@@ -207,23 +207,23 @@ impl FileColumns {
 
     fn after(known: Option<&Self>, session: &Session<'_>) -> Result<Self> {
         let since = known.map_or(-1, |known| known.generation);
-        let changes = session.sources_since(since)?;
+        let news = session.sources_since(since)?;
         let mut rows: HashMap<String, Vec<i64>> = HashMap::new();
         for (path, row) in session.source_rows_since(since)? {
             rows.entry(path).or_default().push(row);
         }
-        let mut written = Vec::with_capacity(changes.changed.len());
-        for source in changes.changed {
+        let mut changed = Vec::with_capacity(news.changed.len());
+        for source in news.changed {
             let rows = rows.remove(&source.path).unwrap_or_default();
             let facts = Arc::new(facts_of(&source)?);
-            written.push(FileColumn { facts, rows });
+            changed.push(FileColumn { facts, rows });
         }
-        let mut files = merged(known.map_or(&[], |known| &known.files), written);
-        if files.len() != changes.files {
+        let mut files = merged(known.map_or(&[], |known| &known.files), changed);
+        if files.len() != news.files {
             let paths = session.source_paths()?;
             files.retain(|file| paths.binary_search(&file.facts.path).is_ok());
         }
-        Ok(Self::new(changes.generation, files))
+        Ok(Self::new(news.generation, files))
     }
 
     fn new(generation: i64, files: Vec<FileColumn>) -> Self {

@@ -281,6 +281,24 @@ mod tests {
     }
 
     #[test]
+    fn the_strength_of_a_memory() {
+        for (metadata, expected) in [
+            (json!({}), 0.0),
+            (json!({"type": "fact"}), 0.05),
+            (json!({"question_type": "preference"}), 0.05),
+            (json!({"type": "note", "confidence": "agent-drafted"}), 0.02),
+            (json!({"confidence": 0.5}), 0.025),
+            (json!({"confidence": 7}), 0.05),
+            (json!({"confidence": -1}), 0.0),
+            (json!({"confidence": true}), 0.0),
+            (json!({"type": ["decision"]}), 0.0),
+        ] {
+            let found = strength(metadata.as_object().unwrap());
+            assert!((found - expected).abs() < 1e-12, "{metadata}: {found}");
+        }
+    }
+
+    #[test]
     fn numbers_are_written_in_the_fewest_digits() {
         for (number, expected) in [
             (1.0, "1.0"),

@@ -263,7 +263,7 @@ impl Scoring<'_> {
     }
 }
 
-/// A candidate as a result.
+/// A candidate as a result, whose validity is not known yet.
 fn recalled(
     candidate: &Candidate<'_>,
     texts: Arc<Texts>,

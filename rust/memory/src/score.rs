@@ -250,6 +250,47 @@ mod tests {
         assert_eq!(TimeWish::of("first, before 1970-02-30"), TimeWish::Early);
     }
 
+    #[test]
+    fn times_count_among_all_candidates() {
+        let day = |day: u32| iso_time(&format!("2026-06-{day:02}"));
+        let times = [day(1), day(5), day(11)];
+        for (query, expected) in [
+            ("ravens", [0.0, 0.0, 0.0]),
+            ("latest ravens", [0.0, 0.048, 0.12]),
+            ("Earliest ravens", [0.12, 0.072, 0.0]),
+            ("first and last", [0.0, 0.0, 0.0]),
+            ("ravens after 2026-06-02", [0.0, 0.084, 0.12]),
+            ("ravens before 2026-06-05", [0.12, 0.0, 0.0]),
+            ("after 2026-06-05 00:00", [0.0, 0.0, 0.12]),
+            ("latest before 2026-06-05T12:00Z", [0.12, 0.096, 0.0]),
+            ("after 2026-13-99 latest", [0.0, 0.048, 0.12]),
+        ] {
+            let given = temporal_relevance(query, &times);
+            assert_eq!(
+                given.iter().map(|one| rounded(*one)).collect::<Vec<_>>(),
+                expected,
+                "{query}"
+            );
+        }
+        let equal = temporal_relevance("latest", &[day(1), None, day(1)]);
+        assert_eq!(equal, [0.05, 0.0, 0.05]);
+        assert_eq!(
+            rounded(temporal_relevance("after 2026-01-01", &[day(1)])[0]),
+            0.09
+        );
+        assert_eq!(temporal_relevance("latest", &[None]), [0.0]);
+    }
+
+    #[test]
+    fn boosts_have_a_ceiling() {
+        let long = "albatross bittern cormorant dunlin egret fulmar gannet";
+        let terms = crate::snippet::recall_terms(long);
+        let query = ScoredQuery::new(long, &terms);
+        assert_eq!(query.exact_match(long), EXACT_MATCH);
+        assert_eq!(query.most_exact_match(), EXACT_MATCH);
+        assert_eq!(query.metadata_match(long), MOST_OF_METADATA);
+    }
+
     proptest! {
         #[test]
         fn rounding_is_that_of_the_decimal_text(number in -2.0..2.0_f64) {

@@ -1,6 +1,6 @@
 //! Query words and the part of a passage that has most of them (spec/memory.md, "Recall").
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use hedgerow_engine::query::stopwords::{DUTCH, ENGLISH};
 
@@ -19,12 +19,11 @@ const MOST_PLACES: usize = 50;
 pub fn recall_terms(query: &str) -> Vec<String> {
     let query = query.to_lowercase();
     let tokens = query.split(|c: char| !(is_word(c) || "./-".contains(c)));
-    let mut terms: Vec<String> = Vec::new();
+    let (mut terms, mut seen) = (Vec::new(), HashSet::new());
     for token in tokens {
         let token = token.trim_matches(['.', '_', '/', '-']);
         let is_stopword = ENGLISH.contains(token) || DUTCH.contains(token);
-        if token.chars().nth(1).is_some() && !is_stopword && !terms.iter().any(|term| term == token)
-        {
+        if token.chars().nth(1).is_some() && !is_stopword && seen.insert(token) {
             terms.push(token.to_owned());
         }
     }
@@ -121,30 +120,78 @@ fn places(text: &str, part: &str) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
+    use proptest::prelude::*;
+
     use super::*;
 
-    #[test]
-    fn terms_of_a_query() {
-        assert_eq!(
-            recall_terms("What is the Node.js of -Ana's-?"),
-            ["node.js", "ana"]
-        );
+    fn cut(text: &str, tokens: &[&str]) -> String {
+        let tokens: Vec<String> = tokens.iter().map(|token| (*token).to_owned()).collect();
+        cut_snippet(text, &tokens)
     }
 
     #[test]
-    fn a_snippet_begins_before_the_words() {
-        let text = format!(
-            "{}slugs eat hostas {}",
-            "é word ".repeat(200),
-            "more ".repeat(200)
-        );
-        let snippet = cut_snippet(&text, &recall_terms("hostas slugs"));
-        assert!(
-            snippet.starts_with('…') && snippet.ends_with('…'),
-            "{snippet}"
-        );
-        assert!(snippet.contains("slugs eat hostas"), "{snippet}");
-        assert!(snippet.chars().count() <= LIMIT + 1);
-        assert_eq!(cut_snippet("a\n b", &[]), "a b");
+    fn terms_of_a_query() {
+        for (query, terms) in [
+            ("What did the Hedgehog eat?", &["hedgehog", "eat"][..]),
+            (
+                "docs/releases/q2.md, hedges!",
+                &["docs/releases/q2.md", "hedges"],
+            ),
+            ("a b cc cc -Node.js-", &["cc", "node.js"]),
+            ("味噌汁 は", &["味噌汁"]),
+        ] {
+            assert_eq!(recall_terms(query), terms);
+        }
+    }
+
+    #[test]
+    fn a_short_passage_is_shown_whole_on_one_line() {
+        assert_eq!(cut("# A\n\n  two\tlines ", &["two"]), "# A two lines");
+    }
+
+    #[test]
+    fn a_long_passage_is_cut_to_where_the_words_are() {
+        for before in ["word ", "İ́ é "] {
+            let text = format!(
+                "{}copper heron waits {}",
+                before.repeat(300),
+                "tail ".repeat(300)
+            );
+            let snippet = cut(&text, &["copper", "heron"]);
+            assert!(
+                snippet.starts_with('…') && snippet.ends_with('…'),
+                "{snippet}"
+            );
+            assert!(snippet.contains("copper heron waits"), "{snippet}");
+        }
+    }
+
+    #[test]
+    fn many_words_and_long_texts_take_linear_time() {
+        let tokens: Vec<String> = (0..2000).map(|number| format!("aaaa{number:03}")).collect();
+        let started = Instant::now();
+        let text = "word ".repeat(200) + &"aaaa ".repeat(300);
+        assert!(cut_snippet(&text, &tokens).contains("aaaa"));
+        for part in ["a", "é", "word ", "a./-", "\u{301}"] {
+            let long = part.repeat(200_000);
+            recall_terms(&long);
+            cut(&long, &["word", "a"]);
+        }
+        assert!(started.elapsed().as_secs() < 30);
+    }
+
+    proptest! {
+        #[test]
+        fn a_snippet_is_a_part_of_the_text(
+            text in "[ab zİé\n]{0,1500}",
+            tokens in prop::collection::vec(prop::sample::select(vec!["a", "ab", "abc", "zz"]), 0..3),
+        ) {
+            let snippet = cut(&text, &tokens);
+            prop_assert!(snippet.chars().count() <= LIMIT + 1);
+            let part = snippet.trim_matches('…');
+            prop_assert!(one_line(&text).contains(part.trim()));
+        }
     }
 }

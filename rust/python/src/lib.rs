@@ -202,6 +202,7 @@ fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(root_index::_sync_root, module)?,
         wrap_pyfunction!(root_index::_conflict_line, module)?,
         wrap_pyfunction!(recall::_facts_of, module)?,
+        wrap_pyfunction!(recall::_recall_terms, module)?,
     ] {
         module.add_function(function)?;
     }

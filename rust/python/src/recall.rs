@@ -11,6 +11,7 @@ use hedgerow_memory::facts::{Memory, facts_of, session_id};
 use hedgerow_memory::marks::Validity;
 use hedgerow_memory::recall::{Recall, RecallRequest, Recalled, buckets, recall, types};
 use hedgerow_memory::scope::Scope;
+use hedgerow_memory::snippet::recall_terms;
 use hedgerow_memory::times::Time;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -24,10 +25,13 @@ use crate::searcher::{PySearcher, PyStop};
 use crate::text::Text;
 use crate::value::{self, Argument};
 
-/// What a root keeps in memory of the files of its index, for its recalls.
-/// The results, and how many files were left out by reason.
-type Results<'py> = (Vec<Bound<'py, PyTuple>>, Vec<(&'static str, usize)>);
+/// The distinct lower-case tokens of a query, without stop words and single letters.
+#[pyfunction]
+pub fn _recall_terms(query: Text) -> Vec<String> {
+    recall_terms(&query)
+}
 
+/// What a root keeps in memory of the files of its index, for its recalls.
 #[pyclass(name = "_FileColumns", module = "hedgerow._engine", frozen)]
 pub struct PyFileColumns(Arc<ColumnCache>);
 
@@ -77,6 +81,8 @@ pub struct PyRecall {
     done: Mutex<Option<Recall>>,
 }
 
+/// Counts by their names.
+type Counts = Vec<(&'static str, usize)>;
 /// A moment, and the same as a local time, in microseconds since 1970.
 type BoundTuple = (i64, i64);
 
@@ -177,7 +183,7 @@ impl PyRecall {
     }
 
     /// The results of the search, each as a tuple, and how many files were left out, by reason.
-    fn results<'py>(&self, py: Python<'py>) -> PyResult<Results<'py>> {
+    fn results<'py>(&self, py: Python<'py>) -> PyResult<(Vec<Bound<'py, PyTuple>>, Counts)> {
         let done = self
             .done
             .lock()
