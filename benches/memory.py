@@ -31,13 +31,19 @@ def main() -> None:
         report("start: hedgerow --version", command("--version"))
         report("start: import hedgerow, MemoryRoot", python("import hedgerow; hedgerow.MemoryRoot"))
         report(f"first sync of {count:,} notes", lambda: first_sync(root), tries=2)
+        report("the same files read, their chunks written", lambda: floor(Path(folder)), tries=2)
         report("sync of unchanged notes", root.sync)
         report("index (sync and manifest)", root.index)
         remember = lambda: root.remember(text_of(words), title="Slugs")  # noqa: E731
         report("remember (look, write and index)", remember)
         report("recall, check for changes included", lambda: root.recall(query))
         report("recall --no-sync", lambda: root.recall(query, sync=False))
+        with hr.MemoryRoot.open(folder, watch=True) as watched:
+            watched.recall(query)
+            report("recall, watched", lambda: watched.recall(query), tries=50)
+        report("recall after 20 files changed", lambda: recall_after(root, query, words), tries=3)
         report_recalls(root, folder, query)
+        report_writes(root, words)
         recall = command("recall", "--root", folder, "--topic", query)
         report("hedgerow recall, start included", recall)
 
@@ -79,6 +85,39 @@ def write_notes(root: Path, count: int) -> list[str]:
         file.parent.mkdir(exist_ok=True)
         file.write_text(f"{matter}\n# {title}\n\n{body}\n")
     return words
+
+
+def floor(root: Path) -> None:
+    """Read the files of a root and write their chunks into an index: what a first sync is made of."""
+    with hr.Index.open(root / ".hedgerow/index.db", read_only=True) as index:
+        chunks = list(index.chunks())
+    with tempfile.TemporaryDirectory() as folder, hr.Index.open(Path(folder) / "i.db") as index:
+        for file in root.rglob("*.md"):
+            file.read_bytes()
+        for start in range(0, len(chunks), 2000):
+            index.upsert(chunks[start : start + 2000])
+
+
+def recall_after(root: hr.MemoryRoot, query: str, words: list[str]) -> None:
+    """Recall after twenty files were changed by hand."""
+    files = sorted(root.path.glob("notes/*.md"))[:20]
+    for file in files:
+        file.write_text(f"{file.read_text()}\n{text_of(words)}\n")
+    root.recall(query)
+
+
+def report_writes(root: hr.MemoryRoot, words: list[str]) -> None:
+    """Time what changes one or two files, each time others."""
+    files = iter(sorted(str(file.relative_to(root.path)) for file in root.path.rglob("*.md")))
+    root.query("all | top:1")
+    first = [next(files) for _ in range(4)]
+    marked, restored = iter(first), iter(first)
+    report("retract", lambda: root.retract(next(marked)), tries=4)
+    report("restore", lambda: root.restore(next(restored)), tries=4)
+    report("link", lambda: root.link(next(files), next(files)), tries=4)
+    report("supersede by another", lambda: root.supersede(next(files), next(files)), tries=4)
+    supersede = lambda: root.supersede(next(files), text=text_of(words))  # noqa: E731
+    report("supersede by a text", supersede, tries=4)
 
 
 def text_of(words: list[str]) -> str:

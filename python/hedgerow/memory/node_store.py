@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -98,6 +98,12 @@ class NodeStore:
         """Return the open store, up to date with `sync`."""
         self.state(config, sync=sync, progress=progress)
         return self._opened(Derived.of(config))
+
+    def written(self, config: Config, paths: Sequence[str]) -> None:
+        """Bring index and store up to date with files that were just written."""
+        from .sync import sync_written  # noqa: PLC0415 - slow to import
+
+        sync_written(Derived.of(config), paths, with_store=True)
 
     def close(self) -> None:
         """Close the store; the next call opens it again."""

@@ -46,7 +46,7 @@ class RootEdits(RootNodes):
         from .texts import edit  # noqa: PLC0415 - slow to import
 
         done = edit(self._derived(), self._own(memory.file), text, memory.digest, self._scope.own)
-        self._nodes.state(self._config(), sync=True)
+        self._nodes.written(self._config(), [memory.file])
         return done
 
     def link(self, a: str, b: str, strength: float = 1.0, rel: str = "related") -> str:
@@ -66,7 +66,7 @@ class RootEdits(RootNodes):
         ends = self._own(a), self.resolve(b, sync=False)
         state = self._nodes.state(found, sync=False)
         file = link(Derived.of(found), state, *ends, strength=strength, relation=rel)
-        self._nodes.state(found, sync=True)
+        self._nodes.written(found, [file])
         return file
 
     def unlink(self, a: str, b: str, rel: str = "related") -> bool:
@@ -81,7 +81,7 @@ class RootEdits(RootNodes):
         ends = self._own(a), self.resolve(b, sync=False)
         state = self._nodes.state(found, sync=False)
         removed = unlink(Derived.of(found), state, *ends, relation=rel)
-        self._nodes.state(found, sync=True)
+        self._nodes.written(found, [ends[0]])
         return removed
 
     def supersede(  # noqa: PLR0913 - what takes the place
@@ -247,6 +247,8 @@ class RootEdits(RootNodes):
         """Sync, and return the result for a memory that was marked."""
         from .marking import Marked  # noqa: PLC0415 - slow to import
 
-        self._nodes.state(self._config(), sync=True)
-        validity = self.validity(path)
+        found, written_too = self._config(), [] if written is None else [written]
+        self._nodes.written(found, [*changed, *written_too])
+        asked = checked_recall(path, scope=self._scope)
+        validity = asked.validity(self._opened.marks(found, sync=False), path)
         return Marked(str(self._root), path, tuple(changed), validity, written)

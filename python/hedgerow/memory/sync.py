@@ -17,6 +17,7 @@ from hedgerow.ingest.discovery import (
     PassedBy,
     check_not_empty,
     list_folder,
+    passes_by,
     signature,
 )
 from hedgerow.ingest.ledger import Ledger
@@ -125,22 +126,30 @@ def _sync(
 
 
 def sync_one(derived: Derived, path: str) -> Skip | None:
-    """Read one file that was just written; all, where the index has read nothing yet.
+    """Read one file that was just written; returns why the index does not have it, if it does not."""
+    return _failure(sync_written(derived, [path]), path)
 
-    Returns why the index does not have it, or None when it does.
+
+def sync_written(derived: Derived, paths: Sequence[str], *, with_store: bool = False) -> Ledger:
+    """Read files that were just written; all files, where index or store have read nothing yet.
+
+    Returns the ledger of the index. `with_store` makes a store, and its edges.
     """
     check_folder(derived)
     if derived.index.exists():
-        with locked(derived.lock), _Run(derived) as run:
-            if len(run.index.ledger):
-                with system_errors("read", derived.source_root / path):
-                    signed = signature(derived.source_root / path)
-                run.read([{path: signed} for _ in run.targets])
-                run.drop([[] for _ in run.targets], relink=False)
-                return _failure(run.index.ledger, path)
-    sync(derived)
+        with locked(derived.lock), _Run(derived, with_store=with_store) as run:
+            if all(len(target.ledger) for target in run.targets):
+                files = {}
+                read = [path for path in paths if not passes_by(derived.rules, path)]
+                for path in read:
+                    with system_errors("read", derived.source_root / path):
+                        files[path] = signature(derived.source_root / path)
+                run.read([files for _ in run.targets])
+                run.drop([[] for _ in run.targets], relink=with_store)
+                return run.index.ledger
+    sync(derived, with_store=with_store)
     with Index.open(derived.index, read_only=True) as index:
-        return _failure(Ledger.load(index, derived.scope), path)
+        return Ledger.load(index, derived.scope)
 
 
 class _Run:
