@@ -327,3 +327,25 @@ class TestLinks:
             assert root.index_state() is None
             assert len(root.recall("hawthorn").results) == 1
             assert keys(root) == ["notes/a.md"]
+
+
+@pytest.mark.parametrize("name", ["index.db", "store.db"])
+def test_a_folder_in_the_place_of_a_file_is_put_aside(tmp_path: Path, name: str) -> None:
+    put(tmp_path, "notes/a.md", "hedge\n")
+    with MemoryRoot.open(tmp_path) as root:
+        root.query("all")
+    for number in range(2):
+        folder = tmp_path / ".hedgerow"
+        for suffix in ("", "-wal", "-shm"):
+            (folder / f"{name}{suffix}").unlink(missing_ok=True)
+        (folder / f"{name}.foreign").write_text("what was put aside before") if not number else None
+        (folder / name).mkdir()
+        (folder / name / "own.txt").write_text("somebody's")
+        with MemoryRoot.open(tmp_path) as root:
+            assert [one.file for one in root.recall("hedge")] == ["notes/a.md"]
+            assert root.query("all").keys == ["notes/a.md"]
+            assert root.retract("notes/a.md").changed == ("notes/a.md",)
+            root.restore("notes/a.md")
+    kept = sorted(file.parent.name for file in folder.rglob("own.txt"))
+    assert kept == [f"{name}.foreign-2", f"{name}.foreign-3"]
+    assert (folder / f"{name}.foreign").read_text() == "what was put aside before"

@@ -19,6 +19,7 @@ from hedgerow.ingest.ledger import SCOPE as LEDGER_NOTE
 
 from .config import Config
 from .documents import memory_rules
+from .files import system_errors
 from .identity import ensure_key, signature_of
 from .names import AGENTS, DERIVED, NODE_TYPES
 
@@ -194,9 +195,15 @@ def _is_blank(file: Path) -> bool:
 def disown(derived: Derived) -> None:
     """Put away what somebody else made, which is logged; the caller holds the lock.
 
-    What can be made anew is removed, and the store, which alone has visits, is kept next to it.
+    What can be made anew is removed, and the store, which alone has visits, is kept next to it. Raises
+    HedgerowError where the system refuses that.
     """
     ensure_key()
+    with system_errors("change", derived.folder):
+        _disown(derived)
+
+
+def _disown(derived: Derived) -> None:
     for file in (derived.index, derived.store):
         for suffix in ("-wal", "-shm", "-journal"):
             beside = file.with_name(file.name + suffix)
@@ -212,7 +219,7 @@ def disown(derived: Derived) -> None:
         if _is_blank(derived.store):
             _remove(derived.store)
         else:
-            kept = _put_aside(derived, "foreign")
+            kept = _put_aside(derived.store, "foreign")
             told.append(f"the store is made anew without visits, and the old one kept as {kept}")
     if not derived.index.exists():
         derived.manifest.unlink(missing_ok=True)
@@ -293,7 +300,7 @@ def make_room(derived: Derived, damage: IndexFileError) -> bool:
 
 def put_store_aside(derived: Derived, damage: IndexFileError) -> None:
     """Keep a damaged store under another name, for only the store has visits; which is logged."""
-    kept = _put_aside(derived, "damaged")
+    kept = _put_aside(derived.store, "damaged")
     _logger.warning(
         "%s; it is rebuilt from the files, without visits, and the old one kept as %s",
         damage.message,
@@ -311,18 +318,28 @@ def discard(derived: Derived, damage: IndexFileError) -> None:
     _remove(derived.index)
 
 
-def _put_aside(derived: Derived, why: str) -> Path:
-    """Rename the store, with its WAL and shared memory."""
-    kept = derived.store.with_name(f"{derived.store.name}.{why}")
+def _put_aside(file: Path, why: str) -> Path:
+    """Rename a file, with its WAL and shared memory, over what was put aside before; or a folder."""
+    kept = file.with_name(f"{file.name}.{why}")
+    for number in range(2, 1000):
+        if not kept.is_dir() and not (file.is_dir() and kept.exists()):
+            break
+        # Nothing replaces a folder, and a folder replaces nothing.
+        kept = file.with_name(f"{file.name}.{why}-{number}")
     for suffix in ("", "-wal", "-shm"):
         with suppress(FileNotFoundError):
-            derived.store.with_name(derived.store.name + suffix).replace(f"{kept}{suffix}")
+            file.with_name(file.name + suffix).replace(f"{kept}{suffix}")
     return kept
 
 
 def _remove(file: Path) -> None:
+    """Remove a file, with its WAL and shared memory; a folder in its place, which we never make, is kept."""
     for suffix in ("", "-wal", "-shm"):
-        file.with_name(file.name + suffix).unlink(missing_ok=True)
+        part = file.with_name(file.name + suffix)
+        if part.is_dir() and not part.is_symlink():
+            _put_aside(part, "foreign")
+        else:
+            part.unlink(missing_ok=True)
 
 
 def identity_of(file: Path) -> tuple[int, int] | None:
