@@ -109,7 +109,7 @@ def recall_after(root: hr.MemoryRoot, query: str, words: list[str]) -> None:
 def report_writes(root: hr.MemoryRoot, words: list[str]) -> None:
     """Time what changes one or two files, each time others."""
     files = iter(sorted(str(file.relative_to(root.path)) for file in root.path.rglob("*.md")))
-    root.query("all | top:1")
+    root.query("all | select:key")
     first = [next(files) for _ in range(4)]
     marked, restored = iter(first), iter(first)
     report("retract", lambda: root.retract(next(marked)), tries=4)
