@@ -216,6 +216,7 @@ fn seconds(micros: i64) -> f64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "scores are equal to the bit")]
 mod tests {
     use proptest::prelude::*;
 
