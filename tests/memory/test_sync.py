@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from hedgerow import Index, InvalidInputError, MemoryRoot
+from hedgerow._engine import _sync_root
 from hedgerow.ingest.ledger import Ledger
 from hedgerow.memory import documents, sync, targets
 from hedgerow.memory.config import read_config
@@ -133,3 +134,11 @@ class TestChanges:
         synced_root.remember("more hawthorn", title="T")
         assert len(keys(synced_root)) == 4
         assert len(parsed) == 3
+
+
+def test_what_has_no_signature_is_no_file_to_read(synced_root: MemoryRoot) -> None:
+    derived = sync.Derived.of(read_config(synced_root.path))
+    with Index.open(derived.index) as index:
+        ledger = Ledger.load(index, derived.scope).found
+        with pytest.raises(ValueError, match='a.md has no signature: "x"'):
+            _sync_root(index, ledger, synced_root.path, [("a.md", "x")])

@@ -150,7 +150,7 @@ def _visit(given: str, rules: Rules, found: Discovery, seen: set[str], *, named:
     file = os.path.join(os.path.realpath(parent), name) if name else parent
     shown = os.path.normpath(given).replace(os.sep, "/")
     try:
-        status = os.stat(given)
+        status, signed = os.stat(given), signature(given)
     except OSError as error:
         found.skips.append(Skip(printable(shown), "unreadable", why_unreadable(error)))
         found.unknown.append(file)
@@ -163,7 +163,7 @@ def _visit(given: str, rules: Rules, found: Discovery, seen: set[str], *, named:
             found.skips.append(problem)
         elif file not in seen:
             seen.add(file)
-            found.sources.append(Source(shown, file, signature(given)))
+            found.sources.append(Source(shown, file, signed))
         return
     folder = os.path.realpath(given)
     found.covered.append(folder)

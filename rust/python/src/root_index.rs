@@ -7,6 +7,7 @@ use hedgerow_engine::{Error, ErrorCode};
 use hedgerow_memory::conflict::conflict_line;
 use hedgerow_memory::folder::Signature;
 use hedgerow_memory::root_index;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -30,11 +31,16 @@ pub fn _sync_root(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(usize, usize)> {
     let (index, ledger) = (&index.get().index, &ledger.get().0);
-    let signed = |(path, signature): (String, String)| {
-        let signature: Option<Signature> = signature.parse().ok();
-        signature.map(|signature| (path, signature))
+    let signed = |(path, text): (String, String)| match text.parse() {
+        Ok(signature) => Ok((path, signature)),
+        Err(_) => Err(PyValueError::new_err(format!(
+            "{path} has no signature: {text:?}"
+        ))),
     };
-    let files: Vec<(String, Signature)> = files.into_iter().filter_map(signed).collect();
+    let files = files
+        .into_iter()
+        .map(signed)
+        .collect::<PyResult<Vec<(String, Signature)>>>()?;
     let (mut raised, mut reported) = (None, None::<Instant>);
     let mut report = |done, total| {
         let is_due = reported.is_none_or(|at| at.elapsed() >= PROGRESS);

@@ -428,14 +428,14 @@ fn see(found: &Found<'_>) -> Seen {
 }
 
 /// Whether a character may not be in the name of a file that is read.
-pub(crate) fn is_control(letter: char) -> bool {
+fn is_control(letter: char) -> bool {
     matches!(
         letter,
         '\0'..='\x1f' | '\x7f' | '\u{85}' | '\u{2028}' | '\u{2029}'
     )
 }
 
-pub(crate) fn bad_name(shown: String) -> Skip {
+fn bad_name(shown: String) -> Skip {
     let reason = "its name is not UTF-8 or holds a control character; rename it";
     Skip::whole(shown, "bad_name", reason)
 }
