@@ -140,5 +140,5 @@ def test_what_has_no_signature_is_no_file_to_read(synced_root: MemoryRoot) -> No
     derived = sync.Derived.of(read_config(synced_root.path))
     with Index.open(derived.index) as index:
         ledger = Ledger.load(index, derived.scope).found
-        with pytest.raises(ValueError, match='a.md has no signature: "x"'):
+        with pytest.raises(ValueError, match=r'a\.md has no signature: "x"'):
             _sync_root(index, ledger, synced_root.path, [("a.md", "x")])
