@@ -25,6 +25,15 @@ class Served:
         """Return the schema of `to_dict`."""
         return schema_of(cls, handler)
 
+    def _to_json(self) -> Any:
+        """Return `to_dict`, for records that have this result in a field."""
+        return self.to_dict()  # type: ignore[attr-defined] # of every such class
+
+    @classmethod
+    def _from_json(cls, keys: Any) -> Any:
+        """Return the result from the JSON of `to_dict`."""
+        return cls._from_dict(keys)  # type: ignore[attr-defined] # of every such class
+
 
 def schema_of(kind: type[Any], handler: Any) -> Any:
     """The schema of a class of results, made by pydantic's `handler`."""

@@ -20,7 +20,7 @@ from hedgerow._page import page
 from hedgerow.errors import HedgerowError
 
 from .answering import answers
-from .description import describe, name_of
+from .description import describe, name_of, new_definitions
 from .guard import Guard
 from .idempotency import Idempotency
 from .index_routes import IndexService, index_routes
@@ -101,9 +101,10 @@ def build(service: RootService | IndexService, access: Access, limits: Limits) -
     )
     app.state.read_only = access.read_only
     app.state.edit = access.edit
-    describe(app)
+    definitions = new_definitions()
+    describe(app, definitions)
     if isinstance(service, RootService):
-        app.include_router(root_routes(service, work))
+        app.include_router(root_routes(service, work, definitions))
     else:
         app.include_router(index_routes(service, work))
     _add_own_routes(app, service, metrics, work)

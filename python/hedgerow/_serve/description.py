@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
+from pydantic import TypeAdapter
+
+from hedgerow import Trace, _shapes
+from hedgerow._operations.fields import Declared, declared
+from hedgerow._operations.operation import Request, result_of
+from hedgerow._operations.schema import Definitions, summary_of
 
 _METHODS = ("get", "post", "put")
 _KEY = {
@@ -17,25 +24,91 @@ _KEY = {
 }
 
 
+_PROBLEM = {
+    "description": "A problem document (RFC 9457)",
+    "content": {
+        "application/problem+json": {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}
+    },
+}
+
+
+def new_definitions() -> Definitions:
+    """Return the schemas of records, with those of results that describe themselves."""
+    template = "#/components/schemas/{model}"
+    trace = TypeAdapter(_shapes.Trace).json_schema(ref_template=template)
+    found = Definitions({Trace: {"$ref": template.format(model="Trace")}})
+    found.schemas |= {**trace.pop("$defs", {}), "Trace": trace}
+    return found
+
+
+def described(kind: type[Request[Any]], definitions: Definitions) -> dict[str, Any]:
+    """The documentation of the route of an operation: its arguments and its result."""
+    row, schema = kind.operation, definitions.arguments(kind)
+    places = {
+        one.name: "path" if f"{{{one.name}}}" in (row.path or "") else "header"
+        for one in declared(kind)
+        if one.field.header is not None or f"{{{one.name}}}" in (row.path or "")
+    }
+    is_get = row.method == "GET"
+    properties, required = schema["properties"], schema.get("required", [])
+    parameters = [
+        _parameter(one.field.header or one.name, places.get(one.name, "query"), one, properties)
+        for one in declared(kind)
+        if one.name in properties and (is_get or one.name in places)
+    ]
+    extra: dict[str, Any] = {"parameters": parameters} if parameters else {}
+    if not is_get:
+        body = {
+            **schema,
+            "properties": {key: properties[key] for key in properties if key not in places},
+            "required": [key for key in required if key not in places],
+        }
+        definitions.schemas[kind.__name__] = body
+        content = {"schema": {"$ref": f"#/components/schemas/{kind.__name__}"}}
+        extra["requestBody"] = {"required": True, "content": {"application/json": content}}
+    extra["responses"] = {
+        "200": {
+            "description": "The answer",
+            "content": {"application/json": {"schema": definitions.of(result_of(kind))}},
+        },
+        "default": _PROBLEM,
+    }
+    return {"summary": summary_of(kind), "openapi_extra": extra}
+
+
+def _parameter(
+    name: str, place: str, field: Declared, properties: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A parameter of a route, in the URL or in a header."""
+    found = {
+        "name": name,
+        "in": place,
+        "required": field.is_required,
+        "schema": properties[field.name],
+    }
+    return found | ({"description": field.field.doc} if field.field.doc else {})
+
+
 def name_of(route: APIRoute) -> str:
     """The name of a route in generated clients: that of its function."""
     return route.name
 
 
-def describe(app: FastAPI) -> None:
-    """Add to the document that a token is needed, and what problems look like."""
+def describe(app: FastAPI, definitions: Definitions) -> None:
+    """Add to the document that a token is needed, and what problems and `definitions` look like."""
     made = app.openapi
 
     def described() -> dict[str, Any]:
         if app.openapi_schema is None:
-            _complete(made())
+            _complete(made(), definitions)
         return made()
 
     app.openapi = described  # type: ignore[method-assign] # as FastAPI documents it
 
 
-def _complete(document: dict[str, Any]) -> None:
-    components = document["components"]
+def _complete(document: dict[str, Any], definitions: Definitions) -> None:
+    components = document.setdefault("components", {})
+    components.setdefault("schemas", {}).update(definitions.schemas)
     components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     document["security"] = [{"token": []}]
     for path, methods in document["paths"].items():
@@ -50,8 +123,8 @@ def _complete_operation(path: str, method: str, operation: dict[str, Any]) -> No
     answers = operation["responses"]
     # Where FastAPI would answer 422, this server answers a problem with 400.
     answers.pop("422", None)
-    if problem := answers.get("default"):
-        content = problem["content"]
+    content = answers.get("default", {}).get("content", {})
+    if "application/json" in content:
         content["application/problem+json"] = content.pop("application/json")
     if path in {"/healthz", "/readyz"}:
         operation["security"] = []

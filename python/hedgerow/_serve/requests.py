@@ -7,10 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hedgerow.typing import Mode, OnDuplicate
+from hedgerow.typing import Mode
 
 MOST_RESULTS = 1_000
-MOST_HOPS = 10
 _CANDIDATES = 60
 _MOST_QUERIES = 1_000
 _MOST_CHUNKS = 10_000
@@ -92,127 +91,6 @@ class DeleteBody(Body):
 
     ids: Annotated[list[str], Field(max_length=_MOST_CHUNKS)] = []
     paths: Annotated[list[str], Field(max_length=MOST_RESULTS)] = []
-
-
-class RecallOptions(Body):
-    """Which memories to find, and the time at which they must hold."""
-
-    query: str
-    depth: Literal["shallow", "normal", "deep"] = "normal"
-    as_of: str | None = None
-    include_superseded: bool = False
-    types: list[str] = []
-    tags: list[str] = []
-    after: str | None = None
-    before: str | None = None
-    question_date: str | None = None
-
-
-class RecallBody(RecallOptions):
-    """A recall of a memory root."""
-
-    limit: Limit = 5
-    explain: bool = False
-
-
-class ContextBody(RecallOptions):
-    """Evidence for a question, packed into a budget of tokens."""
-
-    budget: Annotated[int, Field(ge=40, le=1_000_000, description="The most tokens")] = 2_000
-    per_file: Annotated[int, Field(ge=1, le=MOST_RESULTS)] = 2
-
-
-class RememberBody(Body):
-    """A memory to write."""
-
-    text: str
-    title: str
-    type: Literal["note", "session", "finding", "decision", "preference", "page"] = "note"
-    tags: list[str] = []
-    on_duplicate: OnDuplicate = "error"
-
-
-class WrapupBody(Body):
-    """The wrapup of a session: a text with the four sections that `hedgerow wrapup` asks for."""
-
-    text: str
-    title: str
-    topic: str | None = None
-    limit: Limit = 5
-    tags: list[str] = []
-
-
-class ProcessBody(Body):
-    """Looking through memories; without `apply` nothing is written."""
-
-    mode: Literal["lint", "synthesize", "dedupe"]
-    apply: bool = False
-    topic: str | None = None
-    since: str | None = None
-    limit: Limit | None = None
-
-
-class LinkBody(Body):
-    """A link between two memories, each a path, a name or a title."""
-
-    a: str
-    b: str
-    strength: Annotated[float, Field(gt=0, le=1)] = 1.0
-    rel: str = "related"
-
-
-class UnlinkBody(Body):
-    """A link to remove."""
-
-    a: str
-    b: str
-    rel: str = "related"
-
-
-class SupersedeBody(Body):
-    """What takes the place of a memory: an existing one, or a text to write as a new one."""
-
-    old: str
-    by: str | None = None
-    text: str | None = None
-    title: str | None = None
-    type: Literal["note", "session", "finding", "decision", "preference", "page"] | None = None
-    tags: list[str] | None = None
-
-
-class RetractBody(Body):
-    """A memory that no longer holds, and why."""
-
-    key: str
-    reason: str | None = None
-
-
-class RestoreBody(Body):
-    """A memory that holds again."""
-
-    key: str
-
-
-class ForgetBody(Body):
-    """A memory to delete for good; `purge` must be true."""
-
-    key: str
-    purge: bool = False
-
-
-class VisitBody(Body):
-    """Visits of an agent, at a time in Unix seconds, by default now."""
-
-    agent: Annotated[str, Field(min_length=1)]
-    keys: Annotated[list[str], Field(min_length=1, max_length=MOST_RESULTS)]
-    at: int | None = None
-    outcome: Literal["processed", "modified", "skipped", "failed"] = "processed"
-
-
-class EditBody(Body):
-    """The new text of a memory."""
-
-    text: str
 
 
 class QueryBody(Body):

@@ -212,3 +212,21 @@ class Deleted(TypedDict):
     removed: int
     ids: list[str]
     missing: list[str]
+
+
+class QueryAnswer(TypedDict):
+    """What a pipeline selected; each of the `results` has a `key`, a `score` and its columns.
+
+    `columns` are those that the pipeline itself selects.
+    """
+
+    pipeline: str
+    root: str
+    now: int
+    count: int
+    results: NotRequired[list[dict[str, Any]]]
+    columns: list[str] | None
+    pairs: list[tuple[str, str, float]]
+    warnings: list[str]
+    stale: bool
+    stages: NotRequired[list[dict[str, Any]]]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow._graph.figures import Neighborhood, around, figures_of, neighborhood_of
+from hedgerow._graph.figures import Neighborhood, figures_of, neighborhood_of
 
 from .output import write_json
 from .params import TEXT, Command
@@ -51,7 +51,8 @@ def command(
     if server := server_of(**where):
         if key is None or svg is not None:
             raise click.UsageError("A server shows the links of one KEY, without --svg.")
-        _tell_part(server.links(key, hops=hops or 1, limit=_LISTED), as_json=as_json)
+        found = server.links(key, hops=hops or 1, limit=_LISTED)
+        _tell_part(found.to_dict(), as_json=as_json)
         return
     if scope() is not None and (key is None or svg):
         raise click.UsageError("--scope goes with a KEY, without --svg.")
@@ -95,15 +96,11 @@ def _show_figures(opened: OpenStore, *, as_json: bool) -> None:
 
 def _show_part(opened: OpenStore, key: str, hops: int, *, as_json: bool) -> None:
     if opened.root is None:
-        part, unresolved = neighborhood_of(opened.store, key, hops=hops, most=_LISTED), []
+        part = neighborhood_of(opened.store, key, hops=hops, most=_LISTED)
+        answer = {**opened.source, **part.to_dict(), "unresolved": []}
     else:
-        graph = opened.root.graph()
-        part = around(graph.edges, key, hops=hops, most=_LISTED)
-        unresolved = [to for file, to in graph.unresolved if file == key]
-    validities = {} if opened.root is None else opened.root.validities(part.hops)
-    told = {key: validity.to_dict() for key, validity in validities.items()}
-    answer = {**opened.source, **part.to_dict(), "unresolved": unresolved}
-    _tell_part(answer | ({"validities": told} if told else {}), as_json=as_json)
+        answer = opened.root.links(key, hops=hops, limit=_LISTED).to_dict()
+    _tell_part(answer, as_json=as_json)
 
 
 def _tell_part(answer: Mapping[str, Any], *, as_json: bool) -> None:

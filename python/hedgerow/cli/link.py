@@ -9,12 +9,12 @@ import click
 from .output import echo, plural, visible, write_json
 from .params import TEXT, Command
 from .roots import json_option
-from .stores import OpenStore, open_store, server_of, store_options, time_option
+from .stores import open_store, server_of, store_options, time_option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hedgerow.remote import RemoteRoot
+    from hedgerow.memory.operations import RootOperations
 
 
 @click.command("link", cls=Command, short_help="Link two memories, or unlink them.")
@@ -55,31 +55,27 @@ def link(  # noqa: PLR0913 - one argument for each option
     file of A changes. An existing link with the same relation is replaced.
     """
     if server := server_of(**where, writes=True):
-        _at_server(server, a, b, strength, rel or "related", remove=remove, as_json=as_json)
+        _tell(_linked(server, a, b, strength, rel, remove=remove), as_json=as_json)
         return
     with open_store(**where) as opened:
-        relation = rel or ("link" if opened.root is None else "related")
-        ends = opened.key(a), opened.key(b)
-        changed = (
-            _remove(opened, *ends, relation)
-            if remove
-            else _put(opened, *ends, strength, rel=relation)
-        )
-        fields = {"a": ends[0], "b": ends[1], "rel": relation}
-        act = {"removed": changed} if remove else {"strength": strength}
-        _tell({**opened.source, **fields, **act}, as_json=as_json)
+        if opened.root is not None:
+            _tell(_linked(opened.root, a, b, strength, rel, remove=remove), as_json=as_json)
+            return
+        ends = {**opened.source, "a": a, "b": b, "rel": rel or "link"}
+        if remove:
+            act: dict[str, Any] = {"removed": opened.store.unlink(a, b, ends["rel"])}
+        else:
+            opened.store.link(a, b, strength, ends["rel"])
+            act = {"strength": strength}
+        _tell({**ends, **act}, as_json=as_json)
 
 
-def _at_server(  # noqa: PLR0913 - what a link has
-    server: RemoteRoot, a: str, b: str, strength: float, rel: str, *, remove: bool, as_json: bool
-) -> None:
-    body = {"a": a, "b": b, "rel": rel}
-    answer = (
-        server.told_of("unlink", body)
-        if remove
-        else server.told_of("link", {**body, "strength": strength})
-    )
-    _tell(answer, as_json=as_json)
+def _linked(  # noqa: PLR0913 - what a link has
+    root: RootOperations, a: str, b: str, strength: float, rel: str | None, *, remove: bool
+) -> dict[str, Any]:
+    relation = rel or "related"
+    done = root.unlink(a, b, relation) if remove else root.link(a, b, strength, relation)
+    return done.to_dict()
 
 
 def _tell(answer: Mapping[str, Any], *, as_json: bool) -> None:
@@ -94,15 +90,6 @@ def _tell(answer: Mapping[str, Any], *, as_json: bool) -> None:
         echo(f"Unlinked {names}.")
     else:
         echo(f"There was no link {names}.")
-
-
-def _put(opened: OpenStore, a: str, b: str, strength: float, *, rel: str) -> bool:
-    (opened.root or opened.store).link(a, b, strength, rel)
-    return True
-
-
-def _remove(opened: OpenStore, a: str, b: str, rel: str) -> bool:
-    return (opened.root or opened.store).unlink(a, b, rel)
 
 
 @click.command("visit", cls=Command, short_help="Record that an agent visited memories.")
@@ -134,14 +121,15 @@ def visit(
     if not agent.strip():
         raise click.UsageError("AGENT must not be empty; name an agent.")
     if server := server_of(**where, writes=True):
-        body = {"agent": agent, "keys": list(keys), "at": at, "outcome": outcome}
-        _tell_visits(server.told_of("visit", body), as_json=as_json)
+        _tell_visits(server.visit(agent, keys, at, outcome).to_dict(), as_json=as_json)
         return
     with open_store(**where) as opened:
-        visited = [opened.key(key) for key in keys]
-        visits = [(agent, key, at, outcome) for key in visited]
-        (opened.root or opened.store).visit_many(visits)
-        fields = {"agent": agent, "at": at, "outcome": outcome, "keys": visited}
+        if opened.root is not None:
+            done = opened.root.visit(agent, keys, at, outcome)
+            _tell_visits(done.to_dict(), as_json=as_json)
+            return
+        opened.store.visit_many([(agent, key, at, outcome) for key in keys])
+        fields = {"agent": agent, "at": at, "outcome": outcome, "keys": list(keys)}
         _tell_visits({**opened.source, **fields}, as_json=as_json)
 
 

@@ -12,7 +12,8 @@ from .roots import TYPES, json_option, read_stdin, root_option, scope_option, ta
 from .targets import open_memory, target_option
 
 if TYPE_CHECKING:
-    from hedgerow.memory.marking import Marked
+    from hedgerow.memory import Marked
+    from hedgerow.memory.operations import MemoryType
 
 
 @click.command("supersede", cls=Command, short_help="Replace a memory with another; both are kept.")
@@ -34,7 +35,7 @@ def supersede(  # noqa: PLR0913 - one argument for each option
     text: str | None,
     by: str | None,
     title: str | None,
-    kind: str | None,
+    kind: MemoryType | None,
     tags: tuple[str, ...],
     root: tuple[str, ...],
     target_url: str | None,

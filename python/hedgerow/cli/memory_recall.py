@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from hedgerow import InvalidInputError
-from hedgerow._answers.root import recall_answer
 
 from .output import (
     echo,
@@ -37,15 +37,10 @@ from .targets import open_memory, refuse_without_files, target_option
 
 if TYPE_CHECKING:
     from hedgerow import MemoryRoot
-    from hedgerow.memory.recall import Recall
+    from hedgerow.memory import Context, Recall
+    from hedgerow.memory.operations import Depth
     from hedgerow.memory.sync import SyncReport
     from hedgerow.remote import RemoteRoot
-    from hedgerow.typing import ContextKeywords, RecallKeywords
-
-    if sys.version_info >= (3, 11):
-        from typing import Unpack
-    else:
-        from typing_extensions import Unpack
 
 _RECIPE = "memory:"
 
@@ -112,7 +107,7 @@ def recall(  # noqa: PLR0913 - one argument for each option
     topic: str | None,
     query: str | None,
     limit: int,
-    depth: str,
+    depth: Depth,
     no_sync: bool,
     types: tuple[str, ...],
     tags: tuple[str, ...],
@@ -144,8 +139,7 @@ def recall(  # noqa: PLR0913 - one argument for each option
     wanted = question or topic or query
     if not wanted:
         raise click.UsageError("Pass what to recall: a QUESTION, --topic TEXT or --query TEXT.")
-    options: RecallKeywords = {
-        "limit": limit,
+    options: dict[str, Any] = {
         "depth": depth,
         "as_of": as_of,
         "include_superseded": include_superseded,
@@ -158,18 +152,18 @@ def recall(  # noqa: PLR0913 - one argument for each option
     _check(options)
     _check_packing(budget, per_file, explain=explain or report is not None)
     memory = open_memory(root, target_url, remote_url)
+    options |= _syncing(memory, no_sync=no_sync)
     if budget is not None:
-        del options["limit"]
         packing = Packing(budget, 2 if per_file is None else per_file)
-        _show_context(memory, wanted, packing, sync=not no_sync, options=options, as_json=as_json)
+        _show_context(memory.context(wanted, **packing._asdict(), **options), as_json=as_json)
         return
-    found = _recalled(memory, wanted, sync=not no_sync, **options)
-    mode = mode_of(context, "recall")
+    found = memory.recall(wanted, limit=limit, explain=True, **options)
+    found = replace(found, mode=mode_of(context, "recall"))
     if report is not None:
-        _write_report(report, memory, found, mode, sync=not no_sync)
+        _write_report(report, memory, found, sync=not no_sync)
     if as_json:
         told = {} if report is None else {"report": report}
-        write_json(recall_answer(found, mode, explain=explain) | told)
+        write_json(found.to_dict(explain=explain) | told)
         return
     echo(f"Prior memory scan for: {visible(found.query)}")
     echo(f"Memory root: {visible(found.root)}\n")
@@ -194,22 +188,7 @@ def _check_packing(budget: int | None, per_file: int | None, *, explain: bool) -
             raise click.UsageError("--budget packs passages: leave --explain and --report out.")
 
 
-def _show_context(  # noqa: PLR0913 - what a context depends on
-    memory: MemoryRoot | RemoteRoot,
-    text: str,
-    packing: Packing,
-    *,
-    sync: bool,
-    options: ContextKeywords,
-    as_json: bool,
-) -> None:
-    from hedgerow.memory import MemoryRoot  # noqa: PLC0415 - slow to import
-
-    if isinstance(memory, MemoryRoot):
-        found = memory.context(text, **packing._asdict(), sync=sync, **options)
-    else:
-        refuse_without_files("--no-sync", given=not sync)
-        found = memory.context(text, **packing._asdict(), **options)
+def _show_context(found: Context, *, as_json: bool) -> None:
     if as_json:
         write_json(found.to_dict())
         return
@@ -228,7 +207,7 @@ def search_root(  # noqa: PLR0913 - one argument for each option
     remote_url: str | None,
     text: str,
     limit: int,
-    depth: str,
+    depth: Depth,
     sync: bool,
     explain: bool,
     report: str | None,
@@ -237,13 +216,16 @@ def search_root(  # noqa: PLR0913 - one argument for each option
     """Search a memory root as `search` without an index file does."""
     memory = open_memory(root, target_url, remote_url, NO_ROOT)
     asked = datetime.now().astimezone()
-    found = _recalled(memory, text, limit=limit, depth=depth, question_date=asked, sync=sync)
-    mode = mode_of(context, "search")
+    syncing = _syncing(memory, no_sync=not sync)
+    found = memory.recall(
+        text, limit=limit, depth=depth, question_date=asked, explain=True, **syncing
+    )
+    found = replace(found, mode=mode_of(context, "search"))
     if report is not None:
-        _write_report(report, memory, found, mode, sync=sync)
+        _write_report(report, memory, found, sync=sync)
     if as_json:
         told = {} if report is None else {"report": report}
-        write_json(recall_answer(found, mode, explain=explain) | told)
+        write_json(found.to_dict(explain=explain) | told)
     else:
         show_results(found, explain=explain, report=report)
 
@@ -287,27 +269,22 @@ def index_root(  # noqa: PLR0913 - one argument for each option
     return report
 
 
-def _recalled(
-    memory: MemoryRoot | RemoteRoot,
-    text: str,
-    *,
-    sync: bool,
-    **options: Unpack[RecallKeywords],
-) -> Recall:
+def _syncing(memory: MemoryRoot | RemoteRoot, *, no_sync: bool) -> dict[str, bool]:
+    """Return the option of a recall for `--no-sync`, which goes with a folder on this machine."""
     from hedgerow.memory import MemoryRoot  # noqa: PLC0415 - slow to import
 
-    if isinstance(memory, MemoryRoot):
-        return memory.recall(text, sync=sync, **options)
-    refuse_without_files("--no-sync", given=not sync)
-    return memory.recall(text, **options)
+    refuse_without_files("--no-sync", given=no_sync and not isinstance(memory, MemoryRoot))
+    return {"sync": False} if no_sync else {}
 
 
-def _check(options: RecallKeywords) -> None:
+def _check(options: Mapping[str, Any]) -> None:
     """Raise the error of a date that does not exist, before anything is opened."""
-    from hedgerow.memory.asked import checked_recall  # noqa: PLC0415 - slow to import
+    from hedgerow.memory.asked import resolved_recall  # noqa: PLC0415 - slow to import
+    from hedgerow.memory.operations import RecallRequest  # noqa: PLC0415
+    from hedgerow.memory.scope import Scope  # noqa: PLC0415
 
     try:
-        checked_recall(".", **options)
+        resolved_recall(RecallRequest(".", **options), Scope())
     except InvalidInputError as error:
         raise click.UsageError(f"{error.message}.") from error
 
@@ -319,12 +296,12 @@ def mode_of(context: click.Context, name: str) -> str:
 
 
 def _write_report(
-    report: str, memory: MemoryRoot | RemoteRoot, found: Recall, mode: str, *, sync: bool
+    report: str, memory: MemoryRoot | RemoteRoot, found: Recall, *, sync: bool
 ) -> None:
     write_report(
         report,
         kind="root",
         name=memory.name,
-        answer=recall_answer(found, mode, explain=True),
+        answer=found.to_dict(explain=True),
         links=links_of(memory, found, sync=sync),
     )

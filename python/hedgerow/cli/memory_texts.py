@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +26,7 @@ from .targets import open_memory, target_option
 
 if TYPE_CHECKING:
     from hedgerow import MemoryRoot
-    from hedgerow.memory.texts import Memory
+    from hedgerow.memory import Memory
     from hedgerow.remote import RemoteRoot
 
 
@@ -131,8 +130,7 @@ def edit(  # noqa: PLR0913 - one argument for each option
             return
     else:
         new = read_stdin() if text is None else text
-        found = replace(found, digest=expect)
-    done = _written(memory, found, new, keep=expect is None)
+    done = _written(memory, found, new, expect)
     if as_json:
         write_json(done.to_dict())
     else:
@@ -183,12 +181,17 @@ def _edited(text: str, file: str) -> str | None:
     return None if new is None or new == text else new
 
 
-def _written(memory: MemoryRoot | RemoteRoot, found: Memory, new: str, *, keep: bool) -> Memory:
-    """Write a text; where that fails, with `keep` it is kept in a file that the error names."""
+def _written(
+    memory: MemoryRoot | RemoteRoot, found: Memory, new: str, expect: str | None
+) -> Memory:
+    """Write a text in place of the one with a digest, by default of the one that was found.
+
+    A text that was typed here and cannot be written is kept in a file that the error names.
+    """
     try:
-        return memory.edit(found, new)
+        return memory.edit(found.file, new, expect or found.digest)
     except HedgerowError as error:
-        if not keep:
+        if expect is not None:
             raise
         with tempfile.NamedTemporaryFile(
             "w", encoding="utf-8", suffix=".md", prefix="hedgerow-", delete=False, newline=""

@@ -12,7 +12,7 @@ from hedgerow import InvalidInputError
 from .failures import UnfinishedError
 from .output import echo, has_terminal, progress_bar, visible, write_json
 from .params import TEXT, Command
-from .recall_text import show_left_out, show_results
+from .recall_text import show_left_out, show_related
 from .roots import (
     TYPES,
     json_option,
@@ -27,7 +27,8 @@ from .targets import open_memory, target_option
 
 if TYPE_CHECKING:
     from hedgerow import MemoryRoot
-    from hedgerow.memory.process import Processed
+    from hedgerow.memory import Processed
+    from hedgerow.memory.operations import MemoryType, Mode
     from hedgerow.remote import RemoteRoot
     from hedgerow.typing import OnDuplicate
 
@@ -59,7 +60,7 @@ def remember(  # noqa: PLR0913 - one argument for each option
     target_url: str | None,
     remote_url: str | None,
     title: str | None,
-    kind: str,
+    kind: MemoryType,
     tags: tuple[str, ...],
     force: bool,
     supersede: bool,
@@ -82,8 +83,8 @@ def remember(  # noqa: PLR0913 - one argument for each option
     given = read_stdin() if text is None else text
     choice: OnDuplicate = "keep" if force else "supersede" if supersede else "error"
     done = memory.remember(given, title=line, type=kind, tags=tags, on_duplicate=choice)
-    if done.notice:
-        echo(visible(done.notice), err=True)
+    if done.problem:
+        echo(visible(done.problem), err=True)
     if as_json:
         write_json(done.to_dict())
     else:
@@ -128,11 +129,11 @@ def wrapup(  # noqa: PLR0913 - one argument for each option
     if as_json:
         write_json(done.to_dict())
         return
-    if done.related is None:
+    if done.related.query is None:
         echo("Related memory preflight skipped: --topic not provided.")
     else:
         echo(f"Related memory for: {visible(done.related.query)}\n")
-        show_results(done.related)
+        show_related(done.related)
         echo()
     echo(f"Wrote session wrapup: {visible(done.file)}")
     echo(f"Memory root: {visible(done.root)}\n")
@@ -162,7 +163,7 @@ def process(  # noqa: PLR0913 - one argument for each option
     root: tuple[str, ...],
     target_url: str | None,
     remote_url: str | None,
-    mode: str,
+    mode: Mode,
     apply: bool,
     topic: str | None,
     since: str | None,
@@ -196,7 +197,7 @@ def process(  # noqa: PLR0913 - one argument for each option
 class _Asked(NamedTuple):
     """What a run processes: the arguments of `MemoryRoot.process`."""
 
-    mode: str
+    mode: Mode
     topic: str | None
     since: str | None
     limit: int | None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hedgerow import PipelineError, parse_pipeline
-from hedgerow._answers.root import query_answer
+from hedgerow._answers.query import query_answer
 
 from .output import write_json
 from .params import TEXT, Command
@@ -105,8 +105,7 @@ def _at_server(  # noqa: PLR0913 - one argument for each option
     as_json: bool,
 ) -> None:
     if as_json:
-        body = {"pipeline": text, "terms": list(terms), "now": now, "explain": explain}
-        write_json(server.told_of("query", body))
+        write_json(server.query_json(text, now=now, terms=terms, explain=explain))
         return
     from .query_text import show, show_keys, show_notices  # noqa: PLC0415 - brings rich
 

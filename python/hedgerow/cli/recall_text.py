@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from hedgerow import Trace
     from hedgerow.ingest.source import Skip
     from hedgerow.memory.periods import Period
-    from hedgerow.memory.recall import Recall, Recalled
+    from hedgerow.memory.results import Recall, Recalled, RelatedMemory
     from hedgerow.memory.score import ScoreParts
+
+
+_NOTHING = "No memory matches found."
 
 
 def show_results(found: Recall, *, explain: bool = False, report: str | None = None) -> None:
@@ -40,9 +43,16 @@ def show_results(found: Recall, *, explain: bool = False, report: str | None = N
         echo(f"\nReport: {visible(report)}")
 
 
+def show_related(found: RelatedMemory) -> None:
+    """Print the memories about the topic of a wrapup."""
+    show_left_out(found.unreadable or ())
+    show_notices(found.notices, None)
+    echo("\n\n".join(_block(rank, one) for rank, one in enumerate(found, start=1)) or _NOTHING)
+
+
 def show_notices(notices: Sequence[str], period: Period | None) -> None:
     """Print notices on stderr, except those that are printed where the root or the period is."""
-    from hedgerow.memory.requests import NOT_ALLOWED  # noqa: PLC0415 - slow to import
+    from hedgerow.memory.trust_requests import NOT_ALLOWED  # noqa: PLC0415 - slow to import
 
     for notice in notices:
         if not notice.startswith(NOT_ALLOWED) and (period is None or notice != period.notice):
@@ -56,7 +66,7 @@ def show_period(period: Period, *, err: bool = False) -> None:
 
 def _show_nothing(found: Recall) -> None:
     """Say that nothing was found, and to a person what was looked for."""
-    echo("No memory matches found.")
+    echo(_NOTHING)
     if found.trace is None or not sys.stdout.isatty():
         return
     if found.trace.match_query:
@@ -92,7 +102,7 @@ def _show_in_terminal(found: Recall, *, explain: bool) -> None:
 
 def _show_what_is_left_out(counts: Mapping[str, int]) -> None:
     """Count what was found and is no result, and say how to see it."""
-    from hedgerow.memory.asked import FILTERED, LEFT_OUT  # noqa: PLC0415 - slow to import
+    from hedgerow.memory.validity import FILTERED, LEFT_OUT  # noqa: PLC0415 - slow to import
 
     said = ", ".join(f"{count:,} {LEFT_OUT[why]}" for why, count in counts.items())
     hint = "" if set(counts) == {FILTERED} else "; --include-superseded shows what does not hold"
@@ -115,7 +125,7 @@ def show_left_out(skips: Sequence[Skip], shown: int = 3) -> None:
         echo(f"Left out: {len(skips) - shown:,} more (--json has all)", err=True)
 
 
-def _block(rank: int, one: Recalled, *, explain: bool) -> str:
+def _block(rank: int, one: Recalled, *, explain: bool = False) -> str:
     session = f" session={one.session_id}" if one.session_id else ""
     where = f"{one.file}:{one.line_start}-{one.line_end}"
     head = visible(f"{rank}. {where}{session} score={one.score:.2f}")

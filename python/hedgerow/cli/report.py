@@ -13,8 +13,7 @@ from .params import TEXT
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hedgerow.memory import MemoryRoot
-    from hedgerow.memory.recall import Recall
+    from hedgerow.memory import MemoryRoot, Recall
     from hedgerow.remote import RemoteRoot
 
     F = TypeVar("F", bound=Callable[..., Any])
@@ -87,6 +86,8 @@ def links_of(memory: MemoryRoot | RemoteRoot, found: Recall, *, sync: bool) -> d
 
     files = dict.fromkeys(one.file for one in found)
     if not isinstance(memory, MemoryRoot):
-        return {file: memory.links(file, hops=_HOPS, limit=_MOST_LINKED) for file in files}
+        return {
+            file: memory.links(file, hops=_HOPS, limit=_MOST_LINKED).to_dict() for file in files
+        }
     edges = memory.graph(sync=sync).edges
     return {file: around(edges, file, hops=_HOPS, most=_MOST_LINKED).to_dict() for file in files}

@@ -88,7 +88,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     target_url: str | None,
     remote_url: str | None,
     limit: int,
-    depth: str,
+    depth: Depth,
     no_sync: bool,
     given_filters: Any,
     after: str | None,

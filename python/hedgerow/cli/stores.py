@@ -114,7 +114,7 @@ def open_store(  # noqa: PLR0913 - what a command may be told of it
     if db is None:
         with open_root(root, target_url, remote_url, NO_ROOT) as memory:
             with progress_bar("Reading") as progress:
-                store = memory._store(sync=sync, progress=progress)  # noqa: SLF001 - of the package
+                store = memory._session(sync=sync).store(progress)  # noqa: SLF001 - of the package
             yield OpenStore(store, memory, {"root": str(memory.path)}, sync)
         return
     if scope() is not None:

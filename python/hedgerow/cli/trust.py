@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from hedgerow import MemoryRoot
     from hedgerow.memory.consents import Consent
-    from hedgerow.memory.requests import Request
+    from hedgerow.memory.trust_requests import TrustRequest
 
 
 @click.command("trust", cls=Command, short_help="Allow what a memory root asks for.")
@@ -81,7 +81,7 @@ def _ask(memory: MemoryRoot, *, yes: bool, as_json: bool) -> None:
         )
 
 
-def _show(root: str, pending: Sequence[Request]) -> None:
+def _show(root: str, pending: Sequence[TrustRequest]) -> None:
     echo(f"Memory root: {visible(root)}")
     if not pending:
         echo("It asks for nothing that is not allowed already.")
@@ -89,7 +89,7 @@ def _show(root: str, pending: Sequence[Request]) -> None:
         echo(f"- {visible(one.question)}")
 
 
-def _agrees(request: Request) -> bool:
+def _agrees(request: TrustRequest) -> bool:
     return click.confirm(f"Allow {request.setting}, to {visible(request.effect)}?")
 
 
@@ -130,7 +130,7 @@ def _line(one: Consent) -> str:
     return visible(f"{one.root}: {one.setting} {one.value} (since {one.allowed_at})")
 
 
-def _as_json(root: str, **lists: Iterable[Request | Consent]) -> dict[str, Any]:
+def _as_json(root: str, **lists: Iterable[TrustRequest | Consent]) -> dict[str, Any]:
     return {"root": root} | {
         name: [one.to_dict() for one in found] for name, found in lists.items()
     }

@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 import os
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated
 
 from hedgerow._engine import _decode, _text_of
+from hedgerow._operations.fields import Field
+from hedgerow._operations.shapes import Result
 
 MARKDOWN_SUFFIXES = (".md", ".markdown")
 TEXT_SUFFIXES = (".txt", ".rst")
@@ -34,7 +36,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Skip:
+class Skip(Result):
     """Something that was left out, and why.
 
     `code` is one of the list in spec/ingest.md, `line` counts from 1 or is None for the whole
@@ -44,15 +46,11 @@ class Skip:
     path: str
     code: str
     reason: str
-    line: int | None = None
+    line: Annotated[int | None, Field(null=True)] = None
 
     def __str__(self) -> str:
         where = self.path if self.line is None else f"{self.path}:{self.line}"
         return f"{where}: {self.reason}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the documented JSON."""
-        return {"path": self.path, "line": self.line, "code": self.code, "reason": self.reason}
 
 
 class UnreadableSourceError(Exception):

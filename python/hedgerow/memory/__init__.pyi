@@ -1,23 +1,34 @@
-from .config import RootStatus as RootStatus
-from .setup import Initialized as Initialized
-from .context import Context as Context, Passage as Passage
-from .forget import Forgotten as Forgotten
-from .imports.moving import Imported as Imported, Moved as Moved
+from hedgerow.ingest.source import Skip as Skip
+
 from .freshness import IndexState as IndexState
-from .marking import Marked as Marked
+from .imports.moving import Imported as Imported, Moved as Moved
 from .periods import Period as Period
-from .process import Processed as Processed
-from .recall import Recall as Recall, Recalled as Recalled
-from .rename import Renamed as Renamed
-from .requests import Request as Request
 from .results import (
+    Context as Context,
+    Edge as Edge,
+    Forgotten as Forgotten,
+    Linked as Linked,
+    Links as Links,
+    Listed as Listed,
+    Marked as Marked,
+    Memory as Memory,
+    MemoryList as MemoryList,
+    Passage as Passage,
+    Processed as Processed,
+    Provenance as Provenance,
+    Recall as Recall,
+    Recalled as Recalled,
+    RelatedMemory as RelatedMemory,
     Remembered as Remembered,
+    Renamed as Renamed,
     RootGraph as RootGraph,
-    Skip as Skip,
+    RootStatus as RootStatus,
+    Visited as Visited,
     WrappedUp as WrappedUp,
 )
 from .root import MemoryRoot as MemoryRoot
 from .score import DepthPolicy as DepthPolicy, ScoreParts as ScoreParts, depth_boost as depth_boost
-from .validity import Validity as Validity
+from .setup import Initialized as Initialized
 from .sync import PassedBy as PassedBy, SyncReport as SyncReport
-from .texts import Listed as Listed, Memory as Memory, MemoryList as MemoryList
+from .trust_requests import TrustRequest as TrustRequest
+from .validity import Validity as Validity

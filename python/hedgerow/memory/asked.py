@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from hedgerow._checks import checked_count, checked_text
 from hedgerow.errors import InvalidInputError
 from hedgerow.typing import QuestionDate
 
 from .marks import Marks
 from .note import now
+from .operations import ContextRequest, RecallRequest
 from .periods import Period, period_in
 from .scope import Scope
-from .score import checked_depth
 from .times import checked_end, checked_question_date
-from .validity import REASONS, Validity
+from .validity import Validity
 from .wanted import Wanted
-
-FILTERED = "filtered"
-LEFT_OUT: Mapping[str, str] = {
-    **REASONS,
-    FILTERED: "not of the type, the tags or the time asked for",
-}
-"""Why what was found is no result, each as a reader is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,42 +57,35 @@ class Asked:
         return found.seen(lambda other: self.scope.has(marks.scope(other))) if self.scope else found
 
 
-def checked_recall(  # noqa: PLR0913 - what a recall can be asked for
-    query: str,
-    *,
-    limit: int = 5,
-    depth: str = "normal",
-    as_of: QuestionDate | None = None,
-    include_superseded: bool = False,
-    types: Sequence[str] = (),
-    tags: Sequence[str] = (),
-    after: QuestionDate | None = None,
-    before: QuestionDate | None = None,
-    question_date: QuestionDate | None = None,
-    scope: Scope = Scope(),  # noqa: B008 - frozen
+def resolved_recall(
+    request: RecallRequest | ContextRequest, scope: Scope, *, limit: int | None = None
 ) -> Asked:
-    """Return what a recall is about; InvalidInputError for what it cannot be."""
-    present = now()
+    """Return what a recall is about; InvalidInputError for a blank query or a date that does not exist.
+
+    `limit` replaces that of the request.
+    """
+    present, query = now(), request.query
+    if not query.strip():
+        raise InvalidInputError(
+            "there is nothing to search for: the query is blank", code="invalid_option"
+        )
     period = None
-    if question_date is not None and after is None and before is None:
-        asked = checked_question_date(question_date, present)
-        period = period_in(_checked_query(query), asked)
+    if request.question_date is not None and request.after is None and request.before is None:
+        period = period_in(query, checked_question_date(request.question_date, present))
+    most = request.limit if isinstance(request, RecallRequest) else 0
     return Asked(
-        _checked_query(query),
-        checked_count(limit, "limit"),
-        checked_depth(depth),
+        query,
+        most if limit is None else limit,
+        request.depth,
         present,
-        None if as_of is None else checked_end(as_of, "as_of"),
-        include_superseded,
-        Wanted.of(types, tags, after, before, present),
+        None if request.as_of is None else checked_end(request.as_of, "as_of"),
+        request.include_superseded,
+        Wanted.of(request.types, request.tags, request.after, request.before, present),
         scope,
         period,
     )
 
 
-def _checked_query(query: str) -> str:
-    if not checked_text(query, "query").strip():
-        raise InvalidInputError(
-            "there is nothing to search for: the query is blank", code="invalid_option"
-        )
-    return query
+def recall_time(as_of: QuestionDate | None, scope: Scope) -> Asked:
+    """Return the time at which memories of a scope have to hold; None for the present."""
+    return resolved_recall(RecallRequest(".", as_of=as_of), scope)

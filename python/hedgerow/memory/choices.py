@@ -12,7 +12,7 @@ from hedgerow._checks import shown
 if TYPE_CHECKING:
     from hedgerow.embedders import AnyEmbedder
 
-    from .requests import Request
+    from .trust_requests import TrustRequest
 
 _logger = logging.getLogger("hedgerow.memory")
 
@@ -29,14 +29,14 @@ class Choices:
     trust: bool | None = None
     embedder: AnyEmbedder | str | None = None
     notify: Callable[[str], object] | None = None
-    told: set[Request] = field(default_factory=set, compare=False)
+    told: set[TrustRequest] = field(default_factory=set, compare=False)
 
     def __post_init__(self) -> None:
         # A word such as "no" is true.
         if self.trust not in (None, True, False):
             raise TypeError(f"trust must be True, False or None, not {shown(self.trust)}")
 
-    def refused(self, asked: Iterable[Request]) -> tuple[Request, ...]:
+    def refused(self, asked: Iterable[TrustRequest]) -> tuple[TrustRequest, ...]:
         """Return those of the requests of a root that are not allowed."""
         requests = tuple(asked)
         if self.trust is not None:
@@ -47,7 +47,7 @@ class Choices:
 
         return without_consent(requests)
 
-    def tell(self, refused: Iterable[Request]) -> None:
+    def tell(self, refused: Iterable[TrustRequest]) -> None:
         """Report each request that is not allowed, once; without `notify` it is logged."""
         for request in refused:
             if request not in self.told:

@@ -17,7 +17,8 @@ from .choices import Choices
 from .names import AGENTS, CONFIG, LEGACY_CONFIG, SCHEMA_VERSION
 
 if TYPE_CHECKING:
-    from .requests import Request
+    from .results import RootStatus
+    from .trust_requests import TrustRequest
 
 ENVIRONMENT = "HEDGEROW_MEMORY_ROOT"
 
@@ -50,46 +51,13 @@ class Config:
     exclude: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
     remote: str | None = None
-    requests: tuple[Request, ...] = ()
-    not_allowed: tuple[Request, ...] = ()
+    requests: tuple[TrustRequest, ...] = ()
+    not_allowed: tuple[TrustRequest, ...] = ()
 
     def check(self) -> None:
         """Raise HedgerowError when the root is not one that this hedgerow understands."""
         if self.problem:
             raise HedgerowError(self.problem, code=self.code)
-
-
-@dataclass(frozen=True, slots=True)
-class RootStatus:
-    """What `status` reports; without a configuration `config_file` and `schema_version` are None.
-
-    `schema_version` is as written, of any type; `compatible` says whether this hedgerow can use
-    the root, and `message` why not. `not_allowed` has what the root asks for and its user has not
-    allowed (spec/memory.md, "Trust"). `watch` is `active` where the files are watched, or why they
-    are looked at before each recall instead; None where that was not asked for.
-    """
-
-    root: str
-    config_file: str | None
-    initialized: bool
-    schema_version: Any
-    compatible: bool
-    message: str
-    not_allowed: tuple[Request, ...] = ()
-    watch: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the documented JSON, without the two keys of a missing configuration."""
-        value: dict[str, Any] = {"root": self.root}
-        if self.config_file is not None:
-            value["configFile"] = self.config_file
-        value["initialized"] = self.initialized
-        if self.config_file is not None:
-            value["schemaVersion"] = self.schema_version
-        refused = [request.to_dict() for request in self.not_allowed]
-        asked = {"notAllowed": refused} if refused else {}
-        watch = {} if self.watch is None else {"watch": self.watch}
-        return {**value, "compatible": self.compatible, "message": self.message, **asked, **watch}
 
 
 def existing_root(path: str | os.PathLike[str]) -> Path:
@@ -178,19 +146,19 @@ def _as_allowed(config: Config, choices: Choices) -> Config:
     )
 
 
-def _requests(config: Config, *, with_embedder: bool) -> Iterator[Request]:
+def _requests(config: Config, *, with_embedder: bool) -> Iterator[TrustRequest]:
     """Yield what a configuration asks for that reaches beyond the root."""
     if with_embedder and config.embedder is not None:
-        from .requests import embedder  # noqa: PLC0415 - slow to import
+        from .trust_requests import embedder  # noqa: PLC0415 - slow to import
 
         if request := embedder(config.root, config.embedder):
             yield request
     if config.remote is not None:
-        from .requests import remote  # noqa: PLC0415 - slow to import
+        from .trust_requests import remote  # noqa: PLC0415 - slow to import
 
         yield remote(config.root, config.remote)
     if not config.source_root.is_relative_to(config.root):
-        from .requests import index_root  # noqa: PLC0415 - slow to import
+        from .trust_requests import index_root  # noqa: PLC0415 - slow to import
 
         yield index_root(config.root, config.source_root)
 
@@ -269,6 +237,8 @@ def _invalid(file: Path, problem: str) -> HedgerowError:
 
 def read_status(root: Path, choices: Choices = Choices()) -> RootStatus:  # noqa: B008 - frozen
     """Report whether a root is set up, can be used, and what of its requests is not allowed."""
+    from .results import RootStatus  # noqa: PLC0415 - slow to import
+
     config = read_config(root, choices)
     refused = (*config.not_allowed, *_refused_models(root, choices))
     if config.file is None:
@@ -282,10 +252,10 @@ def read_status(root: Path, choices: Choices = Choices()) -> RootStatus:  # noqa
     return RootStatus(str(root), config.file, True, version, compatible, message, refused)
 
 
-def _refused_models(root: Path, choices: Choices) -> Iterator[Request]:
+def _refused_models(root: Path, choices: Choices) -> Iterator[TrustRequest]:
     """Yield the models that agents in a root ask for and its user has not allowed."""
     if (root / AGENTS).is_dir():
-        from .requests import agent_models  # noqa: PLC0415 - slow to import
+        from .trust_requests import agent_models  # noqa: PLC0415 - slow to import
 
         yield from choices.refused(agent_models(root))
 

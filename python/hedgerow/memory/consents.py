@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hedgerow._operations.shapes import Result
 from hedgerow.errors import HedgerowError
 from hedgerow.memory.user_folder import user_folder
 
 from . import files, note
 from .lock import locked
-from .requests import Request
+from .trust_requests import TrustRequest
 
 ROOTS = "HEDGEROW_TRUST"
 """The variable that lists roots, separated as in PATH, which may do all they ask for."""
@@ -31,7 +32,7 @@ _logger = logging.getLogger("hedgerow.memory")
 
 
 @dataclass(frozen=True, slots=True)
-class Consent:
+class Consent(Result):
     """A setting of a root that its user allowed, with the value it had, and when that was."""
 
     root: str
@@ -39,16 +40,7 @@ class Consent:
     value: str
     allowed_at: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the documented JSON."""
-        return {
-            "root": self.root,
-            "setting": self.setting,
-            "value": self.value,
-            "allowedAt": self.allowed_at,
-        }
-
-    def is_for(self, request: Request) -> bool:
+    def is_for(self, request: TrustRequest) -> bool:
         """Report whether it is for just this."""
         asked = (request.root, request.setting, request.value)
         return (self.root, self.setting, self.value) == asked
@@ -79,7 +71,7 @@ def read_consents() -> list[Consent]:
         raise _unusable(file, "it is not what hedgerow wrote; repair or remove it") from error
 
 
-def without_consent(requests: Iterable[Request]) -> tuple[Request, ...]:
+def without_consent(requests: Iterable[TrustRequest]) -> tuple[TrustRequest, ...]:
     """Return what the user did not allow; a file that cannot be used is logged, and allows nothing."""
     roots = _roots_of_the_environment()
     left = [request for request in requests if request.root not in roots]
@@ -93,7 +85,7 @@ def without_consent(requests: Iterable[Request]) -> tuple[Request, ...]:
     return tuple(one for one in left if not any(consent.is_for(one) for consent in consents))
 
 
-def allow(requests: Iterable[Request]) -> None:
+def allow(requests: Iterable[TrustRequest]) -> None:
     """Keep that the user allowed these."""
     with _changing() as (file, consents):
         at = note.iso_time(note.now())

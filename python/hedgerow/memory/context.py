@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
-from typing import Any
 
-from hedgerow._checks import checked_count
 from hedgerow._engine import _recall_terms, _structures
-from hedgerow.errors import InvalidInputError
-from hedgerow.ingest.source import Skip
 
-from .asked import LEFT_OUT
 from .evidence import Evidence
-from .periods import Period
-from .recall import Recall, Recalled
+from .operations import SMALLEST_BUDGET
+from .results import Context, Passage, Recall, Recalled, context_text
 from .times import memory_time
-from .validity import HOLDS, Validity
 
 CountTokens = Callable[[str], int]
 """How many tokens a text has."""
@@ -26,132 +20,17 @@ CountTokens = Callable[[str], int]
 FILES = 40
 """The most files that evidence is taken from."""
 
-_SMALLEST = 40
 _STEM = 4
 _SHARE = 4
 """A passage of more than this part of the budget is cut down to the structures that matter."""
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A piece of evidence: whole structures of one passage of a file.
-
-    `lines` are the runs of lines it consists of, as (first, last), from 1, both inclusive; between
-    two runs, `text` has a line with an ellipsis. `number` is its rank, from 1.
-    """
-
-    number: int
-    file: str
-    lines: tuple[tuple[int, int], ...]
-    text: str
-    validity: Validity = HOLDS
-
-    @property
-    def source(self) -> str:
-        """The file and the lines, as in `notes/hedge.md:3-5,9-12`."""
-        runs = (f"{start}-{end}" if end > start else str(start) for start, end in self.lines)
-        return f"{self.file}:{','.join(runs)}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the documented JSON."""
-        marks = {} if self.validity == HOLDS else {"validity": self.validity.to_dict()}
-        return {
-            "number": self.number,
-            "file": self.file,
-            "lines": [list(run) for run in self.lines],
-            "text": self.text,
-            **marks,
-        }
-
-    @classmethod
-    def from_dict(cls, keys: Mapping[str, Any]) -> Passage:
-        """Return the passage of such a JSON."""
-        lines = tuple((start, end) for start, end in keys["lines"])
-        validity = Validity.from_dict(keys["validity"]) if "validity" in keys else HOLDS
-        return cls(keys["number"], keys["file"], lines, keys["text"], validity)
-
-    def __str__(self) -> str:
-        marks = f" ({self.validity})" if str(self.validity) else ""
-        return f"[{self.number}] {self.source}{marks}\n{self.text}"
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """Evidence for a question: `str()` is the text to pass to a model.
-
-    The text has `tokens`, at most `budget`. `passages` are in the order of their rank, numbered
-    from 1. `left_out` counts passages that did not fit, as `budget`, and the files that the recall
-    left out, by reason. `notices`, `unreadable` and `period` are those of the recall.
-    """
-
-    root: str
-    query: str
-    budget: int
-    tokens: int
-    passages: tuple[Passage, ...]
-    left_out: Mapping[str, int]
-    notices: tuple[str, ...] = ()
-    unreadable: tuple[Skip, ...] = ()
-    period: Period | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the documented JSON."""
-        told: dict[str, Any] = {"notices": list(self.notices)} if self.notices else {}
-        if self.period is not None:
-            told["period"] = self.period.to_dict()
-        return {
-            "root": self.root,
-            "query": self.query,
-            "budget": self.budget,
-            "tokens": self.tokens,
-            "text": str(self),
-            "passages": [passage.to_dict() for passage in self.passages],
-            "leftOut": dict(self.left_out),
-            "unreadable": [skip.to_dict() for skip in self.unreadable],
-            **told,
-        }
-
-    @classmethod
-    def from_dict(cls, keys: Mapping[str, Any]) -> Context:
-        """Return the context of such a JSON."""
-        return cls(
-            keys["root"],
-            keys["query"],
-            keys["budget"],
-            keys["tokens"],
-            tuple(Passage.from_dict(one) for one in keys["passages"]),
-            keys["leftOut"],
-            tuple(keys.get("notices", ())),
-            tuple(Skip(**skip) for skip in keys["unreadable"]),
-            Period.from_dict(keys["period"]) if "period" in keys else None,
-        )
-
-    def __str__(self) -> str:
-        return _text(self.passages, self.left_out)
-
-
-_LONGEST_END = "Left out: 1,000 for want of room, 1,000 retracted, 1,000 superseded."
-_REASONS = {"budget": "for want of room", **LEFT_OUT}
-
-
-def _text(passages: Sequence[Passage], left_out: Mapping[str, int]) -> str:
-    said = ", ".join(f"{count:,} {_REASONS[why]}" for why, count in left_out.items())
-    end = [f"Left out: {said}."] if said else []
-    return "\n\n".join([*map(str, passages), *end])
+_LONGEST_END = "Left out: 1,000 did not fit the budget, 1,000 retracted, 1,000 superseded."
 
 
 def estimated_tokens(text: str) -> int:
     """Estimate the tokens of a text: one for four bytes of UTF-8, rounded up."""
     return -(-len(text.encode()) // 4)
-
-
-def checked_budget(budget: int, per_file: int) -> None:
-    """Raise InvalidInputError for a budget that is too small for any passage."""
-    checked_count(per_file, "per_file")
-    if checked_count(budget, "budget") < _SMALLEST:
-        raise InvalidInputError(
-            f"budget must be at least {_SMALLEST} tokens, not {budget}", code="invalid_option"
-        )
 
 
 def pack(
@@ -164,11 +43,11 @@ def pack(
         packer.take(_Candidate.of(hit, one))
     left_out = {**({"budget": packer.refused} if packer.refused else {}), **found.left_out}
     passages = packer.passages
-    while passages and count(_text(passages, left_out)) > budget:
+    while passages and count(context_text(passages, left_out)) > budget:
         # Tokens of parts need not add up to those of the whole.
         passages = passages[:-1]
         left_out = {**left_out, "budget": left_out.get("budget", 0) + 1}
-    tokens = count(_text(passages, left_out)) if passages or left_out else 0
+    tokens = count(context_text(passages, left_out)) if passages or left_out else 0
     return Context(
         found.root,
         found.query,
@@ -251,7 +130,7 @@ class _Packer:
         self.refused = 0
         self._count = count
         self._terms = terms
-        self._least = max(budget // _SHARE, _SMALLEST)
+        self._least = max(budget // _SHARE, SMALLEST_BUDGET)
         self._room = budget - count(f"\n\n{_LONGEST_END}")
 
     def take(self, candidate: _Candidate) -> None:

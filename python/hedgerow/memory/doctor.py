@@ -13,11 +13,11 @@ from hedgerow.errors import HedgerowError
 from hedgerow.ingest.discovery import PassedBy
 from hedgerow.ingest.source import Skip
 
-from .config import RootStatus
 from .derived import Derived
 from .documents import read_documents
 from .links import unresolved_links
 from .problems import problems_of
+from .results import RootStatus
 from .root import MemoryRoot
 
 _INTEGRATIONS = {

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from hedgerow._engine import _vacuum
 from hedgerow.errors import HedgerowError
@@ -19,6 +17,7 @@ from .lock import locked
 from .manifest import write_manifest
 from .names import TEMPORARY_SUFFIX
 from .quotes import Quotes, copies, has_any, repository_of
+from .results import Forgotten
 from .sync import sync
 from .synthesize import without_source
 from .texts import data_of, path_of
@@ -28,47 +27,6 @@ _SHORTEST = 16
 
 _MOST, _LONGEST = 50, 80
 """The most traces, and the most characters of one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Forgotten:
-    """A memory that was deleted, and what is left of it elsewhere.
-
-    `named_by` are the files that still name it. `reports` are reports of lint that named it or
-    quoted it, old stores and interrupted writes, which were deleted with it. `rewritten` are pages
-    from which its line was removed. `quoted_by` are memories that quote it, and `copies` other files
-    below the root with its text, such as those in a trash: both stay as they are. `out_of_reach`
-    names what was not searched. Paths of reports and copies are below the root, the others below the
-    indexed folder.
-    """
-
-    root: str
-    file: str
-    named_by: tuple[str, ...]
-    reports: tuple[str, ...]
-    rewritten: tuple[str, ...] = ()
-    quoted_by: tuple[str, ...] = ()
-    copies: tuple[str, ...] = ()
-    out_of_reach: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the documented JSON."""
-        return {
-            "root": self.root,
-            "file": self.file,
-            "namedBy": list(self.named_by),
-            "reports": list(self.reports),
-            "rewritten": list(self.rewritten),
-            "quotedBy": list(self.quoted_by),
-            "copies": list(self.copies),
-            "outOfReach": list(self.out_of_reach),
-        }
-
-    @classmethod
-    def from_dict(cls, keys: Mapping[str, Any]) -> Forgotten:
-        """Return the result from the JSON of `to_dict`."""
-        lists = ("namedBy", "reports", "rewritten", "quotedBy", "copies", "outOfReach")
-        return cls(keys["root"], keys["file"], *(tuple(keys.get(name, ())) for name in lists))
 
 
 def forget(

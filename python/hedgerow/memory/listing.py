@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from hedgerow._checks import checked_count, checked_text
 from hedgerow._engine import Store
 
 from .marks import SUPERSEDED_BY, SUPERSEDES
 from .names import check_types, type_word
-from .results import RootGraph
-from .texts import Listed, MemoryList
+from .operations import ListRequest
+from .results import Listed, MemoryList, RootGraph
 
 
-def listed(  # noqa: PLR0913, PLR0917 - what a list depends on
+def listed(
     root: Path,
     store: Store,
-    kind: str | None,
-    limit: int,
-    offset: int,
+    request: ListRequest,
     graph: RootGraph | None,
     visible: Collection[str] | None,
 ) -> MemoryList:
@@ -27,11 +24,9 @@ def listed(  # noqa: PLR0913, PLR0917 - what a list depends on
 
     Of all nodes, or of those that are `visible`.
     """
+    kind = None if request.type is None else type_word(request.type)
     if kind is not None:
-        kind = type_word(checked_text(kind, "type"))
         check_types([kind], [type_word(one) for one in store.types])
-    checked_count(limit, "limit")
-    checked_count(offset, "offset", least=0)
     node_type = "episodic" if kind == "session" else kind
     chosen = "all" if kind is None else f"all | type:{node_type}"
     stages = f"{chosen} | sort:timestamp | select:key,type,timestamp"
@@ -39,7 +34,7 @@ def listed(  # noqa: PLR0913, PLR0917 - what a list depends on
     if graph is not None:
         old = _superseded(graph)
         rows = [row for row in rows if row[0] in old]
-    page = rows[offset : offset + limit]
+    page = rows[request.offset : request.offset + request.limit]
     memories = tuple(Listed(str(key), type_word(str(of)), int(at)) for key, of, at in page)
     return MemoryList(str(root), len(rows), memories)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from hedgerow._checks import checked_text
@@ -18,40 +17,6 @@ from .links import leads_to, links_in_fields
 from .lock import locked
 from .marks import REASON, RETRACTED, SUPERSEDED_BY, SUPERSEDES
 from .node_state import NodeState
-from .validity import Validity
-
-
-@dataclass(frozen=True, slots=True)
-class Marked:
-    """A memory that was marked: its root, its path, the files that were changed, its validity.
-
-    `written` is the memory that was written to supersede it, or None. Paths are below the indexed
-    folder.
-    """
-
-    root: str
-    file: str
-    changed: tuple[str, ...]
-    validity: Validity
-    written: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the documented JSON; `written` is there only where a memory was."""
-        written = {} if self.written is None else {"written": self.written}
-        return {
-            "root": self.root,
-            "file": self.file,
-            "changed": list(self.changed),
-            **written,
-            "validity": self.validity.to_dict(),
-        }
-
-    @classmethod
-    def _from_dict(cls, keys: Mapping[str, Any]) -> Marked:
-        validity = Validity.from_dict(keys["validity"])
-        return cls(
-            keys["root"], keys["file"], tuple(keys["changed"]), validity, keys.get("written")
-        )
 
 
 def supersede(derived: Derived, old: str, new: str) -> list[str]:

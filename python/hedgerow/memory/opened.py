@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -35,7 +35,7 @@ from .freshness import FileCheck
 from .marks import Marks
 from .names import check_types
 from .problems import notices_of
-from .recall import Recall
+from .results import Recall
 from .scope import FIELD, Scope
 from .score import DepthPolicy
 from .shared import Shared
@@ -101,17 +101,18 @@ class OpenedIndex:
             ),
         )
 
-    def passages(
-        self, config: Config, query: str, files: Sequence[str], *, sync: bool
-    ) -> list[Evidence]:
-        """Find passages of some files alone, the best first."""
+    def evidence(
+        self, config: Config, asked: Asked, *, sync: bool
+    ) -> tuple[Recall, list[Evidence]]:
+        """Recall files, and find the passages in them, the best first."""
+        found = self.recall(config, asked, sync=sync)
+        files = [one.file for one in found]
 
         def search() -> list[Evidence]:
-            embedder, _ = self._ready_model(config, sync=sync)
-            index = self._index(Derived.of(config))
-            return passages(index, embedder, query, files)
+            embedder, _ = self._ready_model(config, sync=False)
+            return passages(self._index(Derived.of(config)), embedder, asked.query, files)
 
-        return self._current(config, search, sync=sync)[0]
+        return found, self._current(config, search, sync=False)[0]
 
     def marks(self, config: Config, *, sync: bool) -> Marks:
         """Return what the files say of what holds, up to date with `sync`."""

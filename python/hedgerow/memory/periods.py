@@ -7,10 +7,12 @@ question with an expression that this module does not understand is searched as 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Annotated
+
+from hedgerow._operations.fields import Field
+from hedgerow._operations.shapes import Result
 
 _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
@@ -92,7 +94,7 @@ _LONGEST = 4000
 
 
 @dataclass(frozen=True, slots=True)
-class Period:
+class Period(Result):
     """A period that a question names: its words, its beginning, and the first time after it.
 
     `found` says whether any memory in it was found; if not, the recall was made without it. `rest`
@@ -103,22 +105,7 @@ class Period:
     after: datetime
     before: datetime
     found: bool = True
-    rest: str = field(default="", compare=False, repr=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the documented JSON."""
-        return {
-            "phrase": self.phrase,
-            "after": self.after.isoformat(),
-            "before": self.before.isoformat(),
-            "found": self.found,
-        }
-
-    @classmethod
-    def from_dict(cls, keys: Mapping[str, Any]) -> Period:
-        """Return the period of such a JSON."""
-        after, before = (datetime.fromisoformat(keys[name]) for name in ("after", "before"))
-        return cls(keys["phrase"], after, before, keys["found"])
+    rest: Annotated[str, Field(local=True)] = field(default="", compare=False, repr=False)
 
     @property
     def notice(self) -> str:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from hedgerow._checks import shown
 from hedgerow.errors import HedgerowError, InvalidInputError
@@ -20,41 +18,13 @@ from .lock import locked
 from .marking import supersede
 from .marks import Marks
 from .names import DERIVED
+from .results import Processed
 from .sameness import nearly_same, same, words_of
 from .selection import NEVER, Selection
 from .times import memory_time
 
 LIMITS = {"lint": 100_000, "synthesize": 8, "dedupe": 100_000}
 """The modes, each with its default limit on memories."""
-
-
-@dataclass(frozen=True, slots=True)
-class Processed:
-    """What a run did, or would do: the files it writes, below the root, and a summary in sentences.
-
-    `unreadable` are files and folders that could not be read, and so were left out.
-    """
-
-    root: str
-    mode: str
-    applied: bool
-    topic: str | None
-    files: tuple[str, ...]
-    summary: tuple[str, ...]
-    unreadable: tuple[Skip, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the documented JSON."""
-        topic = {} if self.topic is None else {"topic": self.topic}
-        return {
-            "root": self.root,
-            "mode": self.mode,
-            "applied": self.applied,
-            **topic,
-            "files": list(self.files),
-            "summary": list(self.summary),
-            "unreadable": [skip.to_dict() for skip in self.unreadable],
-        }
 
 
 def checked_mode(mode: str) -> str:

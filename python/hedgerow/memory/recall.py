@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone, tzinfo
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from hedgerow._engine import Hit, Index, Searcher, _FileColumns, _Recall
 from hedgerow._retrieval.batches import only
@@ -15,7 +14,6 @@ from hedgerow._retrieval.searching import Stages
 from hedgerow._steps import run
 from hedgerow.embedders import AnyEmbedder
 from hedgerow.errors import IndexFileError
-from hedgerow.ingest.source import Skip
 from hedgerow.results import Response, Trace
 from hedgerow.retriever import Retriever
 from hedgerow.typing import FiltersLike
@@ -23,8 +21,7 @@ from hedgerow.typing import FiltersLike
 from . import score
 from .asked import Asked
 from .derived import is_of_no_use
-from .periods import Period
-from .problems import CODES
+from .results import Provenance, Recall, Recalled
 from .scope import Scope
 from .score import DepthPolicy, ScoreParts
 from .validity import HOLDS, Validity
@@ -37,100 +34,6 @@ _AT_LEAST = 200
 _RANKED = 1000
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _DIGITS, _GREATEST = 19, (1 << 63) - 1
-
-
-@dataclass(frozen=True, slots=True)
-class Recalled:
-    """One memory that was found, at its best passage.
-
-    `file` is relative to the indexed folder, with `/`; the lines count from 1, both inclusive.
-    `metadata` is the front matter of the file as JSON, `parts` the parts of the score, `validity`
-    what its marks mean at the time of the recall. `id` does not depend on the query.
-    """
-
-    id: str
-    score: float
-    snippet: str
-    file: str
-    line_start: int
-    line_end: int
-    session_id: str | None
-    metadata: Mapping[str, Any]
-    parts: ScoreParts
-    validity: Validity = HOLDS
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the documented JSON, with the id of a session, if any, under both its names."""
-        session = {} if self.session_id is None else _both_names(self.session_id)
-        return {
-            "id": self.id,
-            "score": self.score,
-            "snippet": self.snippet,
-            **session,
-            "provenance": {
-                "file": self.file,
-                "lineStart": self.line_start,
-                "lineEnd": self.line_end,
-                **session,
-                "metadata": dict(self.metadata),
-            },
-            "scoreBreakdown": self.parts.to_dict(),
-            **({} if self.validity == HOLDS else {"validity": self.validity.to_dict()}),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Recall:
-    """What a recall found, best first; iterates over its results.
-
-    `unreadable` are the files and folders that the index could not read. `notices` are sentences on
-    what the reader of the results should know: what the root asks for and its user has not allowed,
-    and a period that narrowed the results, with the way to undo it. `left_out` counts the files that were found
-    but are not results: those that do not hold, by `Validity.why`, and as `filtered` those of another
-    type, tag or time. `as_of` is the time at which results hold, None for the present. `period` is
-    the period that the query names, if any. `trace` says how passages were searched for.
-    """
-
-    root: str
-    query: str
-    depth: str
-    results: tuple[Recalled, ...]
-    unreadable: tuple[Skip, ...] = ()
-    notices: tuple[str, ...] = ()
-    left_out: Mapping[str, int] = field(default_factory=dict)
-    as_of: datetime | None = None
-    period: Period | None = None
-    trace: Trace | None = field(default=None, compare=False, repr=False)
-
-    def __iter__(self) -> Iterator[Recalled]:
-        return iter(self.results)
-
-    def __len__(self) -> int:
-        return len(self.results)
-
-    def with_skips(self, skips: Iterable[Skip]) -> Recall:
-        """Return a copy with what could not be read; a file with a problem of `CODES` was read."""
-        unreadable = tuple(skip for skip in skips if skip.code not in CODES)
-        return replace(self, unreadable=unreadable)
-
-    def to_dict(self, mode: str = "recall") -> dict[str, Any]:
-        """Return the documented JSON, with `notices`, `leftOut`, `asOf` and `period` if there are any."""
-        told: dict[str, Any] = {"notices": list(self.notices)} if self.notices else {}
-        if self.left_out:
-            told["leftOut"] = dict(self.left_out)
-        if self.as_of is not None:
-            told["asOf"] = self.as_of.isoformat()
-        if self.period is not None:
-            told["period"] = self.period.to_dict()
-        return {
-            "root": self.root,
-            "query": self.query,
-            "depth": self.depth,
-            "results": [result.to_dict() for result in self.results],
-            "mode": mode,
-            "unreadable": [skip.to_dict() for skip in self.unreadable],
-            **told,
-        }
 
 
 class Found(NamedTuple):
@@ -231,7 +134,8 @@ def _recalled(result: _RecallTuple, depth: str, how: str) -> Recalled:
     id_, snippet, path, (start, end), session, matter, parts, bucket, marks = result
     scored = ScoreParts(*parts, retrieval_depth=depth, driver=f"{how}:{bucket}")
     validity = HOLDS if marks is None else Validity.of_texts(*marks)
-    return Recalled(id_, scored.total, snippet, path, start, end, session, matter, scored, validity)
+    provenance = Provenance(path, start, end, matter, session)
+    return Recalled(id_, scored.total, snippet, provenance, scored, session, validity)
 
 
 def _depths(
@@ -334,7 +238,3 @@ def _raise_damage(response: Response) -> None:
     """Raise the damage that kept a leg from answering."""
     if isinstance(response.error, IndexFileError) and is_of_no_use(response.error):
         raise response.error
-
-
-def _both_names(session: str) -> dict[str, str]:
-    return {"sessionId": session, "session_id": session}

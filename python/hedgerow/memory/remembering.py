@@ -61,16 +61,27 @@ def _remember(  # noqa: PLR0913, PLR0917 - the parts of a memory
     root, written = str(derived.root), derived.root / file
     if not written.is_relative_to(derived.source_root):
         problem = f"it lies outside indexRoot ({derived.source_root}), which alone is searched"
-        return Remembered(root, file, indexed=False, problem=problem)
+        return _unindexed(root, file, problem)
     inside = written.relative_to(derived.source_root).as_posix()
     if passes_by(derived.rules, inside):
         problem = "hedgerow.json excludes it, or a folder above it is hidden"
-        return Remembered(root, file, indexed=False, problem=problem)
+        return _unindexed(root, file, problem)
     try:
         skip = sync_one(derived, inside)
     except HedgerowError as error:
-        return Remembered(root, file, indexed=False, problem=error.message, is_read_later=True)
-    return Remembered(root, file, indexed=skip is None, problem=skip.reason if skip else None)
+        problem = f"Not indexed yet: {error.message}. The next recall reads it."
+        return Remembered(root, file, indexed=False, problem=problem)
+    return (
+        Remembered(root, file, indexed=True)
+        if skip is None
+        else _unindexed(root, file, skip.reason)
+    )
+
+
+def _unindexed(root: str, file: str, reason: str) -> Remembered:
+    """Return a memory that was written and that no recall finds."""
+    problem = f"Not indexed: {reason}. No recall finds it."
+    return Remembered(root, file, indexed=False, problem=problem)
 
 
 def remember_instead(  # noqa: PLR0913 - the parts of a memory

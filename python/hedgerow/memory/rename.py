@@ -7,9 +7,7 @@ import os
 import posixpath
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote, unquote
 
 from hedgerow._checks import checked_text
@@ -33,30 +31,6 @@ _WIKILINK = re.compile(r"(\[\[)([^\[\]|#\n]+)((?:[|#][^\[\]\n]*)?\]\])")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _PLAIN = re.compile(rf"(?m)^({'|'.join(RELATIONS)}):(?P<value>.*(?:\n[ \t-].*)*)")
 _NAME = re.compile(r"[^\s\[\]{},:'\"][^\[\]{},:'\"\r\n]*")
-
-
-@dataclass(frozen=True, slots=True)
-class Renamed:
-    """A memory that was renamed: where it was, and is, and the files whose links were changed.
-
-    `by_hand` are files with links to it that were left as they are, and why.
-    """
-
-    root: str
-    file: str
-    to: str
-    changed: tuple[str, ...]
-    by_hand: tuple[Skip, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the documented JSON."""
-        return {
-            "root": self.root,
-            "file": self.file,
-            "to": self.to,
-            "changed": list(self.changed),
-            "byHand": [skip.to_dict() for skip in self.by_hand],
-        }
 
 
 def new_path(derived: Derived, file: str, to: str) -> str:

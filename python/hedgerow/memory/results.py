@@ -1,102 +1,414 @@
-"""Results of writing into a root, and its graph."""
+"""What operations on a memory root return; the JSON of each follows from its fields (spec/memory.md)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Annotated, Any, ClassVar
 
+from hedgerow._operations.fields import Field
+from hedgerow._operations.shapes import Result
 from hedgerow.ingest.source import Skip
+from hedgerow.trace import Trace
+from hedgerow.typing import VisitOutcome
 
-from .recall import Recall
+from .periods import Period
+from .problems import CODES
+from .score import ScoreParts
+from .trust_requests import TrustRequest
+from .validity import HOLDS, LEFT_OUT, Validity
 
-__all__ = ["Remembered", "RootGraph", "Skip", "WrappedUp"]
+Unreadable = tuple[Skip, ...]
+"""Files and folders that could not be read, and why."""
 
-
-_NOTICES = {
-    True: ("Not indexed yet: ", ". The next recall reads it."),
-    False: ("Not indexed: ", ". No recall finds it."),
-}
+Notices = Annotated[
+    tuple[str, ...], Field("What readers should know, as sentences", omit_default=True)
+]
+Holding = Annotated[Validity, Field("Only if the memory has marks that count", omit_default=True)]
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class Provenance:
+    """The file of a memory below the indexed folder, its lines from 1, and its front matter."""
+
+    file: str
+    line_start: int
+    line_end: int
+    metadata: Mapping[str, Any]
+    session_id: Annotated[str | None, Field(also="session_id")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled(Result):
+    """One memory that was found, at its best passage.
+
+    `parts` are the parts of the score, `validity` says whether the memory holds at the time of the
+    recall. `id` does not depend on the query.
+    """
+
+    id: str
+    score: float
+    snippet: str
+    provenance: Provenance
+    parts: Annotated[ScoreParts, Field(key="scoreBreakdown")]
+    session_id: Annotated[str | None, Field(also="session_id")] = None
+    validity: Holding = HOLDS
+
+    @property
+    def file(self) -> str:
+        """The path of the file below the indexed folder, with `/`."""
+        return self.provenance.file
+
+    @property
+    def line_start(self) -> int:
+        """The first line of the passage, from 1."""
+        return self.provenance.line_start
+
+    @property
+    def line_end(self) -> int:
+        """The last line of the passage."""
+        return self.provenance.line_end
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The front matter of the file, as JSON."""
+        return self.provenance.metadata
+
+
+@dataclass(frozen=True, slots=True)
+class Recall(Result):
+    """What a recall found, best first; iterates over its results.
+
+    `unreadable` are the files and folders that the index could not read. `notices` are sentences on
+    what the reader of the results should know: what the root asks for and its user has not allowed,
+    and a period that narrowed the results, with the way to undo it. `left_out` counts the files that
+    were found but are not results: those that do not hold, by `Validity.why`, and as `filtered` those
+    of another type, tag or time. `as_of` is the time at which results hold, None for the present.
+    `period` is the period that the query names, if any. `trace` says how passages were searched for.
+    `mode` is the command that was used.
+    """
+
+    root: str
+    query: str
+    depth: str
+    results: tuple[Recalled, ...]
+    unreadable: Unreadable = ()
+    notices: Notices = ()
+    left_out: Annotated[Mapping[str, int], Field(omit_default=True)] = field(default_factory=dict)
+    as_of: datetime | None = None
+    period: Period | None = None
+    trace: Annotated[Trace | None, Field(explained=True)] = field(
+        default=None, compare=False, repr=False
+    )
+    mode: str = "recall"
+
+    def __iter__(self) -> Iterator[Recalled]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def with_skips(self, skips: Iterable[Skip]) -> Recall:
+        """Return a copy with what could not be read; a file with a problem of `CODES` was read."""
+        unreadable = tuple(skip for skip in skips if skip.code not in CODES)
+        return replace(self, unreadable=unreadable)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage(Result):
+    """A piece of evidence: whole structures of one passage of a file.
+
+    `lines` are the runs of lines it consists of, as (first, last), from 1, both inclusive; between
+    two runs, `text` has a line with an ellipsis. `number` is its rank, from 1.
+    """
+
+    number: int
+    file: str
+    lines: tuple[tuple[int, int], ...]
+    text: str
+    validity: Holding = HOLDS
+
+    @property
+    def source(self) -> str:
+        """The file and the lines, as in `notes/hedge.md:3-5,9-12`."""
+        runs = (f"{start}-{end}" if end > start else str(start) for start, end in self.lines)
+        return f"{self.file}:{','.join(runs)}"
+
+    def __str__(self) -> str:
+        marks = f" ({self.validity})" if str(self.validity) else ""
+        return f"[{self.number}] {self.source}{marks}\n{self.text}"
+
+
+_REASONS = {"budget": "did not fit the budget", **LEFT_OUT}
+
+
+@dataclass(frozen=True, slots=True)
+class Context(Result):
+    """Evidence for a question: `str()` is the text to pass to a model.
+
+    The text has `tokens`, at most `budget`. `passages` are in the order of their rank, numbered
+    from 1. `left_out` counts passages that did not fit, as `budget`, and the files that the recall
+    left out, by reason. `notices`, `unreadable` and `period` are those of the recall.
+    """
+
+    root: str
+    query: str
+    budget: int
+    tokens: int
+    passages: tuple[Passage, ...]
+    left_out: Mapping[str, int]
+    notices: Notices = ()
+    unreadable: Unreadable = ()
+    period: Period | None = None
+
+    JSON_PROPERTIES: ClassVar[Mapping[str, str]] = {"text": "text"}
+
+    @property
+    def text(self) -> str:
+        """The passages, and a last line on what was left out."""
+        return context_text(self.passages, self.left_out)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def context_text(passages: Collection[Passage], left_out: Mapping[str, int]) -> str:
+    """Return passages as text, with a last line on what was left out."""
+    said = ", ".join(f"{count:,} {_REASONS[why]}" for why, count in left_out.items())
+    end = [f"Left out: {said}."] if said else []
+    return "\n\n".join([*map(str, passages), *end])
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered(Result):
     """A memory that was written: its root, its path below that, and whether it is indexed.
 
-    If it is not indexed, `problem` is the reason; the memory is written. `is_read_later` says
-    whether the next recall reads it. `superseded` is the memory that it supersedes, below the
-    indexed folder, or None.
+    If it is not indexed, `problem` says why, in sentences, and whether the next recall reads it; the
+    memory is written. `superseded` is the memory that it supersedes, below the indexed folder.
     """
 
     root: str
     file: str
     indexed: bool
     problem: str | None = None
-    is_read_later: bool = False
     superseded: str | None = None
-
-    @property
-    def notice(self) -> str | None:
-        """Why no recall finds it yet, in sentences; None if it is indexed."""
-        if self.problem is None:
-            return None
-        before, after = _NOTICES[self.is_read_later]
-        return f"{before}{self.problem}{after}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the documented JSON; `problem` is there only when it was not indexed."""
-        told = {"problem": self.notice, "superseded": self.superseded}
-        given = {name: value for name, value in told.items() if value is not None}
-        return {"root": self.root, "file": self.file, "indexed": self.indexed, **given}
-
-    @classmethod
-    def _from_dict(cls, keys: Mapping[str, Any]) -> Remembered:
-        """The memory of such a JSON."""
-        notice = keys.get("problem")
-        old = keys.get("superseded")
-        written = cls(keys["root"], keys["file"], keys["indexed"], notice, superseded=old)
-        for is_read_later, (before, after) in _NOTICES.items():
-            if notice and notice.startswith(before) and notice.endswith(after):
-                problem = notice[len(before) : -len(after)]
-                return replace(written, problem=problem, is_read_later=is_read_later)
-        return written
 
 
 @dataclass(frozen=True, slots=True)
-class WrappedUp:
+class Validation:
+    """The sections that a wrapup lacks; one that was written lacks none."""
+
+    valid: bool = True
+    missing_sections: tuple[str, ...] = ()
+    empty_sections: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedMemory:
+    """The memories about the topic of a wrapup, recalled before it was written.
+
+    Without a topic the recall is `skipped`, for a `reason`.
+    """
+
+    skipped: bool
+    reason: str | None = None
+    query: str | None = None
+    results: tuple[Recalled, ...] | None = None
+    unreadable: Unreadable | None = None
+    notices: Notices = ()
+
+    @classmethod
+    def of(cls, found: Recall | None) -> RelatedMemory:
+        """Return what a recall found; None stands for no recall."""
+        if found is None:
+            return cls(skipped=True, reason="no topic was given")
+        return cls(False, None, found.query, found.results, found.unreadable, found.notices)  # noqa: FBT003
+
+    def __iter__(self) -> Iterator[Recalled]:
+        return iter(self.results or ())
+
+    def __len__(self) -> int:
+        return len(self.results or ())
+
+
+@dataclass(frozen=True, slots=True)
+class WrappedUp(Result):
     """A wrapup that was written into a root, and what was recalled about its topic before."""
 
     root: str
     file: str
     title: str
-    topic: str | None
+    topic: Annotated[str | None, Field(key="recallTopic")]
     body: str
-    related: Recall | None
+    related: Annotated[RelatedMemory, Field(key="relatedMemory")]
+    validation: Validation = Validation()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the documented JSON."""
-        topic = {} if self.topic is None else {"recallTopic": self.topic}
-        if self.related is None:
-            related: dict[str, Any] = {"skipped": True, "reason": "no topic was given"}
-        else:
-            results = [result.to_dict() for result in self.related.results]
-            unreadable = [skip.to_dict() for skip in self.related.unreadable]
-            related = {
-                "skipped": False,
-                "query": self.related.query,
-                "results": results,
-                "unreadable": unreadable,
-                **({"notices": list(self.related.notices)} if self.related.notices else {}),
-            }
-        return {
-            "root": self.root,
-            "file": self.file,
-            "title": self.title,
-            **topic,
-            "body": self.body,
-            "validation": {"valid": True, "missingSections": [], "emptySections": []},
-            "relatedMemory": related,
-        }
+
+@dataclass(frozen=True, slots=True)
+class Processed(Result):
+    """What a run did, or would do: the files it writes, below the root, and a summary in sentences.
+
+    `unreadable` are files and folders that could not be read, and so were left out.
+    """
+
+    root: str
+    mode: str
+    applied: bool
+    topic: str | None
+    files: tuple[str, ...]
+    summary: tuple[str, ...]
+    unreadable: Unreadable = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RootStatus(Result):
+    """The state of a root; without a configuration `config_file` and `schema_version` are None.
+
+    `schema_version` is as written, of any type; `compatible` says whether this hedgerow can use
+    the root, and `message` why not. `not_allowed` has what the root asks for and its user has not
+    allowed (spec/memory.md, "Trust"). `watch` is `active` if the files are watched, or the reason why
+    they are checked before each recall instead; None if that was not requested.
+    """
+
+    root: str
+    config_file: str | None
+    initialized: bool
+    schema_version: Annotated[Any | None, Field()]
+    compatible: bool
+    message: str
+    not_allowed: Annotated[tuple[TrustRequest, ...], Field(omit_default=True)] = ()
+    watch: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Memory(Result):
+    """A memory with its text; `digest` is the SHA-256 of the file, by which an edit recognizes it."""
+
+    file: str
+    text: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listed(Result):
+    """A memory in a list: its type, and when it was last changed, in Unix seconds."""
+
+    file: str
+    type: str
+    timestamp: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryList(Result):
+    """Some memories of a root, the last changed first; `count` is how many there are in all."""
+
+    root: str
+    count: int
+    memories: tuple[Listed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Marked(Result):
+    """A memory that was marked: its root, its path, the files that were changed, its validity.
+
+    `written` is the memory that was written to supersede it, or None. Paths are below the indexed
+    folder.
+    """
+
+    root: str
+    file: str
+    changed: tuple[str, ...]
+    validity: Validity
+    written: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed(Result):
+    """A memory that was renamed: its old and its new path, and the files whose links were changed.
+
+    `by_hand` are files with links to it that were left as they are, and why.
+    """
+
+    root: str
+    file: str
+    to: str
+    changed: tuple[str, ...]
+    by_hand: Unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten(Result):
+    """A memory that was deleted, and what is left of it elsewhere.
+
+    `named_by` are the files that still name it. `reports` are reports of lint that named it or
+    quoted it, old stores and interrupted writes, which were deleted with it. `rewritten` are pages
+    from which its line was removed. `quoted_by` are memories that quote it, and `copies` other files
+    below the root with its text, such as those in a trash: both stay as they are. `out_of_reach`
+    names what was not searched. Paths of reports and copies are below the root, the others below the
+    indexed folder.
+    """
+
+    root: str
+    file: str
+    named_by: tuple[str, ...]
+    reports: tuple[str, ...]
+    rewritten: tuple[str, ...] = ()
+    quoted_by: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
+    out_of_reach: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Linked(Result):
+    """A link between two memories that was made, or removed: `removed` says whether it was there."""
+
+    root: str
+    a: str
+    b: str
+    rel: str
+    strength: float | None = None
+    removed: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A link between two memories."""
+
+    source: str
+    target: str
+    rel: str
+    strength: float
+
+
+@dataclass(frozen=True, slots=True)
+class Links(Result):
+    """The links around a memory: hops from it by path, nearest first, and the edges between them.
+
+    `left_out` counts memories within as many hops beyond the limit. `unresolved` are links of the
+    memory that lead to no file; `validities` has those of `nodes` whose marks count.
+    """
+
+    root: str
+    key: str
+    nodes: Mapping[str, int]
+    edges: tuple[Edge, ...]
+    left_out: int
+    unresolved: tuple[str, ...]
+    validities: Annotated[Mapping[str, Validity], Field(omit_default=True)] = field(
+        default_factory=dict
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Visited(Result):
+    """Visits of an agent that were recorded, at a time in Unix seconds."""
+
+    root: str
+    agent: str
+    at: int
+    outcome: VisitOutcome
+    keys: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
-from hedgerow._checks import shown
-from hedgerow.errors import InvalidInputError
+from hedgerow._operations.fields import Field
+from hedgerow._operations.shapes import Result
 
 DEPTHS = ("shallow", "normal", "deep")
 
@@ -30,18 +30,20 @@ _DIGITS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreParts:
+class ScoreParts(Result):
     """The parts of one score, each rounded to four places; `driver` names retrieval and bucket."""
 
-    retrieval: float
-    exact_match: float
-    metadata: float
-    temporal: float
-    strength: float
-    provenance: float
-    depth: float
+    retrieval: Annotated[float, Field(key="retrievalScore")]
+    exact_match: Annotated[float, Field(key="exactMatchBoost")]
+    metadata: Annotated[float, Field(key="metadataBoost")]
+    temporal: Annotated[float, Field(key="temporalRelevance")]
+    strength: Annotated[float, Field(key="memoryStrength")]
+    provenance: Annotated[float, Field(key="provenanceConfidence")]
+    depth: Annotated[float, Field(key="depthPolicyBoost")]
     retrieval_depth: str
     driver: str
+
+    JSON_PROPERTIES: ClassVar[Mapping[str, str]] = {"finalScore": "total"}
 
     @property
     def total(self) -> float:
@@ -57,21 +59,6 @@ class ScoreParts:
         )
         return round(sum(parts), _DIGITS)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the documented JSON."""
-        return {
-            "retrievalScore": self.retrieval,
-            "exactMatchBoost": self.exact_match,
-            "metadataBoost": self.metadata,
-            "temporalRelevance": self.temporal,
-            "memoryStrength": self.strength,
-            "provenanceConfidence": self.provenance,
-            "depthPolicyBoost": self.depth,
-            "finalScore": self.total,
-            "retrievalDepth": self.retrieval_depth,
-            "driver": self.driver,
-        }
-
 
 def depth_boost(bucket: str, depth: str) -> float:
     """Prefer condensed memory when shallow, and raw sessions when deep."""
@@ -82,15 +69,6 @@ def boosts(depth: str) -> tuple[dict[str, float], float]:
     """Return what `depth_boost` returns for each bucket that it knows, and for any other one."""
     at = DEPTHS.index(depth)
     return {bucket: values[at] for bucket, values in _BOOSTS.items()}, _OTHERS[at]
-
-
-def checked_depth(depth: str) -> str:
-    """Return a depth; InvalidInputError for any other word."""
-    if depth not in DEPTHS:
-        raise InvalidInputError(
-            f"depth must be one of {', '.join(DEPTHS)}, not {shown(depth)}", code="invalid_option"
-        )
-    return depth
 
 
 def rounded(value: float) -> float:

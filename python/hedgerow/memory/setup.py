@@ -6,9 +6,9 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from hedgerow._engine import __version__
+from hedgerow._operations.shapes import Result
 from hedgerow.errors import HedgerowError
 
 from . import files, note
@@ -19,7 +19,7 @@ _IGNORE_COMMENT = "# hedgerow derived state"
 
 
 @dataclass(frozen=True, slots=True)
-class Initialized:
+class Initialized(Result):
     """What `init` did: the configuration of the root, and whether it and `.gitignore` were written."""
 
     root: str
@@ -28,17 +28,6 @@ class Initialized:
     config_created: bool
     memory_dirs: tuple[str, ...]
     gitignore_updated: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the documented JSON."""
-        return {
-            "root": self.root,
-            "configFile": self.config_file,
-            "schemaVersion": self.schema_version,
-            "configCreated": self.config_created,
-            "memoryDirs": list(self.memory_dirs),
-            "gitignoreUpdated": self.gitignore_updated,
-        }
 
 
 def initialize(path: str | os.PathLike[str], *, force: bool = False) -> Initialized:

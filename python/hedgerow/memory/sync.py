@@ -8,9 +8,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated
 
 from hedgerow._engine import Index
+from hedgerow._operations.fields import Field
+from hedgerow._operations.shapes import Result
 from hedgerow.errors import IndexFileError
 from hedgerow.ingest.discovery import (
     Listing,
@@ -47,7 +49,7 @@ _EARLIER = ("ledger", "nodes.json")
 
 
 @dataclass(slots=True)
-class SyncReport:
+class SyncReport(Result):
     """What a sync did, in files: `documents` is how many are in the index now.
 
     `skips` has what could not be read. `passed_by` counts, by reason, what is below the indexed
@@ -60,22 +62,12 @@ class SyncReport:
     added: int = 0
     changed: int = 0
     removed: int = 0
-    skips: list[Skip] = field(default_factory=list)
-    passed_by: Counter[str] = field(default_factory=Counter)
-    named: list[PassedBy] = field(default_factory=list)
-    unused: list[str] = field(default_factory=list)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the documented JSON."""
-        return {
-            "root": self.root,
-            "documents": self.documents,
-            "added": self.added,
-            "changed": self.changed,
-            "removed": self.removed,
-            "skipped": [skip.to_dict() for skip in self.skips],
-            **({"unusedPatterns": list(self.unused)} if self.unused else {}),
-        }
+    skips: Annotated[list[Skip], Field(key="skipped")] = field(default_factory=list)
+    passed_by: Annotated[Counter[str], Field(local=True)] = field(default_factory=Counter)
+    named: Annotated[list[PassedBy], Field(local=True)] = field(default_factory=list)
+    unused: Annotated[list[str], Field(key="unusedPatterns", omit_default=True)] = field(
+        default_factory=list
+    )
 
 
 def sync(

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.source import Source, UnreadableSourceError, decode, read_bytes
@@ -15,55 +12,11 @@ from . import files
 from .derived import Derived
 from .documents import parse_document
 from .lock import locked
+from .results import Memory
 from .scope import Scope
 
 LONGEST = 2_000_000
 """The most characters of a memory that is edited."""
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """A memory with its text; `digest` is the SHA-256 of the file, by which an edit recognizes it."""
-
-    file: str
-    text: str
-    digest: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the documented JSON."""
-        return {"file": self.file, "text": self.text, "digest": self.digest}
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A memory in a list: its type, and when it was last changed, in Unix seconds."""
-
-    file: str
-    type: str
-    timestamp: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the documented JSON."""
-        return {"file": self.file, "type": self.type, "timestamp": self.timestamp}
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryList:
-    """Some memories of a root, the last changed first; `count` is how many there are in all."""
-
-    root: str
-    count: int
-    memories: tuple[Listed, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the documented JSON."""
-        listed = [one.to_dict() for one in self.memories]
-        return {"root": self.root, "count": self.count, "memories": listed}
-
-    @classmethod
-    def from_dict(cls, keys: Mapping[str, Any]) -> MemoryList:
-        """Return the list of such a JSON."""
-        return cls(keys["root"], keys["count"], tuple(Listed(**one) for one in keys["memories"]))
 
 
 def digest_of(data: bytes) -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Annotated, ClassVar, Literal, cast
+
+from hedgerow._operations.fields import Field
+from hedgerow._operations.shapes import Result
 
 REASONS: Mapping[str, str] = {
     "retracted": "retracted",
@@ -15,9 +18,18 @@ REASONS: Mapping[str, str] = {
 }
 """Why a memory does not hold, each in words for people; the first that applies counts."""
 
+FILTERED = "filtered"
+LEFT_OUT: Mapping[str, str] = {
+    **REASONS,
+    FILTERED: "not of the type, the tags or the time asked for",
+}
+"""Why a file that was found is no result, each in words for people."""
+
+Why = Literal["retracted", "superseded", "expired", "not_yet_valid"]
+
 
 @dataclass(frozen=True, slots=True)
-class Validity:
+class Validity(Result):
     """Whether a memory holds at a time (spec/memory.md, "What holds").
 
     `why` it does not is retracted, superseded, expired or not_yet_valid; None if it holds. `since`
@@ -26,12 +38,14 @@ class Validity:
     that no longer hold. `stale_since` is when it should have been reviewed, if that is past.
     """
 
-    why: str | None = None
+    why: Why | None = None
     since: datetime | None = None
-    by: tuple[str, ...] = ()
+    by: Annotated[tuple[str, ...], Field(omit_default=True)] = ()
     reason: str | None = None
-    doubtful: tuple[str, ...] = ()
+    doubtful: Annotated[tuple[str, ...], Field(omit_default=True)] = ()
     stale_since: datetime | None = None
+
+    JSON_PROPERTIES: ClassVar[Mapping[str, str]] = {"holds": "holds"}
 
     def seen(self, is_visible: Callable[[str], bool]) -> Validity:
         """Return the same without the names of memories that are not visible."""
@@ -42,35 +56,6 @@ class Validity:
     def holds(self) -> bool:
         """Whether the memory holds."""
         return self.why is None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the documented JSON: `holds`, and the other keys that apply."""
-        fields: dict[str, Any] = {"holds": self.holds}
-        if self.why is not None:
-            fields["why"] = self.why
-        if self.since is not None:
-            fields["since"] = self.since.isoformat()
-        if self.by:
-            fields["by"] = list(self.by)
-        if self.reason is not None:
-            fields["reason"] = self.reason
-        if self.doubtful:
-            fields["doubtful"] = list(self.doubtful)
-        if self.stale_since is not None:
-            fields["staleSince"] = self.stale_since.isoformat()
-        return fields
-
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Validity:
-        """Return the validity from the JSON of `to_dict`."""
-        return cls(
-            fields.get("why"),
-            _time(fields.get("since")),
-            tuple(fields.get("by", ())),
-            fields.get("reason"),
-            tuple(fields.get("doubtful", ())),
-            _time(fields.get("staleSince")),
-        )
 
     @classmethod
     def of_texts(  # noqa: PLR0913, PLR0917 - each field
@@ -83,7 +68,7 @@ class Validity:
         stale_since: str | None,
     ) -> Validity:
         """Return the validity of fields whose times are ISO texts."""
-        return cls(why, _time(since), by, reason, doubtful, _time(stale_since))
+        return cls(cast("Why | None", why), _time(since), by, reason, doubtful, _time(stale_since))
 
     def __str__(self) -> str:
         """Return it in words; empty for a memory that holds, without doubt."""

@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 from hedgerow._checks import shown
 from hedgerow._engine import _yaml_value
+from hedgerow._operations.shapes import Result
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.source import Skip, Source, UnreadableSourceError, read_bytes, text_of
 from hedgerow.memory import files
@@ -44,20 +45,16 @@ changed, was edited here, or because another file has its name (spec/memory.md, 
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(Result):
     """A memory of an export: its id there, what becomes of it (`ACTIONS`), and its file here."""
 
     id: str
     action: str
     file: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the documented JSON."""
-        return {"id": self.id, "action": self.action, "file": self.file}
-
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(Result):
     """What was imported, or would be: the memories in the order of the export.
 
     `unreadable` is what could not be read; `gone` are files of an earlier import that the export
@@ -72,24 +69,13 @@ class Imported:
     gone: tuple[str, ...]
     unreadable: tuple[Skip, ...]
 
+    JSON_PROPERTIES: ClassVar[Mapping[str, str]] = {"counts": "counts"}
+
     @property
     def counts(self) -> dict[str, int]:
         """How many memories there are of each action."""
         found = Counter(one.action for one in self.memories)
         return {action: found[action] for action in ACTIONS if found[action]}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the documented JSON."""
-        return {
-            "root": self.root,
-            "format": self.format,
-            "source": self.source,
-            "applied": self.applied,
-            "counts": self.counts,
-            "memories": [one.to_dict() for one in self.memories],
-            "gone": list(self.gone),
-            "unreadable": [skip.to_dict() for skip in self.unreadable],
-        }
 
 
 def checked_format(name: str) -> Callable[[Path], Items]:

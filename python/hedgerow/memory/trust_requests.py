@@ -9,10 +9,10 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-from hedgerow.embedders.by_name import what_it_does
-from hedgerow.embedders.openai_compatible import OPENAI_URL, what_is_sent
+from hedgerow._operations.fields import Field
+from hedgerow._operations.shapes import Result
 
 from .names import AGENTS
 
@@ -30,18 +30,18 @@ MODEL_URL = "HEDGEROW_MODEL_URL"
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class TrustRequest(Result):
     """Something that the files of a root ask for, and that reaches beyond the root.
 
     `value` is what a consent is for: another value needs another. `effect` says what would be done,
     `without` what is done as long as it is not allowed.
     """
 
-    root: str
     setting: str
     value: str
     effect: str
-    without: str
+    without: Annotated[str, Field(local=True)] = ""
+    root: Annotated[str, Field(local=True)] = ""
 
     @property
     def question(self) -> str:
@@ -57,46 +57,49 @@ class Request:
             f"{how_to_allow(self.root)}"
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the documented JSON."""
-        return {"setting": self.setting, "value": self.value, "effect": self.effect}
-
 
 def how_to_allow(root: str) -> str:
     """Return the command that allows what a root asks for."""
     return f"hedgerow trust --root {_printable(shlex.quote(root))}"
 
 
-def index_root(root: Path, folder: Path) -> Request:
+def index_root(root: Path, folder: Path) -> TrustRequest:
     """Ask to index a folder outside of the root; links in it are resolved already."""
     effect = f"read and index all Markdown files below {_printable(str(folder))}"
     without = "Only the root itself is indexed."
-    return Request(str(root), "indexRoot", str(folder), effect, without)
+    return TrustRequest("indexRoot", str(folder), effect, without, str(root))
 
 
-def embedder(root: Path, name: str) -> Request | None:
+def embedder(root: Path, name: str) -> TrustRequest | None:
     """Ask to use an embedder; None for a name that no adapter has, which can do nothing."""
+    from hedgerow.embedders.by_name import what_it_does  # noqa: PLC0415 - slow to import
+
     found = what_it_does(name)
     if found is None:
         return None
     value, effect = found[0], _printable(found[1])
-    return Request(str(root), "embedder", value, effect, "It is searched by keywords alone.")
+    return TrustRequest("embedder", value, effect, "It is searched by keywords alone.", str(root))
 
 
-def remote(root: Path, url: str) -> Request:
+def remote(root: Path, url: str) -> TrustRequest:
     """Ask to have the commands of the root answered by a server."""
     effect = f"send what you ask for and remember, and the token for it, to {_printable(url)}"
-    return Request(str(root), "remote", url, effect, "Its commands use the folder itself.")
+    return TrustRequest("remote", url, effect, "Its commands use the folder itself.", str(root))
 
 
-def agent_model(root: Path, model: str) -> Request:
+def agent_model(root: Path, model: str) -> TrustRequest:
     """Ask to have the prompts of agents answered by a model of OpenAI's, where none is named."""
+    from hedgerow.embedders.openai_compatible import (  # noqa: PLC0415 - slow to import
+        OPENAI_URL,
+        what_is_sent,
+    )
+
     effect = f"send the text of your memories to {what_is_sent(OPENAI_URL)}"
     without = "Its agents with this model are not run."
-    return Request(str(root), AGENTS, f"openai:{model}", effect, without)
+    return TrustRequest(AGENTS, f"openai:{model}", effect, without, str(root))
 
 
-def agent_models(root: Path) -> Iterator[Request]:
+def agent_models(root: Path) -> Iterator[TrustRequest]:
     """Ask for each model that an agent in the root names, unless the user named an address."""
     if os.environ.get(MODEL_URL):
         return

@@ -1,4 +1,4 @@
-"""The answers to a recall and to a pipeline."""
+"""The answer to a pipeline."""
 
 from __future__ import annotations
 
@@ -6,13 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hedgerow import QueryResult
-    from hedgerow.memory.recall import Recall
-
-
-def recall_answer(found: Recall, mode: str, *, explain: bool) -> dict[str, Any]:
-    """The answer to a recall; `mode` names what was asked for."""
-    trace = found.trace if explain else None
-    return found.to_dict(mode) | ({} if trace is None else {"trace": trace.to_dict()})
 
 
 def query_answer(result: QueryResult, *, shown: bool, explain: bool) -> dict[str, Any]:

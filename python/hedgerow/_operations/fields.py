@@ -1,0 +1,106 @@
+"""What an annotation adds to the type of a field: its description, its bounds and its JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from dataclasses import Field as DataclassField
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+_NEXT_WORD = re.compile(r"_([a-z0-9])")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A description of a field, as in `Annotated[int, Field("The most results", least=1)]`.
+
+    `least` and `most` are inclusive bounds of a number, and of the length of a list; `above` is an
+    exclusive one. `served_most` is the upper bound for clients of a server.
+
+    In JSON, a field has the key `key`, by default its name in camelCase, and under `also` the same
+    value once more. A field that is None is left out of JSON, unless `null` is set; with
+    `omit_default` the default value is left out too. A field with `explained` is written only on
+    request. A `local` field exists in this process alone: no client and no server knows it. The
+    value of a field with a `header` is sent in that header of HTTP, in quotes, as an ETag.
+    """
+
+    doc: str = ""
+    least: float | None = None
+    above: float | None = None
+    most: float | None = None
+    served_most: int | None = None
+    key: str | None = None
+    also: str | None = None
+    null: bool = False
+    omit_default: bool = False
+    explained: bool = False
+    local: bool = False
+    header: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A field of a dataclass: its name, its type without `Annotated`, its description."""
+
+    name: str
+    type: Any
+    field: Field
+    default: Any
+    """The default value; MISSING if the field has to be given."""
+
+    @property
+    def is_required(self) -> bool:
+        """Whether a caller has to give the field."""
+        return self.default is MISSING
+
+    @property
+    def key(self) -> str:
+        """The key of the field in JSON."""
+        return self.field.key or camel_case(self.name)
+
+
+def camel_case(name: str) -> str:
+    """Return a name in camelCase."""
+    return _NEXT_WORD.sub(lambda word: word[1].upper(), name)
+
+
+def declared(record: Any) -> tuple[Declared, ...]:
+    """Return the fields of a dataclass, in order."""
+    found = _DECLARED.get(record)
+    if found is None:
+        hints = get_type_hints(record, include_extras=True)
+        found = tuple(_declared(one, hints[one.name]) for one in fields(record) if one.init)
+        _DECLARED[record] = found
+    return found
+
+
+_DECLARED: dict[Any, tuple[Declared, ...]] = {}
+_PROPERTIES: dict[Any, Mapping[str, tuple[str, Any]]] = {}
+
+
+def _declared(one: DataclassField[Any], hint: Any) -> Declared:
+    of, field = _split(hint)
+    factory = one.default_factory
+    return Declared(one.name, of, field, one.default if factory is MISSING else factory())
+
+
+def properties(record: Any) -> Mapping[str, tuple[str, Any]]:
+    """Return the properties that a record has in JSON: name and type of each, by key."""
+    found = _PROPERTIES.get(record)
+    if found is None:
+        named: Mapping[str, str] = getattr(record, "JSON_PROPERTIES", {})
+        found = {
+            key: (name, get_type_hints(getattr(record, name).fget)["return"])
+            for key, name in named.items()
+        }
+        _PROPERTIES[record] = found
+    return found
+
+
+def _split(hint: Any) -> tuple[Any, Field]:
+    """Return the type in an annotation, and its description."""
+    if get_origin(hint) is Annotated:
+        of, *notes = get_args(hint)
+        return of, next((one for one in notes if isinstance(one, Field)), Field())
+    return hint, Field()

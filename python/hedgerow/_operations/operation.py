@@ -1,0 +1,119 @@
+"""Operations as rows of a table, and the methods that are made from them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, ClassVar, Concatenate, Generic, ParamSpec, TypeVar, get_args
+
+from hedgerow.errors import InvalidInputError
+
+from .fields import declared
+from .shapes import checked, to_json
+
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A row of the table: how an operation is called over HTTP, and what it does.
+
+    `path` may have a field in braces, as in `memories/{key}`; with GET the other fields are
+    parameters of the query. An operation without a `path` is for this process alone.
+    """
+
+    name: str
+    path: str | None = None
+    method: str = "POST"
+    writes: bool = False
+
+
+class Request(Generic[R]):
+    """The arguments of an operation, checked when they are given; `R` is its result.
+
+    A subclass is a frozen dataclass with an `operation`; its docstring is that of the operation.
+    Raises InvalidInputError for an argument of another type or out of bounds.
+    """
+
+    operation: ClassVar[Operation]
+
+    def __post_init__(self) -> None:
+        for one in declared(type(self)):
+            value = getattr(self, one.name)
+            if value is not one.default:
+                found = checked(value, one.type, one.field, one.name)
+                if found is not value:
+                    object.__setattr__(self, one.name, found)
+
+    @property
+    def writes(self) -> bool:
+        """Whether this request changes something."""
+        return self.operation.writes
+
+
+def result_of(request: Any) -> Any:
+    """Return the type of the result of a request."""
+    for base in request.__orig_bases__:
+        if arguments := get_args(base):
+            return arguments[0]
+    raise TypeError(f"{request.__name__} names no result")
+
+
+def method(request: Callable[P, Request[R]]) -> Callable[Concatenate[Any, P], R]:
+    """Make the method of an operation: its parameters are the fields of the request.
+
+    It calls `_perform` of its object.
+    """
+
+    def call(self: Any, /, *args: P.args, **options: P.kwargs) -> R:
+        done: R = self._perform(request(*args, **options))
+        return done
+
+    _describe(call, request, is_async=False)
+    return call
+
+
+def async_method(
+    request: Callable[P, Request[R]],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
+    """Make the asynchronous method of an operation; it awaits `_aperform` of its object."""
+
+    async def call(self: Any, /, *args: P.args, **options: P.kwargs) -> R:
+        done: R = await self._aperform(request(*args, **options))
+        return done
+
+    _describe(call, request, is_async=True)
+    return call
+
+
+def _describe(call: Any, request: Any, *, is_async: bool) -> None:
+    """Give a method the name, the docstring and the signature of its operation."""
+    name = request.operation.name
+    own = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)]
+    signature = inspect.signature(request)
+    parameters = [*own, *signature.parameters.values()]
+    call.__name__ = call.__qualname__ = f"a{name}" if is_async else name
+    call.__doc__ = f"Like `{name}`, but asynchronous." if is_async else inspect.getdoc(request)
+    call.__signature__ = signature.replace(parameters=parameters, return_annotation=Any)
+    call.__request__ = request
+
+
+def sent_arguments(request: Request[Any]) -> dict[str, Any]:
+    """Return the arguments of a request that differ from the defaults, as JSON for a server.
+
+    Raises InvalidInputError for a local one, which no server knows.
+    """
+    sent: dict[str, Any] = {}
+    for one in declared(type(request)):
+        value = getattr(request, one.name)
+        if value == one.default:
+            continue
+        if one.field.local:
+            raise InvalidInputError(
+                f"{one.name} is for a memory root on this machine; leave it out for a server",
+                code="incompatible_options",
+            )
+        sent[one.name] = to_json(value)
+    return sent

@@ -1,0 +1,494 @@
+"""The operations on a memory root: for each a request, its result, and the way to a server.
+
+Every face is made from this table: the methods of `MemoryRoot` and `RemoteRoot`, synchronous and
+asynchronous, the routes of a server with their OpenAPI document, the tools of the Model Context
+Protocol and the options of commands. An option is added here, and where `MemoryRoot` uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, Literal, TypeVar
+
+from hedgerow._operations.fields import Field
+from hedgerow._operations.operation import Operation, Request, async_method, method
+from hedgerow._times import checked_time
+from hedgerow.errors import InvalidInputError
+from hedgerow.typing import OnDuplicate, Progress, QuestionDate, Time, VisitOutcome
+
+from .results import (
+    Context,
+    Forgotten,
+    Linked,
+    Links,
+    Marked,
+    Memory,
+    MemoryList,
+    Processed,
+    Recall,
+    Remembered,
+    Renamed,
+    RootStatus,
+    Visited,
+    WrappedUp,
+)
+
+R = TypeVar("R")
+
+MemoryType = Literal["note", "session", "finding", "decision", "preference", "page"]
+Depth = Literal["shallow", "normal", "deep"]
+Mode = Literal["lint", "synthesize", "dedupe"]
+
+MOST_RESULTS = 1_000
+"""The most results that a client of a server may ask for."""
+
+SMALLEST_BUDGET = 40
+"""The fewest tokens into which evidence is packed."""
+
+Key = Annotated[str, Field("A path, a file name or a title, as in [[name]]")]
+Limit = Annotated[int, Field("The most results", least=1, served_most=MOST_RESULTS)]
+Tags = Annotated[Sequence[str], Field("Words to group by")]
+When = Annotated[QuestionDate | None, Field("A date, a time, or an age such as 30d")]
+Sync = Annotated[bool, Field("Bring the index up to date first", local=True)]
+
+
+@dataclass(frozen=True)
+class Recalling(Request[R]):
+    """What `recall` and `context` both take."""
+
+    query: Annotated[str, Field("A question, or words")]
+    _: KW_ONLY
+    depth: Annotated[Depth, Field("shallow: pages and decisions first; deep: raw sessions too")] = (
+        "normal"
+    )
+    as_of: Annotated[
+        QuestionDate | None, Field("Only what held at this date, as in 2026-04-18, or time")
+    ] = None
+    include_superseded: Annotated[
+        bool, Field("Also superseded, retracted and expired memories, each with the reason")
+    ] = False
+    types: Annotated[Sequence[str], Field("Only memories of these types")] = ()
+    tags: Annotated[Sequence[str], Field("Only memories with all these tags")] = ()
+    after: Annotated[QuestionDate | None, Field("Only from this time or later, or 30d")] = None
+    before: Annotated[QuestionDate | None, Field("Only from earlier than this time")] = None
+    question_date: Annotated[
+        QuestionDate | None, Field('When the question was asked, for "last week" in it')
+    ] = None
+    sync: Sync = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecallRequest(Recalling[Recall]):
+    """Find what the root knows about a text, the best first.
+
+    `limit` is the number of results. `depth` is shallow (condensed memory first), normal or deep (raw
+    sessions too). Memories that do not hold (spec/memory.md, "What holds") are left out and counted in
+    `left_out`; with `as_of`, a date or a time, those that did not hold then. `include_superseded`
+    leaves none of them out.
+
+    Results have one of `types` and all `tags`, and their time is `after` or later and earlier than
+    `before`: each a date, a time, or an age such as `30d`. With `question_date`, the time at which the
+    question was asked, a period that the query names, such as "last week", narrows the time if
+    anything is found in it (spec/memory.md, "Periods"); it is `period` in the result, and `notices`
+    says how to undo it. With `explain` the result has the `trace` of the search.
+
+    Without `sync` the index is read as it is. Files that could not be read are in `unreadable`.
+    Raises InvalidInputError for a blank query or an option out of range, and IndexFileError if there is
+    no index to read.
+    """
+
+    operation = Operation("recall", "recall")
+
+    limit: Limit = 5
+    explain: Annotated[bool, Field("Include the trace of the search")] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextRequest(Recalling[Context]):
+    """Pack what the root knows about a text into at most `budget` tokens, to pass to a model.
+
+    `str()` of the result has passages with their file and lines, the best first: whole headings,
+    paragraphs, list items, tables and code, from at most `per_file` passages of a file. Its last line
+    says what was left out. `count_tokens` counts the tokens of a text; by default one is counted for
+    every four bytes of UTF-8 (spec/memory.md, "Context").
+
+    The other options are those of `recall`. Raises InvalidInputError for a budget below 40.
+    """
+
+    operation = Operation("context", "context")
+
+    budget: Annotated[
+        int, Field("The most tokens", least=SMALLEST_BUDGET, served_most=1_000_000)
+    ] = 2_000
+    per_file: Annotated[
+        int, Field("The most passages of a file", least=1, served_most=MOST_RESULTS)
+    ] = 2
+    count_tokens: Annotated[Callable[[str], int] | None, Field(local=True)] = None
+
+
+@dataclass(frozen=True)
+class RememberRequest(Request[Remembered]):
+    """Write a memory as a new file, then index it.
+
+    A memory that cannot be indexed is written nevertheless; the result says why, and whether a later
+    recall reads it.
+
+    A text that says the same as a memory of the root, or nearly the same (spec/memory.md, "What is the
+    same"), is refused with HedgerowError (`duplicate_memory`). With `on_duplicate="keep"` it is written
+    nevertheless, and with "supersede" it supersedes that memory. Of several threads and processes that
+    remember the same text at once, one writes it. Raises InvalidInputError for a blank text or an
+    unknown type; nothing is written then.
+    """
+
+    operation = Operation("remember", "remember", writes=True)
+
+    text: Annotated[str, Field("Markdown, without front matter")]
+    _: KW_ONLY
+    title: Annotated[str, Field("One line on its subject")]
+    type: Annotated[MemoryType, Field("The kind of memory")] = "note"
+    tags: Tags = ()
+    on_duplicate: Annotated[
+        OnDuplicate, Field("If a memory already says this: keep both, or supersede the old one")
+    ] = "error"
+
+
+@dataclass(frozen=True)
+class WrapupRequest(Request[WrappedUp]):
+    """Write the wrapup of a session, with the four sections it must have.
+
+    The sections are Findings, Decisions, Conflicts / Corrections and Open Questions. With a `topic`, up
+    to `limit` memories about it are recalled first, as `related`. Raises InvalidInputError, which names
+    every section that is missing or empty; nothing is written then.
+    """
+
+    operation = Operation("wrapup", "wrapup", writes=True)
+
+    text: Annotated[str, Field("Markdown with the four sections")]
+    _: KW_ONLY
+    title: Annotated[str, Field("One line on the session")]
+    topic: Annotated[str | None, Field("Recall this first")] = None
+    limit: Limit = 5
+    tags: Tags = ()
+
+
+@dataclass(frozen=True)
+class ProcessRequest(Request[Processed]):
+    """Process the memories: `lint` reports, `synthesize` makes a page about a topic, and `dedupe` marks
+    copies of a memory as superseded by the oldest.
+
+    Only memories about `topic` are read that are not older than `since`, a date, a datetime or an age
+    such as `30d` or `2w`: the newest first, up to `limit`, by default 8 for `synthesize` and 100,000 for
+    the others (spec/memory.md, "Processing"). Without `apply` no file is written, and the result says
+    what would be done. `synthesize` syncs the index in either case. `progress(done, total)` counts the
+    memories that `dedupe` compared. Files that could not be read are in `unreadable`. Raises
+    InvalidInputError for another mode, and for `synthesize` without a topic, and HedgerowError
+    (`no_sources`) if no memory is about it.
+    """
+
+    operation = Operation("process", "process")
+
+    mode: Annotated[Mode, Field("What to do")]
+    _: KW_ONLY
+    apply: Annotated[bool, Field("Do it; without, the result says what would be done")] = False
+    topic: Annotated[str | None, Field("Only memories about this")] = None
+    since: Annotated[QuestionDate | None, Field("Only memories since a date, or 30d, or 2w")] = None
+    limit: Annotated[
+        int | None, Field("The most memories to look at", least=1, served_most=MOST_RESULTS)
+    ] = None
+    progress: Annotated[Progress | None, Field(local=True)] = None
+
+    @property
+    def writes(self) -> bool:
+        """Whether files are written."""
+        return self.apply
+
+
+@dataclass(frozen=True)
+class ListRequest(Request[MemoryList]):
+    """List the memories, the last changed first, from `offset` on.
+
+    Only those of a `type`, if one is given; with `superseded`, only those that another memory
+    supersedes, now or later. At most `limit` are listed; `count` has how many there are. Raises
+    InvalidInputError for a type that no memory has.
+    """
+
+    operation = Operation("memories", "memories", "GET")
+
+    _: KW_ONLY
+    type: Annotated[str | None, Field("Only memories of this type")] = None
+    limit: Limit = 100
+    offset: Annotated[int, Field("Skip this many", least=0)] = 0
+    superseded: Annotated[bool, Field("Only memories that another one supersedes")] = False
+
+
+@dataclass(frozen=True)
+class ReadRequest(Request[Memory]):
+    """Read the memory that a path, a name or a title means, as in `[[name]]`.
+
+    Raises InvalidInputError: `unknown_node` if there is no such memory, `ambiguous_node` if several
+    hold, or none, and `invalid_note` for a file that is not text.
+    """
+
+    operation = Operation("read", "memories/{key}", "GET")
+
+    key: Key
+
+
+@dataclass(frozen=True)
+class EditRequest(Request[Memory]):
+    """Replace the text of a memory that was read, and return it with the new text.
+
+    `digest` is that of the memory as it was read. Raises HedgerowError (`file_changed`) if the file has
+    changed since then; and InvalidInputError for a text that is blank, has a NUL character, is longer
+    than 2,000,000 characters, or would move the memory out of the scope of the root.
+    """
+
+    operation = Operation("edit", "memories/{key}", "PUT", writes=True)
+
+    key: Key
+    text: Annotated[str, Field("The whole new file, with its front matter")]
+    digest: Annotated[str, Field("The digest of the text that was read", header="If-Match")]
+
+
+@dataclass(frozen=True)
+class RenameRequest(Request[Renamed]):
+    """Return a memory another path, and change the links to it in all files.
+
+    `to` is a path below the indexed folder, or the name of a file in the same folder, with or without
+    `.md`. Names that still mean the memory stay. Files whose links have to be changed by hand are in
+    `by_hand`. Visits stay with the old path.
+
+    Raises InvalidInputError for a path that is taken, or that no memory can have, and HedgerowError for
+    one that the system refuses; nothing is changed then (spec/memory.md, "Renaming").
+    """
+
+    operation = Operation("rename", "rename", writes=True)
+
+    key: Key
+    to: Annotated[str, Field("The new path, or the new name in the same folder")]
+
+
+@dataclass(frozen=True)
+class SupersedeRequest(Request[Marked]):
+    """Mark memory `old` as superseded by `by`, in both files.
+
+    Both are paths, names or titles, as in `[[name]]`. With `text` instead of `by` a new memory is
+    written first; unless they are given, its title is the beginning of the text, and type and tags are
+    those of `old`. Raises as `link` does, and InvalidInputError unless exactly one of `by` and `text` is
+    given.
+    """
+
+    operation = Operation("supersede", "supersede", writes=True)
+
+    old: Key
+    by: Annotated[str | None, Field("An existing memory that takes its place")] = None
+    _: KW_ONLY
+    text: Annotated[str | None, Field("What is true now, to write as a new memory")] = None
+    title: Annotated[str | None, Field("Title of the text")] = None
+    type: Annotated[MemoryType | None, Field("Kind of the text")] = None
+    tags: Annotated[Sequence[str] | None, Field("Tags of the text")] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.by is None) == (self.text is None):
+            raise InvalidInputError(
+                "give what takes its place: a memory that is there (by), or a text",
+                code="invalid_option",
+            )
+
+
+@dataclass(frozen=True)
+class RetractRequest(Request[Marked]):
+    """Mark a memory as retracted, with the reason, in one line; the file stays. Raises as `link` does."""
+
+    operation = Operation("retract", "retract", writes=True)
+
+    key: Key
+    reason: Annotated[str | None, Field("Why, in one line")] = None
+
+
+@dataclass(frozen=True)
+class RestoreRequest(Request[Marked]):
+    """Remove the marks by which a memory is retracted or superseded, from all files with one.
+
+    The `validity` of the result says whether it holds now: it may still have a `valid_until` of its own.
+    Raises as `link` does.
+    """
+
+    operation = Operation("restore", "restore", writes=True)
+
+    key: Key
+
+
+@dataclass(frozen=True)
+class ForgetRequest(Request[Forgotten]):
+    """Delete a memory, and all that was derived from it: in index, store, manifest, reports, pages.
+
+    The result names the memories that quote it and other copies of its text, which stay, and what was
+    not searched. It cannot be undone, so it needs `purge=True`; `retract` keeps the file. Raises
+    InvalidInputError without `purge`, and HedgerowError (`not_forgotten`), which names the files, if
+    parts of the memory were found afterwards: it is deleted by then (spec/memory.md, "Forgetting").
+    """
+
+    operation = Operation("forget", "forget", writes=True)
+
+    key: Key
+    _: KW_ONLY
+    purge: Annotated[bool, Field("Delete the file: this cannot be undone")] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.purge:
+            raise InvalidInputError(
+                "forget deletes the file for good: say purge=True (--purge), or retract it, which "
+                "keeps the file",
+                code="invalid_option",
+            )
+
+
+@dataclass(frozen=True)
+class LinkRequest(Request[Linked]):
+    """Link memory `a` to `b` in the front matter of `a`.
+
+    Both are paths, names or titles, as in `[[name]]`. `rel` is the key of front matter. A link of the
+    same relation is replaced. The rest of the file stays as it is.
+
+    Raises InvalidInputError as `read` does, and HedgerowError for front matter that has to be edited by
+    hand (`invalid_front_matter`) or a file that was edited at the same time (`file_changed`); nothing is
+    written then.
+    """
+
+    operation = Operation("link", "link", writes=True)
+
+    a: Key
+    b: Key
+    strength: Annotated[float, Field("Above 0, up to 1", above=0, most=1)] = 1.0
+    rel: Annotated[str, Field("The relation: a key of front matter")] = "related"
+
+
+@dataclass(frozen=True)
+class UnlinkRequest(Request[Linked]):
+    """Remove the links of a relation from `a` to `b` in the front matter of `a`.
+
+    `removed` of the result says whether there were any. Raises as `link` does; a link in the text has
+    to be removed by hand.
+    """
+
+    operation = Operation("unlink", "unlink", writes=True)
+
+    a: Key
+    b: Key
+    rel: Annotated[str, Field("The relation: a key of front matter")] = "related"
+
+
+@dataclass(frozen=True)
+class LinksRequest(Request[Links]):
+    """Return the links around a memory, up to a number of hops from it. Raises as `read` does."""
+
+    operation = Operation("links", "graph", "GET")
+
+    key: Key
+    _: KW_ONLY
+    hops: Annotated[int, Field("How far from the memory", least=1, most=10)] = 1
+    limit: Annotated[int, Field("The most memories", least=1, served_most=MOST_RESULTS)] = 100
+
+
+@dataclass(frozen=True)
+class VisitRequest(Request[Visited]):
+    """Record that an agent visited memories at a time: all of them, or none if one is refused.
+
+    `at` is in Unix seconds, a datetime or a date, by default now. Visits are only in the store:
+    deleting `.hedgerow/` loses them. Raises InvalidInputError as `read` does.
+    """
+
+    operation = Operation("visit", "visit", writes=True)
+
+    agent: Annotated[str, Field("The agent's name")]
+    keys: Annotated[
+        str | Sequence[str], Field("Memories, each a path, a name or a title", served_most=1_000)
+    ]
+    at: Annotated[Time | None, Field("Unix seconds")] = None
+    outcome: Annotated[VisitOutcome, Field("Filters ignore failed visits")] = "processed"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.keys, str):
+            object.__setattr__(self, "keys", (self.keys,))
+        if self.at is not None:
+            checked_time(self.at, "at")
+        if not self.agent.strip() or not self.keys:
+            raise InvalidInputError("name an agent and a memory", code="invalid_option")
+
+
+@dataclass(frozen=True)
+class StatusRequest(Request[RootStatus]):
+    """Report whether the root is set up, and whether this hedgerow can use it.
+
+    `not_allowed` has what the root asks for and its user has not allowed, `watch` says whether a root
+    that was opened to watch can. Raises HedgerowError (`root_config_invalid`) for a configuration that
+    cannot be read.
+    """
+
+    operation = Operation("status", "status", "GET")
+
+
+class RootOperations:
+    """The operations on a memory root, in this process (`MemoryRoot`) or at a server (`RemoteRoot`).
+
+    Each method takes the fields of its request, and has an asynchronous one with an `a` before its
+    name. Arguments of a wrong type or out of bounds raise InvalidInputError.
+    """
+
+    def _perform(self, request: Request[R]) -> R:
+        """Carry out a request."""
+        raise NotImplementedError
+
+    async def _aperform(self, request: Request[R]) -> R:
+        """Carry out a request without blocking the event loop."""
+        raise NotImplementedError
+
+    recall = method(RecallRequest)
+    arecall = async_method(RecallRequest)
+    context = method(ContextRequest)
+    acontext = async_method(ContextRequest)
+    remember = method(RememberRequest)
+    aremember = async_method(RememberRequest)
+    wrapup = method(WrapupRequest)
+    awrapup = async_method(WrapupRequest)
+    process = method(ProcessRequest)
+    aprocess = async_method(ProcessRequest)
+    memories = method(ListRequest)
+    amemories = async_method(ListRequest)
+    read = method(ReadRequest)
+    aread = async_method(ReadRequest)
+    edit = method(EditRequest)
+    aedit = async_method(EditRequest)
+    rename = method(RenameRequest)
+    arename = async_method(RenameRequest)
+    supersede = method(SupersedeRequest)
+    asupersede = async_method(SupersedeRequest)
+    retract = method(RetractRequest)
+    aretract = async_method(RetractRequest)
+    restore = method(RestoreRequest)
+    arestore = async_method(RestoreRequest)
+    forget = method(ForgetRequest)
+    aforget = async_method(ForgetRequest)
+    link = method(LinkRequest)
+    alink = async_method(LinkRequest)
+    unlink = method(UnlinkRequest)
+    aunlink = async_method(UnlinkRequest)
+    links = method(LinksRequest)
+    alinks = async_method(LinksRequest)
+    visit = method(VisitRequest)
+    avisit = async_method(VisitRequest)
+    status = method(StatusRequest)
+    astatus = async_method(StatusRequest)
+
+
+OPERATIONS: Mapping[str, type[Request[Any]]] = {
+    member.__request__.operation.name: member.__request__
+    for member in vars(RootOperations).values()
+    if hasattr(member, "__request__")
+}
+"""The requests of the operations, by name."""

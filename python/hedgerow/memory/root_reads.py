@@ -1,0 +1,222 @@
+"""The operations of a root that read: what it knows, its memories, their links and what holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from hedgerow._operations.operation import Request
+from hedgerow._steps import Call, Steps, arun
+from hedgerow.errors import InvalidInputError
+from hedgerow.typing import Legs, Progress, QuestionDate, Time
+
+from .asked import recall_time, resolved_recall
+from .choices import Choices
+from .config import Config, read_config, read_status
+from .derived import Derived
+from .freshness import FileCheck
+from .node_store import NodeStore
+from .opened import OpenedIndex
+from .operations import (
+    ContextRequest,
+    LinksRequest,
+    ListRequest,
+    ReadRequest,
+    RecallRequest,
+    RootOperations,
+    StatusRequest,
+)
+from .results import Context, Edge, Links, Memory, MemoryList, Recall, RootGraph, RootStatus
+from .scope import Scope
+from .session import Session
+from .validity import HOLDS, Validity
+
+if TYPE_CHECKING:
+    from hedgerow._engine import Pipeline, Store
+    from hedgerow.results import QueryResult
+
+R = TypeVar("R")
+
+
+class RootReads(RootOperations):
+    """The part of `MemoryRoot` that reads."""
+
+    _root: Path
+    _scope: Scope
+    _choices: Choices
+    _check: FileCheck
+    _opened: OpenedIndex
+    _nodes: NodeStore
+
+    def _perform(self, request: Request[R]) -> R:
+        """Carry out a request: each operation is a method with an underscore before its name."""
+        done: R = getattr(self, f"_{request.operation.name}")(request)
+        return done
+
+    async def _aperform(self, request: Request[R]) -> R:
+        def steps() -> Steps[R]:
+            done: R = yield Call(self._perform, (request,))
+            return done
+
+        return await arun(steps())
+
+    def _recall(self, request: RecallRequest) -> Recall:
+        found = self._opened.recall(
+            self._config(), resolved_recall(request, self._scope), sync=request.sync
+        )
+        return found if request.explain else replace(found, trace=None)
+
+    def _context(self, request: ContextRequest) -> Context:
+        from . import context  # noqa: PLC0415 - slow to import
+
+        found, passages = self._opened.evidence(
+            self._config(),
+            resolved_recall(request, self._scope, limit=context.FILES),
+            sync=request.sync,
+        )
+        count = request.count_tokens or context.estimated_tokens
+        return context.pack(found, passages, request.budget, request.per_file, count)
+
+    def _memories(self, request: ListRequest) -> MemoryList:
+        from .listing import listed  # noqa: PLC0415 - slow to import
+
+        session = self._session()
+        graph = session.graph() if request.superseded else None
+        return listed(self._root, session.store(), request, graph, session.visible())
+
+    def _read(self, request: ReadRequest) -> Memory:
+        from .texts import read  # noqa: PLC0415 - slow to import
+
+        session = self._session()
+        [file] = session.resolve(request.key)
+        return read(session.derived, file)
+
+    def _links(self, request: LinksRequest) -> Links:
+        from hedgerow._graph.figures import around  # noqa: PLC0415 - slow to import
+
+        session = self._session()
+        [key] = session.resolve(request.key)
+        graph = session.graph()
+        part = around(graph.edges, key, hops=request.hops, most=request.limit)
+        return Links(
+            str(self._root),
+            key,
+            part.hops,
+            tuple(Edge(*edge) for edge in part.edges),
+            part.left_out,
+            tuple(to for file, to in graph.unresolved if file == key),
+            self._validities(session, part.hops, None),
+        )
+
+    def _status(self, _: StatusRequest) -> RootStatus:
+        return replace(read_status(self._root, self._choices), watch=self._check.state)
+
+    def resolve(self, key: str, *, sync: bool = True) -> str:
+        """Return the path of the memory that a path, a name or a title means, as in `[[name]]`.
+
+        Of several memories the one that holds counts. Raises InvalidInputError: `unknown_node` if
+        there is no such memory, `ambiguous_node` if several hold, or none.
+        """
+        return self._session(sync=sync).resolve(key)[0]
+
+    def query(
+        self,
+        pipeline: str | Iterable[str] | Pipeline,
+        *,
+        now: Time | None = None,
+        terms: Iterable[str] | None = None,
+        explain: bool = False,
+        sync: bool = True,
+    ) -> QueryResult:
+        """Select memories by a pipeline (spec/pipeline.md): the files are the nodes of a store.
+
+        Their keys are their paths below the indexed folder, as in a recall. `search` and `rank`
+        find what a recall would. The other arguments are those of `Store.query`. Without `sync`
+        store and index are read as they are.
+
+        Raises PipelineError for a pipeline that cannot be read, and IndexFileError if there is no
+        store to read.
+        """
+        session = self._session(sync=sync)
+        return self._nodes.query(
+            session.config,
+            pipeline,
+            now=now,
+            terms=terms,
+            legs=self._legs(sync=sync),
+            explain=explain,
+            sync=sync,
+            within=session.visible(),
+        )
+
+    def store(self, *, sync: bool = True, progress: Progress | None = None) -> Store:
+        """Return the open store whose nodes are the files, up to date with `sync`.
+
+        It is for reading, and for recording visits; nodes and edges are changed by editing the
+        files. It is closed with the root. `progress(done, total)` is called as files are read.
+        Raises InvalidInputError (`incompatible_options`) for a root with a scope.
+        """
+        self._check_whole("store")
+        return self._session(sync=sync).store(progress)
+
+    def graph(self, *, sync: bool = True) -> RootGraph:
+        """Return the links between memories, and those that lead to no file."""
+        return self._session(sync=sync).graph()
+
+    def validity(
+        self, key: str, *, as_of: QuestionDate | None = None, sync: bool = True
+    ) -> Validity:
+        """Return whether a memory holds, now or at `as_of`, and why not.
+
+        `key` is a path, a name or a title. Raises InvalidInputError as `resolve` does.
+        """
+        session = self._session(sync=sync)
+        [path] = session.resolve(key)
+        return recall_time(as_of, self._scope).validity(session.marks(), path)
+
+    def validities(
+        self, keys: Iterable[str], *, as_of: QuestionDate | None = None, sync: bool = True
+    ) -> dict[str, Validity]:
+        """Return the validity, now or at `as_of`, of each memory with marks that count, by path.
+
+        `keys` are paths as in results; those that mean no memory are ignored.
+        """
+        return self._validities(self._session(sync=sync), keys, as_of)
+
+    def _validities(
+        self, session: Session, keys: Iterable[str], as_of: QuestionDate | None
+    ) -> dict[str, Validity]:
+        at, marks = recall_time(as_of, self._scope), session.marks()
+        seen = (key for key in keys if self._scope.has(marks.scope(key)))
+        found = {key: at.validity(marks, key) for key in seen}
+        return {key: validity for key, validity in found.items() if validity != HOLDS}
+
+    def _session(self, *, sync: bool = True) -> Session:
+        """Begin an operation."""
+        return Session(self._config(), self._opened, self._nodes, self._scope, sync=sync)
+
+    def _check_whole(self, method: str) -> None:
+        """Raise InvalidInputError for a method that concerns the whole root, if there is a scope."""
+        if self._scope:
+            raise InvalidInputError(
+                f"{method} is about the whole root, not about the {self._scope}; open the root "
+                "without a scope",
+                code="incompatible_options",
+            )
+
+    def _legs(self, *, sync: bool = True) -> Legs:
+        """Return what `search` and `rank` find in a pipeline: what a recall would."""
+        found = self._config()
+        return lambda query, leg: self._opened.leg(found, query, leg, self._scope, sync=sync)
+
+    def _config(self) -> Config:
+        """Read the configuration, which may change at any time; HedgerowError if we cannot use it."""
+        found = read_config(self._root, self._choices)
+        found.check()
+        self._choices.tell(found.not_allowed)
+        return found
+
+    def _derived(self) -> Derived:
+        return Derived.of(self._config())

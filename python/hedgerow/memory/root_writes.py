@@ -1,0 +1,245 @@
+"""The operations of a root that write: new memories, edits, marks, links and visits; and agents."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from hedgerow._times import checked_time
+
+from .asked import recall_time
+from .names import AGENTS
+from .operations import (
+    EditRequest,
+    ForgetRequest,
+    LinkRequest,
+    ProcessRequest,
+    RememberRequest,
+    RenameRequest,
+    RestoreRequest,
+    RetractRequest,
+    SupersedeRequest,
+    UnlinkRequest,
+    VisitRequest,
+    WrapupRequest,
+)
+from .results import (
+    Forgotten,
+    Linked,
+    Marked,
+    Memory,
+    Processed,
+    RelatedMemory,
+    Remembered,
+    Renamed,
+    Visited,
+    WrappedUp,
+)
+from .root_reads import RootReads
+from .session import Session
+
+if TYPE_CHECKING:
+    from hedgerow.agents import AgentDefinition, Agents, ModelClient
+
+
+class RootWrites(RootReads):
+    """The part of `MemoryRoot` that writes."""
+
+    def _remember(self, request: RememberRequest) -> Remembered:
+        from . import duplicates, note  # noqa: PLC0415 - slow to import
+        from .remembering import remember  # noqa: PLC0415
+
+        body = note.checked_body(request.text)
+        session = self._session()
+        old = None
+        with duplicates.one_writer(session.derived):
+            if request.on_duplicate != "keep":
+                same = self._opened.duplicate(session.config, body, self._scope.own)
+                if same is not None and request.on_duplicate == "error":
+                    raise duplicates.error_of(same)
+                old = same.file if same else None
+            return remember(
+                session.derived,
+                request.text,
+                title=request.title,
+                kind=request.type,
+                tags=request.tags,
+                scope=self._scope,
+                instead_of=old,
+            )
+
+    def _wrapup(self, request: WrapupRequest) -> WrappedUp:
+        from . import note, writer  # noqa: PLC0415 - slow to import
+
+        self._config()
+        body = writer.checked_wrapup(request.text)
+        topic = request.topic
+        related = None if topic is None else self.recall(topic, limit=request.limit)
+        file = writer.write_wrapup(
+            self._root,
+            body,
+            title=request.title,
+            topic=topic,
+            tags=request.tags,
+            scope=self._scope,
+        )
+        line = note.checked_title(request.title, "Session wrapup")
+        stored = note.with_heading(line, body)
+        return WrappedUp(str(self._root), file, line, topic, stored, RelatedMemory.of(related))
+
+    def _process(self, request: ProcessRequest) -> Processed:
+        from . import process  # noqa: PLC0415 - slow to import
+        from .selection import Selection  # noqa: PLC0415
+
+        mode = request.mode
+        most = process.LIMITS[mode] if request.limit is None else request.limit
+        scope = self._scope.own if mode == "dedupe" else self._scope
+        selection = Selection.of(request.topic, request.since, most, scope)
+
+        def recalled(topic: str, count: int) -> list[str]:
+            return [one.file for one in self.recall(topic, limit=count, depth="deep")]
+
+        return process.run(
+            mode,
+            self._session().derived,
+            selection,
+            recalled,
+            apply=request.apply,
+            progress=request.progress,
+        )
+
+    def _edit(self, request: EditRequest) -> Memory:
+        from .texts import edit  # noqa: PLC0415 - slow to import
+
+        session = self._session()
+        [file] = session.own(request.key)
+        done = edit(session.derived, file, request.text, request.digest, self._scope.own)
+        session.wrote([file])
+        return done
+
+    def _rename(self, request: RenameRequest) -> Renamed:
+        from . import rename as renaming  # noqa: PLC0415 - slow to import
+
+        session = self._session()
+        [path] = session.own(request.key)
+        new = renaming.new_path(session.derived, path, request.to)
+        changed, by_hand = renaming.rename(
+            session.derived, session.nodes(), path, new, session.visible(self._scope.own)
+        )
+        self._session().nodes()
+        return Renamed(str(self._root), path, new, tuple(changed), tuple(by_hand))
+
+    def _supersede(self, request: SupersedeRequest) -> Marked:
+        from . import marking, remembering  # noqa: PLC0415 - slow to import
+
+        session = self._session()
+        if request.by is not None:
+            old, new = session.own(request.old, request.by)
+            return self._marked(session, old, marking.supersede(session.derived, old, new))
+        [old] = session.own(request.old)
+        new, changed = remembering.remember_instead(
+            session.derived,
+            old,
+            request.text or "",
+            title=request.title,
+            kind=request.type,
+            tags=request.tags,
+            scope=self._scope,
+        )
+        return self._marked(session, old, changed, new)
+
+    def _retract(self, request: RetractRequest) -> Marked:
+        from .marking import retract  # noqa: PLC0415 - slow to import
+
+        session = self._session()
+        [path] = session.own(request.key)
+        return self._marked(session, path, retract(session.derived, path, request.reason))
+
+    def _restore(self, request: RestoreRequest) -> Marked:
+        from .marking import restore  # noqa: PLC0415 - slow to import
+
+        session = self._session()
+        [path] = session.own(request.key, ended=True)
+        marks = session.marks()
+        news = [
+            one for one in marks.said_to_supersede(path) if self._scope.own.has(marks.scope(one))
+        ]
+        return self._marked(session, path, restore(session.derived, session.nodes(), path, news))
+
+    def _marked(
+        self, session: Session, path: str, changed: list[str], written: str | None = None
+    ) -> Marked:
+        """Sync, and return the result for a memory that was marked."""
+        session.wrote([*changed, *([] if written is None else [written])])
+        validity = recall_time(None, self._scope).validity(session.marks(), path)
+        return Marked(str(self._root), path, tuple(changed), validity, written)
+
+    def _forget(self, request: ForgetRequest) -> Forgotten:
+        from .forget import forget  # noqa: PLC0415 - slow to import
+
+        session = self._session()
+        [path] = session.own(request.key)
+        named_by = sorted(
+            {source for source, target, *_ in session.graph().edges if target == path}
+        )
+        return forget(session.derived, path, named_by, session.visible())
+
+    def _link(self, request: LinkRequest) -> Linked:
+        from .linking import link  # noqa: PLC0415 - slow to import
+
+        session = self._session()
+        a, b = *session.own(request.a), *session.resolve(request.b)
+        strength, rel = request.strength, request.rel
+        link(session.derived, session.nodes(), a, b, strength=strength, relation=rel)
+        session.wrote([a])
+        return Linked(str(self._root), a, b, rel, strength=strength)
+
+    def _unlink(self, request: UnlinkRequest) -> Linked:
+        from .linking import unlink  # noqa: PLC0415 - slow to import
+
+        session = self._session()
+        a, b = *session.own(request.a), *session.resolve(request.b)
+        removed = unlink(session.derived, session.nodes(), a, b, relation=request.rel)
+        session.wrote([a])
+        return Linked(str(self._root), a, b, request.rel, removed=removed)
+
+    def _visit(self, request: VisitRequest) -> Visited:
+        session = self._session()
+        keys: Sequence[str] = session.resolve(*request.keys)
+        at = int(time.time()) if request.at is None else checked_time(request.at, "at")
+        agent, outcome = request.agent, request.outcome
+        self._nodes.visit(session.config, [(agent, key, at, outcome) for key in keys])
+        return Visited(str(self._root), agent, at, outcome, tuple(keys))
+
+    def agents(
+        self,
+        model: ModelClient | None = None,
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        refuses: Callable[[AgentDefinition], str | None] | None = None,
+    ) -> Agents:
+        """Put agents to work on the memories (spec/memory.md, "Agents").
+
+        `folder` has their definitions, by default `agents` in the root; `model` answers their
+        prompts. `refuses` is that of `Agents`. Close the root when they are done.
+        """
+        self._check_whole("agents")
+        from hedgerow.agents import Agents  # noqa: PLC0415 - slow to import
+
+        from .agents import RootWorkspace  # noqa: PLC0415 - slow to import
+
+        definitions = self._root / AGENTS if folder is None else folder
+        return Agents(RootWorkspace(self), definitions, model, refuses=refuses)
+
+    def refuses_model(self, definition: AgentDefinition) -> str | None:
+        """Return why an agent may not use its model at OpenAI, as a sentence; None if it may.
+
+        The agents of a root choose a model and what is sent to it, so the user has to allow each
+        model (spec/memory.md, "Trust").
+        """
+        from .trust_requests import agent_model  # noqa: PLC0415 - slow to import
+
+        refused = self._choices.refused([agent_model(self._root, definition.model)])
+        return refused[0].notice if refused else None

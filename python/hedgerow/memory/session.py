@@ -1,0 +1,109 @@
+"""One operation on a root: what it reads, it reads once (spec/memory.md, "Operations")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from .config import Config
+from .derived import Derived
+from .marks import Marks
+from .node_state import NodeState
+from .node_store import NodeStore, key_of
+from .note import now
+from .opened import OpenedIndex
+from .scope import Scope
+
+if TYPE_CHECKING:
+    from hedgerow._engine import Store
+    from hedgerow.typing import Progress
+
+    from .results import RootGraph
+
+
+class Session:
+    """The configuration, and the state of index and store, for the time of one operation.
+
+    Index and store are brought up to date with the files when they are first needed, unless `sync` is
+    False; after that they are read as they are. `wrote` brings up to date what the operation wrote.
+    """
+
+    def __init__(
+        self, config: Config, index: OpenedIndex, nodes: NodeStore, scope: Scope, *, sync: bool
+    ) -> None:
+        self.config = config
+        self.index = index
+        self.scope = scope
+        self._nodes = nodes
+        self._index_due = self._store_due = sync
+
+    @cached_property
+    def derived(self) -> Derived:
+        """Where what is derived from the files is."""
+        return Derived.of(self.config)
+
+    @property
+    def index_due(self) -> bool:
+        """Whether the index has to be brought up to date; False when asked again."""
+        due, self._index_due = self._index_due, False
+        return due
+
+    def nodes(self) -> NodeState:
+        """Return what the store knows of the files."""
+        due, self._store_due = self._store_due, False
+        return self._nodes.state(self.config, sync=due)
+
+    def store(self, progress: Progress | None = None) -> Store:
+        """Return the open store."""
+        due, self._store_due = self._store_due, False
+        return self._nodes.open(self.config, sync=due, progress=progress)
+
+    def graph(self) -> RootGraph:
+        """Return the links between the memories of the scope."""
+        due, self._store_due = self._store_due, False
+        found = self._nodes.graph(self.config, sync=due)
+        visible = self.visible()
+        return found if visible is None else found.within(visible)
+
+    def marks(self) -> Marks:
+        """Return what the files say about what holds."""
+        return self.index.marks(self.config, sync=self.index_due)
+
+    def visible(self, scope: Scope | None = None) -> frozenset[str] | None:
+        """Return the files of the scope, or of another one; None for all."""
+        wanted = self.scope if scope is None else scope
+        return self.index.visible(self.config, wanted, sync=self.index_due) if wanted else None
+
+    def resolve(self, *keys: str) -> list[str]:
+        """Return the path of the memory that each key means, as in `[[name]]`.
+
+        Of several memories the one that holds counts. Raises InvalidInputError: `unknown_node` if there
+        is no such memory, `ambiguous_node` if several hold, or none.
+        """
+        return self._resolve(keys, self.scope, ended=False)
+
+    def own(self, *keys: str, ended: bool = False) -> list[str]:
+        """Return the paths that keys mean among the memories that may be written: none is shared.
+
+        With `ended`, of several memories the one that no longer holds counts.
+        """
+        return self._resolve(keys, self.scope.own, ended=ended)
+
+    def _resolve(self, keys: Iterable[str], scope: Scope, *, ended: bool) -> list[str]:
+        state = self.nodes()
+        visible = self.visible(scope)
+        names, holds = state.names(visible), self._holding(ended=ended)
+
+        def paths() -> Iterable[str]:
+            return (path for path in state.nodes.paths() if visible is None or path in visible)
+
+        return [key_of(names, paths, key, holds) for key in keys]
+
+    def _holding(self, *, ended: bool) -> Callable[[str], bool]:
+        """Return a predicate: whether a memory holds now, or with `ended` no longer does."""
+        return lambda path: self.marks().holds(path, now()) is not ended
+
+    def wrote(self, paths: Sequence[str]) -> None:
+        """Bring index and store up to date with files that the operation wrote."""
+        self._nodes.written(self.config, paths)
