@@ -57,18 +57,18 @@ def words(text: str) -> int:
 
 class TestContext:
     def test_it_says_where_each_passage_is_from(self, hedges: MemoryRoot) -> None:
-        packed = hedges.context("hedge low", budget=80)
+        packed = hedges.context("hedge low", budget=82)
         assert str(packed) == (
             "[1] notes/new.md:4\nThe hedge was low.\n\n[2] notes/old.md:4\nThe hedge was low.\n\n"
             "[3] notes/plan.md:6-13\n# Hedge plan\n\n## When\n\nWe cut in August.\n\n"
             "- The north side first, the hedge is thick there.\n- Then the south side.\n\n"
-            "Left out: 1 for want of room."
+            "Left out: 1 did not fit the budget."
         )
         assert packed.tokens == estimated_tokens(str(packed))
         assert packed.left_out == {"budget": 1}
 
     def test_structures_are_whole(self, hedges: MemoryRoot) -> None:
-        packed = hedges.context("thick hedge", budget=40)
+        packed = hedges.context("thick hedge", budget=42)
         plan = next(one for one in packed.passages if one.file == "notes/plan.md")
         assert plan.text == ("## When\n…\n- The north side first, the hedge is thick there.")
         assert plan.lines == ((8, 8), (12, 12))
@@ -81,7 +81,7 @@ class TestContext:
         packed = hedges.context("oil saw", budget=60)
         assert packed.left_out == {"budget": 1}
         assert "saw" not in str(packed)
-        assert str(packed).endswith("Left out: 1 for want of room.")
+        assert str(packed).endswith("Left out: 1 did not fit the budget.")
 
     def test_of_equals_the_newest_is_first(self, hedges: MemoryRoot) -> None:
         files = [one.file for one in hedges.context("low").passages]
