@@ -178,7 +178,9 @@ def test_one_text_is_not_a_list_of_tags_or_terms(root, memory):
 
 
 def test_a_number_that_json_cannot_hold_is_not_sent(root):
-    with pytest.raises(hr.InvalidInputError, match="strength must be a number above 0 and at most 1") as caught:
+    with pytest.raises(
+        hr.InvalidInputError, match="strength must be a number above 0 and at most 1"
+    ) as caught:
         root.link("slugs", "ivy", strength=float("nan"))
     assert caught.value.code == "invalid_option"
 
