@@ -1,5 +1,3 @@
-from hedgerow.ingest.source import Skip as Skip
-
 from .freshness import IndexState as IndexState
 from .imports.moving import Imported as Imported, Moved as Moved
 from .periods import Period as Period
@@ -23,6 +21,7 @@ from .results import (
     Renamed as Renamed,
     RootGraph as RootGraph,
     RootStatus as RootStatus,
+    Skip as Skip,
     Visited as Visited,
     WrappedUp as WrappedUp,
 )

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
-from hedgerow.ingest.source import Skip
+from hedgerow.ingest.source import Skip as Skip  # noqa: PLC0414 - a name of `hedgerow.memory`
 from hedgerow.trace import Trace
 from hedgerow.typing import VisitOutcome
 
