@@ -75,7 +75,7 @@ def build(service: RootService | IndexService, access: Access, limits: Limits) -
     work, metrics = Work(limits.running, limits.waiting, limits.seconds), Metrics()
     tools = None
     if isinstance(service, RootService):
-        tools = Tools(service.root, read_only=access.read_only)
+        tools = Tools(service.root, work, read_only=access.read_only)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from hedgerow.errors import HedgerowError
 from hedgerow.mcp import build_server
 from hedgerow.memory import MemoryRoot
+
+from .problems import Problem
+from .work import Work
 
 PATH = "/mcp"
 
 
 class Tools:
-    """Two servers of tools: that of the token that only reads has no tool that writes."""
+    """Two servers of tools: that of the token that only reads has no tool that writes.
 
-    def __init__(self, root: MemoryRoot, *, read_only: bool) -> None:
-        servers = {"read": build_server(root, read_only=True)}
-        servers["write"] = servers["read"] if read_only else build_server(root)
+    Calls count among the requests that are worked on, and have the same limits.
+    """
+
+    def __init__(self, root: MemoryRoot, work: Work, *, read_only: bool) -> None:
+        async def run(function: Callable[[], Any]) -> Any:
+            try:
+                return await work.run(function)
+            except Problem as problem:
+                raise HedgerowError(str(problem.detail), code=problem.code) from problem
+
+        servers = {"read": build_server(root, read_only=True, run=run)}
+        servers["write"] = servers["read"] if read_only else build_server(root, run=run)
         self._managers: list[StreamableHTTPSessionManager] = []
         self._apps: dict[str, ASGIApp] = {}
         for scope, server in servers.items():
