@@ -14,6 +14,9 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _ITEM = re.compile(r"\s{0,20}(?:[-*+]|\d{1,9}[.)])\s")
 _DEEPEST = 6
 _SHOWN = 12
+_COMPARED = 1_000
+_LONGEST = 100
+"""The most characters of a heading that an error compares and shows."""
 
 
 class Heading(NamedTuple):
@@ -127,9 +130,9 @@ def _unclear(
         lines = ", ".join(str(one.line + 1) for one in found[:_SHOWN])
         problem = f"{file} has {len(found)} sections {name!r}, at lines {lines}; edit its whole text"
     else:
-        names = [one.name for one in headings]
-        near = get_close_matches(name, names, 1)
-        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        names = [one.name[:_LONGEST] for one in headings[:_COMPARED]]
+        near = get_close_matches(name[:_LONGEST], names, 1)
+        more = f" and {len(headings) - _SHOWN} more" if len(names) > _SHOWN else ""
         known = f"it has {', '.join(names[:_SHOWN])}{more}" if names else "it has no headings"
         hint = f"did you mean {near[0]!r}?" if near else known
         problem = f"{file} has no section {name!r}; {hint}"
