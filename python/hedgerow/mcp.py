@@ -289,14 +289,15 @@ def _problems(root: MemoryRoot) -> str:
 
 def _status(root: MemoryRoot) -> str:
     """Return the state of a root as Markdown."""
-    lines = [f"root: {root.path}", f"retrieval: {root.retrieval}"]
-    # A scope must not reveal how much the memory of others holds.
-    state = None if root.scope else root.index_state()
-    if state is not None:
-        lines.append(f"documents: {state.documents}, of which {state.stale} changed since")
-    watch = root.status().watch
-    if watch is not None:
-        lines.append(f"watch: {watch}")
+    status, lines = root.status(), [f"root: {root.path}"]
+    if status.compatible:
+        lines.append(f"retrieval: {root.retrieval}")
+        # A scope must not reveal how much the memory of others holds.
+        state = None if root.scope else root.index_state()
+        if state is not None:
+            lines.append(f"documents: {state.documents}, of which {state.stale} changed since")
+    if status.watch is not None:
+        lines.append(f"watch: {status.watch}")
     return "\n".join(filter(None, [*(f"- {line}" for line in lines), _problems(root)]))
 
 
