@@ -301,10 +301,10 @@ def _status(root: MemoryRoot) -> str:
     return "\n".join(filter(None, [*(f"- {line}" for line in lines), _problems(root)]))
 
 
-async def _check_envelope(context: Any, call_next: Any) -> Any:
+async def _check_envelope(ctx: Any, call_next: Any) -> Any:
     """Answer a call whose arguments are no object, in words that name the fix."""
-    params = context.params or {}
-    if context.method == "tools/call" and isinstance(params, Mapping):
+    params = ctx.params or {}
+    if ctx.method == "tools/call" and isinstance(params, Mapping):
         given = params.get("arguments")
         if given is not None and not isinstance(given, Mapping):
             raise MCPError(
@@ -312,7 +312,7 @@ async def _check_envelope(context: Any, call_next: Any) -> Any:
                 f'the arguments of a tool are an object, such as {{"query": "..."}}, not '
                 f"{shown(given)[:80]}",
             )
-    return await call_next(context)
+    return await call_next(ctx)
 
 
 class _Faces:

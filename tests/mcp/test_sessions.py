@@ -146,9 +146,11 @@ class TestHttp:
             return result.is_error, text_of(result)
 
         limits = Limits(running=1, seconds=1e-9)
-        with MemoryRoot.open(slugs_root) as root:
-            with listening(RootService(root), limits=limits) as url:
-                is_error, text = served(url, WRITE, refused)
+        with (
+            MemoryRoot.open(slugs_root) as root,
+            listening(RootService(root), limits=limits) as url,
+        ):
+            is_error, text = served(url, WRITE, refused)
         assert is_error
         assert text.startswith("this took longer than 1e-09 s; ask for less")
 

@@ -25,7 +25,9 @@ def listed(root: Path, **options: Any) -> Any:
 class TestDescription:
     def test_the_list_of_tools_is_small(self, slugs_root: Path) -> None:
         sent = listed(slugs_root).model_dump_json(by_alias=True, exclude_none=True)
-        assert len(sent) < 8_000, f"the list of tools has {len(sent)} bytes; docs/mcp.md says how many"
+        assert len(sent) < 8_000, (
+            f"the list of tools has {len(sent)} bytes; docs/mcp.md says how many"
+        )
         assert "outputSchema" not in sent
         assert "anyOf" not in sent
 
@@ -78,7 +80,11 @@ class TestArguments:
             ("memory_recall", {"query": "x", "limit": 2_000}, "limit may have at most 1,000 here"),
             ("memory_recall", {"query": "x", "budget": 39}, "budget must be at least 40, not 39"),
             ("memory_recall", {"query": "x", "after": "soon"}, "after must be a date that exists"),
-            ("memory_recall", {"query": "x", "tags": {"a": 1}}, "tags must be a list, not {'a': 1}"),
+            (
+                "memory_recall",
+                {"query": "x", "tags": {"a": 1}},
+                "tags must be a list, not {'a': 1}",
+            ),
             ("memory_list", {"superseded": "no"}, "superseded must be true or false, not 'no'"),
             ("memory_list", {"type": "x"}, "there are no memories of the type"),
             ("memory_remember", {"title": "T", "text": ""}, "the text is blank"),

@@ -128,7 +128,9 @@ def _unclear(
 ) -> InvalidInputError:
     if found:
         lines = ", ".join(str(one.line + 1) for one in found[:_SHOWN])
-        problem = f"{file} has {len(found)} sections {name!r}, at lines {lines}; edit its whole text"
+        problem = (
+            f"{file} has {len(found)} sections {name!r}, at lines {lines}; edit its whole text"
+        )
     else:
         names = [one.name[:_LONGEST] for one in headings[:_COMPARED]]
         near = get_close_matches(name[:_LONGEST], names, 1)
