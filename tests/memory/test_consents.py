@@ -14,7 +14,7 @@ import pytest
 
 from hedgerow import HedgerowError, MemoryRoot
 from hedgerow.memory import consents
-from hedgerow.memory.requests import Request
+from hedgerow.memory.trust_requests import TrustRequest
 from local_server import LocalServer
 from memory_doubles import put
 from trust_doubles import allow_all
@@ -23,7 +23,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="links and modes of P
 
 
 class TestTheFile:
-    REQUEST = Request("/r", "embedder", "openai:x", "send", "Not.")
+    REQUEST = TrustRequest("embedder", "openai:x", "send", "Not.", "/r")
 
     def unusable(self) -> str:
         with pytest.raises(HedgerowError) as raised:
@@ -58,7 +58,7 @@ class TestTheFile:
 
     def test_keeps_what_others_write_at_the_same_time(self) -> None:
         def allow(root: str) -> None:
-            consents.allow([Request(root, "embedder", "openai:x", "send", "Not.")])
+            consents.allow([TrustRequest("embedder", "openai:x", "send", "Not.", root)])
 
         threads = [threading.Thread(target=allow, args=(f"/r{i}",)) for i in range(8)]
         for thread in threads:
@@ -76,7 +76,7 @@ class TestTheFile:
     ) -> None:
         put(consents.consents_file().parent, "trust.json", content)
         assert "it is not what hedgerow wrote" in self.unusable()
-        other = Request("/r", "indexRoot", "/", "read", "Not.")
+        other = TrustRequest("indexRoot", "/", "read", "Not.", "/r")
         with caplog.at_level(logging.WARNING, "hedgerow"):
             assert len(consents.without_consent([self.REQUEST, other])) == 2
         assert len(caplog.records) == 1

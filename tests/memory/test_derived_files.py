@@ -113,7 +113,7 @@ class TestDerivedFiles:
         assert found(synced_root, "hawthorn") == ["a.md"]
         done = synced_root.remember("x", title="T", type="page")
         assert done.indexed is False
-        assert done.notice == (
+        assert done.problem == (
             f"Not indexed: it lies outside indexRoot ({synced_root.path}/notes), which alone is searched. "
             "No recall finds it."
         )
@@ -121,7 +121,7 @@ class TestDerivedFiles:
             "root": str(synced_root.path),
             "file": done.file,
             "indexed": False,
-            "problem": done.notice,
+            "problem": done.problem,
         }
 
     def test_what_a_killed_writer_left_is_removed_when_old(self, synced_root: MemoryRoot) -> None:

@@ -80,8 +80,8 @@ class TestDiscovery:
         put(synced_root.path, "hedgerow.json", '{"schemaVersion": 1, "exclude": ["notes"]}')
         done = synced_root.remember("x", title="T")
         assert not done.indexed
-        assert done.notice is not None
-        assert "No recall finds it" in done.notice
+        assert done.problem is not None
+        assert "No recall finds it" in done.problem
 
     def test_a_document_with_nothing_in_it_counts(self, synced_root: MemoryRoot) -> None:
         put(synced_root.path, "empty.md", "")

@@ -160,7 +160,7 @@ def test_the_root_is_free_while_an_embedder_works(
                 meanwhile.append(other.sync().added)
                 meanwhile.append([one.file for one in other.recall("urchin")])
                 meanwhile.append(other.remember("A slug.", title="S").indexed)
-                meanwhile.append(other.link("a.md", "b.md"))
+                meanwhile.append(other.link("a.md", "b.md").a)
         return embed(self, texts)
 
     monkeypatch.setattr(ToyEmbedder, "embed", slow)

@@ -8,13 +8,16 @@ import sys
 import pytest
 
 import hedgerow as hr
+from hedgerow.memory import Linked
 from memory_doubles import edges, put
 
 
 def test_a_link_is_a_line_in_the_front_matter(root: hr.MemoryRoot) -> None:
     file = put(root.path, "notes/a.md", "---\ntitle: A # mine\n---\n\nbody\n")
     put(root.path, "notes/b.md", "# The B\n")
-    assert root.link("a", "The B") == "notes/a.md"
+    assert root.link("a", "The B") == Linked(
+        str(root.path), "notes/a.md", "notes/b.md", "related", strength=1.0
+    )
     linked = '---\ntitle: A # mine\nrelated: ["[[notes/b]]"]\n---\n\nbody\n'
     assert file.read_text() == linked
     assert edges(root) == [("notes/a.md", "notes/b.md", "related", 1.0)]
@@ -23,8 +26,8 @@ def test_a_link_is_a_line_in_the_front_matter(root: hr.MemoryRoot) -> None:
     root.link("a", "b", 0.5, "part-of")
     root.link("a", "b", strength=0.25)
     assert [edge[2:] for edge in edges(root)] == [("part-of", 0.5), ("related", 0.25)]
-    assert root.unlink("a", "b")
-    assert not root.unlink("a", "b")
+    assert root.unlink("a", "b").removed
+    assert not root.unlink("a", "b").removed
     assert [edge[2:] for edge in edges(root)] == [("part-of", 0.5)]
 
 
@@ -45,7 +48,7 @@ def test_names_of_all_kinds_can_be_linked(root: hr.MemoryRoot, name: str) -> Non
     put(root.path, name, "x")
     root.link("a.md", name, 0.5)
     assert edges(root) == [("a.md", name, "related", 0.5)]
-    assert root.unlink("a.md", name)
+    assert root.unlink("a.md", name).removed
 
 
 @pytest.mark.parametrize(
@@ -54,8 +57,8 @@ def test_names_of_all_kinds_can_be_linked(root: hr.MemoryRoot, name: str) -> Non
         (("a", "a"), {}, "invalid_edge", "cannot be linked to itself"),
         (("a", "x"), {}, "unknown_node", "there is no memory 'x' in this root"),
         (("a", "b.m"), {}, "unknown_node", "did you mean 'b.md'?"),
-        (("a", "b"), {"strength": 0}, "invalid_edge", "above 0 and at most 1, not 0"),
-        (("a", "b"), {"strength": "1"}, "invalid_edge", "above 0 and at most 1, not '1'"),
+        (("a", "b"), {"strength": 0}, "invalid_option", "above 0 and at most 1, not 0"),
+        (("a", "b"), {"strength": "1"}, "invalid_option", "above 0 and at most 1, not '1'"),
         (("a", "b"), {"rel": "title"}, "invalid_edge", "a key of front matter that has no"),
         (("a", "b"), {"rel": "a b"}, "invalid_edge", "not 'a b'"),
         (("a", "b#.md"), {"rel": "x"}, "invalid_edge", "cannot be written in [[ ]]"),
@@ -80,7 +83,7 @@ def test_what_cannot_be_linked(
 def test_a_relation_is_text(root: hr.MemoryRoot) -> None:
     put(root.path, "a.md", "x")
     put(root.path, "b.md", "x")
-    with pytest.raises(TypeError, match="rel must be a str, not int"):
+    with pytest.raises(hr.InvalidInputError, match="rel must be a text, not 5"):
         root.link("a", "b", rel=5)  # type: ignore[arg-type]
 
 

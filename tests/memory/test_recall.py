@@ -59,11 +59,13 @@ class TestResults:
 
     def test_how_it_searched_is_told(self, root: MemoryRoot) -> None:
         put(root.path, "notes/a.md", "# A\n\nraven\n")
-        found = root.recall("the raven record")
+        found = root.recall("the raven record", explain=True)
         assert found.trace is not None
         assert (found.trace.profile, found.trace.mode) == ("best", "bm25")
         assert found.trace.not_searched_for == ["the", "record"]
+        assert "trace" in found.to_dict(explain=True)
         assert "trace" not in found.to_dict()
+        assert root.recall("raven").trace is None
 
     def test_long_files_leave_room_for_others(self, root: MemoryRoot) -> None:
         many = "".join(f"## Part {n}\n\nraven raven raven\n\n" for n in range(300))

@@ -209,12 +209,12 @@ class TestWriting:
         memory = ana.read("ana")
         for text in ("No front matter.", memory.text.replace("user: ana", "user: ben")):
             with pytest.raises(InvalidInputError) as raised:
-                ana.edit(memory, text)
+                ana.edit(memory.file, text, memory.digest)
             assert raised.value.message == (
                 "the text is not of the user ana; keep `scope` in its front matter as it is"
             )
-        assert ana.edit(memory, memory.text + "More.\n").text.endswith("More.\n")
-        assert both.edit(both.read("b"), "Of nobody.").file == "notes/b.md"
+        assert ana.edit(memory.file, memory.text + "More.\n", memory.digest).text.endswith("More.\n")
+        assert both.edit("b", "Of nobody.", both.read("b").digest).file == "notes/b.md"
 
     def test_nobody_takes_the_place_of_what_is_anothers(self, both: MemoryRoot) -> None:
         put(
@@ -388,7 +388,7 @@ class TestShared:
         for call in (
             lambda: shared.retract("all"),
             lambda: shared.supersede("all", text="The otter is mine."),
-            lambda: shared.edit(memory, "The otter is mine."),
+            lambda: shared.edit(memory.file, "The otter is mine.", memory.digest),
             lambda: shared.rename("all", "mine"),
             lambda: shared.forget("all", purge=True),
             lambda: shared.link("all", "ana"),
@@ -402,7 +402,7 @@ class TestShared:
     def test_what_is_written_has_the_scope(self, shared: MemoryRoot) -> None:
         file = shared.remember("The otter belongs to everybody.", title="Otter").file
         assert 'scope: {"user":"ana"}' in (shared.path / file).read_text()
-        assert shared.link(file, "all") == file
+        assert shared.link(file, "all").a == file
 
     def test_a_narrower_view_does_not_widen(self, shared: MemoryRoot) -> None:
         narrower = shared.scoped(session="trip", shared=True)

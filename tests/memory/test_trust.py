@@ -15,7 +15,7 @@ from embedder_servers import KEY, openai_answer
 from hedgerow import MemoryRoot
 from hedgerow.memory import consents
 from hedgerow.memory.doctor import diagnose
-from hedgerow.memory.requests import embedder, index_root
+from hedgerow.memory.trust_requests import embedder, index_root
 from local_server import LocalServer
 from memory_doubles import put
 from trust_doubles import allow_all, asking

@@ -153,7 +153,7 @@ def _choice_checker(choices: tuple[Any, ...]) -> _Check:
             return value
         listed_choices = ", ".join(map(str, choices))
         near = get_close_matches(value, choices, 1, _SIMILAR) if isinstance(value, str) else []
-        hint = f"; did you mean {near[0]}?" if near else ""
+        hint = f"; did you mean {near[0]!r}?" if near else ""
         raise _invalid(f"{name} must be one of {listed_choices}, not {shown(value)}{hint}")
 
     return check
@@ -164,7 +164,7 @@ def _list_checker(inner: _Check) -> _Check:
         if isinstance(value, (str, bytes, Mapping)) or not hasattr(value, "__iter__"):
             raise _invalid(f"{name} must be a list, not {shown(value)}")
         items = listed(value)
-        _check_bounds(len(items), field, f"the number of {name}")
+        _check_bounds(len(items), field, f"the number of {name}", "")
         return tuple(inner(item, _ANY, f"{name}[{at}]") for at, item in enumerate(items))
 
     return check
@@ -188,13 +188,13 @@ def _flag(value: Any, _: Field, name: str) -> Any:
 def _integer(value: Any, field: Field, name: str) -> Any:
     if isinstance(value, bool) or not isinstance(value, int):
         raise _invalid(f"{name} must be an integer{_range(field)}, not {shown(value)}")
-    return _check_bounds(value, field, name)
+    return _check_bounds(value, field, name, " an integer")
 
 
 def _number(value: Any, field: Field, name: str) -> Any:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:  # noqa: PLR0124 - NaN
         raise _invalid(f"{name} must be a number{_range(field)}, not {shown(value)}")
-    return _check_bounds(value, field, name)
+    return _check_bounds(value, field, name, " a number")
 
 
 def _instance_checker(kind: type, words: str) -> _Check:
@@ -210,12 +210,12 @@ def _anything(value: Any, _: Field, __: str) -> Any:
     return value
 
 
-def _check_bounds(value: Any, field: Field, name: str) -> Any:
+def _check_bounds(value: Any, field: Field, name: str, what: str) -> Any:
     is_below = field.least is not None and value < field.least
     is_under = field.above is not None and value <= field.above
     is_over = field.most is not None and value > field.most
     if is_below or is_under or is_over:
-        raise _invalid(f"{name} must be{_range(field)}, not {shown(value)}")
+        raise _invalid(f"{name} must be{what}{_range(field)}, not {shown(value)}")
     return value
 
 
@@ -223,7 +223,7 @@ def _range(field: Field) -> str:
     """Return the bounds of a number in words, beginning with a space; empty without bounds."""
     parts = []
     if field.least is not None:
-        parts.append(f"at least {field.least:,g}")
+        parts.append(f"of at least {field.least:,g}")
     if field.above is not None:
         parts.append(f"above {field.above:,g}")
     if field.most is not None:
@@ -299,13 +299,15 @@ def _tuple_from_json(value: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def record_from_json(value: Mapping[str, Any], of: Any) -> Any:
     """Return the record of a JSON object."""
-    return of(
-        **{
-            one.name: from_json(value[one.key], one.type)
-            for one in declared(of)
-            if one.key in value or one.is_required
-        }
-    )
+    given: dict[str, Any] = {}
+    for one in declared(of):
+        if one.key in value:
+            given[one.name] = from_json(value[one.key], one.type)
+        elif one.is_required:
+            if NoneType not in get_args(one.type):
+                raise KeyError(one.key)
+            given[one.name] = None
+    return of(**given)
 
 
 class Result:

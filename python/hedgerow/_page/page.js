@@ -125,11 +125,12 @@ function runner(app, form, told, answered) {
     running = new AbortController();
     const { signal } = running;
     const request = requestOf(new FormData(form));
-    if (app.about.kind === "root") request.question_date = localTime(new Date());
+    const isRoot = app.about.kind === "root";
+    if (isRoot) request.question_date = localTime(new Date());
     if (request.query.trim() === "") return;
     told.textContent = "Searching …";
     try {
-      const answer = await ask("POST", "/v1/search", { body: request, signal });
+      const answer = await ask("POST", isRoot ? "/v1/recall" : "/v1/search", { body: request, signal });
       app.request = request;
       told.textContent = summaryOf(answer);
       answered.replaceChildren(...answerOf(answer, app).flat().filter(Boolean));

@@ -14,6 +14,7 @@ from hedgerow import PipelineError, parse_pipeline
 from hedgerow._answers.query import query_answer
 from hedgerow._operations.fields import declared
 from hedgerow._operations.operation import Request as Operation
+from hedgerow._operations.operation import result_of
 from hedgerow._operations.schema import Definitions
 from hedgerow._operations.shapes import checked_arguments
 from hedgerow.errors import HedgerowError
@@ -98,13 +99,16 @@ def _add(
 ) -> None:
     """Add the route of an operation."""
     row = kind.operation
+    has_digest = "digest" in {one.name for one in declared(result_of(kind))}
 
     async def route(request: Request) -> Response:
+        if row.writes:
+            may_write(request)
         given = await _arguments(kind, request)
         asked = checked_arguments(kind, given, served=True)
         if asked.writes:
             may_write(request)
-        return await answered(work, lambda: service.perform(asked))
+        return await answered(work, lambda: service.perform(asked), tagged=has_digest)
 
     routes.add_api_route(
         f"/{row.path}".replace("}", ":path}"),

@@ -269,7 +269,7 @@ def index_root(  # noqa: PLR0913 - one argument for each option
     return report
 
 
-def _syncing(memory: MemoryRoot | RemoteRoot, *, no_sync: bool) -> dict[str, bool]:
+def _syncing(memory: MemoryRoot | RemoteRoot, *, no_sync: bool) -> dict[str, Any]:
     """Return the option of a recall for `--no-sync`, which goes with a folder on this machine."""
     from hedgerow.memory import MemoryRoot  # noqa: PLC0415 - slow to import
 

@@ -24,6 +24,8 @@ from .servers import Place, server_options
 from .targets import target_option
 
 if TYPE_CHECKING:
+    from hedgerow.memory.operations import Depth
+
     from .search_run import Search
 
 _OF_A_ROOT = frozenset(

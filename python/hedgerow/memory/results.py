@@ -283,7 +283,7 @@ class RootStatus(Result):
     root: str
     config_file: str | None
     initialized: bool
-    schema_version: Annotated[Any | None, Field()]
+    schema_version: Any | None
     compatible: bool
     message: str
     not_allowed: Annotated[tuple[TrustRequest, ...], Field(omit_default=True)] = ()
