@@ -75,10 +75,18 @@ class TestArguments:
             ("memory_recall", {"query": " "}, "the query is blank"),
             ("memory_recall", {}, "query is missing; it is a question, or words"),
             ("memory_recall", {"query": 3}, "query must be a text, not 3"),
-            ("memory_recall", {"query": "x", "depth": "Deep"}, "did you mean deep?"),
-            ("memory_recall", {"query": "x", "limit": 0}, "limit must be at least 1, not 0"),
+            ("memory_recall", {"query": "x", "depth": "Deep"}, "did you mean 'deep'?"),
+            (
+                "memory_recall",
+                {"query": "x", "limit": 0},
+                "limit must be an integer of at least 1, not 0",
+            ),
             ("memory_recall", {"query": "x", "limit": 2_000}, "limit may have at most 1,000 here"),
-            ("memory_recall", {"query": "x", "budget": 39}, "budget must be at least 40, not 39"),
+            (
+                "memory_recall",
+                {"query": "x", "budget": 39},
+                "budget must be an integer of at least 40, not 39",
+            ),
             ("memory_recall", {"query": "x", "after": "soon"}, "after must be a date that exists"),
             (
                 "memory_recall",

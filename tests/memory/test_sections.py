@@ -84,7 +84,7 @@ class TestReading:
             ),
             ({"offset": 23}, "offset is 23, and notes/hedge.md has 22 lines"),
             ({"offset": 9, "section": "care"}, "offset is 9, and the section has 4 lines"),
-            ({"limit": 0}, "limit must be at least 1, not 0"),
+            ({"limit": 0}, "limit must be an integer of at least 1, not 0"),
         ],
     )
     def test_what_is_not_there_is_an_error(
