@@ -8,9 +8,9 @@ from datetime import date, datetime
 import pytest
 
 import hedgerow as hr
-from hedgerow.memory import Edge
 from connecting import awaited
-from serving import TOKENS
+from hedgerow.memory import Edge
+from serving import WRITER
 
 SECTIONS = ["Findings", "Decisions", "Conflicts / Corrections", "Open Questions"]
 WRAPUP = "\n\n".join(f"## {section}\n\nSlugs." for section in SECTIONS)
@@ -156,7 +156,7 @@ def test_lists_are_the_same(root, memory):
 
 
 async def everything(url):
-    async with hr.connect(url, kind="root", token=TOKENS.write) as root:
+    async with hr.connect(url, kind="root", token=WRITER) as root:
         written = await root.aremember("Moles dig.", title="Moles")
         memory = await root.aread(written.file)
         await root.aedit(memory.file, memory.text + "\nDeep.\n", memory.digest)

@@ -15,9 +15,9 @@ import hedgerow as hr
 from hedgerow._serve.index_routes import IndexService
 from hedgerow._serve.root_routes import RootService
 from retrieval_doubles import FnvEmbedder
-from serving import TOKENS, listening
+from serving import WRITER, listening
 
-TOKEN = TOKENS.write
+TOKEN = WRITER
 
 
 @dataclass

@@ -12,12 +12,20 @@ import uvicorn
 import hedgerow as hr
 from hedgerow._serve.app import Access, Limits, build
 from hedgerow._serve.running import Address, Protocol
-from hedgerow._serve.tokens import Tokens
+from hedgerow._serve.tokens import Grant, Tokens
+from hedgerow.memory.scope import Scope
 from waiting import until
 
-TOKENS = Tokens("w" * 40, "r" * 40)
-WRITE = {"Authorization": f"Bearer {TOKENS.write}"}
-READ = {"Authorization": f"Bearer {TOKENS.read}"}
+WRITER, READER, ANA = "w" * 40, "r" * 40, "a" * 40
+TOKENS = Tokens(
+    {
+        WRITER: Grant("write"),
+        READER: Grant("read"),
+        ANA: Grant("write", Scope(user="ana")),
+    }
+)
+WRITE = {"Authorization": f"Bearer {WRITER}"}
+READ = {"Authorization": f"Bearer {READER}"}
 
 CHUNKS = [
     hr.Chunk("a", "notes/a.md", "Hedgehogs sleep in winter.", title="Hedgehogs", tags=["animal"]),

@@ -15,7 +15,7 @@ import hedgerow as hr
 from hedgerow._serve.index_routes import IndexService
 from hedgerow._serve.root_routes import RootService
 from places import ROOT
-from serving import CHUNKS, TOKENS, WRITE, listening
+from serving import CHUNKS, READER, WRITE, WRITER, listening
 from shown import blocks_of
 
 CLIENT = ROOT / "clients" / "typescript"
@@ -77,6 +77,6 @@ def test_the_client_is_generated_typed_and_works(tmp_path: Path) -> None:
             (generated / "readme.ts").write_text(program_of_the_readme(root))
             npm("ci", "--no-audit", "--no-fund")
             npm("run", "build")
-            npm("test", ROOT_URL=root, INDEX_URL=index, HEDGEROW_TOKEN=TOKENS.write)
-            assert "notes/slugs.md" in node("built/generated/readme.js", TOKEN=TOKENS.read)
+            npm("test", ROOT_URL=root, INDEX_URL=index, HEDGEROW_TOKEN=WRITER)
+            assert "notes/slugs.md" in node("built/generated/readme.js", TOKEN=READER)
         assert any("Moles" in file.read_text() for file in (folder / "notes").iterdir())

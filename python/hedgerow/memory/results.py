@@ -93,6 +93,7 @@ class Recall(Result):
     query: str
     depth: str
     results: tuple[Recalled, ...]
+    mode: str = "recall"
     unreadable: Unreadable = ()
     notices: Notices = ()
     left_out: Annotated[Mapping[str, int], Field(omit_default=True)] = field(default_factory=dict)
@@ -101,7 +102,6 @@ class Recall(Result):
     trace: Annotated[Trace | None, Field(explained=True)] = field(
         default=None, compare=False, repr=False
     )
-    mode: str = "recall"
 
     def __iter__(self) -> Iterator[Recalled]:
         return iter(self.results)
