@@ -148,6 +148,8 @@ def test_lists_are_the_same(root, memory):
     assert read == memory.read("slugs")
     edited = memory.edit(read.file, read.text + "More.\n", read.digest)
     assert edited == root.read("slugs")
+    part = {"section": "Slugs", "offset": 1, "limit": 1}
+    assert root.read("slugs", **part) == memory.read("slugs", **part)
     with pytest.raises(hr.HedgerowError, match="has another text by now") as caught:
         memory.edit(read.file, "x", read.digest)
     assert caught.value.code == "file_changed"

@@ -36,12 +36,16 @@ CHUNKS = [
 
 @contextmanager
 def listening(
-    service: Any, around: Callable[[Any], Any] = lambda app: app, **access: Any
+    service: Any,
+    around: Callable[[Any], Any] = lambda app: app,
+    *,
+    limits: Limits = Limits(running=2),  # noqa: B008 - frozen
+    **access: Any,
 ) -> Iterator[str]:
     """Serve on a port of this machine until the block ends; its URL."""
     address = Address("127.0.0.1", 0)
     bound = address.bound()
-    app = around(build(service, Access(TOKENS, address.names, **access), Limits(running=2)))
+    app = around(build(service, Access(TOKENS, address.names, **access), limits))
     server = uvicorn.Server(uvicorn.Config(app, http=Protocol, log_level="warning", lifespan="on"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
     thread.start()

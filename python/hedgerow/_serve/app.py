@@ -87,7 +87,7 @@ def build(
     tokens = access.tokens if isinstance(service, RootService) else access.tokens.of_everything()
     tools = None
     if isinstance(service, RootService):
-        tools = Tools(service.view, tokens.grants.values(), read_only=access.read_only)
+        tools = Tools(service.view, tokens.grants.values(), work, read_only=access.read_only)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

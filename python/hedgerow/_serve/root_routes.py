@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, get_args
 
 from fastapi import APIRouter, Request, Response
 
@@ -190,7 +190,8 @@ _PARAMETERS: Mapping[Any, Callable[[str], Any]] = {
 
 def _of_parameter(text: str, of: Any) -> Any:
     """Return the value of a parameter of the URL; one of another form is left as it is, and fails."""
+    kinds = (of, *get_args(of))
     try:
-        return _PARAMETERS.get(of, str)(text)
+        return next((_PARAMETERS[one] for one in kinds if one in _PARAMETERS), str)(text)
     except (ValueError, KeyError):
         return text

@@ -19,10 +19,18 @@ from .roots import open_root, root_option, scope_option
 
 @click.command("mcp", cls=Command, short_help="Serve a memory root to agents, over stdio.")
 @click.option("--read-only", is_flag=True, help="Offer no tool that writes.")
+@click.option(
+    "--structured", is_flag=True, help="Answer with JSON in structuredContent instead of text."
+)
 @root_option
 @scope_option
 def command(
-    *, read_only: bool, root: tuple[str, ...], target_url: str | None, remote_url: str | None
+    *,
+    read_only: bool,
+    structured: bool,
+    root: tuple[str, ...],
+    target_url: str | None,
+    remote_url: str | None,
 ) -> None:
     """Serve a memory root to an agent over standard input and output.
 
@@ -30,15 +38,16 @@ def command(
       hedgerow mcp
       hedgerow mcp --root memory --read-only
 
-    The tools search, recall, list and read memories, remember new ones, mark old ones as
-    superseded or retracted, and edit them; docs/mcp.md lists them. An agent starts this command
-    itself; that page shows how to configure it. Needs the extra "mcp":
-    pip install "hedgerow[mcp]"
+    The tools recall, read and list memories, remember new ones, mark old ones as superseded or
+    retracted, and edit them; docs/mcp.md lists them. An agent starts this command itself; that
+    page shows how to configure it. Needs the extra "mcp": pip install "hedgerow[mcp]"
     """
     memory = open_root(root, target_url, remote_url, watch=True)
     try:
         with imports_of("mcp", needed_by="hedgerow mcp"):
-            from hedgerow.mcp import build_server  # noqa: PLC0415 - slow to import
+            import anyio  # noqa: PLC0415 - slow to import
+
+            from hedgerow.mcp import build_server, serve  # noqa: PLC0415
     except ImportError as error:
         if isinstance(error, HedgerowError):
             raise
@@ -53,7 +62,7 @@ def command(
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     signal.signal(signal.SIGINT, _stop)
     with memory:
-        build_server(memory, read_only=read_only).run()
+        anyio.run(serve, build_server(memory, read_only=read_only, structured=structured))
 
 
 def _stop(*_: object) -> None:
