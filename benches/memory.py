@@ -51,7 +51,7 @@ def main() -> None:
 def report_recalls(root: hr.MemoryRoot, folder: str, query: str) -> None:
     """Time recalls without a sync, by kind of filter, beside the search that they are made of."""
     with hr.Index.open(Path(folder) / ".hedgerow/index.db", read_only=True) as index:
-        retriever = hr.Retriever(index, profile="best")
+        retriever = hr.Retriever(index, ranking=hr.Ranking("best"))
         search = lambda: retriever.search(  # noqa: E731
             query, limit=5, group_by="path", skip_retry_ladder=True
         )

@@ -37,7 +37,7 @@ def main() -> None:
             root.recall(texts[0])
             _play(role, root, texts, root.recall)
     else:
-        with hr.Retriever(place, embedder=embedder, profile="best") as retriever:
+        with hr.Retriever(place, embedder=embedder, ranking=hr.Ranking("best")) as retriever:
             retriever.search(texts[0])
             _play(role, retriever, texts, retriever.search)
 

@@ -156,7 +156,7 @@ def run(plan: Plan) -> Report:
 
 def _window(half: Half, retriever: hr.Retriever, plan: Plan, writer: Writer | None) -> None:
     """One window, after an untimed search that sees the last write of the one before."""
-    retriever.search(plan.questions[0], top_k=SHOWN, candidate_k=TOP)
+    retriever.search(plan.questions[0], limit=SHOWN, candidates=TOP)
     can_measure = reset_peak()
     began = perf_counter()
     if writer:
@@ -175,7 +175,7 @@ def _search(retriever: hr.Retriever, plan: Plan, seconds: float) -> list[Cost]:
     def go_on(first: int) -> list[Cost]:
         taken = []
         for question in islice(cycle(plan.questions), first, None):
-            search = partial(retriever.search, question, top_k=SHOWN, candidate_k=TOP)
+            search = partial(retriever.search, question, limit=SHOWN, candidates=TOP)
             taken.append(cost(search, of_thread=True))
             if perf_counter() >= end:
                 break

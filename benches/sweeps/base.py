@@ -166,7 +166,7 @@ class Base:
     ) -> Callable[[], Any]:
         """A hybrid search. Each call asks the next question."""
         retriever = self.retriever(index, **(retrieve or {}))
-        given = {"top_k": SHOWN, "candidate_k": TOP, **options}
+        given = {"limit": SHOWN, "candidates": TOP, **options}
         numbers = count()
         questions = self.corpus.questions
 

@@ -100,8 +100,8 @@ def conditions(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
 def limit(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
     """So many hits of as many candidates."""
     index = base.opened(stack)
-    options: dict[str, Any] = {"top_k": size, "candidate_k": size}
-    candidates: dict[str, Any] = {"top_k": 10, "candidate_k": size}
+    options: dict[str, Any] = {"limit": size, "candidates": size}
+    candidates: dict[str, Any] = {"limit": 10, "candidates": size}
     fast = base.opened(stack, path=index.path, vectors="fast")
     few = min(size, 10)
     return {
@@ -109,7 +109,7 @@ def limit(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
         "vectors": Probe(base.search(index, mode="semantic", **options)),
         "vectors, fast": Probe(base.search(fast, mode="semantic", **options)),
         "hybrid": Probe(base.search(index, **options)),
-        "hybrid, 10 hits": Probe(base.search(index, **{**candidates, "top_k": few})),
+        "hybrid, 10 hits": Probe(base.search(index, **{**candidates, "limit": few})),
         "hybrid, grouped": Probe(base.search(index, group_by="path", **options)),
         "hybrid, grouped by score": Probe(
             base.search(index, retrieve=_SCORES, group_by="path", **options)

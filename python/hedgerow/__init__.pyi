@@ -4,9 +4,13 @@ from . import (
     agents as agents,
     embedders as embedders,
     errors as errors,
+    fusion as fusion,
+    fuzzy as fuzzy,
     memory as memory,
+    query as query,
     remote as remote,
     rerankers as rerankers,
+    temporal as temporal,
     typing as typing,
 )
 from ._engine import (
@@ -30,12 +34,14 @@ from ._engine import (
     detect_intent as detect_intent,
     expand_aliases as expand_aliases,
     is_stopword as is_stopword,
+    normalise as normalise,
     parse_pipeline as parse_pipeline,
     parse_query as parse_query,
     query_tokens as query_tokens,
     reciprocal_rank_fusion as reciprocal_rank_fusion,
     rerank_text as rerank_text,
     reweight as reweight,
+    sanitise_query as sanitise_query,
     slug_text as slug_text,
     strongest_term as strongest_term,
     trigrams as trigrams,
@@ -76,10 +82,6 @@ from .query import (
     ExplainedWord as ExplainedWord,
     QueryExplanation as QueryExplanation,
     explain_query as explain_query,
-    normalise as normalise,
-    normalize as normalize,
-    sanitise_query as sanitise_query,
-    sanitize_query as sanitize_query,
 )
 from .rerankers import (
     AsyncReranker as AsyncReranker,
@@ -97,6 +99,9 @@ from .results import (
     Trace as Trace,
     TrigramHit as TrigramHit,
     Unanimity as Unanimity,
+)
+from .ranking import (
+    Ranking as Ranking,
 )
 from .remote import (
     connect as connect,

@@ -80,29 +80,13 @@ def checked_count(value: int, name: str, *, least: int = 1) -> int:
     return value
 
 
-def given(
-    name: str, value: Item | None, earlier: str, earlier_value: Item | None
-) -> tuple[str, Item | None]:
-    """The name that an option was given under, and its value.
-
-    Raises InvalidInputError where it was given under both.
-    """
-    if value is not None and earlier_value is not None:
+def checked_operator(operator: Operator | None) -> Operator:
+    """The operator that joins tokens, "OR" if not given; raises InvalidInputError for another value."""
+    if operator not in ("OR", "AND", None):
         raise InvalidInputError(
-            f"{name} and {earlier} are one option under two names; give one of them",
-            code="invalid_option",
+            f'operator must be "OR" or "AND", not {shown(operator)}', code="invalid_option"
         )
-    return (name, value) if earlier_value is None else (earlier, earlier_value)
-
-
-def checked_operator(operator: Operator | None, default_operator: Operator | None) -> Operator:
-    """The operator that joins tokens, under either name; raises InvalidInputError for another value."""
-    name, found = given("operator", operator, "default_operator", default_operator)
-    if found not in ("OR", "AND", None):
-        raise InvalidInputError(
-            f'{name} must be "OR" or "AND", not {shown(found)}', code="invalid_option"
-        )
-    return "AND" if found == "AND" else "OR"
+    return "AND" if operator == "AND" else "OR"
 
 
 def checked_seconds(value: float, name: str) -> float:

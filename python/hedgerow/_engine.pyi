@@ -25,7 +25,7 @@ from .typing import (
     Matching,
     Operator,
     Progress,
-    Ranking,
+    RankingBackend,
     Real,
     Resident,
     StopWords,
@@ -224,7 +224,7 @@ class Index:
         dimensions: int | None = None,
         tokenizer: Tokenizer = "words",
         read_only: bool = False,
-        ranking: Ranking = "auto",
+        ranking: RankingBackend = "auto",
         vectors: VectorSearch = "exact",
         resident: Resident = "all",
         stopwords: StopWords | None = None,
@@ -237,7 +237,7 @@ class Index:
         dimensions: int | None = None,
         tokenizer: Tokenizer = "words",
         read_only: bool = False,
-        ranking: Ranking = "auto",
+        ranking: RankingBackend = "auto",
         vectors: VectorSearch = "exact",
         resident: Resident = "all",
         stopwords: StopWords | None = None,
@@ -247,7 +247,7 @@ class Index:
     def in_memory(
         dimensions: int | None = None,
         tokenizer: Tokenizer = "words",
-        ranking: Ranking = "auto",
+        ranking: RankingBackend = "auto",
         vectors: VectorSearch = "exact",
         resident: Resident = "all",
         stopwords: StopWords | None = None,
@@ -264,7 +264,7 @@ class Index:
         path: str | PathLike[str] | None = None,
         dimensions: int | None = None,
         tokenizer: Tokenizer = "words",
-        ranking: Ranking = "auto",
+        ranking: RankingBackend = "auto",
         vectors: VectorSearch = "exact",
         resident: Resident = "all",
         stopwords: StopWords | None = None,
@@ -309,7 +309,6 @@ class Index:
         filters: FiltersLike | None = None,
         matching: Matching = "spec",
         operator: Operator | None = None,
-        default_operator: Operator | None = None,
     ) -> list[Hit]: ...
     def search_vector(
         self,
@@ -339,7 +338,7 @@ class Index:
         dimensions: int | None,
         tokenizer: Tokenizer,
         read_only: bool,
-        ranking: Ranking,
+        ranking: RankingBackend,
         vectors: VectorSearch,
         resident: Resident,
         stopwords: str | None,
@@ -608,7 +607,6 @@ def compile_fts(
     aliases: Aliases | None = None,
     *,
     operator: Operator | None = None,
-    default_operator: Operator | None = None,
 ) -> str: ...
 def compile_match(
     query_or_text: Query | str,
@@ -619,7 +617,6 @@ def compile_match(
     date_hints: Sequence[str] = ...,
     tokenizer: Tokenizer = "porter unicode61",
     stopwords: StopWords = "en+nl",
-    default_operator: Operator | None = None,
 ) -> str: ...
 def compile_many(
     texts: Sequence[str],
@@ -628,7 +625,6 @@ def compile_many(
     target: Literal["fts", "match"] = "fts",
     operator: Operator | None = None,
     matching: Matching = "spec",
-    default_operator: Operator | None = None,
 ) -> list[str]: ...
 def explain_query(
     text: str,

@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 from .typing import Fusion, Matching, Profile
 
 
-class Ranking(TypedDict):
+class ProfileOptions(TypedDict):
     """The options that a profile stands for."""
 
     matching: Matching
@@ -16,7 +16,7 @@ class Ranking(TypedDict):
     reweight: bool
 
 
-PROFILES: dict[Profile, Ranking] = {
+PROFILES: dict[Profile, ProfileOptions] = {
     "spec": {"matching": "spec", "fusion": "rrf", "neighbors": False, "reweight": True},
     "best": {"matching": "extended", "fusion": "score", "neighbors": True, "reweight": False},
 }

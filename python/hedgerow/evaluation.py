@@ -20,6 +20,7 @@ from ._retrieval.admission import admission, own_admission
 from ._steps import run
 from .embedders.base import AnyEmbedder, Embedder, Embeddings
 from .errors import InvalidInputError
+from .ranking import Ranking
 from .retriever import Retriever
 from .typing import Fusion, JudgedBy, JudgedMode, Judgements, Matching, Progress
 
@@ -247,10 +248,13 @@ def outcome_of(
     retriever = Retriever(
         index,
         embedder=vectors,
-        matching=combination.matching or "spec",
-        fusion=combination.fusion or "rrf",
-        neighbors=combination.neighbors,
-        reweight=combination.reweight,
+        ranking=Ranking(
+            "spec",
+            matching=combination.matching,
+            fusion=combination.fusion,
+            neighbors=combination.neighbors,
+            reweight=combination.reweight,
+        ),
     )
     rankings: dict[str, list[str]] = {}
     degraded, seconds = 0, 0.0

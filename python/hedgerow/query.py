@@ -1,4 +1,4 @@
-"""Explaining queries, and normalizing texts (spec/query.md, spec/normalise.md)."""
+"""The query language, on its own (spec/query.md, spec/normalise.md)."""
 
 from __future__ import annotations
 
@@ -6,30 +6,43 @@ from dataclasses import dataclass
 
 from . import _engine
 from ._checks import checked_operator
-from ._engine import Token
+from ._engine import (
+    EN_STOPWORDS,
+    NL_STOPWORDS,
+    Query,
+    Token,
+    compile_fts,
+    compile_many,
+    compile_match,
+    expand_aliases,
+    is_stopword,
+    normalise,
+    parse_query,
+)
+from .aliases import AliasTable
 from .typing import Aliases, Matching, Operator, StopWords, Tokenizer
 
 __all__ = [
+    "EN_STOPWORDS",
+    "NL_STOPWORDS",
+    "AliasTable",
     "ExplainedWord",
+    "Query",
     "QueryExplanation",
+    "Token",
+    "compile_fts",
+    "compile_many",
+    "compile_match",
+    "expand_aliases",
     "explain_query",
+    "is_stopword",
     "normalise",
-    "normalize",
-    "sanitise_query",
-    "sanitize_query",
+    "parse_query",
 ]
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
-
-
-normalize = _engine.normalise
-sanitize_query = _engine.sanitise_query
-
-# The earlier spelling.
-normalise = normalize
-sanitise_query = sanitize_query
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +116,14 @@ def explain_query(  # noqa: PLR0913 - each has its default
     matching: Matching = "spec",
     tokenizer: Tokenizer = "porter unicode61",
     stopwords: StopWords = "en+nl",
-    default_operator: Operator | None = None,
 ) -> QueryExplanation:
     """Explain what each word of a query is kept as, or why it is dropped.
 
-    `operator` (or `default_operator`) and `matching` are those of `compile_match`; `tokenizer` and
+    `operator` and `matching` are those of `compile_match`; `tokenizer` and
     `stopwords` are those of the index that the query is meant for. Raises QueryTooLargeError over the
     limits of spec/query.md.
     """
-    joined = checked_operator(operator, default_operator)
+    joined = checked_operator(operator)
     fields = _engine.explain_query(text, aliases, tokenizer, joined, matching, stopwords)
     words = tuple(
         ExplainedWord(source, outcome, tuple(tokens), reason, detail)

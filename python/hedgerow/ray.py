@@ -4,7 +4,7 @@
     from hedgerow.ray import search_many
 
     questions = ray.data.read_parquet("questions/")
-    answered = search_many("memory.db", questions, query_column="question", profile="best")
+    answered = search_many("memory.db", questions, query_column="question", ranking=Ranking("best"))
     answered.write_parquet("answers/")
 
 It needs the extra `ray`.

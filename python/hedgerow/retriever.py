@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, overload
 
-from ._checks import checked_operator, listed, shown
+from ._checks import listed, shown
 from ._engine import Chunk, Searcher
 from ._retrieval.batches import (
     answers,
@@ -20,13 +20,13 @@ from ._retrieval.batches import (
 from ._retrieval.embedding import upserting
 from ._retrieval.holding import Holding, held_index
 from ._retrieval.parts import asynchronous_parts, check_plain
-from ._retrieval.ranking import ranking
 from ._retrieval.requests import request_of
 from ._retrieval.searching import Request, Stages, checked_on_leg_failure
 from ._retrieval.slow import checked_slow_ms
 from ._steps import Steps, arun, run
 from .embedders.base import AnyEmbedder
 from .errors import HedgerowError
+from .ranking import Ranking, checked_ranking
 from .rerankers.base import AsyncReranker, Reranker
 from .results import Response
 from .typing import (
@@ -34,12 +34,8 @@ from .typing import (
     CandidateLike,
     ChunkLike,
     FiltersLike,
-    Fusion,
-    Matching,
     Mode,
     OnLegFailure,
-    Operator,
-    Profile,
     Progress,
     QuestionDate,
     Searchable,
@@ -70,14 +66,10 @@ class Retriever(Holding):
     `embedder` turns texts into vectors: an object with `embed`, or with `embed_query` and
     `embed_documents`, or a function of texts. `reranker` reorders the best hits. Either may be
     asynchronous, for `asearch`. `aliases` are alternatives for terms. `trigram_chunks` are searched by
-    the fuzzy rung of the retry ladder instead of the index's own chunks. `operator` is as in
-    `compile_match`, and so is its earlier name, `default_operator`.
+    the fuzzy rung of the retry ladder instead of the index's own chunks.
 
-    `profile` is how hits are ranked: "spec" as the specification has it, "best" for the best
-    results known (spec/retrieval.md, "Profiles"). It stands for four options, each of which can be
-    given on its own: `matching` as in `compile_match`; `fusion`, which combines both legs: "rrf" by
-    ranks, "score" by scores; `neighbors`, whether the chunks next to one in its path count for it; and
-    `reweight`, whether scores are multiplied by what the question asks for.
+    `ranking` is how hits are ranked (`Ranking`), by default as the specification has it:
+    `Ranking("spec")`. `Ranking("best")` gives the best results known.
 
     `on_leg_failure` says what happens when the embedder, a leg or the reranker fails and the rest can
     answer: "degrade" answers without it, and trace, `Response.error` and log say so; "raise" raises
@@ -100,26 +92,18 @@ class Retriever(Holding):
         reranker: Reranker | AsyncReranker | None = None,
         aliases: Aliases | None = None,
         trigram_chunks: Iterable[Chunk | CandidateLike] | None = None,
-        profile: Profile = "spec",
-        matching: Matching | None = None,
-        fusion: Fusion | None = None,
-        neighbors: bool | None = None,
-        reweight: bool | None = None,
-        operator: Operator | None = None,
+        ranking: Ranking | None = None,
         on_leg_failure: OnLegFailure = "degrade",
         slow_ms: float | None = None,
         create: bool = False,
-        default_operator: Operator | None = None,
     ) -> None:
         self._asynchronous = asynchronous_parts(embedder, reranker)
         if trigram_chunks is not None:
             if not isinstance(trigram_chunks, Iterable):
                 raise TypeError(f"trigram_chunks must be an iterable, not {shown(trigram_chunks)}")
             trigram_chunks = tuple(listed(trigram_chunks))
-        options = ranking(
-            profile, matching=matching, fusion=fusion, neighbors=neighbors, reweight=reweight
-        )
-        operator = checked_operator(operator, default_operator)
+        ranking = checked_ranking(ranking)
+        options = ranking.options
         checked_on_leg_failure(on_leg_failure)
         slow_ms = checked_slow_ms(slow_ms)
         self._owned = isinstance(index, (str, os.PathLike))
@@ -132,7 +116,7 @@ class Retriever(Holding):
                 options["fusion"],
                 options["neighbors"],
                 options["reweight"],
-                operator,
+                ranking.operator or "OR",
             )
         self._stages = Stages(held, searcher, embedder, reranker, on_leg_failure, slow_ms)
         self._arguments = {
@@ -140,12 +124,7 @@ class Retriever(Holding):
             "reranker": reranker,
             "aliases": aliases,
             "trigram_chunks": trigram_chunks,
-            "profile": profile,
-            "matching": matching,
-            "fusion": fusion,
-            "neighbors": neighbors,
-            "reweight": reweight,
-            "operator": operator,
+            "ranking": ranking,
             "on_leg_failure": on_leg_failure,
             "slow_ms": slow_ms,
         }
@@ -202,8 +181,6 @@ class Retriever(Holding):
         skip_retry_ladder: bool = False,
         filters: FiltersLike | None = None,
         group_by: Literal["path"] | None = None,
-        top_k: int | None = None,
-        candidate_k: int | None = None,
     ) -> Response:
         """The best `limit` hits for a query, 10 if not given, and the trace of how they were found.
 
@@ -214,7 +191,7 @@ class Retriever(Holding):
         `candidates` hits, 60 if not given; the reranker, unless `rerank` is false, sees the first
         `rerank_top_n`. `skip_retry_ladder` leaves a query that finds nothing as it is. `filters` are
         applied before ranking. `group_by` "path" keeps only the best chunk of each path, in each leg
-        before it is cut. `top_k` and `candidate_k` are the earlier names of `limit` and `candidates`.
+        before it is cut.
 
         A failed embedder, leg or reranker is left out, and trace and log say so, unless the retriever
         was made with `on_leg_failure="raise"`. Raises RetrievalError, with the trace, when no leg could
@@ -235,8 +212,6 @@ class Retriever(Holding):
             skip_retry_ladder=skip_retry_ladder,
             filters=filters,
             group_by=group_by,
-            top_k=top_k,
-            candidate_k=candidate_k,
         )
         return only(run(self._stages.search(request)))
 
@@ -346,7 +321,7 @@ class Retriever(Holding):
         question_date: QuestionDate | None,
         options: SearchKeywords,
     ) -> Steps[WhyNot]:
-        whole: SearchKeywords = {"limit": sys.maxsize, "top_k": None, "offset": 0, "rerank": False}
+        whole: SearchKeywords = {"limit": sys.maxsize, "offset": 0, "rerank": False}
         every: SearchKeywords = {**options, **whole}
         return looking(
             self._stages,

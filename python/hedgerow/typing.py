@@ -28,6 +28,9 @@ from typing import (
 
 from ._engine import Candidate, Chunk, Filters, Hit, Index
 
+if TYPE_CHECKING:
+    from .ranking import Ranking
+
 if sys.version_info >= (3, 12):
     from collections.abc import Buffer
 elif TYPE_CHECKING:
@@ -61,7 +64,7 @@ __all__ = [
     "Profile",
     "Progress",
     "QuestionDate",
-    "Ranking",
+    "RankingBackend",
     "Real",
     "RecallKeywords",
     "Resident",
@@ -99,7 +102,7 @@ StopWords: TypeAlias = Literal["en+nl", "en", "nl", "none"] | Iterable[str]
 # The index.
 
 Tokenizer: TypeAlias = Literal["words", "porter unicode61", "unicode61", "trigram"]
-Ranking: TypeAlias = Literal["auto", "memory", "fts5"]
+RankingBackend: TypeAlias = Literal["auto", "memory", "fts5"]
 VectorSearch: TypeAlias = Literal["exact", "fast"]
 KeywordSearch: TypeAlias = Literal["exact", "fast"]
 """Whether a collection scores every chunk that matches, or those that are likely to be the best."""
@@ -163,8 +166,6 @@ class SearchKeywords(TypedDict, total=False):
     skip_retry_ladder: bool
     filters: FiltersLike | None
     group_by: Literal["path"] | None
-    top_k: int | None
-    candidate_k: int | None
 
 
 class RetrieverKeywords(TypedDict, total=False):
@@ -172,15 +173,9 @@ class RetrieverKeywords(TypedDict, total=False):
 
     aliases: Aliases | None
     trigram_chunks: Iterable[Chunk | CandidateLike] | None
-    profile: Profile
-    matching: Matching | None
-    fusion: Fusion | None
-    neighbors: bool | None
-    reweight: bool | None
-    operator: Operator | None
+    ranking: Ranking | None
     on_leg_failure: OnLegFailure
     slow_ms: float | None
-    default_operator: Operator | None
 
 
 # Evaluations.

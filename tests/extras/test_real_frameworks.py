@@ -87,11 +87,11 @@ def test_metadata() -> None:
 
 @pytest.mark.parametrize("search", [documents, nodes])
 def test_options(search: Any) -> None:
-    assert len(search(top_k=1)) == 1
+    assert len(search(limit=1)) == 1
     assert len(search(filters={"path_prefix": "wood"})) == 1
     assert len(search(filters=hr.Filters(path_prefix="wood"))) == 1
     with pytest.raises(hr.InvalidInputError):
-        search(top_k=0)
+        search(limit=0)
     with pytest.raises((TypeError, ValidationError)):
         search(topk=1)
 
@@ -109,10 +109,10 @@ def test_langchain_has_every_option_of_search_with_its_default() -> None:
 
 
 def test_langchain_takes_options_for_one_call() -> None:
-    retriever = langchain.HedgerowRetriever(retriever=searching(), top_k=2)
-    assert len(retriever.invoke("hedgehog", top_k=1)) == 1
-    assert len(asyncio.run(retriever.ainvoke("hedgehog", top_k=1))) == 1
-    assert [len(found) for found in retriever.batch(["hedgehog", "nuts"], top_k=1)] == [1, 1]
+    retriever = langchain.HedgerowRetriever(retriever=searching(), limit=2)
+    assert len(retriever.invoke("hedgehog", limit=1)) == 1
+    assert len(asyncio.run(retriever.ainvoke("hedgehog", limit=1))) == 1
+    assert [len(found) for found in retriever.batch(["hedgehog", "nuts"], limit=1)] == [1, 1]
     with pytest.raises(TypeError, match="topk"):
         retriever.invoke("hedgehog", topk=1)
 

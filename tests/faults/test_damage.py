@@ -40,7 +40,9 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 def hybrid(index: hr.Index) -> None:
-    retriever = hr.Retriever(index, embedder=Answering(), matching="extended", fusion="score")
+    retriever = hr.Retriever(
+        index, embedder=Answering(), ranking=hr.Ranking("spec", matching="extended", fusion="score")
+    )
     try:
         retriever.search("hedgehog winter", group_by="path")
     except hr.RetrievalError as error:

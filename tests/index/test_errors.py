@@ -136,8 +136,8 @@ def test_options():
     with hr.Index.in_memory() as index:
         message = 'matching must be "spec" or "extended", not "fuzzy"'
         refused("invalid_option", message, index.search_bm25, "a", matching="fuzzy")
-        message = 'default_operator must be "OR" or "AND", not "or"'
-        refused("invalid_option", message, index.search_bm25, "a", default_operator="or")
+        message = 'operator must be "OR" or "AND", not "or"'
+        refused("invalid_option", message, index.search_bm25, "a", operator="or")
     message = 'path must name a file, not ":memory:"; use Index.in_memory()'
     refused("invalid_option", message, hr.Index.open, ":memory:")
 

@@ -132,9 +132,11 @@ def test_a_retriever_searches_fast_and_with_codes(vectors_file: Path) -> None:
     for resident in ("all", "codes"):
         with hr.Index.open(vectors_file, vectors="fast", resident=resident) as index:  # type: ignore[arg-type]
             for fusion in ("rrf", "score"):
-                retriever = hr.Retriever(index, embedder=Embedder(), fusion=fusion)  # type: ignore[arg-type]
+                retriever = hr.Retriever(
+                    index, embedder=Embedder(), ranking=hr.Ranking("spec", fusion=fusion)
+                )  # type: ignore[arg-type]
                 for group_by in (None, "path"):
-                    options = {"candidate_k": LIMIT, "group_by": group_by}
+                    options = {"candidates": LIMIT, "group_by": group_by}
                     batch = retriever.search_many(queries, threads=2, **options)  # type: ignore[arg-type]
                     single = [retriever.search(query, **options) for query in queries]  # type: ignore[arg-type]
                     assert [one.results for one in batch] == [one.results for one in single]

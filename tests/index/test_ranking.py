@@ -345,7 +345,7 @@ def test_long_questions_score_alike_in_memory_and_by_fts5(count):
             with hr.Index.in_memory(ranking=ranking) as index:
                 index.upsert(chunks)
                 index.delete(["c7", "c8"])
-                hits = hr.Retriever(index, profile="best", neighbors=False).search(
+                hits = hr.Retriever(index, ranking=hr.Ranking("best", neighbors=False)).search(
                     query, limit=300, candidates=300
                 )
                 found.append([(hit.id, hit.score) for hit in hits])

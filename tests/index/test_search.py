@@ -70,7 +70,7 @@ class TestSearching:
         assert ids(index.search_bm25("k8s", aliases={"k8s": ["kubernetes"]})) == ["c"]
         table = hr.AliasTable({"k8s": ["kubernetes", "urban"]})
         assert ids(index.search_bm25("k8s", aliases=table)) == ["c", "b"]
-        assert ids(index.search_bm25("hedgehog urban", default_operator="AND")) == ["b"]
+        assert ids(index.search_bm25("hedgehog urban", operator="AND")) == ["b"]
         assert ids(index.search_bm25("hedgehogs' urbanity?", matching="extended"))
 
     def test_nothing_searchable_finds_nothing(self, index):
@@ -153,10 +153,10 @@ def nasty_index(request: pytest.FixtureRequest):
         yield index
 
 
-@given(text=NASTY_QUERIES, default_operator=st.sampled_from(["OR", "AND"]))
+@given(text=NASTY_QUERIES, operator=st.sampled_from(["OR", "AND"]))
 @settings(max_examples=300)
-def test_every_text_searches(nasty_index, text, default_operator):
-    found = nasty_index.search_bm25(text, default_operator=default_operator)
+def test_every_text_searches(nasty_index, text, operator):
+    found = nasty_index.search_bm25(text, operator=operator)
     assert all(isinstance(hit, hr.Hit) for hit in found)
     nasty_index.search_bm25(text, matching="extended")
 

@@ -72,7 +72,9 @@ def test_results_say_what_was_not_searched_for():
     with hr.Index.in_memory() as index:
         index.upsert(CHUNKS)
         for matching in ("spec", "extended"):
-            response = hr.Retriever(index, matching=matching).search("What is the green door?")
+            response = hr.Retriever(index, ranking=hr.Ranking("spec", matching=matching)).search(
+                "What is the green door?"
+            )
             assert response.not_searched_for == ["What", "is", "the", "door?"]
             assert response.trace.to_dict()["notSearchedFor"] == ["What", "is", "the", "door?"]
             assert "Not searched for: What, is, the, door?." in response.explain()
@@ -81,7 +83,9 @@ def test_results_say_what_was_not_searched_for():
         assert "notSearchedFor" not in quoted.trace.to_dict()
     with hr.Index.in_memory(stopwords="none") as index:
         index.upsert(CHUNKS)
-        response = hr.Retriever(index, matching="extended").search("What is the green door?")
+        response = hr.Retriever(index, ranking=hr.Ranking("spec", matching="extended")).search(
+            "What is the green door?"
+        )
         assert response.not_searched_for == ["is"]
         assert response.results[0].id == "door"
 

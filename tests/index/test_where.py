@@ -52,7 +52,7 @@ def test_every_way_to_search_leaves_the_same(chunks, where, declared):
             "fts5": index.search_bm25("oak", 99, filters=filters),
             "vectors": index.search_vector([1.0, 0.5], 99, filters=filters),
             "given": hr.Retriever(index, trigram_chunks=index.chunks()).search(
-                "docs notes a b c", filters=filters, top_k=99, candidate_k=99
+                "docs notes a b c", filters=filters, limit=99, candidates=99
             ),
         }
         assert sorted(hit.id for hit in ways["fts5"]) == expected

@@ -166,7 +166,7 @@ def test_every_trace_is_read_again():
         ("oak last week", {"question_date": "2026-04-18"}),
     ]:
         for profile in ("spec", "best"):
-            trace = hr.Retriever(INDEX, profile=profile).search(query, **options).trace
+            trace = hr.Retriever(INDEX, ranking=hr.Ranking(profile)).search(query, **options).trace
             adapter = TypeAdapter(hr.Trace)
             assert adapter.validate_json(adapter.dump_json(trace)) == trace
 

@@ -99,17 +99,17 @@ MANY_ALIASES = {"oak": [f"tree{n}" for n in range(100)]}
             "pass the text or the query that parse_query returned",
         ),
         (
-            lambda: hr.compile_match("oak", matching="extended", default_operator="AND"),
+            lambda: hr.compile_match("oak", matching="extended", operator="AND"),
             hr.InvalidInputError,
             "incompatible_options",
-            'matching="extended" joins words with OR and excludes default_operator="AND"; use '
+            'matching="extended" joins words with OR and excludes operator="AND"; use '
             'matching="spec" for AND',
         ),
         (
-            lambda: hr.compile_fts("oak", default_operator="and"),
+            lambda: hr.compile_fts("oak", operator="and"),
             hr.InvalidInputError,
             "invalid_option",
-            'default_operator must be "OR" or "AND", not "and"',
+            'operator must be "OR" or "AND", not "and"',
         ),
         (
             lambda: hr.compile_match("oak", matching="fuzzy"),

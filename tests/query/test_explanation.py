@@ -129,6 +129,6 @@ def test_extended_matching_is_explained_as_it_runs(text, source, outcome, became
 
 
 def test_the_default_operator_is_explained_as_it_runs():
-    explanation = hr.explain_query("oak elm", default_operator="AND")
+    explanation = hr.explain_query("oak elm", operator="AND")
     assert explanation.fts == "oak AND elm"
     assert explanation.match == '"oak" AND "elm"'

@@ -51,7 +51,7 @@ def test_trigrams_have_a_limit():
 def test_dates_do_not_make_a_query_too_large(matching):
     with hr.Index.in_memory() as index:
         index.upsert([hr.Chunk("a", "a.md", "planted on 2024/05/02")])
-        retriever = hr.Retriever(index, matching=matching)
+        retriever = hr.Retriever(index, ranking=hr.Ranking("spec", matching=matching))
         query = "what grew 3 days ago " + "x" * (MAX_BYTES - 21)
         [hit] = retriever.search(query, question_date="2024-05-05")
         assert hit.id == "a"

@@ -37,7 +37,7 @@ def test_compile_many_agrees_with_one_by_one():
         assert hr.compile_many(texts, ALIASES, target="match", matching=matching) == [
             hr.compile_match(text, ALIASES, matching=matching) for text in texts
         ]
-    assert hr.compile_many(["a b"], target="fts", default_operator="AND") == [""]
+    assert hr.compile_many(["a b"], target="fts", operator="AND") == [""]
     assert hr.compile_many([], target="fts") == []
 
 
@@ -65,7 +65,7 @@ def test_a_stop_word_is_what_bare_queries_drop(word):
 
 
 @pytest.mark.parametrize(
-    ("text", "default_operator", "expected"),
+    ("text", "operator", "expected"),
     [
         ("hedgehog winter", "OR", "hedgehog OR winter"),
         ("hedgehog winter", "AND", "hedgehog AND winter"),
@@ -73,8 +73,8 @@ def test_a_stop_word_is_what_bare_queries_drop(word):
         ("hedgehog NOT winter", "AND", "hedgehog AND NOT winter"),
     ],
 )
-def test_the_default_operator_joins_what_has_none(text, default_operator, expected):
-    assert hr.compile_fts(text, default_operator=default_operator) == expected
+def test_the_default_operator_joins_what_has_none(text, operator, expected):
+    assert hr.compile_fts(text, operator=operator) == expected
 
 
 def test_a_query_is_plain_data():

@@ -26,7 +26,7 @@ QUERIES = ["when do I cut the hedge", "slugs OR compost", '"no such thing"', "ца
         {"mode": "semantic", "candidates": 5},
         {"group_by": "path", "skip_retry_ladder": True},
         {"filters": hr.Filters(tags=["scripts"], where={"year": {"$gte": 2000}})},
-        {"filters": {"path_prefix": "memory/"}, "top_k": 2, "candidate_k": 7},
+        {"filters": {"path_prefix": "memory/"}, "limit": 2, "candidates": 7},
         {"question_date": datetime(2026, 4, 18, tzinfo=timezone.utc)},
     ],
 )
@@ -129,7 +129,6 @@ def test_a_backup_that_does_not_fit_leaves_no_file(index, tmp_path, monkeypatch)
     [
         (lambda index: index.search("x", limit=0), hr.BackendError, "invalid_request"),
         (lambda index: index.search("x", mode="none"), hr.BackendError, "invalid_request"),
-        (lambda index: index.search("x", top_k=1, limit=1), hr.InvalidInputError, "invalid_option"),
         (lambda index: index.search("x" * 200_000), hr.QueryTooLargeError, "query_text_too_large"),
         (
             lambda index: index.search("x", filters={"where": {"a": {"$no": 1}}}),

@@ -57,11 +57,13 @@ def test_modules_are_there_without_an_import_of_their_own() -> None:
     assert run(program) == "hedgerow.embedders hedgerow.errors"
 
 
-def test_the_earlier_spelling_is_an_alias() -> None:
-    assert hr.normalise is hr.normalize
-    assert hr.sanitise_query is hr.sanitize_query
-    explanation = hr.explain_query("oak")
-    assert explanation.normalised == explanation.normalized == "oak"
+def test_names_of_the_parts_are_found_here_too_without_being_listed() -> None:
+    for module in (hr.query, hr.temporal, hr.fusion, hr.fuzzy):
+        for name in module.__all__:
+            assert getattr(hr, name) is getattr(module, name)
+    assert "trigrams" not in dir(hr)
+    assert len(dir(hr)) < 36
+    assert dir(hr) == sorted(hr.__all__)
 
 
 def test_dir_lists_what_was_not_imported_yet() -> None:

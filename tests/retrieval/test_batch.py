@@ -128,7 +128,7 @@ INTERRUPTED = """
     timer.start()
     begun = time.process_time()
     try:
-        retriever.search_many(["winter hedge"] * 1_000_000, threads=2, top_k=1)
+        retriever.search_many(["winter hedge"] * 1_000_000, threads=2, limit=1)
     except KeyboardInterrupt:
         taken = time.process_time() - begun
         print("interrupted" if taken < 20 else taken)
@@ -208,9 +208,9 @@ def test_the_first_batch_of_a_handle_misses_no_slug(tmp_path):
     corpus("b").backup(path)
     queries = [case["request"]["query"] for case in jsonl("search") if case["corpus"] == "b"]
     with hr.Index.open(path, read_only=True) as index:
-        alone = hr.Retriever(index, operator="AND")
+        alone = hr.Retriever(index, ranking=hr.Ranking("spec", operator="AND"))
         expected = alone.search_many(queries, threads=1, mode="bm25")
     for _ in range(6):
         with hr.Index.open(path, read_only=True) as index:
-            retriever = hr.Retriever(index, operator="AND")
+            retriever = hr.Retriever(index, ranking=hr.Ranking("spec", operator="AND"))
             assert retriever.search_many(queries, threads=2, mode="bm25") == expected

@@ -119,7 +119,11 @@ class TestFailures:
             hr.Chunk(f"c{n}", "p", "winter", embedding=[1.0, n / 1000.0, *[0.0] * 62])
             for n in range(1_025)
         ]
-        retriever = hr.Retriever(CountedCollection(many), embedder=FnvEmbedder(), fusion="score")
+        retriever = hr.Retriever(
+            CountedCollection(many),
+            embedder=FnvEmbedder(),
+            ranking=hr.Ranking("spec", fusion="score"),
+        )
         with pytest.raises(hr.InvalidInputError, match='use fusion="rrf"') as raised:
             retriever.search("winter")
         assert raised.value.code == "unsupported_by_backend"

@@ -87,8 +87,8 @@ def test_what_cannot_be_opened(tmp_path: Path, oak_file: Path) -> None:
 
 
 def test_a_wrong_option_leaves_nothing_open(oak_file: Path, tmp_path: Path) -> None:
-    with pytest.raises(hr.InvalidInputError, match='excludes default_operator="AND"'):
-        hr.Retriever(oak_file, matching="extended", default_operator="AND")
+    with pytest.raises(hr.InvalidInputError, match='excludes operator="AND"'):
+        hr.Retriever(oak_file, ranking=hr.Ranking("spec", matching="extended", operator="AND"))
     with pytest.raises(TypeError, match="embedder must have"):
         hr.Retriever(tmp_path / "never.db", embedder=3)
     assert [path.name for path in tmp_path.iterdir()] == ["oak.db"]

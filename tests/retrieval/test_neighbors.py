@@ -47,17 +47,17 @@ def beside(chunks: list[hr.Chunk], of: hr.Chunk) -> list[list[hr.Chunk]]:
 
 def plain_totals(index: hr.Index, query: str, **options: Any) -> tuple[set[str], dict[str, float]]:
     """What the legs found, and the totals of that without neighbors."""
-    response = hr.Retriever(index, reweight=False, **options).search(
-        query, top_k=1000, candidate_k=4, skip_retry_ladder=True
+    response = hr.Retriever(index, ranking=hr.Ranking("spec", reweight=False), **options).search(
+        query, limit=1000, candidates=4, skip_retry_ladder=True
     )
     return {hit.id for hit in response}, {hit.id: hit.score for hit in response}
 
 
 def all_by_vectors(index: hr.Index, query: str) -> dict[str, float]:
     """The part by vectors of every chunk."""
-    response = hr.Retriever(index, embedder=TwoNumbers(), fusion="score", reweight=False).search(
-        query, mode="semantic", top_k=1000, candidate_k=1000
-    )
+    response = hr.Retriever(
+        index, embedder=TwoNumbers(), ranking=hr.Ranking("spec", fusion="score", reweight=False)
+    ).search(query, mode="semantic", limit=1000, candidates=1000)
     return {hit.id: hit.score for hit in response}
 
 
@@ -97,8 +97,10 @@ def test_the_formula(
     with hr.Index.in_memory() as index:
         index.upsert(chunks)
         embedder = TwoNumbers() if with_vectors else None
-        search = {"top_k": 1000, "candidate_k": 4, "skip_retry_ladder": True, "filters": filters}
-        retriever = hr.Retriever(index, embedder=embedder, fusion=fusion, reweight=False)
+        search = {"limit": 1000, "candidates": 4, "skip_retry_ladder": True, "filters": filters}
+        retriever = hr.Retriever(
+            index, embedder=embedder, ranking=hr.Ranking("spec", fusion=fusion, reweight=False)
+        )
         there = [c for c in chunks if filters is None or c.tags]
 
         def expected(search: dict[str, Any], *, by_path: bool) -> dict[str, float]:
@@ -106,7 +108,7 @@ def test_the_formula(
             found = [c for c in there if c.id in totals]
             if with_vectors and fusion == "score":
                 every = retriever.search(
-                    "oak elm", **{**search, "mode": "semantic", "candidate_k": 1000}
+                    "oak elm", **{**search, "mode": "semantic", "candidates": 1000}
                 )
                 totals = {**{hit.id: hit.score for hit in every}, **totals}
             raised = {}
@@ -120,7 +122,9 @@ def test_the_formula(
             return raised
 
         raising = hr.Retriever(
-            index, embedder=embedder, fusion=fusion, reweight=False, neighbors=True
+            index,
+            embedder=embedder,
+            ranking=hr.Ranking("spec", fusion=fusion, reweight=False, neighbors=True),
         )
         response = raising.search("oak elm", **search)
         scores = expected(search, by_path=False)
@@ -135,7 +139,7 @@ def test_the_formula(
         # There are fewer paths than candidates, so that the legs hold all that they find.
         best_of_paths: dict[str, float] = {}
         paths = {chunk.id: chunk.path for chunk in there}
-        for chunk, score in expected({**search, "candidate_k": 1000}, by_path=True).items():
+        for chunk, score in expected({**search, "candidates": 1000}, by_path=True).items():
             best_of_paths[paths[chunk]] = max(score, best_of_paths.get(paths[chunk], score))
         assert {hit.path: hit.score for hit in grouped} == best_of_paths
 
@@ -152,7 +156,7 @@ TALK = [
 def test_an_answer_is_found_by_the_question_before_it() -> None:
     with hr.Index.in_memory() as index:
         index.upsert(TALK)
-        retriever = hr.Retriever(index, profile="best")
+        retriever = hr.Retriever(index, ranking=hr.Ranking("best"))
         response = retriever.search("plant hazel")
         assert [hit.id for hit in response] == ["t-1", "t-5"]
         answer = response[1]
@@ -165,7 +169,9 @@ def test_an_answer_is_found_by_the_question_before_it() -> None:
         )
         assert (response.trace.profile, response.trace.neighbors) == ("best", True)
         assert response.trace.to_dict()["profile"] == "best"
-        without = hr.Retriever(index, profile="best", neighbors=False).search("plant hazel")
+        without = hr.Retriever(index, ranking=hr.Ranking("best", neighbors=False)).search(
+            "plant hazel"
+        )
         assert [hit.id for hit in without] == ["t-1"]
         assert without.trace.profile is None
 
@@ -173,7 +179,7 @@ def test_an_answer_is_found_by_the_question_before_it() -> None:
 def test_neighbors_follow_what_is_written() -> None:
     with hr.Index.in_memory() as index:
         index.upsert(TALK)
-        retriever = hr.Retriever(index, neighbors=True)
+        retriever = hr.Retriever(index, ranking=hr.Ranking("spec", neighbors=True))
         assert [hit.id for hit in retriever.search("hazel")] == ["t-1", "t-5"]
         index.upsert([hr.Chunk("t-2", "talk.md", "Hm.", ordinal=2)])
         assert [hit.id for hit in retriever.search("hazel")] == ["t-1", "t-2"]
@@ -185,11 +191,11 @@ def test_neighbors_follow_what_is_written() -> None:
 def test_profiles_are_checked() -> None:
     with hr.Index.in_memory() as index:
         with pytest.raises(hr.InvalidInputError, match='profile must be "spec" or "best", not '):
-            hr.Retriever(index, profile="fast")  # type: ignore[arg-type]
+            hr.Retriever(index, ranking=hr.Ranking("fast"))  # type: ignore[arg-type]
         with pytest.raises(TypeError, match="neighbors must be True, False or None, not 1"):
-            hr.Retriever(index, neighbors=1)  # type: ignore[arg-type]
+            hr.Retriever(index, ranking=hr.Ranking("spec", neighbors=1))  # type: ignore[arg-type]
         with pytest.raises(TypeError, match="reweight must be True, False or None, not 'no'"):
-            hr.Retriever(index, reweight="no")  # type: ignore[arg-type]
+            hr.Retriever(index, ranking=hr.Ranking("spec", reweight="no"))  # type: ignore[arg-type]
 
 
 def test_multipliers_can_be_left_out() -> None:
@@ -202,7 +208,7 @@ def test_multipliers_can_be_left_out() -> None:
         )
         question = "what tea would you recommend me"
         multiplied = hr.Retriever(index).search(question)
-        plain = hr.Retriever(index, reweight=False).search(question)
+        plain = hr.Retriever(index, ranking=hr.Ranking("spec", reweight=False)).search(question)
         assert (multiplied.trace.reweight, plain.trace.reweight) == (True, False)
         assert any(hit.explanation["multipliers"] for hit in multiplied if hit.explanation)
         assert not any(hit.explanation["multipliers"] for hit in plain if hit.explanation)
@@ -225,7 +231,7 @@ def test_a_long_path_leaves_room_for_others():
     chunks += [hr.Chunk(f"short {n}", f"short {n}.md", "an oak among elms") for n in range(8)]
     with hr.Index.in_memory() as index:
         index.upsert(chunks)
-        retriever = hr.Retriever(index, profile="best")
+        retriever = hr.Retriever(index, ranking=hr.Ranking("best"))
         found = retriever.search("oak", limit=20, candidates=20, group_by="path")
         assert len(found) == 9
         assert found.trace.bm25_count == 98
@@ -259,7 +265,7 @@ def test_a_repeated_title_does_not_raise_long_threads(tokenizer: Tokenizer) -> N
     """Grouped by path, `best` ranks short notes at least as high as `spec` does."""
 
     def mean_reciprocal_rank(index: hr.Index, profile: Profile) -> float:
-        retriever = hr.Retriever(index, profile=profile)
+        retriever = hr.Retriever(index, ranking=hr.Ranking(profile))
         ranks = []
         for topic, work in TOPICS.items():
             found = retriever.search(f"{topic} {work}", group_by="path")
@@ -282,7 +288,7 @@ def test_grouped_a_neighbor_counts_by_what_exceeds_half_of_the_own_total() -> No
                 *(hr.Chunk(word, f"{word}.md", word) for word in ("larch", "ash", "fir", "elm")),
             ]
         )
-        retriever = hr.Retriever(index, profile="best")
+        retriever = hr.Retriever(index, ranking=hr.Ranking("best"))
         assert {hit.id: hit.score for hit in retriever.search("oak")} == {
             "a": 1.4,
             "b": 1.4,

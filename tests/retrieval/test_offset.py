@@ -20,7 +20,7 @@ OPTIONS = st.fixed_dictionaries(
     {
         "mode": st.sampled_from(["bm25", "semantic", "hybrid"]),
         "group_by": st.sampled_from([None, "path"]),
-        "candidate_k": st.just(40),
+        "candidates": st.just(40),
     }
 )
 
@@ -40,31 +40,31 @@ def test_a_page_is_a_slice_of_a_search_without_pages(
         corpus("b"),
         embedder=FnvEmbedder(),
         reranker=FakeReranker(reranker) if reranker else None,
-        fusion=fusion,
+        ranking=hr.Ranking("spec", fusion=fusion),
     )
     offset, top_k = place
-    page = retriever.search(query, top_k=top_k, offset=offset, **options)
-    whole = retriever.search(query, top_k=offset + top_k, **options)
+    page = retriever.search(query, limit=top_k, offset=offset, **options)
+    whole = retriever.search(query, limit=offset + top_k, **options)
     assert page.results == whole.results[offset:]
     assert page.trace == whole.trace
     assert page.offset == offset
-    [of_a_batch] = retriever.search_many([query], top_k=top_k, offset=offset, **options)
+    [of_a_batch] = retriever.search_many([query], limit=top_k, offset=offset, **options)
     assert of_a_batch == page
 
 
 def test_pages_have_everything_once() -> None:
     retriever = hr.Retriever(corpus("b"))
-    whole = ids(retriever.search(QUERY, top_k=60))
+    whole = ids(retriever.search(QUERY, limit=60))
     assert len(whole) > 7
     paged = []
-    while page := retriever.search(QUERY, top_k=7, offset=len(paged)):
+    while page := retriever.search(QUERY, limit=7, offset=len(paged)):
         paged += ids(page)
     assert paged == whole
 
 
 def test_past_the_last_there_is_nothing_and_the_trace_counts() -> None:
     retriever = hr.Retriever(corpus("b"))
-    found = len(retriever.search(QUERY, top_k=60))
+    found = len(retriever.search(QUERY, limit=60))
     for offset in found, found + 1, 10**30:
         page = retriever.search(QUERY, offset=offset)
         assert (page.results, page.trace.fused_count) == ([], found)
@@ -74,20 +74,20 @@ def test_past_the_last_there_is_nothing_and_the_trace_counts() -> None:
 
 def test_candidates_are_where_pages_end() -> None:
     retriever = hr.Retriever(corpus("b"))
-    assert len(retriever.search(QUERY, top_k=60)) > 5
-    assert len(retriever.search(QUERY, candidate_k=5, offset=3)) == 2
-    assert len(retriever.search(QUERY, candidate_k=5, offset=5)) == 0
+    assert len(retriever.search(QUERY, limit=60)) > 5
+    assert len(retriever.search(QUERY, candidates=5, offset=3)) == 2
+    assert len(retriever.search(QUERY, candidates=5, offset=5)) == 0
 
 
 def test_results_keep_their_rank_in_words() -> None:
     retriever = hr.Retriever(corpus("b"))
-    page = retriever.search(QUERY, top_k=2, offset=3)
+    page = retriever.search(QUERY, limit=2, offset=3)
     lines = page.explain().splitlines()
     assert "Skipped the first 3." in lines
     assert [line.split(" ", 1)[0] for line in lines[-2:]] == ["4.", "5."]
-    whole = retriever.search(QUERY, top_k=5).explain().splitlines()
+    whole = retriever.search(QUERY, limit=5).explain().splitlines()
     assert lines[-2:] == whole[-2:]
-    assert page != retriever.search(QUERY, top_k=2)
+    assert page != retriever.search(QUERY, limit=2)
 
 
 @pytest.mark.parametrize("offset", [-1, True, 1.0, "2", None])

@@ -78,7 +78,7 @@ def test_a_retriever_is_made_as_it_is(path: Path) -> None:
     embedder, reranker = FnvEmbedder(), FakeReranker("reverse")
     aliases = {"ulm": ["elm"]}
     with hr.Retriever(
-        path, embedder=embedder, reranker=reranker, aliases=aliases, profile="best"
+        path, embedder=embedder, reranker=reranker, aliases=aliases, ranking=hr.Ranking("best")
     ) as retriever:
         again = plan(retriever, options={"limit": 1}).open()
         assert again.search("ulm") == retriever.search("ulm")

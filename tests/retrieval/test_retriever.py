@@ -184,9 +184,9 @@ def damage(path: Path) -> None:
     ("options", "message"),
     [
         ({"mode": "vector"}, 'mode must be "auto", "bm25", "semantic" or "hybrid", not "vector"'),
-        ({"top_k": 0}, "top_k must be an integer of at least 1, not 0"),
-        ({"top_k": True}, "top_k must be an integer of at least 1, not True"),
-        ({"candidate_k": 0.5}, "candidate_k must be an integer of at least 1, not 0.5"),
+        ({"limit": 0}, "limit must be an integer of at least 1, not 0"),
+        ({"limit": True}, "limit must be an integer of at least 1, not True"),
+        ({"candidates": 0.5}, "candidates must be an integer of at least 1, not 0.5"),
         ({"rerank_top_n": -1}, "rerank_top_n must be an integer of at least 0, not -1"),
         ({"filters": {"folder": {"$is": "x"}}}, 'filters["folder"] has no operator "$is"'),
     ],
@@ -200,7 +200,7 @@ def test_wrong_options(notes_index: hr.Index, options: dict, message: str) -> No
 
 
 def test_limits_beyond_any_machine_are_all(notes_index: hr.Index) -> None:
-    response = hr.Retriever(notes_index).search("winter", top_k=10**30, candidate_k=10**30)
+    response = hr.Retriever(notes_index).search("winter", limit=10**30, candidates=10**30)
     assert ids(response) == ["hedge", "pond"]
 
 
@@ -216,8 +216,8 @@ def test_wrong_parts(notes_index: hr.Index) -> None:
         hr.Retriever(notes_index, embedder=3)
     with pytest.raises(TypeError, match="reranker must have a name and a method rerank"):
         hr.Retriever(notes_index, reranker=FnvEmbedder())
-    with pytest.raises(hr.InvalidInputError, match='excludes default_operator="AND"'):
-        hr.Retriever(notes_index, matching="extended", default_operator="AND")
+    with pytest.raises(hr.InvalidInputError, match='excludes operator="AND"'):
+        hr.Retriever(notes_index, ranking=hr.Ranking("spec", matching="extended", operator="AND"))
     with pytest.raises(hr.InvalidInputError, match=r"trigram_chunks\[0\] must be a Candidate"):
         hr.Retriever(notes_index, trigram_chunks=["a"])
     with pytest.raises(TypeError, match="trigram_chunks must be an iterable, not 3"):
@@ -326,8 +326,8 @@ QUERIES = st.lists(
 @given(QUERIES, st.integers(1, 30), st.sampled_from(["bm25", "semantic", "hybrid"]))
 def test_fewer_results_are_the_first_of_more(query: str, top_k: int, mode: str) -> None:
     retriever = hr.Retriever(corpus("b"), embedder=FnvEmbedder())
-    fewer = retriever.search(query, top_k=top_k, mode=mode)
-    more = retriever.search(query, top_k=top_k + 1, mode=mode)
+    fewer = retriever.search(query, limit=top_k, mode=mode)
+    more = retriever.search(query, limit=top_k + 1, mode=mode)
     assert fewer.results == more.results[:top_k]
 
 
@@ -341,13 +341,13 @@ def test_the_order_of_writing_decides_nothing_but_equal_bm25(query: str, random)
     ordered = hr.Index.in_memory()
     ordered.upsert(sorted(chunks, key=lambda chunk: chunk.id))
     vectors = [
-        hr.Retriever(index, embedder=FnvEmbedder()).search(query, mode="semantic", top_k=60)
+        hr.Retriever(index, embedder=FnvEmbedder()).search(query, mode="semantic", limit=60)
         for index in (ordered, shuffled)
     ]
     assert [(hit.id, hit.score) for hit in vectors[0]] == [
         (hit.id, hit.score) for hit in vectors[1]
     ]
-    keywords = [hr.Retriever(index).search(query, top_k=60) for index in (ordered, shuffled)]
+    keywords = [hr.Retriever(index).search(query, limit=60) for index in (ordered, shuffled)]
     assert len(keywords[0]) == len(keywords[1])
 
 

@@ -104,7 +104,7 @@ def test_what_waits_for_a_reranker_or_fails_is_slow_too(log: pytest.LogCaptureFi
 
 
 def test_one_of_each_is_in_the_singular(log: pytest.LogCaptureFixture) -> None:
-    response = hr.Retriever(corpus("b")).search("a", top_k=1)
+    response = hr.Retriever(corpus("b")).search("a", limit=1)
     log_slow(0, [response], 1)
     log_slow(1, [response], 1)
     [line] = lines(log)

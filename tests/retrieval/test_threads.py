@@ -77,7 +77,7 @@ def batch(writer: int, turn: int) -> list[hr.Chunk]:
 def test_threads_share_an_index_and_a_retriever(tmp_path: Path, profile: str) -> None:
     path = tmp_path / "index.db"
     index = hr.Index.open(path)
-    retriever = hr.Retriever(index, embedder=embed, profile=profile)
+    retriever = hr.Retriever(index, embedder=embed, ranking=hr.Ranking(profile))
     retriever.upsert(batch(9, 0))
 
     def write(writer: int) -> Callable[[int], None]:

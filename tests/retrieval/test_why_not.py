@@ -111,13 +111,13 @@ def test_what_has_no_vector_is_not_found_by_one():
 
 
 def test_the_end_of_the_legs(index):
-    found = why(index, "c5", top_k=2, candidate_k=2)
+    found = why(index, "c5", limit=2, candidates=2)
     assert (found.cut, found.keywords.rank, found.rank) == ("candidates", 5, 5)
     assert str(found).startswith("'c5' was no candidate: each leg keeps the best 2. It is number 6")
 
 
 def test_the_limit(index):
-    found = why(index, "c5", top_k=2)
+    found = why(index, "c5", limit=2)
     whole = hr.Retriever(index).search("oak")
     assert (found.cut, found.rank, found.limit) == ("limit", 5, 2)
     assert (found.score, found.needed) == (whole.results[5].score, whole.results[1].score)
@@ -128,7 +128,7 @@ def test_the_limit(index):
 def test_equal_scores_at_the_limit():
     with hr.Index.in_memory() as index:
         index.upsert(hr.Chunk(str(n), f"{n}.md", "oak") for n in range(3))
-        found = hr.Retriever(index, profile="best").why_not("oak", "2", limit=2)
+        found = hr.Retriever(index, ranking=hr.Ranking("best")).why_not("oak", "2", limit=2)
         assert (found.cut, found.score) == ("limit", found.needed)
         assert str(found).startswith(
             f"'2' has the score of the last of 2 results, {found.score:.4f}, and comes after it."
@@ -143,7 +143,7 @@ def test_a_better_chunk_of_the_path(index):
 
 def test_the_reranker(index):
     retriever = hr.Retriever(index, reranker=Backwards())
-    found = retriever.why_not("oak", "c0", top_k=3)
+    found = retriever.why_not("oak", "c0", limit=3)
     assert found.cut == "reranker"
     assert str(found).startswith("The reranker dropped 'c0', or put it behind the first 3.")
 
@@ -151,31 +151,31 @@ def test_the_reranker(index):
 def test_vectors_and_score_fusion():
     with hr.Index.in_memory() as index:
         chunks = [hr.Chunk(f"v{n}", f"{n}.md", f"{n} elm") for n in range(8)]
-        retriever = hr.Retriever(index, embedder=Angles(), profile="best")
+        retriever = hr.Retriever(index, embedder=Angles(), ranking=hr.Ranking("best"))
         retriever.upsert(chunks)
-        found = retriever.why_not("2 oak", "v7", top_k=3)
+        found = retriever.why_not("2 oak", "v7", limit=3)
         assert (found.cut, found.keywords, found.vectors.rank) == ("limit", None, 7)
-        every = retriever.search("2 oak", top_k=8)
+        every = retriever.search("2 oak", limit=8)
         assert found.rank == 7
         assert found.score == every.results[7].score
         assert found.explanation == every.results[7].explanation
-        same = asyncio.run(retriever.awhy_not("2 oak", "v7", top_k=3))
+        same = asyncio.run(retriever.awhy_not("2 oak", "v7", limit=3))
         assert same == found
 
 
 def test_every_chunk_is_where_the_search_without_an_end_has_it(index):
     for profile in ("spec", "best"):
-        retriever = hr.Retriever(index, profile=profile)
-        every = retriever.search("oak elm", top_k=100, candidate_k=100)
+        retriever = hr.Retriever(index, ranking=hr.Ranking(profile))
+        every = retriever.search("oak elm", limit=100, candidates=100)
         for rank, hit in enumerate(every):
-            found = retriever.why_not("oak elm", hit.id, top_k=1, candidate_k=1)
+            found = retriever.why_not("oak elm", hit.id, limit=1, candidates=1)
             assert found.score == pytest.approx(hit.score)
             better = sum(other.score > hit.score for other in every)
             assert better <= found.rank <= rank
 
 
 def test_it_is_json(index):
-    value = json.loads(json.dumps(why(index, "c5", top_k=2).to_dict()))
+    value = json.loads(json.dumps(why(index, "c5", limit=2).to_dict()))
     assert value["cut"] == "limit"
     assert value["keywords"]["rank"] == 5
     assert value["vectors"] is None

@@ -34,7 +34,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def of_index(db: Path) -> Iterator[TestClient]:
     """A client of a server of the index, with the token that writes."""
-    with hr.Retriever(db, profile="best") as retriever:
+    with hr.Retriever(db, ranking=hr.Ranking("best")) as retriever:
         yield from _client(IndexService(retriever))
 
 

@@ -121,7 +121,7 @@ class Works:
         """Search by words and by vectors, with more and more hits."""
         while True:
             top = self.chance.choice([10, 1000, CHUNKS])
-            self.retriever.search(self.words(3), top_k=top, candidate_k=top)
+            self.retriever.search(self.words(3), limit=top, candidates=top)
             self.change()
             yield
 
@@ -129,7 +129,7 @@ class Works:
         """Search for many at once."""
         while True:
             queries = [self.words(3) for _ in range(self.chance.choice([10, 500]))]
-            self.retriever.search_many(queries, top_k=100, threads=4)
+            self.retriever.search_many(queries, limit=100, threads=4)
             self.change()
             yield
 

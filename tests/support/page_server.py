@@ -66,7 +66,9 @@ class PageServer:
 
 @contextmanager
 def serving_index(db: Path) -> Iterator[PageServer]:
-    with hr.Retriever(db, embedder=FnvEmbedder(), profile="best", create=True) as retriever:
+    with hr.Retriever(
+        db, embedder=FnvEmbedder(), ranking=hr.Ranking("best"), create=True
+    ) as retriever:
         yield from _serving(IndexService(retriever), db, edit=False)
 
 

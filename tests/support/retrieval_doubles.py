@@ -133,8 +133,8 @@ def retriever(case: dict, **given) -> hr.Retriever:
 
 _KEYWORDS = {
     "mode": "mode",
-    "topK": "top_k",
-    "candidateK": "candidate_k",
+    "topK": "limit",
+    "candidateK": "candidates",
     "rerank": "rerank",
     "rerankTopN": "rerank_top_n",
     "skipRetryLadder": "skip_retry_ladder",

@@ -215,7 +215,7 @@ def service(scene: Scene) -> None:
         root.remember("Beer traps drown slugs.", title="Beer traps", type="finding")
         root.remember("Go on feeding all winter.", title="Hedgehogs")
     memory = scene.enter(hr.MemoryRoot.open("memory"))
-    retriever = scene.enter(hr.Retriever("notes.db", profile="best"))
+    retriever = scene.enter(hr.Retriever("notes.db", ranking=hr.Ranking("best")))
     index_url = scene.enter(listening(IndexService(retriever)))
     scene.answers("http://127.0.0.1:7411", scene.enter(listening(RootService(memory))))
     scene.answers("https://notes.example:7411", index_url)

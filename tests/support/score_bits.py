@@ -40,12 +40,16 @@ def rarities() -> Iterator[str]:
 
 def fused(name: str) -> Iterator[str]:
     """Hits by words and meaning, with what each of both gave."""
-    retriever = hr.Retriever(corpus(name), embedder=FnvEmbedder(), fusion="score", neighbors=True)
+    retriever = hr.Retriever(
+        corpus(name),
+        embedder=FnvEmbedder(),
+        ranking=hr.Ranking("spec", fusion="score", neighbors=True),
+    )
     queries = dict.fromkeys(
         case["request"]["query"] for case in jsonl("search") if case["corpus"] == name
     )
     for query in [*queries][:QUERIES]:
-        for hit in retriever.search(query, top_k=5):
+        for hit in retriever.search(query, limit=5):
             assert hit.explanation is not None
             words, meaning = hit.explanation["keywords"], hit.explanation["meaning"]
             parts = [hit.score, words and words["score"], meaning and meaning["cosine"]]

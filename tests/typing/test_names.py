@@ -20,16 +20,26 @@ MODULES = (
     "hedgerow.embedders",
     "hedgerow.errors",
     "hedgerow.evaluation",
+    "hedgerow.fusion",
+    "hedgerow.fuzzy",
     "hedgerow.memory",
     "hedgerow.otel",
+    "hedgerow.query",
     "hedgerow.remote",
     "hedgerow.rerankers",
+    "hedgerow.temporal",
     "hedgerow.typing",
 )
 """What the README names; what is in other modules is private."""
 
-PUBLIC = {name for module in MODULES for name in import_module(module).__all__}
 STUB = Path(hr.__file__).with_name("_engine.pyi")
+EXPORTED = {
+    alias.name
+    for node in ast.parse(Path(hr.__file__).with_suffix(".pyi").read_text("utf-8")).body
+    if isinstance(node, ast.ImportFrom)
+    for alias in node.names
+}
+PUBLIC = {name for module in MODULES for name in import_module(module).__all__} | EXPORTED
 
 
 def sources() -> dict[Path, set[str]]:

@@ -103,7 +103,7 @@ def test_the_index() -> None:
 
 def test_searches() -> None:
     mode: Mode = "bm25"
-    retriever = hr.Retriever(index(), profile="best", operator="OR")
+    retriever = hr.Retriever(index(), ranking=hr.Ranking("best", operator="OR"))
     response = retriever.search("oak", mode=mode, limit=3, candidates=20)
     assert_type(response, hr.Response)
     assert_type(response.results, list[hr.Hit])
@@ -157,7 +157,7 @@ def test_mistakes_are_found() -> None:
         retriever.search("oak", mode="vectors")  # type: ignore[arg-type]
         retriever.search_many(["oak"], candidates="60")  # type: ignore[call-overload]
         hr.Retriever(index(), embedder=3)  # type: ignore[arg-type]
-        hr.Retriever(index(), profile="better")  # type: ignore[arg-type]
+        hr.Retriever(index(), ranking=hr.Ranking("better"))  # type: ignore[arg-type]
         hr.compile_fts("oak", operator="NOT")  # type: ignore[arg-type]
         hr.Store.in_memory().visit("a", "b", "yesterday")  # type: ignore[arg-type]
 

@@ -54,7 +54,7 @@ class Opened:
         texts = self._wordless[: len(vectors)]
         self.ready.vectors.update(zip(texts, vectors, strict=True))
         return self.retriever.search_many(
-            texts, mode="semantic", top_k=TOP, candidate_k=TOP, threads=1, skip_retry_ladder=True
+            texts, mode="semantic", limit=TOP, candidates=TOP, threads=1, skip_retry_ladder=True
         )
 
     def rows(self, answer: Iterable[hr.Hit]) -> list[int]:
@@ -87,7 +87,7 @@ class Hedgerow(Opened):
 
     def hybrid(self, question: int) -> hr.Response:
         """Every stage of the specification, with trace and explanations."""
-        return self.retriever.search(self.questions[question], top_k=SHOWN, candidate_k=TOP)
+        return self.retriever.search(self.questions[question], limit=SHOWN, candidates=TOP)
 
     def add(self, content: str) -> list[hr.Hit]:
         """One transaction, and a search that sees it."""

@@ -98,7 +98,7 @@ class _Searching:
                 vectors[place], TOP, filters=self.filters(share)
             )
         return lambda place: self.retriever.search(
-            questions[place], top_k=SHOWN, candidate_k=TOP, filters=self.filters(share)
+            questions[place], limit=SHOWN, candidates=TOP, filters=self.filters(share)
         )
 
 
@@ -135,7 +135,7 @@ def _alternatives(bench: Bench, searching: _Searching, key: str, on: str) -> Row
     }
     calls = {
         who: lambda question, made=made: retriever.search(
-            question, top_k=SHOWN, candidate_k=TOP, filters=made()
+            question, limit=SHOWN, candidates=TOP, filters=made()
         )
         for who, made in filters.items()
     }
@@ -169,7 +169,7 @@ def _fields(bench: Bench, searching: _Searching) -> Row:
     }
     calls = {
         who: lambda question, made=made: retriever.search(
-            question, top_k=SHOWN, candidate_k=TOP, filters=made()
+            question, limit=SHOWN, candidates=TOP, filters=made()
         )
         for who, made in filters.items()
     }

@@ -32,7 +32,7 @@ def _fused(bench: Bench, key: str, options: dict[str, Any]) -> Row:
     }
     calls = {
         name: lambda question, retriever=retriever: retriever.search(
-            question, top_k=SHOWN, candidate_k=TOP, **options
+            question, limit=SHOWN, candidates=TOP, **options
         )
         for name, retriever in retrievers.items()
     }

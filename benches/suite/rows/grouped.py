@@ -64,8 +64,7 @@ def _row(bench: Bench, layout: _Layout, way: str) -> Row:
     retriever = hr.Retriever(
         index,
         embedder=Ready(corpus.questions, corpus.question_vectors),
-        matching="extended",
-        fusion="score",
+        ranking=hr.Ranking("spec", matching="extended", fusion="score"),
     )
     numbers = count()
 
@@ -98,7 +97,7 @@ def _row(bench: Bench, layout: _Layout, way: str) -> Row:
 
 
 def _search(retriever: hr.Retriever, question: str, **options: Any) -> hr.Response:
-    return retriever.search(question, top_k=SHOWN, candidate_k=TOP, **options)
+    return retriever.search(question, limit=SHOWN, candidates=TOP, **options)
 
 
 def _name(*parts: str) -> str:

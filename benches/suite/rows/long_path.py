@@ -87,4 +87,4 @@ def measure(bench: Bench) -> Iterator[Row]:
 
 
 def _search(retriever: hr.Retriever, question: str, **options: Any) -> hr.Response:
-    return retriever.search(question, top_k=SHOWN, candidate_k=TOP, **options)
+    return retriever.search(question, limit=SHOWN, candidates=TOP, **options)

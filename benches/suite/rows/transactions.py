@@ -49,8 +49,8 @@ def _row(
         partial(
             hr.Retriever(index, embedder=ready).search,
             corpus.questions[0],
-            top_k=SHOWN,
-            candidate_k=TOP,
+            limit=SHOWN,
+            candidates=TOP,
         )
         for index in handles
     ]

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Literal
 
-from hedgerow._checks import checked_count, given
+from hedgerow._checks import checked_count
 from hedgerow._engine import SearchOptions
 from hedgerow.typing import FiltersLike, Mode, QuestionDate
 
@@ -31,8 +31,6 @@ def request_of(  # noqa: PLR0913 - the options of a search, each with its defaul
     skip_retry_ladder: bool = False,
     filters: FiltersLike | None = None,
     group_by: Literal["path"] | None = None,
-    top_k: int | None = None,
-    candidate_k: int | None = None,
 ) -> Request:
     """Check the options of `Retriever.search`."""
     for i, query in enumerate(queries):
@@ -43,8 +41,8 @@ def request_of(  # noqa: PLR0913 - the options of a search, each with its defaul
         stages.check_may_degrade(mode)
     head = checked_count(rerank_top_n, "rerank_top_n", least=0)
     reranks = None if stages.reranker is None and rerank else rerank and head > 0
-    longest = _count(given("candidates", candidates, "candidate_k", candidate_k), _CANDIDATES)
-    best = _count(given("limit", limit, "top_k", top_k), _LIMIT)
+    longest = _count("candidates", candidates, _CANDIDATES)
+    best = _count("limit", limit, _LIMIT)
     skipped = min(checked_count(offset, "offset", least=0), sys.maxsize)
     # A reranker may drop all that it sees; then those behind move up.
     wanted = skipped + best + (head if reranks else 0)
@@ -61,14 +59,13 @@ def request_of(  # noqa: PLR0913 - the options of a search, each with its defaul
             group_by,
         ),
         embeds=mode != "bm25",
-        top_k=best,
+        limit=best,
         offset=skipped,
         rerank_top_n=min(head, sys.maxsize),
         threads=threads,
     )
 
 
-def _count(option: tuple[str, int | None], default: int) -> int:
-    name, value = option
+def _count(name: str, value: int | None, default: int) -> int:
     # A number too large for the machine means all.
     return min(checked_count(default if value is None else value, name), sys.maxsize)

@@ -46,7 +46,7 @@ class Request:
     dates: Sequence[QuestionDate | None]
     options: SearchOptions
     embeds: bool
-    top_k: int
+    limit: int
     offset: int
     rerank_top_n: int
     threads: int
@@ -210,7 +210,7 @@ class Stages:
             if self.on_leg_failure == "raise" and failed is not None:
                 return _stage_failure(trace, failed)
             error = error or failed
-        results = found.results(request.offset + request.top_k)[request.offset :]
+        results = found.results(request.offset + request.limit)[request.offset :]
         return Response(results, trace, _told(trace, error), request.offset)
 
     def _rerank(

@@ -20,6 +20,7 @@ from hedgerow import (
     explain_query,
 )
 from hedgerow._answers.highlight import Highlighter
+from hedgerow.ranking import Ranking
 
 from .models import Wanted, embedder_of, reranker_of
 from .places import chunks_at
@@ -91,12 +92,14 @@ def run(asked: Asked) -> Search:
             embedder=embedder,
             reranker=reranker,
             aliases=asked.aliases,
-            profile=asked.profile,
-            matching=_matching(asked),
-            fusion=asked.fusion,
-            neighbors=asked.neighbors,
-            reweight=asked.reweight,
-            operator=asked.operator,
+            ranking=Ranking(
+                asked.profile,
+                matching=_matching(asked),
+                fusion=asked.fusion,
+                neighbors=asked.neighbors,
+                reweight=asked.reweight,
+                operator=asked.operator,
+            ),
         )
         options: dict[str, Any] = {
             "question_date": asked.question_date,

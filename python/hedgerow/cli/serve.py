@@ -13,6 +13,7 @@ import click
 
 from hedgerow import Index, Retriever
 from hedgerow._extras import imports_of
+from hedgerow.ranking import Ranking
 
 from .models import Wanted
 from .output import PrintableFormatter, echo, visible
@@ -184,7 +185,9 @@ def _service(
     if found.notice is not None:
         echo(visible(found.notice), err=True)
     retriever = stack.enter_context(
-        Retriever(index, embedder=found.embedder, profile="best")  # As the command line searches.
+        Retriever(
+            index, embedder=found.embedder, ranking=Ranking("best")
+        )  # As the command line searches.
     )
     return IndexService(retriever), Path(f"{index.path}-serve")
 

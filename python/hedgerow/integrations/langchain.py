@@ -9,8 +9,9 @@ from typing import Any, Literal
 from hedgerow import Filters, Hit, Index, Retriever
 from hedgerow._extras import imports_of
 from hedgerow.embedders import AnyEmbedder
+from hedgerow.ranking import Ranking
 from hedgerow.rerankers import AsyncReranker, Reranker
-from hedgerow.typing import Mode, Profile, QuestionDate
+from hedgerow.typing import Mode, QuestionDate
 
 from ._fields import metadata_of
 from ._filters import both, refused
@@ -45,8 +46,6 @@ _OPTIONS = (
     "filters",
     "group_by",
 )
-# Those with an earlier name, which is taken too.
-_EARLIER = {"limit": "top_k", "candidates": "candidate_k"}
 
 
 class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where it is not installed
@@ -76,8 +75,6 @@ class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where 
     filters: Filters | Mapping[str, Any] | None = None
     group_by: Literal["path"] | None = None
     filter: Mapping[str, Any] | FilterDirective | None = None
-    top_k: int | None = None
-    candidate_k: int | None = None
 
     @classmethod
     def from_index(
@@ -86,14 +83,16 @@ class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where 
         *,
         embedder: AnyEmbedder | None = None,
         reranker: Reranker | AsyncReranker | None = None,
-        profile: Profile = "best",
+        ranking: Ranking | None = None,
         **options: Any,
     ) -> HedgerowRetriever:
-        """A retriever for an index or the path of one, with the profile "best" (spec/retrieval.md).
+        """A retriever for an index or the path of one, with `Ranking.best()` by default (spec/retrieval.md).
 
         `options` are the fields of this class.
         """
-        retriever = Retriever(index, embedder=embedder, reranker=reranker, profile=profile)
+        retriever = Retriever(
+            index, embedder=embedder, reranker=reranker, ranking=ranking or Ranking.best()
+        )
         return cls(retriever=retriever, **options)
 
     def _get_relevant_documents(
@@ -112,10 +111,7 @@ class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where 
 
     def _options(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The options of one search: those that it was given, and the others of this retriever."""
-        own = {name: getattr(self, name) for name in (*_OPTIONS, *_EARLIER.values())}
-        for name, earlier in _EARLIER.items():
-            if name in given or earlier in given:
-                own[name] = own[earlier] = None
+        own = {name: getattr(self, name) for name in _OPTIONS}
         joined = {**own, **given}
         where = _where(joined.pop("filter", self.filter))
         return {**joined, "filters": both(joined["filters"], where)}

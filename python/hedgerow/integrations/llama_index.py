@@ -10,8 +10,8 @@ from typing import Any
 from hedgerow import Hit, Index, Retriever
 from hedgerow._extras import imports_of
 from hedgerow.embedders import AnyEmbedder
+from hedgerow.ranking import Ranking
 from hedgerow.rerankers import AsyncReranker, Reranker
-from hedgerow.typing import Profile
 
 from ._fields import RANKING, metadata_of
 from ._filters import refused
@@ -65,14 +65,16 @@ class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where 
         *,
         embedder: AnyEmbedder | None = None,
         reranker: Reranker | AsyncReranker | None = None,
-        profile: Profile = "best",
+        ranking: Ranking | None = None,
         **options: Any,
     ) -> HedgerowRetriever:
-        """A retriever for an index or the path of one, with the profile "best" (spec/retrieval.md).
+        """A retriever for an index or the path of one, with `Ranking.best()` by default (spec/retrieval.md).
 
         `options` are those of the constructor.
         """
-        retriever = Retriever(index, embedder=embedder, reranker=reranker, profile=profile)
+        retriever = Retriever(
+            index, embedder=embedder, reranker=reranker, ranking=ranking or Ranking.best()
+        )
         return cls(retriever, **options)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from hedgerow._engine import Chunk, Filters, Hit, Index
 from hedgerow.embedders import AnyEmbedder
+from hedgerow.ranking import Ranking
 from hedgerow.retriever import Retriever
 
 _PASSAGES = 5
@@ -32,7 +33,7 @@ def passages(
     """Find passages of some files, the best first, each whole."""
     if not files:
         return []
-    retriever = Retriever(index, embedder=embedder, profile="best")
+    retriever = Retriever(index, embedder=embedder, ranking=Ranking("best"))
     most = _PASSAGES * len(files)
     hits = retriever.search(
         query,

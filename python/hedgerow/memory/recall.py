@@ -14,6 +14,7 @@ from hedgerow._retrieval.searching import Stages
 from hedgerow._steps import run
 from hedgerow.embedders import AnyEmbedder
 from hedgerow.errors import IndexFileError
+from hedgerow.ranking import Ranking
 from hedgerow.results import Response, Trace
 from hedgerow.retriever import Retriever
 from hedgerow.typing import FiltersLike
@@ -58,7 +59,7 @@ def recall(  # noqa: PLR0913 - all that a recall depends on
 
     With `whole` damage that leaves one leg to answer alone is raised.
     """
-    stages = Retriever(index, embedder=embedder, profile="best")._stages  # noqa: SLF001 - of the same package
+    stages = Retriever(index, embedder=embedder, ranking=Ranking("best"))._stages  # noqa: SLF001 - of the same package
     depths = _depths(policy, asked.depth, columns, stages.searcher)
     recaller = _Recaller(columns, stages, depths, root=root, whole=whole)
     period = asked.period
@@ -189,7 +190,7 @@ def search(  # noqa: PLR0913 - what a search depends on
     where: FiltersLike | None = None,
 ) -> Found:
     """Find the files of the best passages, each once; without the retry ladder."""
-    retriever = Retriever(index, embedder=embedder, profile="best")
+    retriever = Retriever(index, embedder=embedder, ranking=Ranking("best"))
     response = retriever.search(
         query,
         limit=limit,
@@ -217,7 +218,7 @@ def ranked(
     Neighboring passages contribute to each other, as in a recall. None if the embedder fails, which
     is logged.
     """
-    retriever = Retriever(index, embedder=embedder, profile="best")
+    retriever = Retriever(index, embedder=embedder, ranking=Ranking("best"))
     response = retriever.search(
         query,
         mode="bm25" if embedder is None else "semantic",

@@ -13,7 +13,6 @@ from typing import Any, Literal
 from hedgerow._answers.names import read
 from hedgerow._answers.search import filters_asked
 from hedgerow._checks import checked_list, checked_text
-from hedgerow._checks import given as one_of
 from hedgerow._engine import Chunk, Filters, Hit, _chunks
 from hedgerow._pydantic import hit_of
 from hedgerow._retrieval.batches import checked_dates, checked_on_error, checked_queries
@@ -236,9 +235,8 @@ class RemoteRetriever(Connected):
 def _options(question_date: QuestionDate | None, options: SearchKeywords) -> dict[str, Any]:
     """The options of a search as a request has them; those that are not given stay the server's."""
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    for name, earlier, default in (("limit", "top_k", 10), ("candidates", "candidate_k", 60)):
-        _, value = one_of(name, given.get(name), earlier, given.pop(earlier, None))
-        given[name] = default if value is None else value
+    given.setdefault("limit", 10)
+    given.setdefault("candidates", 60)
     if "filters" in given:
         given["filters"] = _filters(given["filters"])
     if question_date is not None:

@@ -15,19 +15,18 @@ use crate::value::Argument;
 
 /// The normative text of a query (spec/compile.md, "Normative form").
 ///
-/// `operator` ("OR" or "AND") joins tokens that have no operator between them, "OR" if not given;
-/// `default_operator` is its earlier name. The text is for reading and comparing: what SQLite runs
+/// `operator` ("OR" or "AND") joins tokens that have no operator between them, "OR" if not given.
+/// The text is for reading and comparing: what SQLite runs
 /// is `compile_match`.
 #[pyfunction]
-#[pyo3(signature = (query_or_text, aliases=None, *, operator=None, default_operator=None))]
+#[pyo3(signature = (query_or_text, aliases=None, *, operator=None))]
 pub fn compile_fts(
     query_or_text: QueryOrText,
     aliases: Option<Aliases<'_>>,
     operator: Option<&str>,
-    default_operator: Option<&str>,
 ) -> PyResult<String> {
     errors::call(|| {
-        let connective = joined_by(operator, default_operator)?;
+        let connective = joined_by(operator)?;
         let aliases = aliases.as_ref().map(Aliases::table);
         match &query_or_text {
             QueryOrText::Query(query) => query::compile_fts(&query.get().0, aliases, connective),
@@ -46,8 +45,8 @@ pub fn compile_fts(
 /// Raises InvalidInputError for wrong options, and QueryTooLargeError.
 #[pyfunction]
 #[pyo3(
-    signature = (query_or_text, aliases=None, *, operator=None, matching="spec", date_hints=None, tokenizer="porter unicode61", stopwords=None, default_operator=None),
-    text_signature = "(query_or_text, aliases=None, *, operator=None, matching='spec', date_hints=(), tokenizer='porter unicode61', stopwords='en+nl', default_operator=None)"
+    signature = (query_or_text, aliases=None, *, operator=None, matching="spec", date_hints=None, tokenizer="porter unicode61", stopwords=None),
+    text_signature = "(query_or_text, aliases=None, *, operator=None, matching='spec', date_hints=(), tokenizer='porter unicode61', stopwords='en+nl')"
 )]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
 pub fn compile_match(
@@ -58,7 +57,6 @@ pub fn compile_match(
     date_hints: Option<&Bound<'_, PyAny>>,
     tokenizer: &str,
     stopwords: Option<StopWordsLike>,
-    default_operator: Option<&str>,
 ) -> PyResult<String> {
     let stopwords = stopwords.map(|chosen| chosen.0).unwrap_or_default();
     let argument = Argument {
@@ -69,7 +67,7 @@ pub fn compile_match(
     errors::call(|| {
         let options = MatchOptions {
             aliases: aliases.as_ref().map(Aliases::table),
-            default_operator: joined_by(operator, default_operator)?,
+            default_operator: joined_by(operator)?,
             matching: self::matching(matching)?,
             date_hints: &date_hints,
             tokenizer: TokenizerKind::parse(tokenizer)?,
@@ -87,7 +85,7 @@ pub fn compile_match(
 /// Raises InvalidInputError for wrong options, and QueryTooLargeError with the position of the
 /// text.
 #[pyfunction]
-#[pyo3(signature = (texts, aliases=None, *, target="fts", operator=None, matching="spec", default_operator=None))]
+#[pyo3(signature = (texts, aliases=None, *, target="fts", operator=None, matching="spec"))]
 pub fn compile_many(
     py: Python<'_>,
     texts: Texts,
@@ -95,11 +93,10 @@ pub fn compile_many(
     target: &str,
     operator: Option<&str>,
     matching: &str,
-    default_operator: Option<&str>,
 ) -> PyResult<Vec<String>> {
     let aliases = aliases.as_ref().map(Aliases::table);
     errors::call_detached(py, || {
-        let connective = joined_by(operator, default_operator)?;
+        let connective = joined_by(operator)?;
         let matching = self::matching(matching)?;
         let target = Target::from_name(target)?;
         let mut pace = Pace::default();
@@ -155,29 +152,17 @@ impl Target {
     }
 }
 
-/// What joins tokens: the option `operator`, or `default_operator`, its earlier name.
-pub fn joined_by(operator: Option<&str>, default_operator: Option<&str>) -> Result<Connective> {
-    match (operator, default_operator) {
-        (Some(_), Some(_)) => Err(Error::new(
-            ErrorCode::InvalidOption,
-            "operator and default_operator are one option under two names; give one of them",
-        )),
-        (Some(name), None) => named_connective("operator", name),
-        (None, Some(name)) => connective(name),
-        (None, None) => Ok(Connective::default()),
-    }
+/// The connective that the option `operator` names, "OR" by default.
+pub fn joined_by(operator: Option<&str>) -> Result<Connective> {
+    operator.map_or(Ok(Connective::default()), connective)
 }
 
 /// The connective of that name.
 pub fn connective(name: &str) -> Result<Connective> {
-    named_connective("default_operator", name)
-}
-
-fn named_connective(option: &str, name: &str) -> Result<Connective> {
     match name {
         "OR" => Ok(Connective::Or),
         "AND" => Ok(Connective::And),
-        _ => Err(invalid_option(option, "\"OR\" or \"AND\"", name)),
+        _ => Err(invalid_option("operator", "\"OR\" or \"AND\"", name)),
     }
 }
 

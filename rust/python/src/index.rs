@@ -308,8 +308,8 @@ impl PyIndex {
     /// Raises InvalidInputError for a limit below 1, wrong filters or options, and
     /// QueryTooLargeError.
     #[pyo3(
-        signature = (text, limit=Limit(10), *, aliases=None, filters=None, matching="spec", operator=None, default_operator=None),
-        text_signature = "($self, text, limit=10, *, aliases=None, filters=None, matching='spec', operator=None, default_operator=None)"
+        signature = (text, limit=Limit(10), *, aliases=None, filters=None, matching="spec", operator=None),
+        text_signature = "($self, text, limit=10, *, aliases=None, filters=None, matching='spec', operator=None)"
     )]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn search_bm25(
@@ -321,10 +321,8 @@ impl PyIndex {
         filters: Option<FiltersLike>,
         matching: &str,
         operator: Option<&str>,
-        default_operator: Option<&str>,
     ) -> PyResult<Vec<PyHit>> {
-        let operators = (operator, default_operator);
-        self.found_by_words(py, &text, limit, aliases, filters, matching, operators)
+        self.found_by_words(py, &text, limit, aliases, filters, matching, operator)
     }
 
     /// The best `limit` chunks by the cosine of their vector with this one, best first

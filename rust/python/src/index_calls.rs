@@ -102,7 +102,7 @@ impl PyIndex {
         .inspect(|opened| notices::log_opened(py, &opened.index))
     }
 
-    /// What `Index.search_bm25` finds. `operators` are `operator` and `default_operator`.
+    /// What `Index.search_bm25` finds. `operator` joins words.
     #[allow(clippy::too_many_arguments, reason = "as many as `search_bm25` has")]
     pub(crate) fn found_by_words(
         &self,
@@ -112,14 +112,14 @@ impl PyIndex {
         aliases: Option<Aliases<'_>>,
         filters: Option<FiltersLike>,
         matching: &str,
-        operators: (Option<&str>, Option<&str>),
+        operator: Option<&str>,
     ) -> PyResult<Vec<PyHit>> {
         let filters = filters.map(|filters| filters.0).unwrap_or_default();
         let aliases = aliases.as_ref().map(Aliases::table);
         let hits = self.call(py, || {
             let options = MatchOptions {
                 aliases,
-                default_operator: compile::joined_by(operators.0, operators.1)?,
+                default_operator: compile::joined_by(operator)?,
                 matching: compile::matching(matching)?,
                 ..MatchOptions::default()
             };

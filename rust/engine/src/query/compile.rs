@@ -156,7 +156,7 @@ fn check_extended(query: &Query, options: &MatchOptions<'_>) -> Result<()> {
     if options.default_operator == Connective::And {
         return Err(Error::new(
             ErrorCode::IncompatibleOptions,
-            "matching=\"extended\" joins words with OR and excludes default_operator=\"AND\"; \
+            "matching=\"extended\" joins words with OR and excludes operator=\"AND\"; \
              use matching=\"spec\" for AND",
         ));
     }

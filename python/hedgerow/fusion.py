@@ -1,0 +1,28 @@
+"""The parts of ranking, on their own (spec/retrieval.md): fusion, agreement, intent, reweighting."""
+
+from __future__ import annotations
+
+from ._engine import (
+    Candidate,
+    detect_intent,
+    reciprocal_rank_fusion,
+    rerank_text,
+    reweight,
+    unanimity,
+)
+from .results import Intent, Unanimity
+
+__all__ = [
+    "Candidate",
+    "Intent",
+    "Unanimity",
+    "detect_intent",
+    "reciprocal_rank_fusion",
+    "rerank_text",
+    "reweight",
+    "unanimity",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

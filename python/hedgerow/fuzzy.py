@@ -1,0 +1,20 @@
+"""The fuzzy rung of the retry ladder, on its own (spec/retrieval.md): slugs, trigrams, similarity."""
+
+from __future__ import annotations
+
+from ._engine import TrigramIndex, query_tokens, sanitise_query, slug_text, strongest_term, trigrams
+from .results import TrigramHit
+
+__all__ = [
+    "TrigramHit",
+    "TrigramIndex",
+    "query_tokens",
+    "sanitise_query",
+    "slug_text",
+    "strongest_term",
+    "trigrams",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,100 @@
+"""`Ranking`: how a retriever ranks what it finds (spec/retrieval.md, "Profiles")."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, fields
+from typing import Any
+
+from ._checks import shown
+from ._profiles import PROFILES, ProfileOptions
+from .errors import InvalidInputError
+from .typing import Fusion, Matching, Operator, Profile
+
+__all__ = ["Ranking"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+_CHOICES = {"matching": ("spec", "extended"), "fusion": ("rrf", "score"), "operator": ("OR", "AND")}
+_FLAGS = ("neighbors", "reweight")
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """How a retriever ranks: a profile, and the options that replace those of the profile.
+
+    The profile "best" gives the best results known, "spec" those of the specification to the letter. A
+    profile stands for these options; None leaves an option to it:
+
+    - `matching`: how words are matched, "spec" or "extended" as in `compile_match`;
+    - `fusion`: how keywords and meaning are combined, "rrf" by ranks or "score" by scores;
+    - `neighbors`: whether the chunks next to a chunk in its path count for it;
+    - `reweight`: whether scores are multiplied by the intent of the question.
+
+    `operator` joins words of a query without operators: "OR" or "AND". Raises InvalidInputError for
+    an unknown profile or option value.
+    """
+
+    profile: Profile = "best"
+    _: KW_ONLY
+    matching: Matching | None = None
+    fusion: Fusion | None = None
+    neighbors: bool | None = None
+    reweight: bool | None = None
+    operator: Operator | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.profile, str) or self.profile not in PROFILES:
+            raise _invalid("profile", '"spec" or "best"', self.profile)
+        for name, choices in _CHOICES.items():
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, str) and value in choices):
+                raise _invalid(name, " or ".join(f'"{one}"' for one in choices), value)
+        for name in _FLAGS:
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, bool):
+                raise _invalid(name, "True, False or None", value)
+
+    @classmethod
+    def best(cls) -> Ranking:
+        """Return the ranking with the best results known."""
+        return cls("best")
+
+    @classmethod
+    def spec(cls) -> Ranking:
+        """Return the ranking of the specification, to the letter."""
+        return cls("spec")
+
+    @property
+    def options(self) -> ProfileOptions:
+        """The options in use: those of the profile, replaced by those that are given."""
+        chosen: Any = dict(PROFILES[self.profile])
+        for name in chosen:
+            value = getattr(self, name)
+            if value is not None:
+                chosen[name] = value
+        options: ProfileOptions = chosen
+        return options
+
+    def __repr__(self) -> str:
+        given = ((one.name, getattr(self, one.name)) for one in fields(self)[1:])
+        named = [f"{name}={value!r}" for name, value in given if value is not None]
+        return f"Ranking({', '.join([repr(self.profile), *named])})"
+
+
+def checked_ranking(ranking: Ranking | None) -> Ranking:
+    """Return a ranking, by default that of the specification; InvalidInputError for anything else."""
+    if ranking is None:
+        return Ranking.spec()
+    if not isinstance(ranking, Ranking):
+        raise InvalidInputError(
+            f'ranking must be a Ranking, as in Ranking("best"), not {shown(ranking)}',
+            code="invalid_option",
+        )
+    return ranking
+
+
+def _invalid(name: str, choices: str, value: object) -> InvalidInputError:
+    return InvalidInputError(f"{name} must be {choices}, not {shown(value)}", code="invalid_option")
