@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from hedgerow._engine import __version__, _shorten
 from hedgerow.errors import HedgerowError, InvalidInputError
 
 from .choices import Choices
-from .names import AGENTS, CONFIG, LEGACY_CONFIG, SCHEMA_VERSION
+from .names import AGENTS, CONFIG, DIRECTORIES, LEGACY_CONFIG, SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from .results import RootStatus
@@ -36,7 +36,8 @@ class Config:
     `problem` is why this hedgerow must not use the root, or None, and `code` its error code.
     `source_root` is the folder that is indexed, usually the root itself; `exclude` and `include`
     are the patterns of what in it is passed by, and of what is read nevertheless; `embedder`
-    names the embedder as ADAPTER:MODEL, `remote` the server that commands go to. All of these are as
+    names the embedder as ADAPTER:MODEL, `remote` the server that commands go to. `defaults` has, for
+    types of memories, the ages after which a new one expires or is due for a review. All of these are as
     allowed: `requests` has what the file asks for that needs the consent of the user, and
     `not_allowed` the part of it without consent.
     """
@@ -51,6 +52,7 @@ class Config:
     exclude: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
     remote: str | None = None
+    defaults: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     requests: tuple[TrustRequest, ...] = ()
     not_allowed: tuple[TrustRequest, ...] = ()
 
@@ -126,6 +128,7 @@ def read_config(root: Path, choices: Choices = Choices()) -> Config:  # noqa: B0
         exclude=_patterns(root / file, given, "exclude"),
         include=_patterns(root / file, given, "include"),
         remote=_remote(root / file, given.get("remote")),
+        defaults=_defaults(root / file, given.get("defaults", {})),
     )
     return _as_allowed(config, choices)
 
@@ -203,6 +206,23 @@ def _remote(file: Path, given: Any) -> str | None:
     if isinstance(given, str) and _ADDRESS.match(given):
         return given
     raise _invalid(file, 'remote must be the URL of a server, as in "https://notes.example:7411"')
+
+
+def _defaults(file: Path, given: Any) -> Mapping[str, Mapping[str, str]]:
+    """Return what new memories of a type get if nothing is said: when they expire, or are stale."""
+    from .times import parse_age  # noqa: PLC0415 - slow to import
+
+    if isinstance(given, dict) and all(
+        kind in DIRECTORIES
+        and isinstance(ages, dict)
+        and ages.keys() <= {"validUntil", "staleAfter"}
+        and all(parse_age(age) is not None for age in ages.values())
+        for kind, ages in given.items()
+    ):
+        return given
+    raise _invalid(
+        file, 'defaults must have ages by type, as in {"finding": {"staleAfter": "90d"}}'
+    )
 
 
 def _patterns(file: Path, given: dict[str, Any], key: str) -> tuple[str, ...]:

@@ -50,6 +50,13 @@ Key = Annotated[str, Field("A path, a file name or a title, as in [[name]]")]
 Limit = Annotated[int, Field("The most results", least=1, served_most=MOST_RESULTS)]
 Tags = Annotated[Sequence[str], Field("Words to group by")]
 When = Annotated[QuestionDate | None, Field("A date, a time, or an age such as 30d")]
+ValidUntil = Annotated[
+    QuestionDate | None,
+    Field("Until when it holds: a date, a time, or an age from now such as 30d"),
+]
+StaleAfter = Annotated[
+    QuestionDate | None, Field("When to review it: a date, a time, or an age such as 90d")
+]
 Sync = Annotated[bool, Field("Bring the index up to date first", local=True)]
 
 
@@ -139,8 +146,12 @@ class RememberRequest(Request[Remembered]):
     A text that says the same as a memory of the root, or nearly the same (spec/memory.md, "What is the
     same"), is refused with HedgerowError (`duplicate_memory`). With `on_duplicate="keep"` it is written
     nevertheless, and with "supersede" it supersedes that memory. Of several threads and processes that
-    remember the same text at once, one writes it. Raises InvalidInputError for a blank text or an
-    unknown type; nothing is written then.
+    remember the same text at once, one writes it.
+
+    With `valid_until` the memory expires then, and with `stale_after` it is due for a review; nothing
+    is deleted by time. Without them the defaults of the root for its type hold (spec/memory.md,
+    "What holds"). Raises InvalidInputError for a blank text, an unknown type or a date that does not
+    exist; nothing is written then.
     """
 
     operation = Operation("remember", "remember", writes=True)
@@ -153,6 +164,8 @@ class RememberRequest(Request[Remembered]):
     on_duplicate: Annotated[
         OnDuplicate, Field("If a memory already says this: keep both, or supersede the old one")
     ] = "error"
+    valid_until: ValidUntil = None
+    stale_after: StaleAfter = None
 
 
 @dataclass(frozen=True)

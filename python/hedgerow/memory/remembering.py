@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.discovery import passes_by
+from hedgerow.typing import QuestionDate
 
 from .derived import Derived
 from .linking import written_name
 from .marking import check_markable, supersede
 from .marks import SUPERSEDES
 from .names import DIRECTORIES
-from .note import checked_body, checked_type, title_of
+from .note import checked_body, checked_type, iso_time, now, title_of
 from .results import Remembered
 from .scope import Scope
 from .sync import sync_one
+from .times import checked_end, parse_age
 from .writer import write_memory
 
 
@@ -44,6 +47,31 @@ def remember(  # noqa: PLR0913 - the parts of a memory
     done = _remember(derived, text, title, kind, tags, said, scope)
     supersede(derived, instead_of, indexed_path(derived, done.file))
     return replace(done, superseded=instead_of)
+
+
+def expiry_fields(
+    valid_until: QuestionDate | None, stale_after: QuestionDate | None, defaults: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the front matter of when a memory expires and when it is due for a review.
+
+    `defaults` has an age for each that is not given. Raises InvalidInputError for a date that does
+    not exist.
+    """
+    until = defaults.get("validUntil") if valid_until is None else valid_until
+    review = defaults.get("staleAfter") if stale_after is None else stale_after
+    fields: dict[str, str] = {}
+    if until is not None:
+        age = parse_age(until)
+        if age is None:
+            checked_end(until, "valid_until")
+            fields["valid_until"] = until.isoformat() if isinstance(until, date) else until
+        else:
+            fields["valid_until"] = iso_time(now() + age)
+    if review is not None:
+        if parse_age(review) is None:
+            checked_end(review, "stale_after")
+        fields["stale_after"] = review.isoformat() if isinstance(review, date) else review
+    return fields
 
 
 def _remember(  # noqa: PLR0913, PLR0917 - the parts of a memory

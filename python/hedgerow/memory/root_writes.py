@@ -49,10 +49,13 @@ class RootWrites(RootReads):
 
     def _remember(self, request: RememberRequest) -> Remembered:
         from . import duplicates, note  # noqa: PLC0415 - slow to import
-        from .remembering import remember  # noqa: PLC0415
+        from .remembering import expiry_fields, remember  # noqa: PLC0415
 
         body = note.checked_body(request.text)
         session = self._session()
+        fields = expiry_fields(
+            request.valid_until, request.stale_after, session.config.defaults.get(request.type, {})
+        )
         old = None
         with duplicates.one_writer(session.derived):
             if request.on_duplicate != "keep":
@@ -66,6 +69,7 @@ class RootWrites(RootReads):
                 title=request.title,
                 kind=request.type,
                 tags=request.tags,
+                fields=fields,
                 scope=self._scope,
                 instead_of=old,
             )
