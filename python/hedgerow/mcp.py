@@ -339,13 +339,17 @@ class _Faces:
             )
         try:
             request = tool.request(params.arguments or {})
-            result = await self._run(partial(self._root._perform, request))  # noqa: SLF001 - of the same package
-            if self._structured:
-                told = result.to_dict()
-                return _text("The result is in structuredContent.", structured_content=told)
-            return _text(await self._run(partial(answer, request, result)))
+            done: types.CallToolResult = await self._run(partial(self._answer, request))
         except HedgerowError as error:
             return _text(_for_agents(error, tool), is_error=True)
+        return done
+
+    def _answer(self, request: Request[Any]) -> types.CallToolResult:
+        """Carry out a request; this blocks."""
+        result = self._root._perform(request)  # noqa: SLF001 - of the same package
+        if self._structured:
+            return _text("The result is in structuredContent.", structured_content=result.to_dict())
+        return _text(answer(request, result))
 
     async def list_resources(self, _: Any, __: Any) -> types.ListResourcesResult:
         status = types.Resource(
@@ -531,6 +535,8 @@ class _Lines:
 def _error_of(line: str, reason: Exception) -> types.JSONRPCError | None:
     """Return the error that answers a line that was not understood; None if it asks for no answer."""
     _logger.debug("a line was not understood: %s", reason)
+    if not line.strip():
+        return None
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):
