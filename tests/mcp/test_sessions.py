@@ -141,7 +141,7 @@ class TestHttp:
         with MemoryRoot.open(slugs_root) as root, listening(RootService(root)) as url:
             instructions, found = served(url, token, told)
         assert found == "[1] notes/ana.md:4\nSlugs swim."
-        assert "Only the memories of user ana are seen and written." in str(instructions)
+        assert "Only the memories of user ana are read and written." in str(instructions)
 
     def test_a_request_with_half_a_pair_is_answered(self, slugs_root: Path) -> None:
         params = '{"name":"memory_recall","arguments":{"query":"\\ud83e"}}'
@@ -242,10 +242,10 @@ class TestLines:
         for key in (1, "a", 7):
             assert "half of a surrogate pair" in messages[key]
         assert messages[2] == (
-            'the arguments of a tool are an object, such as {"query": "..."}, not \'slugs\''
+            'arguments must be an object, such as {"query": "..."}, not \'slugs\''
         )
-        assert messages[4].startswith("the request is not of the form of JSON-RPC")
-        assert messages[6].startswith("there is no tool 'memory_status'; there are memory_recall,")
+        assert messages[4].startswith("a JSON-RPC request has an id, a method")
+        assert messages[6].startswith("there is no tool 'memory_status'; use one of memory_recall,")
         assert found[8]["result"]["isError"] is True
         assert found[9]["result"]["content"][0]["text"].startswith("[1] decisions/a.md")
 
