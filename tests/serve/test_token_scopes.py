@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -58,7 +59,9 @@ ASKED: list[tuple[str, str, dict[str, Any] | None]] = [
 
 
 def put(root: Path, name: str, user: str, text: str) -> None:
-    (root / "notes" / name).write_text(f"---\nscope: {{user: {user}}}\n{text}", encoding="utf-8")
+    path = root / "notes" / name
+    path.write_text(f"---\nscope: {{user: {user}}}\n{text}", encoding="utf-8")
+    os.utime(path, (1_700_000_000, 1_700_000_000))
 
 
 @pytest.fixture
@@ -72,8 +75,18 @@ def answers(tmp_path: Path) -> Iterator[tuple[TestClient, TestClient]]:
             put(root, "ana-holt.md", "ana", "---\n# Holt\n\nThe otter of the river is shy.\n")
             put(root, "ana-pool.md", "ana", "title: Pool\n---\nOtters like the [[holt]].\n")
             if name == "both":
-                put(root, "ben-secret.md", "ben", "aliases: [Holt]\n---\nThe otter of the river is shy.\n")
-                put(root, "ben-key.md", "ben", "title: Holt\nsupersedes: ana-pool\n---\n[[ana-holt]]\n")
+                put(
+                    root,
+                    "ben-secret.md",
+                    "ben",
+                    "aliases: [Holt]\n---\nThe otter of the river is shy.\n",
+                )
+                put(
+                    root,
+                    "ben-key.md",
+                    "ben",
+                    "title: Holt\nsupersedes: ana-pool\n---\n[[ana-holt]]\n",
+                )
                 put(root, "ben-more.md", "ben", "tags: [a\n---\nBen keeps his key under the mat.\n")
             memory = stack.enter_context(hr.MemoryRoot.open(root))
             app = build(RootService(memory), Access(TOKENS, ["127.0.0.1"]), Limits(running=4))
@@ -85,7 +98,7 @@ def answers(tmp_path: Path) -> Iterator[tuple[TestClient, TestClient]]:
 def seen(value: Any) -> Any:
     """Return an answer without scores, which may differ by idf, without times and the folder."""
     if isinstance(value, dict):
-        left_out = {"score", "scoreBreakdown", "timings", "digest", "since"}
+        left_out = {"score", "scoreBreakdown", "timings", "digest", "since", "timestamp"}
         return {key: seen(one) for key, one in value.items() if key not in left_out}
     if isinstance(value, list):
         return [seen(one) for one in value]

@@ -66,7 +66,7 @@ class PageServer:
 
 @contextmanager
 def serving_index(db: Path) -> Iterator[PageServer]:
-    with hr.Retriever(db, embedder=FnvEmbedder(), profile="best") as retriever:
+    with hr.Retriever(db, embedder=FnvEmbedder(), profile="best", create=True) as retriever:
         yield from _serving(IndexService(retriever), db, edit=False)
 
 

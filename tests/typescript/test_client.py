@@ -62,7 +62,10 @@ def test_the_client_is_generated_typed_and_works(tmp_path: Path) -> None:
     if shutil.which("npm") is None:
         pytest.skip("NOT RUN: the TypeScript client was not tried, for want of npm")
     folder = tmp_path / "memory"
-    with hr.MemoryRoot.init(folder) as memory, hr.Retriever(tmp_path / "notes.db") as retriever:
+    with (
+        hr.MemoryRoot.init(folder) as memory,
+        hr.Retriever(tmp_path / "notes.db", create=True) as retriever,
+    ):
         (folder / "notes" / "slugs.md").write_text("# Slugs\n\nNo pellets against slugs.\n")
         retriever.upsert(CHUNKS)
         with (

@@ -92,7 +92,9 @@ class Tokens:
 
 def _quoted(text: str) -> str:
     """Return an id as a part of a file's name; capitals are quoted, as some systems ignore case."""
-    return "".join(f"%{ord(one):02X}" if one in ascii_uppercase else quote(one, safe="") for one in text)
+    return "".join(
+        f"%{ord(one):02X}" if one in ascii_uppercase else quote(one, safe="") for one in text
+    )
 
 
 def make_token(folder: Path, grant: Grant) -> Path:
