@@ -1,8 +1,8 @@
-"""What the tools of `hedgerow mcp` cost a model: python benches/mcp_tokens.py TOKENIZER.
+"""Count the tokens of the tools of `hedgerow mcp`: python benches/mcp_tokens.py TOKENIZER.
 
 TOKENIZER is a folder with the package gpt-tokenizer: npm install --prefix TOKENIZER gpt-tokenizer.
-The memory is the notes of examples/. A row has the bytes of a result as it is sent, and the tokens
-(o200k_base) of what a model reads of it: the list of tools, the instructions, the texts of answers.
+The memory is the notes of examples/. Each row has the bytes of a result as sent, and the tokens
+(o200k_base) of the part that a model reads: the list of tools, the instructions, texts of answers.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def answers(server: Server) -> list[tuple[str, int, str]]:
-    """Return what each answer is to, its bytes and what a model reads of it."""
+    """Return a name, the size in bytes and the text for the model, of each answer."""
     listed = json.dumps(server.ask("tools/list", {})["tools"], separators=(",", ":"))
     rows = [("list of tools", len(listed), listed)]
     rows.append(("instructions", len(server.instructions), server.instructions))

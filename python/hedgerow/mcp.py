@@ -1,7 +1,7 @@
 """A memory root as tools for agents: the Model Context Protocol (docs/mcp.md).
 
-Needs the extra "mcp"; imported by `hedgerow mcp` and `hedgerow serve` alone. The tools are made from
-the operations of a root: `_TOOLS` says which operation a tool carries out, and which fields it shows.
+Needs the extra "mcp"; only `hedgerow mcp` and `hedgerow serve` import it. The tools are made from the
+operations of a root: `_TOOLS` lists the operation of each tool, and the fields it shows.
 """
 
 from __future__ import annotations
@@ -63,30 +63,29 @@ T = TypeVar("T")
 Schema = dict[str, Any]
 RequestType = type[Request[Any]]
 Run = Callable[[Callable[[], Any]], Awaitable[Any]]
-"""Calls a function that blocks, without blocking the event loop."""
+"""Calls a blocking function without blocking the event loop."""
 
 _logger = logging.getLogger("hedgerow.mcp")
 
 _INSTRUCTIONS = """\
-The long-term memory of this project: Markdown files in {folder}. Recall before a task, when the user \
-refers to something earlier, and before a decision that may have been made already; cite files with \
-their lines. Remember decisions with their reason, findings and preferences; never secrets. What \
-changed is superseded, what was wrong is retracted: both files stay."""
+The long-term memory of this project: Markdown files in {folder}. Recall before a task, before a \
+decision, and when the user refers to something earlier; cite files with their lines. Remember \
+decisions with their reasons, findings and preferences; never secrets. Supersede an outdated memory; \
+retract a wrong one. Their files stay."""
 
 _READ_ONLY_INSTRUCTIONS = """\
-The long-term memory of this project: Markdown files in {folder}, here only to read. Recall before a \
-task, when the user refers to something earlier, and before a decision that may have been made \
-already; cite files with their lines."""
+The long-term memory of this project: Markdown files in {folder}, read-only. Recall before a task, \
+before a decision, and when the user refers to something earlier; cite files with their lines."""
 
 _SECTIONS = ", ".join(f"## {name}" for name in WRAPUP_SECTIONS)
 
 
 @dataclass(frozen=True)
 class _Tool:
-    """A tool: the requests it may make, and the fields of these that it shows.
+    """A tool: the requests it can make, and the fields that it shows.
 
-    The request of a call is the first that has all its arguments. `docs` and `defaults` replace
-    those of fields.
+    A call makes the first request that has all of the given arguments. `docs` and `defaults` replace
+    the descriptions and defaults of fields.
     """
 
     name: str
@@ -99,11 +98,11 @@ class _Tool:
 
     @property
     def writes(self) -> bool:
-        """Whether it changes files."""
+        """Whether the tool changes files."""
         return self.requests[0].operation.writes
 
     def schema(self) -> Schema:
-        """Return the JSON Schema of the arguments, in as few words as possible."""
+        """Return the JSON Schema of the arguments, as short as possible."""
         found: Schema = {}
         for request in reversed(self.requests):
             given = Definitions().arguments(request, self.arguments)
@@ -118,11 +117,11 @@ class _Tool:
         if name in self.defaults:
             found["default"] = self.defaults[name]
         elif name not in _names(self.requests[0]):
-            found.pop("default", None)  # It chooses another request.
+            found.pop("default", None)  # Without this argument the first request is made.
         return found
 
     def request(self, given: Mapping[str, Any]) -> Request[Any]:
-        """Return the request of a call; InvalidInputError for arguments that it does not take."""
+        """Return the request of a call. Raises InvalidInputError for unknown or invalid arguments."""
         for name in given:
             if name not in self.arguments:
                 raise unknown_argument(name, self.arguments)
@@ -143,11 +142,11 @@ def _names(request: RequestType) -> set[str]:
 
 
 def _compact(schema: Schema) -> Schema:
-    """Return the schema of an argument without what models do not need: null, empty defaults."""
+    """Return the schema of an argument without null, formats, empty defaults and upper bounds."""
     found = dict(schema)
     kinds = [one for one in found.pop("anyOf", ()) if one != {"type": "null"}]
     if kinds:
-        # Dates are sent as text.
+        # A date is sent as a text.
         found = {"type": kinds[0]["type"], **kinds[0], **found}
         found.pop("format", None)
     if not found.get("default"):
@@ -158,7 +157,7 @@ def _compact(schema: Schema) -> Schema:
 
 
 def _listed(given: Any) -> Any:
-    """Return the items of a list that a model sent as one text, with commas or as JSON."""
+    """Return a list that a model sent as one text, with commas or as JSON; other values unchanged."""
     if not isinstance(given, str):
         return given
     found: Any = None
@@ -171,8 +170,8 @@ def _listed(given: Any) -> Any:
 _TOOLS = (
     _Tool(
         "memory_recall",
-        "Find what the memory knows, best first, as excerpts with file and lines. "
-        '"last week" in the query narrows the time, unless quoted.',
+        "Search the memory. Returns excerpts with file and lines, best first. "
+        'A period in the query ("last week") limits the time, unless it is in quotes.',
         (RecallRequest, ContextRequest),
         (
             *("query", "limit", "budget", "depth", "types", "tags", "after", "before", "as_of"),
@@ -182,33 +181,33 @@ _TOOLS = (
     ),
     _Tool(
         "memory_read",
-        "Read a memory, or a part of it. The digest in the first line is for memory_edit.",
+        "Read a memory or a part of it. The first line has the digest for memory_edit.",
         (ReadRequest,),
         ("key", "section", "offset", "limit"),
     ),
     _Tool(
         "memory_list",
-        "List memories, the last changed first.",
+        "List memories, most recently changed first.",
         (ListRequest,),
         ("type", "limit", "offset", "superseded"),
         defaults={"limit": 20},
     ),
     _Tool(
         "memory_remember",
-        "Keep a new memory: a decision with its reason, a finding, a preference. Never secrets. "
-        "What a memory already says is refused.",
+        "Save a new memory: a decision with its reason, a finding, a preference. Never secrets. "
+        "Near-duplicates are refused.",
         (RememberRequest,),
         ("title", "text", "type", "tags", "on_duplicate"),
     ),
     _Tool(
         "memory_supersede",
-        "Put what is true now in place of a memory that no longer is: a new text, or another memory.",
+        "Replace an outdated memory by a new text, or by an existing memory. Both files stay.",
         (SupersedeRequest,),
         ("old", "text", "title", "by"),
     ),
     _Tool(
         "memory_retract",
-        "Mark a memory as wrong, so that recall leaves it out. Its file stays.",
+        "Mark a memory as wrong, to exclude it from recall. Its file stays.",
         (RetractRequest,),
         ("key", "reason"),
     ),
@@ -220,7 +219,7 @@ _TOOLS = (
     ),
     _Tool(
         "memory_edit",
-        "Correct a memory whose old wording need not be kept. Read it first.",
+        "Correct the text of a memory, without keeping the old text. Read it first.",
         (EditRequest,),
         ("key", "text", "digest", "section", "append"),
         {"digest": "From memory_read"},
@@ -228,10 +227,13 @@ _TOOLS = (
     ),
     _Tool(
         "memory_wrapup",
-        f"Keep the outcome of a session, under the headings {_SECTIONS}.",
+        f"Save the outcome of a session under the headings {_SECTIONS}.",
         (WrapupRequest,),
         ("title", "text", "topic", "tags"),
-        {"topic": "What it was about", "text": "Markdown with the four headings, each with text"},
+        {
+            "topic": "Topic of the session",
+            "text": "Markdown with the four headings, each with text",
+        },
     ),
 )
 
@@ -241,8 +243,8 @@ def build_server(
 ) -> Server[Any]:
     """Make the server for one root.
 
-    With `read_only` it has no tool that writes. With `structured` answers have `structuredContent`,
-    the JSON of the result, instead of text. `run` calls what blocks, by default in a thread.
+    With `read_only` it has no tool that writes. With `structured`, answers are JSON in
+    `structuredContent` instead of text. `run` calls blocking functions, by default in a thread.
     """
     tools = [one for one in _TOOLS if not (read_only and one.writes)]
     faces = _Faces(root, tools, run or anyio.to_thread.run_sync, structured=structured)
@@ -263,14 +265,14 @@ def build_server(
 
 
 def _instructions(root: MemoryRoot, *, read_only: bool) -> str:
-    """Return what the server says of itself, with what a session should know of the root."""
+    """Return the instructions for a session: when to use the memory, and problems of the root."""
     text = _READ_ONLY_INSTRUCTIONS if read_only else _INSTRUCTIONS
     state = _problems(root)
     return "\n\n".join(filter(None, [text.format(folder=root.path), state]))
 
 
 def _problems(root: MemoryRoot) -> str:
-    """Return what keeps a root from being used as it is configured, and its scope."""
+    """Return the scope of a root, and the reasons why it is not used as configured."""
     lines = []
     try:
         status = root.status()
@@ -282,7 +284,7 @@ def _problems(root: MemoryRoot) -> str:
         lines.append(status.message)
     if root.scope:
         scope = ", ".join(f"{name} {value}" for name, value in root.scope.items())
-        lines.append(f"Only the memories of {scope} are seen and written.")
+        lines.append(f"Only the memories of {scope} are read and written.")
     lines += [one.notice for one in status.not_allowed]
     return "\n".join(lines)
 
@@ -292,7 +294,7 @@ def _status(root: MemoryRoot) -> str:
     status, lines = root.status(), [f"root: {root.path}"]
     if status.compatible:
         lines.append(f"retrieval: {root.retrieval}")
-        # A scope must not reveal how much the memory of others holds.
+        # A scope must not reveal how many memories others have.
         state = None if root.scope else root.index_state()
         if state is not None:
             lines.append(f"documents: {state.documents}, of which {state.stale} changed since")
@@ -302,21 +304,20 @@ def _status(root: MemoryRoot) -> str:
 
 
 async def _check_envelope(ctx: Any, call_next: Any) -> Any:
-    """Answer a call whose arguments are no object, in words that name the fix."""
+    """Reject a call whose arguments are not an object, with an error that names the fix."""
     params = ctx.params or {}
     if ctx.method == "tools/call" and isinstance(params, Mapping):
         given = params.get("arguments")
         if given is not None and not isinstance(given, Mapping):
             raise MCPError(
                 types.INVALID_PARAMS,
-                f'the arguments of a tool are an object, such as {{"query": "..."}}, not '
-                f"{shown(given)[:80]}",
+                f'arguments must be an object, such as {{"query": "..."}}, not {shown(given)[:80]}',
             )
     return await call_next(ctx)
 
 
 class _Faces:
-    """What the server offers: tools, resources and prompts."""
+    """The handlers of the server: its tools, resources and prompts."""
 
     def __init__(
         self, root: MemoryRoot, tools: Sequence[_Tool], run: Run, *, structured: bool
@@ -335,23 +336,27 @@ class _Faces:
         if tool is None:
             raise MCPError(
                 types.INVALID_PARAMS,
-                f"there is no tool {shown(params.name)}; there are {', '.join(self._tools)}",
+                f"there is no tool {shown(params.name)}; use one of {', '.join(self._tools)}",
             )
         try:
             request = tool.request(params.arguments or {})
-            result = await self._run(partial(self._root._perform, request))  # noqa: SLF001 - of the same package
-            if self._structured:
-                told = result.to_dict()
-                return _text("The result is in structuredContent.", structured_content=told)
-            return _text(await self._run(partial(answer, request, result)))
+            done: types.CallToolResult = await self._run(partial(self._answer, request))
         except HedgerowError as error:
             return _text(_for_agents(error, tool), is_error=True)
+        return done
+
+    def _answer(self, request: Request[Any]) -> types.CallToolResult:
+        """Carry out a request. Blocks."""
+        result = self._root._perform(request)  # noqa: SLF001 - of the same package
+        if self._structured:
+            return _text("The result is in structuredContent.", structured_content=result.to_dict())
+        return _text(answer(request, result))
 
     async def list_resources(self, _: Any, __: Any) -> types.ListResourcesResult:
         status = types.Resource(
             name="status",
             uri=STATUS,
-            description="The folder of the memory, and what keeps it from being used in full",
+            description="The folder of the memory, its index, and problems with its configuration",
             mime_type="text/markdown",
         )
         return types.ListResourcesResult(resources=[status])
@@ -368,7 +373,7 @@ class _Faces:
     async def read_resource(
         self, _: Any, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        """Return a file of the index; no other file can be read."""
+        """Return an indexed file, or the status. No other file can be read."""
         scheme, _, name = params.uri.partition("://")
         try:
             if params.uri == STATUS:
@@ -377,7 +382,7 @@ class _Faces:
                 text = (await self._run(partial(self._root.read, unquote(name)))).text
             else:
                 raise InvalidInputError(
-                    f"there is no resource {params.uri}; there are {STATUS} and memory://FILE",
+                    f"there is no resource {params.uri}; use {STATUS} or memory://FILE",
                     code="unknown_node",
                 )
         except HedgerowError as error:
@@ -389,18 +394,18 @@ class _Faces:
 
     async def list_prompts(self, _: Any, __: Any) -> types.ListPromptsResult:
         query = types.PromptArgument(
-            name="query", description="What the task is about", required=True
+            name="query", description="The subject of the task", required=True
         )
-        topic = types.PromptArgument(name="topic", description="What the session was about")
+        topic = types.PromptArgument(name="topic", description="The subject of the session")
         prompts = [
             types.Prompt(
                 name="recall",
-                description="Look up what the memory knows, before a task",
+                description="Search the memory before a task",
                 arguments=[query],
             ),
             types.Prompt(
                 name="wrapup",
-                description="Keep the outcome of this session",
+                description="Save the outcome of this session",
                 arguments=[topic],
             ),
         ]
@@ -425,7 +430,7 @@ class _Faces:
 
 
 def _described(tool: _Tool) -> types.Tool:
-    """Return a tool as it is listed; hints that are the default of the protocol are left out."""
+    """Return the description of a tool. Hints with the protocol's default value are omitted."""
     if tool.writes:
         hints = types.ToolAnnotations(destructive_hint=tool.is_destructive, open_world_hint=False)
     else:
@@ -441,7 +446,7 @@ def _text(text: str, **fields: Any) -> types.CallToolResult:
 
 
 def _sendable(text: str) -> str:
-    """Return a text that is valid Unicode: names of files may be no text."""
+    """Return a text as valid Unicode; names of files may contain lone surrogates."""
     return text.encode(errors="replace").decode()
 
 
@@ -452,11 +457,11 @@ _COMMANDS = (
     ("; give it on standard input", ""),
     ("write the file yourself, and name it with --by", "give another memory as `by`"),
 )
-"""Options and commands that errors name, and what an agent has instead."""
+"""Options and commands in error messages, and their equivalents for agents."""
 
 
 def _for_agents(error: HedgerowError, tool: _Tool) -> str:
-    """Return the message of an error in words of tools and arguments."""
+    """Return the message of an error, with the names of tools and arguments."""
     text = error.message
     for command, instead in _COMMANDS:
         text = text.replace(command, instead)
@@ -488,7 +493,7 @@ def _wrapup_prompt(topic: str) -> str:
 async def serve(server: Server[Any]) -> None:
     """Serve on standard input and output until the input ends.
 
-    A line that is no request of JSON-RPC is answered with an error.
+    Invalid lines are answered with an error. The SDK would ignore them, and the client would wait.
     """
     lines = _Lines()
     async with stdio_server(stdin=lines) as (incoming, outgoing):  # type: ignore[arg-type]
@@ -510,7 +515,7 @@ async def serve(server: Server[Any]) -> None:
 
 
 class _Lines:
-    """The lines of standard input; each is in `unanswered` until its message was passed on."""
+    """The lines of standard input. `unanswered` has the lines whose message was not yet passed on."""
 
     def __init__(self) -> None:
         text = TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace")
@@ -529,14 +534,16 @@ class _Lines:
 
 
 def _error_of(line: str, reason: Exception) -> types.JSONRPCError | None:
-    """Return the error that answers a line that was not understood; None if it asks for no answer."""
-    _logger.debug("a line was not understood: %s", reason)
+    """Return the answer to an invalid line; None for a notification, a response or a blank line."""
+    _logger.debug("invalid line: %s", reason)
+    if not line.strip():
+        return None
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):
         return _error(None, types.PARSE_ERROR, "the line is not JSON")
     if not isinstance(found, dict):
-        return _error(None, types.INVALID_REQUEST, "send one request of JSON-RPC a line")
+        return _error(None, types.INVALID_REQUEST, "send one JSON-RPC request per line")
     if "id" not in found or "method" not in found:
         return None
     key = found["id"]
@@ -548,7 +555,7 @@ def _error_of(line: str, reason: Exception) -> types.JSONRPCError | None:
             "character, or leave it out"
         )
     else:
-        problem = "the request is not of the form of JSON-RPC: id, method, and params, an object"
+        problem = "a JSON-RPC request has an id, a method, and params, which is an object"
     return _error(key, types.INVALID_REQUEST, problem)
 
 

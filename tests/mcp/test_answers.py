@@ -67,7 +67,7 @@ class TestRecall:
         put(slugs_root, "hedgerow.json", json.dumps(config))
         found = answer(slugs_root, "memory_recall", query="slugs")
         assert found.splitlines()[-1] == (
-            "The root asks for more than its user allows: hedgerow://status says what."
+            "Parts of the configuration are not allowed: see hedgerow://status."
         )
         instructions: str = ask(slugs_root, instructions_of)
         assert instructions.count("Not allowed: ") == 2

@@ -32,13 +32,13 @@ class TestInstructions:
             assert len(text) < 600
             assert str(slugs_root) in text
             assert "`" not in text
-            assert ("supersede" in text) is not bool(options)
+            assert ("Supersede " in text) is not bool(options)
 
     def test_they_say_what_a_session_should_know(self, tmp_path: Path) -> None:
         put(tmp_path, "notes/a.md", "a")
         text: str = ask(tmp_path, instructions_of, scope={"user": "ana"})
         assert "It was not set up with hedgerow init. " in text
-        assert "Only the memories of user ana are seen and written." in text
+        assert "Only the memories of user ana are read and written." in text
         put(tmp_path, "hedgerow.json", '{"schemaVersion": 9}')
         assert "schema" in ask(tmp_path, instructions_of)
         put(tmp_path, "hedgerow.json", "{")

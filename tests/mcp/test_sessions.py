@@ -26,8 +26,8 @@ from hedgerow import MemoryRoot
 from hedgerow._serve.app import Limits
 from hedgerow._serve.root_routes import RootService
 from mcp_tools import HEDGEROW, text_of
-from memory_doubles import WRAPUP
-from serving import READ, WRITE, listening
+from memory_doubles import WRAPUP, put
+from serving import ANA, READ, WRITE, listening
 from waiting import LONGEST
 
 READS = ["memory_recall", "memory_read", "memory_list"]
@@ -130,6 +130,19 @@ class TestHttp:
             with listening(RootService(root), read_only=True) as url:
                 assert served(url, WRITE, names_of) == READS
 
+    def test_a_token_with_a_scope_sees_no_more(self, slugs_root: Path) -> None:
+        put(slugs_root, "notes/ana.md", "---\nscope: {user: ana}\n---\nSlugs swim.\n")
+
+        async def told(client: Client) -> tuple[str | None, str]:
+            found = await client.call_tool("memory_recall", {"query": "slugs"})
+            return client.instructions, text_of(found)
+
+        token = {"Authorization": f"Bearer {ANA}"}
+        with MemoryRoot.open(slugs_root) as root, listening(RootService(root)) as url:
+            instructions, found = served(url, token, told)
+        assert found == "[1] notes/ana.md:4\nSlugs swim."
+        assert "Only the memories of user ana are read and written." in str(instructions)
+
     def test_a_request_with_half_a_pair_is_answered(self, slugs_root: Path) -> None:
         params = '{"name":"memory_recall","arguments":{"query":"\\ud83e"}}'
         body = f'{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{params}}}'
@@ -229,10 +242,10 @@ class TestLines:
         for key in (1, "a", 7):
             assert "half of a surrogate pair" in messages[key]
         assert messages[2] == (
-            'the arguments of a tool are an object, such as {"query": "..."}, not \'slugs\''
+            'arguments must be an object, such as {"query": "..."}, not \'slugs\''
         )
-        assert messages[4].startswith("the request is not of the form of JSON-RPC")
-        assert messages[6].startswith("there is no tool 'memory_status'; there are memory_recall,")
+        assert messages[4].startswith("a JSON-RPC request has an id, a method")
+        assert messages[6].startswith("there is no tool 'memory_status'; use one of memory_recall,")
         assert found[8]["result"]["isError"] is True
         assert found[9]["result"]["content"][0]["text"].startswith("[1] decisions/a.md")
 
@@ -247,8 +260,9 @@ class TestLines:
         found = self.answers(slugs_root, [line, ping], {None, 1})
         assert found[None]["error"]["code"] in (-32600, -32700)
 
-    def test_notifications_and_answers_are_not_answered(self, slugs_root: Path) -> None:
+    def test_notifications_answers_and_blank_lines_are_not_answered(self, slugs_root: Path) -> None:
         lines = [
+            "",
             '{"jsonrpc":"2.0","method":"\\ud83e"}',
             '{"jsonrpc":"2.0","id":9,"result":"\\ud83e"}',
             '{"jsonrpc":"2.0","id":1,"method":"ping"}',

@@ -65,7 +65,7 @@ class TestDescription:
             return str(raised.value)
 
         message = ask(slugs_root, refused, read_only=True)
-        assert message == f"there is no tool 'memory_retract'; there are {', '.join(READS)}"
+        assert message == f"there is no tool 'memory_retract'; use one of {', '.join(READS)}"
 
 
 class TestArguments:

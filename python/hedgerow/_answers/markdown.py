@@ -16,13 +16,13 @@ from hedgerow.memory.times import memory_time
 from hedgerow.memory.trust_requests import NOT_ALLOWED
 
 DIGEST = 12
-"""The digits of a digest that are shown; an edit accepts as many."""
+"""The number of digits shown of a digest; an edit accepts as many."""
 
 PAGE = 20_000
 """The most characters of a memory that are shown at once."""
 
 STATUS = "hedgerow://status"
-"""The address of the state of the root."""
+"""The URI of the resource with the state of the root."""
 
 _FEWEST = 40
 """The fewest characters of a passage that is cut."""
@@ -70,17 +70,17 @@ def _context(request: Request[Any], found: results.Context) -> str:
 def _joined(
     passages: Sequence[results.Passage], left_out: Mapping[str, int], notes: Sequence[str]
 ) -> str:
-    """Return passages, and one line with what was left out and what readers should know."""
+    """Return passages, and a last line with counts of omitted memories and with notices."""
     text = results.context_text(passages, {})
     end = " ".join([results.context_text((), left_out), *notes]).strip()
     return "\n\n".join(filter(None, [text or "Nothing found.", end]))
 
 
 def _notes(notices: Sequence[str], unreadable: Sequence[Skip]) -> list[str]:
-    """Return what readers should know, without what the description of the server says."""
+    """Return the notices of a result. Notices about trust are shortened: the status has them."""
     found = [one for one in notices if not one.startswith(NOT_ALLOWED)]
     if len(found) < len(notices):
-        found.append(f"The root asks for more than its user allows: {STATUS} says what.")
+        found.append(f"Parts of the configuration are not allowed: see {STATUS}.")
     if unreadable:
         named = ", ".join(f"{one.path} ({one.reason})" for one in unreadable[:_NAMED])
         more = f" and {len(unreadable) - _NAMED} more" if len(unreadable) > _NAMED else ""
@@ -98,7 +98,7 @@ def _cut(text: str, size: int) -> str:
 
 
 def _read(request: Request[Any], memory: results.Memory) -> str:
-    """Return a page of a memory below a line with its digest, its lines and where it goes on."""
+    """Return a page of a memory, after a line with digest, lines and the offset of the next page."""
     offset = request.offset if isinstance(request, ReadRequest) else 0
     lines = lines_of(memory.text)
     shown, size = 0, 0
@@ -107,7 +107,7 @@ def _read(request: Request[Any], memory: results.Memory) -> str:
         shown += 1
     text = "".join(lines[:shown])
     if lines and not shown:
-        # One line is longer than a page.
+        # A line longer than a page is cut, so that paging goes on.
         text, shown = lines[0][:PAGE] + "…", 1
     first = 1 if memory.lines is None else memory.lines[0]
     rest = memory.remaining + len(lines) - shown
@@ -130,7 +130,7 @@ def _list(request: Request[Any], found: results.MemoryList) -> str:
 
 
 def _listed(one: results.Listed) -> str:
-    """Return a memory on a line: its file, what the name does not say, and its state."""
+    """Return a line with file and state; title, type and day only if the file name lacks them."""
     name = one.file.rpartition("/")[2].removesuffix(".md").replace("-", " ").casefold()
     plain = "".join(letter if letter.isalnum() else " " for letter in one.title.casefold())
     title = "" if name.endswith(" ".join(plain.split())) else one.title

@@ -22,7 +22,7 @@ LONGEST = 2_000_000
 _BOM = "\ufeff"
 
 SHORTEST_DIGEST = 12
-"""The fewest digits of a digest by which an edit recognizes a text; agents pay for each of them."""
+"""The fewest digits of a digest that an edit accepts. Short ones save tokens of agents."""
 
 
 def digest_of(data: bytes) -> str:
@@ -31,7 +31,7 @@ def digest_of(data: bytes) -> str:
 
 
 def read(derived: Derived, file: str, request: ReadRequest) -> Memory:
-    """Read a file of the index, or the part of it that is asked for.
+    """Read a file of the index, or a part of it.
 
     Raises InvalidInputError if the file cannot be read or has no such part.
     """
@@ -117,7 +117,7 @@ def _check_text(text: str) -> None:
 
 
 def _is_digest(given: str, data: bytes) -> bool:
-    """Tell whether a digest, or the beginning of one, is that of some bytes."""
+    """Tell whether bytes have a digest that begins with `given`."""
     return len(given) >= SHORTEST_DIGEST and digest_of(data).startswith(given)
 
 
