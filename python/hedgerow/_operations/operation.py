@@ -13,7 +13,7 @@ from .fields import declared
 from .shapes import checked, to_json
 
 P = ParamSpec("P")
-R = TypeVar("R", covariant=True)
+R_co = TypeVar("R_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class Operation:
     writes: bool = False
 
 
-class Request(Generic[R]):
-    """The arguments of an operation, checked when they are given; `R` is its result.
+class Request(Generic[R_co]):
+    """The arguments of an operation, checked when they are given; `R_co` is its result.
 
     A subclass is a frozen dataclass with an `operation`; its docstring is that of the operation.
     Raises InvalidInputError for an argument of another type or out of bounds.
@@ -61,14 +61,14 @@ def result_of(request: Any) -> Any:
     raise TypeError(f"{request.__name__} names no result")
 
 
-def method(request: Callable[P, Request[R]]) -> Callable[Concatenate[Any, P], R]:
+def method(request: Callable[P, Request[R_co]]) -> Callable[Concatenate[Any, P], R_co]:
     """Make the method of an operation: its parameters are the fields of the request.
 
     It calls `_perform` of its object.
     """
 
-    def call(self: Any, /, *args: P.args, **options: P.kwargs) -> R:
-        done: R = self._perform(request(*args, **options))
+    def call(self: Any, /, *args: P.args, **options: P.kwargs) -> R_co:
+        done: R_co = self._perform(request(*args, **options))
         return done
 
     _describe(call, request, is_async=False)
@@ -76,12 +76,12 @@ def method(request: Callable[P, Request[R]]) -> Callable[Concatenate[Any, P], R]
 
 
 def async_method(
-    request: Callable[P, Request[R]],
-) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
+    request: Callable[P, Request[R_co]],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R_co]]:
     """Make the asynchronous method of an operation; it awaits `_aperform` of its object."""
 
-    async def call(self: Any, /, *args: P.args, **options: P.kwargs) -> R:
-        done: R = await self._aperform(request(*args, **options))
+    async def call(self: Any, /, *args: P.args, **options: P.kwargs) -> R_co:
+        done: R_co = await self._aperform(request(*args, **options))
         return done
 
     _describe(call, request, is_async=True)

@@ -61,7 +61,7 @@ class Definitions:
         doc = {"description": one.field.doc} if one.field.doc else {}
         return {**inner, **doc} if "$ref" not in inner else inner
 
-    def of(self, of: Any) -> Schema:
+    def of(self, of: Any) -> Schema:  # noqa: PLR0911 - one for each kind of type
         """Return the schema of a type."""
         if of in self._others:
             return self._others[of]
@@ -143,7 +143,7 @@ def _without_none(of: Any) -> Any:
     if not _has_none(of):
         return of
     others = tuple(one for one in get_args(of) if one is not NoneType)
-    return Union[others]
+    return Union[others]  # noqa: UP007 - of a tuple
 
 
 def summary_of(record: Any) -> str | None:

@@ -237,7 +237,7 @@ def _range(field: Field) -> str:
 def to_json(value: Any, *, explain: bool = False) -> Any:
     """Return a value as JSON: records as objects with names in camelCase, times as ISO texts."""
     if hasattr(value, "_to_json"):
-        return value._to_json()
+        return value._to_json()  # noqa: SLF001 - of results of this package
     if is_dataclass(value) and not isinstance(value, type):
         return record_to_json(value, explain=explain)
     if isinstance(value, Mapping):
@@ -269,10 +269,10 @@ def record_to_json(record: Any, *, explain: bool) -> dict[str, Any]:
     return told
 
 
-def from_json(value: Any, of: Any) -> Any:
+def from_json(value: Any, of: Any) -> Any:  # noqa: PLR0911 - one for each kind of type
     """Return what a JSON value of a type was made from; unknown keys are ignored."""
     if hasattr(of, "_from_json"):
-        return of._from_json(value)
+        return of._from_json(value)  # noqa: SLF001 - of results of this package
     if is_dataclass(of):
         return record_from_json(value, of)
     origin, arguments = get_origin(of), get_args(of)

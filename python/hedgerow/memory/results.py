@@ -232,7 +232,7 @@ class RelatedMemory:
         """Return what a recall found; None stands for no recall."""
         if found is None:
             return cls(skipped=True, reason="no topic was given")
-        return cls(False, None, found.query, found.results, found.unreadable, found.notices)  # noqa: FBT003
+        return cls(False, None, found.query, found.results, found.unreadable, found.notices)
 
     def __iter__(self) -> Iterator[Recalled]:
         return iter(self.results or ())
