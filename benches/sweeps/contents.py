@@ -160,8 +160,10 @@ def content(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
 def nodes(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
     """A store of so many nodes, each with four edges."""
     dice = random.Random(7)
-    store = hr.Store.open(base.new_path())
+    path = base.new_path()
+    store, other = hr.Store.open(path), hr.Store.open(path)
     stack.callback(store.close)
+    stack.callback(other.close)
     names = [f"semantic/{number}" for number in range(size)]
     store.upsert(hr.Node(name, content=f"word{dice.randrange(300)}") for name in names)
     ends = [(dice.choice(names), dice.choice(names)) for _ in range(4 * size)]
@@ -177,7 +179,7 @@ def nodes(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
     def write() -> None:
         store.upsert([hr.Node(dice.choice(names), content=f"other{next(numbers)}")])
 
-    def link() -> None:
+    def link(store: hr.Store = store) -> None:
         store.link(names[0], names[1 + next(numbers) % (size - 1)])
 
     return {
@@ -188,6 +190,7 @@ def nodes(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
         "first sort after a write": Probe(run(selection), write),
         "link": Probe(link, growth="constant"),
         "first spread after a link": Probe(run(spread), link),
+        "first spread after a link of another handle": Probe(run(spread), lambda: link(other)),
     }
 
 

@@ -1,5 +1,6 @@
 //! The tables of nodes and of agents.
 
+use crate::graph::edge_changes;
 use hedgerow_engine::storage::{Subject, disagreements};
 use rusqlite::Connection;
 
@@ -13,7 +14,7 @@ pub(crate) const EDGES_GENERATION: &str = "edges_generation";
 /// Nodes, edges and visits (spec/pipeline.md, "The tables").
 pub static NODES: Subject = Subject {
     name: "nodes",
-    migrations: &[create_nodes],
+    migrations: &[create_nodes, edge_changes::create],
     since_format: 3,
     register: |_| Ok(()),
     checks: &[problems],

@@ -5,10 +5,11 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::action::Action;
 use super::claims::claimed_by_other;
 use crate::graph::Store;
+use crate::graph::edge_changes;
 use crate::graph::node::{Category, Node};
 use crate::graph::read::live_node;
 use crate::graph::types::{self, TYPES};
-use crate::graph::write::{Edge, check_edge, mark_deleted, next_generation, put_edges};
+use crate::graph::write::{Edge, check_edge, mark_deleted, next_generation, put_edges, relink_in};
 use crate::schema::NODES_GENERATION;
 use hedgerow_engine::chunks::{Chunk, chunk_of};
 use hedgerow_engine::error::Error;
@@ -113,7 +114,7 @@ impl Application<'_> {
         if let Some(known) = known {
             return rejected(format!("{a:?} and {b:?} are linked already, with {known}"));
         }
-        put_edges(self.connection, &[edge])?;
+        relink_in(self.connection, &[], &[edge])?;
         self.touched.extend([from, to]);
         Ok(())
     }
@@ -197,10 +198,13 @@ impl Application<'_> {
         self.store.put_nodes(self.connection, &[node], self.now)?;
         let written = self.live(key)?;
         // A node that is rewritten covers what its new text covers, and nothing else.
-        self.connection
-            .prepare_cached("DELETE FROM edges WHERE source = ? AND relation = ?")?
-            .execute(params![written, DERIVED])?;
-        put_edges(self.connection, &edges)?;
+        let mut changed = self
+            .connection
+            .prepare_cached("DELETE FROM edges WHERE source = ? AND relation = ? RETURNING target")?
+            .query_map(params![written, DERIVED], |row| Ok((written, row.get(0)?)))?
+            .collect::<rusqlite::Result<_>>()?;
+        put_edges(self.connection, &edges, &mut changed)?;
+        edge_changes::record(self.connection, &changed)?;
         self.touched.push(written);
         Ok(())
     }

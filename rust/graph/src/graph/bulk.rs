@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::store::Store;
-use super::write::{Edge, Visit, check_edge, id_of, ids_of, note_visit, put_edges};
+use super::write::{Edge, Visit, check_edge, id_of, ids_of, note_visit, relink_in};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::storage::Failure;
 
@@ -18,13 +18,12 @@ impl Store {
         if edges.is_empty() {
             return Ok(0);
         }
-        let changed = self.index.database().try_write(|connection| {
+        self.index.database().try_write(|connection| {
             for (position, edge) in edges.iter().enumerate() {
                 ids_of(connection, edge).map_err(|failure| at(failure, "edges", position))?;
             }
-            put_edges(connection, edges)
+            relink_in(connection, &[], edges)
         })?;
-        self.kept.edges.source().changed.note(changed);
         let distinct: HashSet<(&str, &str, &str)> = edges
             .iter()
             .map(|edge| {

@@ -9,16 +9,15 @@ use std::sync::{Arc, OnceLock};
 use rusqlite::Connection;
 
 use super::adjacency::{Adjacency, Edge};
-use super::changed_edges::{self, ChangedEdges};
 use super::cluster::{self, Clustering};
 use super::column::Column;
+use super::edge_changes::{self, Change, generation};
 use super::nodes::{self, Nodes};
 use crate::schema::EDGES_GENERATION;
 use hedgerow_engine::error::Result;
 use hedgerow_engine::storage::Background;
 use hedgerow_engine::storage::cache::{Cache, Version};
 use hedgerow_engine::storage::parallel::{self, Table};
-use hedgerow_engine::storage::settings;
 
 /// One in this many of the edges may change in memory.
 const ONE_IN: usize = if cfg!(test) { 5 } else { 100 };
@@ -38,7 +37,6 @@ pub struct Edges {
 pub struct Source {
     pub(super) background: Background,
     pub(super) nodes: Arc<Cache<Nodes>>,
-    pub(super) changed: ChangedEdges,
 }
 
 impl Source {
@@ -72,25 +70,21 @@ impl Version for Edges {
         connection: &Connection,
         generation: i64,
     ) -> rusqlite::Result<Option<Self>> {
-        let ends = source.changed.between(self.generation, generation);
-        if let Some(ends) = ends.filter(|ends| 2 * ends.len() * ONE_IN <= self.adjacency.targets())
-        {
+        let most = self.adjacency.targets() / (2 * ONE_IN);
+        if let Some(ends) = edge_changes::since(connection, self.generation, most)? {
             let nodes = source.nodes(connection)?;
-            let changes = changed_edges::changes(connection, &ends, &nodes)?;
-            let mut next = Self::clone(self);
-            next.change(nodes.len(), &changes);
-            next.generation = generation;
-            return Ok(Some(next));
+            let changes = edge_changes::changes(connection, &ends, &nodes, &self.adjacency)?;
+            if changes.len() <= most {
+                let mut next = Self::clone(self);
+                next.change(nodes.len(), &changes);
+                next.generation = generation;
+                return Ok(Some(next));
+            }
         }
         // Reading a few takes less time than starting a thread for them.
         let few = self.adjacency.targets() <= FEW;
         few.then(|| Self::load(source, connection)).transpose()
     }
-}
-
-/// How many transactions changed an edge in the state that `connection` sees.
-pub(super) fn generation(connection: &Connection) -> rusqlite::Result<i64> {
-    Ok(settings::get(connection, EDGES_GENERATION)?.unwrap_or_default())
 }
 
 impl Deref for Edges {
@@ -147,7 +141,7 @@ impl Edges {
 
     /// Change the strengths between pairs of slots, None for no edge, in a graph that now has
     /// `count` slots.
-    fn change(&mut self, count: usize, changes: &[(u32, u32, Option<f64>)]) {
+    fn change(&mut self, count: usize, changes: &[Change]) {
         let mut clustering = self.clustering.take();
         if count > self.len() {
             self.adjacency.grow(count);

@@ -198,3 +198,34 @@ fn a_closed_store_says_so() {
     };
     assert_eq!(error.code(), ErrorCode::IndexClosed);
 }
+
+#[test]
+fn edges_that_another_handle_changed_are_read_without_all_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let [store, other] = [(), ()].map(|()| Store::open(&path).unwrap());
+    let mut known: Vec<u8> = (0..30).collect();
+    let all = known.iter().map(|key| (*key, 5)).collect();
+    write(&other, &Step::Upsert(all), &mut Vec::new());
+    let links = (0..30).flat_map(|one| (1..8).map(move |step| (one, (one + step * 4) % 30, 7)));
+    let links = links.filter(|(one, to, _)| one != to).collect();
+    write(&other, &Step::Link(links), &mut known);
+    let reads_all = || {
+        let expected = anew(&path);
+        store.index().take_readings();
+        assert_eq!(shown(&read(&store)), expected);
+        let readings = store.index().take_readings();
+        readings.iter().any(|reading| reading.what == "edges")
+    };
+    assert!(reads_all(), "the first time");
+    for step in [
+        Step::Link(vec![(3, 4, 9), (5, 6, 2)]),
+        Step::Unlink(3, 4),
+        Step::Delete(vec![7]),
+    ] {
+        write(&other, &step, &mut known);
+        assert!(!reads_all(), "{step:?}");
+    }
+    write(&other, &Step::Upsert(vec![(7, 1)]), &mut known);
+    assert!(reads_all(), "a deleted node is live again");
+}

@@ -16,11 +16,11 @@
 mod adjacency;
 mod build;
 mod bulk;
-mod changed_edges;
 pub mod cluster;
 pub mod column;
 pub mod community;
 pub mod confluence;
+pub(crate) mod edge_changes;
 pub mod edges;
 pub mod geodesic;
 #[cfg(test)]

@@ -4,7 +4,7 @@ use rusqlite::{Connection, params};
 
 use super::store::Store;
 use super::write::{mark_deleted, next_generation};
-use crate::schema::{EDGES_GENERATION, NODES_GENERATION};
+use crate::schema::NODES_GENERATION;
 use hedgerow_engine::error::Result;
 
 impl Store {
@@ -20,7 +20,6 @@ impl Store {
             for key in keys {
                 purged += usize::from(purge(connection, key.as_ref())?);
             }
-            next_generation(connection, EDGES_GENERATION)?;
             Ok(purged)
         })
     }

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::build::{Build, SMALL};
-use super::changed_edges::ChangedEdges;
 use super::column::Column;
 use super::community::Communities;
+use super::edge_changes;
 use super::edges::{self, Edges};
 use super::nodes::{self, Nodes};
 use super::spectrum::Coordinates;
@@ -100,7 +100,6 @@ impl Kept {
         let source = edges::Source {
             background: background.clone(),
             nodes: Arc::clone(&nodes),
-            changed: ChangedEdges::default(),
         };
         Self {
             nodes,
@@ -208,7 +207,7 @@ impl Kept {
         };
         let mut edges = Arc::default();
         if needs.edges {
-            let generation = edges::generation(connection)?;
+            let generation = edge_changes::generation(connection)?;
             let Some(found) = kept.edges.current(connection, generation, waits)? else {
                 missed.edges = Some(generation - 1);
                 return Ok(Err(missed));

@@ -60,12 +60,10 @@ impl Store {
         for edge in added {
             check_edge(edge)?;
         }
-        let changed = self.index.database().try_write(|connection| {
+        self.index.database().try_write(|connection| {
             note(connection, notes)?;
             relink_in(connection, removed, added)
-        })?;
-        self.kept.edges.source().changed.note(changed);
-        Ok(())
+        })
     }
 
     /// Note a file for every live node, by its key as the path, which the next sync reads again.

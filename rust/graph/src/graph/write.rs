@@ -2,11 +2,11 @@
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, params};
 
-use super::changed_edges::Changed;
+use super::edge_changes::{self, Ends};
 use super::node::{Node, Outcome};
 use super::store::Store;
 use super::types::{self, TYPES};
-use crate::schema::{EDGES_GENERATION, NODES_GENERATION};
+use crate::schema::NODES_GENERATION;
 use hedgerow_engine::chunks::Chunk;
 use hedgerow_engine::error::{Error, ErrorCode, Result};
 use hedgerow_engine::index::remove_chunks;
@@ -69,7 +69,7 @@ impl Store {
             revived |= statements.upsert(node, now)?;
         }
         if revived {
-            next_generation(connection, EDGES_GENERATION)?;
+            edge_changes::record_all(connection)?;
         }
         self.index.put_chunks(connection, &chunks, "nodes", None)
     }
@@ -88,12 +88,9 @@ impl Store {
         for edge in edges {
             check_edge(edge)?;
         }
-        let changed = self
-            .index
+        self.index
             .database()
-            .try_write(|connection| put_edges(connection, edges))?;
-        self.kept.edges.source().changed.note(changed);
-        Ok(())
+            .try_write(|connection| relink_in(connection, &[], edges))
     }
 
     /// Every edge between live nodes, by the keys of its ends and its relation.
@@ -129,26 +126,18 @@ impl Store {
 
     /// Remove an edge; returns whether there was one.
     pub fn unlink(&self, source: &str, target: &str, relation: &str) -> Result<bool> {
-        let removed = self.index.database().try_write(|connection| {
+        self.index.database().try_write(|connection| {
             let (source, target) = (id_of(connection, source)?, id_of(connection, target)?);
             let removed = connection
                 .prepare_cached(
                     "DELETE FROM edges WHERE source = ? AND target = ? AND relation = ?",
                 )?
                 .execute(params![source, target, relation])?;
-            if removed == 0 {
-                return Ok(None);
+            if removed > 0 {
+                edge_changes::record(connection, &[(source, target)])?;
             }
-            Ok(Some(Changed {
-                generation: next_generation(connection, EDGES_GENERATION)?,
-                ends: vec![(source, target)],
-            }))
-        })?;
-        let is_gone = removed.is_some();
-        if let Some(changed) = removed {
-            self.kept.edges.source().changed.note(changed);
-        }
-        Ok(is_gone)
+            Ok(removed > 0)
+        })
     }
 
     /// Note visits, for good. A failed visit counts for no filter.
@@ -163,22 +152,22 @@ impl Store {
 }
 
 /// Remove edges and put checked ones in the transaction of `connection`.
-pub(super) fn relink_in(
+pub(crate) fn relink_in(
     connection: &Connection,
     removed: &[Edge],
     added: &[Edge],
-) -> std::result::Result<Changed, Failure> {
-    let mut gone = Vec::with_capacity(removed.len());
+) -> std::result::Result<(), Failure> {
+    let mut changed = Vec::with_capacity(removed.len() + added.len());
     let mut remove = connection
         .prepare_cached("DELETE FROM edges WHERE source = ? AND target = ? AND relation = ?")?;
     for edge in removed {
         let ends = ids_of(connection, edge)?;
         remove.execute(params![ends.0, ends.1, edge.relation])?;
-        gone.push(ends);
+        changed.push(ends);
     }
-    let mut changed = put_edges(connection, added)?;
-    changed.ends.extend(gone);
-    Ok(changed)
+    put_edges(connection, added, &mut changed)?;
+    edge_changes::record(connection, &changed)?;
+    Ok(())
 }
 
 /// Mark the nodes of these keys as deleted in the transaction of `connection`; returns how many
@@ -189,16 +178,18 @@ pub(crate) fn mark_deleted<T: AsRef<str>>(
 ) -> rusqlite::Result<usize> {
     let generation = next_generation(connection, NODES_GENERATION)?;
     let mut mark = connection.prepare_cached(
-        "UPDATE nodes SET deleted = TRUE, changed = ? WHERE key = ? AND NOT deleted",
+        "UPDATE nodes SET deleted = TRUE, changed = ? WHERE key = ? AND NOT deleted RETURNING id",
     )?;
-    let mut gone = Vec::new();
+    let (mut gone, mut ends) = (Vec::new(), Vec::new());
     for key in keys {
-        if mark.execute(params![generation, key.as_ref()])? > 0 {
+        let params = params![generation, key.as_ref()];
+        if let Some(id) = mark.query_row(params, |row| row.get(0)).optional()? {
             gone.push(key.as_ref());
+            ends.push((id, id));
         }
     }
     if !gone.is_empty() {
-        next_generation(connection, EDGES_GENERATION)?;
+        edge_changes::record(connection, &ends)?;
         remove_chunks(connection, &gone)?;
     }
     Ok(gone.len())
@@ -353,20 +344,20 @@ pub(crate) fn check_edge(edge: &Edge) -> Result<()> {
     Err(Error::new(ErrorCode::InvalidEdge, problem))
 }
 
-/// Store checked edges in the transaction of `connection`, each replacing the one there is.
+/// Store checked edges in the transaction of `connection`, each replacing the one there is, and add
+/// their ends to `changed`, which the caller records.
 pub(crate) fn put_edges(
     connection: &Connection,
     edges: &[Edge],
-) -> std::result::Result<Changed, Failure> {
+    changed: &mut Vec<Ends>,
+) -> std::result::Result<(), Failure> {
     let mut put = connection.prepare_cached("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?)")?;
-    let mut ends = Vec::with_capacity(edges.len());
     for edge in edges {
         let (source, target) = ids_of(connection, edge)?;
         put.execute(params![source, target, edge.relation, edge.strength])?;
-        ends.push((source, target));
+        changed.push((source, target));
     }
-    let generation = next_generation(connection, EDGES_GENERATION)?;
-    Ok(Changed { generation, ends })
+    Ok(())
 }
 
 pub(super) fn ids_of(
