@@ -238,16 +238,20 @@ impl Session<'_> {
         selection: &Selection<'_>,
     ) -> Result<MatchedRows> {
         let allowed_rows = self.allowed_rows_if_cheap(selection.filters)?;
-        let tokenizer = self.full_text()?.tokenizer;
-        self.note_unsuitable(tokenizer, expression);
-        let search = Bm25 {
+        let search = self.bm25(allowed_rows.as_deref())?;
+        self.note_unsuitable(search.tokenizer, expression);
+        self.read(|_| search.search(expression, selection))
+    }
+
+    /// The full-text index, of which only these rows may be found.
+    pub(super) fn bm25<'s>(&'s self, allowed_rows: Option<&'s RowSet>) -> Result<Bm25<'s>> {
+        Ok(Bm25 {
             connection: self.connection,
-            tokenizer,
+            tokenizer: self.full_text()?.tokenizer,
             snapshot: self.keywords.as_deref(),
             paths: self.paths.as_deref(),
-            passing: allowed_rows.as_deref(),
-        };
-        self.read(|_| search.search(expression, selection))
+            passing: allowed_rows,
+        })
     }
 
     /// The best rows of a selection for each query by the cosine of their vectors.
