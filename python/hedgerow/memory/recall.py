@@ -85,6 +85,7 @@ class Recall:
 
     `unreadable` are the files and folders that the index could not read. `notices` are sentences on
     what the reader of the results should know: what the root asks for and its user has not allowed,
+    words of the query that were not searched for, not understood or spelled in another way,
     and a period that narrowed the results, with the way to undo it. `left_out` counts the files that were found
     but are not results: those that do not hold, by `Validity.why`, and as `filtered` those of another
     type, tag or time. `as_of` is the time at which results hold, None for the present. `period` is
@@ -163,8 +164,9 @@ def recall(  # noqa: PLR0913 - all that a recall depends on
     if period is not None and not found.results:
         period = replace(period, found=False)
         found = recaller.recall(replace(asked, period=None))
-    notices = () if period is None else (period.notice,)
-    return replace(found, period=period, notices=notices)
+    if period is None:
+        return found
+    return replace(found, period=period, notices=(*found.notices, period.notice))
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +223,7 @@ class _Recaller:
             asked.query,
             asked.depth,
             tuple(_recalled(one, asked.depth, how) for one in results),
+            notices=tuple(response.notices),
             left_out=dict(left_out),
             as_of=asked.as_of,
             trace=response.trace,
