@@ -56,7 +56,15 @@ mod tests {
     #[test]
     fn only_words_have_an_outline() {
         let outline = |term: &str| Outline::of(term.as_bytes());
-        for term in ["", "il10", "2024", "a_b", "\u{1}hedge", "冬眠\u{1}", &"a".repeat(41)] {
+        for term in [
+            "",
+            "il10",
+            "2024",
+            "a_b",
+            "\u{1}hedge",
+            "冬眠\u{1}",
+            &"a".repeat(41),
+        ] {
             assert_eq!(outline(term), None, "{term}");
         }
         assert!(outline("hedge").is_some() && outline("ёжик").is_some());

@@ -147,11 +147,7 @@ impl<'w> Word<'w> {
     }
 
     /// The nearest terms of some parts.
-    fn nearest(
-        &self,
-        parts: &[Part],
-        allowed: Option<&RowSet>,
-    ) -> rusqlite::Result<Vec<NearTerm>> {
+    fn nearest(&self, parts: &[Part], allowed: Option<&RowSet>) -> rusqlite::Result<Vec<NearTerm>> {
         let mut candidates: BTreeMap<&[u8], Candidate> = BTreeMap::new();
         let mut pace = Pace::default();
         for (number, part) in parts.iter().enumerate() {

@@ -49,7 +49,9 @@ pub(super) fn expression(
             expression.any.push(vec![phrase]);
         }
     }
-    let excluded = excluded.iter().flat_map(|word| word.groups.iter().flatten());
+    let excluded = excluded
+        .iter()
+        .flat_map(|word| word.groups.iter().flatten());
     expression.none.extend(excluded.map(Phrase::of));
     Ok((expression, count))
 }
@@ -204,8 +206,14 @@ pub(super) fn bare_words(raw: &str, options: &MatchOptions<'_>) -> Vec<BareWord>
     if kept(&read) <= FEW_WORDS {
         for (bare, word) in read.iter_mut().zip(&words) {
             if bare.verdict == Verdict::TooShort {
-                bare.groups = word.parts.iter().filter_map(|part| counter.part(part)).collect();
-                bare.verdict = Verdict::Kept;
+                bare.groups = word
+                    .parts
+                    .iter()
+                    .filter_map(|part| counter.new_part(part))
+                    .collect();
+                if !bare.groups.is_empty() {
+                    bare.verdict = Verdict::Kept;
+                }
             }
         }
     }
@@ -312,18 +320,15 @@ impl Counter<'_> {
         (groups, verdict)
     }
 
+    /// [`Self::part`] of a part that was not counted before.
+    fn new_part(&mut self, part: &Part) -> Option<Vec<Token>> {
+        let is_known = self.seen.contains_key(&part.token());
+        if is_known { None } else { self.part(part) }
+    }
+
     /// The part, or the alternatives of its alias; nothing once it came often enough.
     fn part(&mut self, part: &Part) -> Option<Vec<Token>> {
-        let kind = if part.prefix {
-            TokenKind::Prefix
-        } else {
-            TokenKind::Term
-        };
-        let token = Token {
-            kind,
-            text: part.text.clone(),
-            operator: None,
-        };
+        let token = part.token();
         let counts = self.counts(&token);
         let replacement = |aliases: &AliasTable| aliases.replacement(&token);
         counts.then(|| {
@@ -436,6 +441,19 @@ impl Word {
 }
 
 impl Part {
+    fn token(&self) -> Token {
+        let kind = if self.prefix {
+            TokenKind::Prefix
+        } else {
+            TokenKind::Term
+        };
+        Token {
+            kind,
+            text: self.text.clone(),
+            operator: None,
+        }
+    }
+
     fn is_worth_searching(&self, aliases: Option<&AliasTable>, stopwords: &StopWords) -> bool {
         let text = self.text.as_str();
         self.prefix

@@ -156,9 +156,11 @@ fn product(factors: Vec<Disjunction>) -> Result<Disjunction> {
             }
             continue;
         }
-        let pairs = product
-            .iter()
-            .flat_map(|before| factor.iter().map(move |all| [before.as_slice(), all].concat()));
+        let pairs = product.iter().flat_map(|before| {
+            factor
+                .iter()
+                .map(move |all| [before.as_slice(), all].concat())
+        });
         product = pairs.collect();
     }
     Ok(product)

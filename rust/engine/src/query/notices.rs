@@ -98,7 +98,7 @@ fn of_operators(scan: &Scan<'_>) -> Option<String> {
 
 /// What is excluded by a minus sign, which may be meant otherwise.
 fn of_exclusions(raw: &str, expression: &MatchExpression) -> Option<String> {
-    if expression.none.is_empty() || !raw.contains('-') {
+    if !raw.contains('-') {
         return None;
     }
     let excluded: Vec<String> = whitespace::words(raw)
@@ -108,6 +108,9 @@ fn of_exclusions(raw: &str, expression: &MatchExpression) -> Option<String> {
         .collect();
     (!excluded.is_empty()).then(|| {
         let excluded = listed(&excluded);
+        if expression.none.is_empty() {
+            return "The minus sign was ignored: there is nothing else to search for.".to_owned();
+        }
         format!("Left out, for the minus sign: texts with {excluded}.")
     })
 }
@@ -170,7 +173,9 @@ fn of_word(word: &str) -> Option<String> {
             let inside = bare.trim_end_matches(['*', '"', ')']);
             let is_wildcard = has_inner_wildcard(inside);
             return is_wildcard.then(|| {
-                format!("{word} was searched for without *, which counts at the end of a word only.")
+                format!(
+                    "{word} was searched for without *, which counts at the end of a word only."
+                )
             });
         }
     };

@@ -205,7 +205,9 @@ pub(super) fn scan_groups(raw: &str) -> Scan<'_> {
 pub(super) fn is_exclusion(text: &str) -> bool {
     let mut characters = text.chars();
     characters.next() == Some('-')
-        && characters.next().is_some_and(|c| c == '"' || c.is_alphabetic())
+        && characters
+            .next()
+            .is_some_and(|c| c == '"' || c.is_alphabetic())
 }
 
 /// The word at the start of a text, without parentheses at its end that close a group; of an operator before

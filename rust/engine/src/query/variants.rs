@@ -58,7 +58,11 @@ pub(super) fn of_word(word: &str, options: &MatchOptions<'_>) -> Result<Vec<Phra
     if !parts.is_empty() {
         return Ok(parts);
     }
-    let edits = if letters < LETTERS_FOR_TWO_EDITS { 1 } else { 2 };
+    let edits = if letters < LETTERS_FOR_TWO_EDITS {
+        1
+    } else {
+        2
+    };
     let nearest = vocabulary.nearest(word, edits)?;
     let nearest = nearest
         .into_iter()

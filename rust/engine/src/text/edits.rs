@@ -12,7 +12,10 @@ pub fn edits(one: &[char], other: &[char], most: usize) -> Option<usize> {
     let mut row = vec![far; other.len() + 1];
     for (at, letter) in one.iter().enumerate() {
         // Cells further from the diagonal have more edits than `most`.
-        let (start, end) = ((at + 1).saturating_sub(most), other.len().min(at + 1 + most));
+        let (start, end) = (
+            (at + 1).saturating_sub(most),
+            other.len().min(at + 1 + most),
+        );
         row.fill(far);
         if start == 0 {
             row[0] = (at + 1).min(far);
