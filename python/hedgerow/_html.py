@@ -30,7 +30,7 @@ def of_response(response: Any) -> str:
     told = f"{len(rows)} of {trace.fused_count} found, mode {trace.mode}"
     if trace.error_stage is not None:
         told += f"; the stage {trace.error_stage} failed"
-    paragraphs = "".join(map(_paragraph, (told, *trace.notices)))
+    paragraphs = "".join(map(_paragraph, (told, *response.notices)))
     return _table(("", "path", "score", "title", "content"), rows) + paragraphs
 
 

@@ -53,7 +53,9 @@ class Response(Served):
     @property
     def notices(self) -> list[str]:
         """Sentences on what was not searched for, not understood, excluded or spelled in another way."""
-        return list(self.trace.notices)
+        dropped = ", ".join(self.trace.not_searched_for)
+        noise = [f"Not searched for: {dropped}."] if dropped else []
+        return [*noise, *self.trace.notices]
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.results)
@@ -135,7 +137,7 @@ class Response(Served):
             f"Searched in mode {trace.mode} for {searched}.",
             f"Found {' and '.join(legs)}, {trace.fused_count} together.",
         ]
-        lines.extend(trace.notices)
+        lines.extend(self.notices)
         rungs = [attempt for attempt in trace.attempts if attempt.strategy != "initial"]
         lines.extend(
             f"Keywords found nothing; then {rung.strategy} tried {rung.query!r}: {rung.hits} found."

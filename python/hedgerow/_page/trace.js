@@ -26,8 +26,7 @@ function warningsOf(answer) {
   const { errorStage, fellBackToBM25 } = answer.trace ?? {};
   const failed = { bm25: "Search by keywords", vector: "Search by meaning", rerank: "The reranker" };
   const told = [
-    // Words that were not searched for are shown among the words.
-    ...(answer.notices ?? []).filter((notice) => !notice.startsWith("Not searched for: ")),
+    ...(answer.notices ?? []),
     errorStage ? `${failed[errorStage]} failed; these are the results without it.` : null,
     fellBackToBM25 && !errorStage ? "Searched by keywords alone: no vector of the query could be had." : null,
     ...(answer.unreadable ?? []).map((skip) => `Left out: ${skip.path}: ${skip.reason}`),

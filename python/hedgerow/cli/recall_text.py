@@ -64,6 +64,8 @@ def _show_nothing(found: Recall) -> None:
     else:
         said = "Nothing was searched for: no word of the query is left. Put words in quotes."
         echo(said)
+    if found.trace.not_searched_for:
+        echo(f"Not searched for: {visible(', '.join(found.trace.not_searched_for))}.")
 
 
 def _show_in_terminal(found: Recall, *, explain: bool) -> None:
@@ -101,6 +103,8 @@ def _show_trace(trace: Trace) -> None:
     echo(f"\n{ways(trace)}")
     for label, done in steps(trace):
         echo(visible(f"{label}{done}"))
+    if trace.not_searched_for:
+        echo(f"Not searched for: {visible(', '.join(trace.not_searched_for))}.")
 
 
 def show_left_out(skips: Sequence[Skip], shown: int = 3) -> None:

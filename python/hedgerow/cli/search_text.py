@@ -39,8 +39,7 @@ def show(search: Search, *, explain: bool) -> None:
     _show_degraded(console, search.response.trace)
     if not search.hits:
         _show_nothing(console, search)
-        # The words that were not searched for are shown already, each with the reason.
-        _show_query_notices(console, search.response.trace, noise=False)
+        _show_query_notices(console, search.response.trace.notices)
         _show_why_not(console, search)
         if explain:
             _show_steps(console, search.response.trace)
@@ -51,13 +50,11 @@ def show(search: Search, *, explain: bool) -> None:
         _show_scores(console, search.response)
     _show_why_not(console, search)
     console.print(Text(_count(search), style="dim"))
-    _show_query_notices(console, search.response.trace)
+    _show_query_notices(console, search.response.notices)
 
 
-def _show_query_notices(console: Console, trace: Trace, *, noise: bool = True) -> None:
-    """Print what was not understood, excluded or spelled in another way, after the noise words."""
-    skipped = 0 if noise or not trace.not_searched_for else 1
-    for notice in trace.notices[skipped:]:
+def _show_query_notices(console: Console, notices: Sequence[str]) -> None:
+    for notice in notices:
         console.print(Text(visible(notice), style="dim"))
 
 

@@ -85,7 +85,7 @@ class Recall:
 
     `unreadable` are the files and folders that the index could not read. `notices` are sentences on
     what the reader of the results should know: what the root asks for and its user has not allowed,
-    words of the query that were not searched for, not understood or spelled in another way,
+    words of the query that were not understood, excluded or spelled in another way,
     and a period that narrowed the results, with the way to undo it. `left_out` counts the files that were found
     but are not results: those that do not hold, by `Validity.why`, and as `filtered` those of another
     type, tag or time. `as_of` is the time at which results hold, None for the present. `period` is
@@ -223,7 +223,7 @@ class _Recaller:
             asked.query,
             asked.depth,
             tuple(_recalled(one, asked.depth, how) for one in results),
-            notices=tuple(response.notices),
+            notices=tuple(response.trace.notices),
             left_out=dict(left_out),
             as_of=asked.as_of,
             trace=response.trace,

@@ -224,7 +224,10 @@ fn extended_matching_reads_the_words() {
             "(oak AND ash OR elm) AND leaf",
             r#""oak" AND "ash" AND "leaf" OR "elm" AND "leaf""#,
         ),
-        ("AND(oak ash)AND(elm)", r#"("oak" OR "ash") AND "elm""#),
+        (
+            "leaf OR(oak ash)AND(elm)",
+            r#""leaf" OR ("oak" OR "ash") AND "elm""#,
+        ),
         (
             "oak NOT(elm OR \"ash leaf\")",
             r#"("oak") NOT ("elm" OR "ash leaf")"#,

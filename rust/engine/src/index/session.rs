@@ -15,9 +15,9 @@ use crate::error::Result;
 use crate::fuzzy::{self, Slugs};
 use crate::query::{MatchExpression, Phrase};
 use crate::sources::{self, LedgerChanges};
+use crate::storage::Failure;
 use crate::storage::cache::Lookup;
 use crate::storage::settings::{self, EMBEDDER};
-use crate::storage::{Failure, Level};
 use crate::text::tokenizer::TokenizerKind;
 use crate::text::words;
 use crate::vectors::{Matrix, NearestRows, Space, VectorSearch};
@@ -308,16 +308,7 @@ impl Session<'_> {
         }
         let is_run = |phrase: &Phrase| !phrase.text.is_ascii() && words::has_run(&phrase.text);
         if expression.phrases().any(is_run) {
-            let database = &self.index.database;
-            database.background().notices().report(
-                Level::Info,
-                format!(
-                    "{} has the tokenizer \"{}\", which finds no words within Chinese, Japanese or Thai \
-                     text; retokenize(\"words\") or hedgerow index --retokenize gives it one that does",
-                    database.location(),
-                    tokenizer.as_str()
-                ),
-            );
+            self.index.report_older(tokenizer);
         }
     }
 

@@ -1,9 +1,8 @@
-//! What the reader of results should know about a query: what was not searched for, not understood, or
-//! spelled in another way.
+//! What the reader of results should know about a query: what was not understood, excluded, or spelled in
+//! another way.
 
 use super::ast::Operator;
 use super::compile::with_straight_quotes;
-use super::explain::not_searched_for;
 use super::expression::{MatchExpression, Phrase};
 use super::extended;
 use super::options::{MatchOptions, Matching};
@@ -16,8 +15,7 @@ const SHOWN: usize = 5;
 /// A notice lists at most this many words.
 const LISTED: usize = 12;
 
-/// A sentence for everything that was not searched for, not understood, excluded, or also searched in another
-/// spelling. `expression` is the one that the query was compiled to.
+/// A sentence for everything that was not understood, excluded, or also searched in another spelling. `expression` is the one that the query was compiled to.
 pub fn notices(
     text: &str,
     options: &MatchOptions<'_>,
@@ -28,10 +26,6 @@ pub fn notices(
     let query = straight.unwrap_or(query);
     let raw = query.raw.as_str();
     let mut notices = Vec::new();
-    let noise = not_searched_for(text, options)?;
-    if !noise.is_empty() {
-        notices.push(format!("Not searched for: {}.", listed(&noise)));
-    }
     let is_extended = options.matching == Matching::Extended;
     if query.has_operators {
         let words = if is_extended {
