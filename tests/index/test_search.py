@@ -188,7 +188,12 @@ class TestTokenizers:
 
     def test_stats_of_an_earlier_tokenizer_say_how_to_move(self, caplog):
         caplog.set_level("INFO", logger="hedgerow.index")
-        for tokenizer, said in [("porter unicode61", 1), ("unicode61", 1), ("trigram", 0), ("words", 0)]:
+        for tokenizer, said in [
+            ("porter unicode61", 1),
+            ("unicode61", 1),
+            ("trigram", 0),
+            ("words", 0),
+        ]:
             caplog.clear()
             with hr.Index.in_memory(tokenizer=tokenizer) as index:
                 assert [index.stats().tokenizer, index.stats().tokenizer] == [tokenizer, tokenizer]

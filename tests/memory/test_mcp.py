@@ -412,3 +412,9 @@ def test_every_tool_narrows_by_a_period(slugs_root: Path, tool: str, name: str) 
     assert found["period"]["phrase"] == "yesterday"
     assert found["notices"][0].startswith("Nothing that was found is from yesterday")
     assert "period" not in answer(slugs_root, tool, **{name: 'slugs "yesterday"'})
+
+
+def test_another_spelling_is_told(slugs_root: Path) -> None:
+    found = answer(slugs_root, "memory_recall", topic="pelets")
+    assert [one["provenance"]["file"] for one in found["results"]] == ["decisions/a.md"]
+    assert found["notices"] == ["For pelets, also searched: pellets."]

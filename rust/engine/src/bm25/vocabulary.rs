@@ -21,6 +21,10 @@ use crate::storage::Failure;
 use crate::text::edits::edits;
 use crate::text::tokenizer::TokenizerKind;
 
+/// Terms with fewer letters are compared with nothing.
+const LEAST_LETTERS: usize = 3;
+/// Terms with fewer letters are compared by one edit, others by two.
+const LETTERS_FOR_TWO_EDITS: usize = 8;
 /// The most terms that are found.
 const MOST: usize = 3;
 /// About how many bytes of FTS5's index are decoded together.
@@ -65,15 +69,15 @@ impl Bm25<'_> {
         Ok(false)
     }
 
-    /// The terms that become the word of a phrase by at most `most` edits, begin with its letter and have a row
-    /// that may be found: those with the fewest edits, the most frequent first. None are found if the stored
+    /// The terms that become the term of a word by one edit or two, begin with its letter and have a row that
+    /// may be found: those with the fewest edits, the most frequent first. None are found if the stored
     /// terms contradict each other, which a check of the file reports.
-    pub fn nearest(&self, phrase: &Phrase, most: usize) -> Result<Vec<NearTerm>, Failure> {
+    pub fn nearest(&self, phrase: &Phrase) -> Result<Vec<NearTerm>, Failure> {
         let tokens = PhraseTokens::of(phrase, self.tokenizer)?;
         let word = tokens
             .only_token()
             .and_then(|token| str::from_utf8(token).ok());
-        let Some(word) = Word::of(word.unwrap_or_default(), most) else {
+        let Some(word) = Word::of(word.unwrap_or_default()) else {
             return Ok(Vec::new());
         };
         if let Some(snapshot) = self.snapshot {
@@ -135,9 +139,14 @@ struct Word<'w> {
 }
 
 impl<'w> Word<'w> {
-    /// None for a word that no term can resemble.
-    fn of(word: &'w str, most: usize) -> Option<Self> {
+    /// None for a term that no other can resemble.
+    fn of(word: &'w str) -> Option<Self> {
         let letters: Vec<char> = word.chars().collect();
+        let most = match letters.len() {
+            ..LEAST_LETTERS => return None,
+            LEAST_LETTERS..LETTERS_FOR_TWO_EDITS => 1,
+            _ => 2,
+        };
         Some(Self {
             first: word.get(..letters.first()?.len_utf8())?,
             outline: Outline::of(word.as_bytes())?,

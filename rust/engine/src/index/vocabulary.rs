@@ -35,11 +35,11 @@ impl Vocabulary for IndexVocabulary<'_> {
         self.session.read(|_| bm25.has(phrase))
     }
 
-    fn nearest(&self, word: &str, edits: usize) -> Result<Vec<String>> {
+    fn nearest(&self, word: &str) -> Result<Vec<String>> {
         let allowed_rows = self.session.allowed_rows(self.filters)?;
         let bm25 = self.session.bm25(allowed_rows.as_deref())?;
         let sought = Phrase::of_text(word);
-        let near = self.session.read(|_| bm25.nearest(&sought, edits))?;
+        let near = self.session.read(|_| bm25.nearest(&sought))?;
         let rows: Vec<_> = near.iter().map(|one| (one.row, SPELLING)).collect();
         let mut words = Vec::with_capacity(near.len());
         for (near, texts) in near.iter().zip(self.session.texts(&rows)?) {

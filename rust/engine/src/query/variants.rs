@@ -10,8 +10,6 @@ use crate::text::words;
 
 /// Words with fewer letters have no other spellings.
 const LEAST_LETTERS: usize = 4;
-/// Words with fewer letters are compared with one edit, others with two.
-const LETTERS_FOR_TWO_EDITS: usize = 8;
 
 /// The words of an index. Its texts are those that a search may find.
 pub trait Vocabulary {
@@ -21,10 +19,10 @@ pub trait Vocabulary {
     /// Whether a text has the phrase.
     fn has(&self, phrase: &Phrase) -> Result<bool>;
 
-    /// Words of the texts that become `word` by at most `edits` edits (a letter more, less or another, two
+    /// Words of the texts that become `word` by one edit or two (a letter more, less or another, two
     /// letters exchanged) and have its first letter: those with the fewest edits, the most frequent first,
     /// in lower case.
-    fn nearest(&self, word: &str, edits: usize) -> Result<Vec<String>>;
+    fn nearest(&self, word: &str) -> Result<Vec<String>>;
 }
 
 impl Debug for dyn Vocabulary + '_ {
@@ -46,7 +44,8 @@ pub(super) fn of_word(word: &str, options: &MatchOptions<'_>) -> Result<Vec<Phra
     let cuts = || word.char_indices().skip(1).map(|(at, _)| word.split_at(at));
     if vocabulary.knows(&Phrase::of_text(word))? {
         let cut = cuts().next();
-        let hyphened = cut.filter(|(letter, _)| !options.stopwords.contains(letter));
+        let is_noise = |part: &str| options.stopwords.contains(part);
+        let hyphened = cut.filter(|(letter, rest)| !is_noise(letter) && !is_noise(rest));
         return two_words(vocabulary, word, hyphened.into_iter());
     }
     let is_long = |part: &str| part.chars().nth(1).is_some() && !options.stopwords.contains(part);
@@ -58,12 +57,7 @@ pub(super) fn of_word(word: &str, options: &MatchOptions<'_>) -> Result<Vec<Phra
     if !parts.is_empty() {
         return Ok(parts);
     }
-    let edits = if letters < LETTERS_FOR_TWO_EDITS {
-        1
-    } else {
-        2
-    };
-    let nearest = vocabulary.nearest(word, edits)?;
+    let nearest = vocabulary.nearest(word)?;
     let nearest = nearest
         .into_iter()
         .filter(|near| !options.stopwords.contains(near));
