@@ -28,11 +28,10 @@ def of_response(response: Any) -> str:
     ]
     trace = response.trace
     told = f"{len(rows)} of {trace.fused_count} found, mode {trace.mode}"
-    if trace.not_searched_for:
-        told += f"; not searched for: {', '.join(trace.not_searched_for)}"
     if trace.error_stage is not None:
         told += f"; the stage {trace.error_stage} failed"
-    return _table(("", "path", "score", "title", "content"), rows) + _paragraph(told)
+    paragraphs = "".join(map(_paragraph, (told, *response.notices)))
+    return _table(("", "path", "score", "title", "content"), rows) + paragraphs
 
 
 def of_trace(trace: Any) -> str:

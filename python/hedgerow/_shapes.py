@@ -58,6 +58,7 @@ class Trace(TypedDict):
     compiledQuery: str
     matchQuery: str
     notSearchedFor: NotRequired[list[str]]
+    notices: NotRequired[list[str]]
     candidateK: int
     rrfK: float
     attempts: list[Attempt]
@@ -87,6 +88,7 @@ class Response(TypedDict):
     results: list[Hit]
     offset: int
     error: ResponseError | None
+    notices: list[str]
     trace: Trace
 
 

@@ -50,6 +50,13 @@ class Response(Served):
         """The words of the query that were not searched for: stop words, and short ones."""
         return list(self.trace.not_searched_for)
 
+    @property
+    def notices(self) -> list[str]:
+        """Sentences on what was not searched for, not understood, excluded or spelled in another way."""
+        dropped = ", ".join(self.trace.not_searched_for)
+        noise = [f"Not searched for: {dropped}."] if dropped else []
+        return [*noise, *self.trace.notices]
+
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.results)
 
@@ -64,7 +71,7 @@ class Response(Served):
         return self.results[index]
 
     def to_dict(self) -> dict[str, Any]:
-        """The response as JSON has it: `results`, `offset`, `error` and `trace`, each as its own
+        """The response as JSON has it: `results`, `offset`, `error`, `notices` and `trace`, each as its own
         `to_dict`.
 
         Of an error it has the `type` and the `code`, without the message, which may name hosts and
@@ -77,6 +84,7 @@ class Response(Served):
             "error": None
             if error is None
             else {"type": type(error).__name__, "code": getattr(error, "code", None)},
+            "notices": self.notices,
             "trace": self.trace.to_dict(),
         }
 
@@ -129,8 +137,7 @@ class Response(Served):
             f"Searched in mode {trace.mode} for {searched}.",
             f"Found {' and '.join(legs)}, {trace.fused_count} together.",
         ]
-        if trace.not_searched_for:
-            lines.append(f"Not searched for: {', '.join(trace.not_searched_for)}.")
+        lines.extend(self.notices)
         rungs = [attempt for attempt in trace.attempts if attempt.strategy != "initial"]
         lines.extend(
             f"Keywords found nothing; then {rung.strategy} tried {rung.query!r}: {rung.hits} found."

@@ -54,6 +54,7 @@ class Trace(Served):
     compiled_query: str = field(repr=False)
     match_query: str
     not_searched_for: list[str]
+    notices: list[str]
     candidate_k: int
     rrf_k: float
     attempts: list[Attempt]
@@ -107,6 +108,7 @@ class Trace(Served):
             "compiledQuery": self.compiled_query,
             "matchQuery": self.match_query,
             "notSearchedFor": list(self.not_searched_for) or None,
+            "notices": list(self.notices) or None,
             "candidateK": self.candidate_k,
             "rrfK": self.rrf_k,
             "attempts": [attempt._asdict() for attempt in self.attempts],
@@ -138,7 +140,7 @@ class Trace(Served):
             Attempt(**one) if isinstance(one, Mapping) else Attempt(*one)
             for one in given["attempts"]
         ]
-        for name in ("date_hints", "not_searched_for", "missing"):
+        for name in ("date_hints", "not_searched_for", "notices", "missing"):
             given[name] = list(given[name] or ())
         if isinstance(given["unanimity"], Mapping):
             given["unanimity"] = given["unanimity"]["agreements"]

@@ -255,3 +255,9 @@ def test_names_that_are_no_text_can_be_sent(slugs_root: Path) -> None:
 
 async def instructions_of(client: Client) -> str | None:
     return client.instructions
+
+
+def test_another_spelling_is_said(slugs_root: Path) -> None:
+    found = answer(slugs_root, "memory_recall", query="pelets")
+    assert "decisions/a.md" in found
+    assert "For pelets, also searched: pellets." in found

@@ -21,6 +21,7 @@ def test_a_search_is_that_of_the_command_line(of_index, db):
         ("slugs", {"limit": 1, "explain": True}, ["--limit", "1", "--explain"]),
         ("no such thing", {"mode": "bm25"}, ["--mode", "bm25"]),
         ("winter", {"filters": {"tags": ["animal"]}}, ["--filter", "tag=animal"]),
+        ("wintre -slugs", {}, []),
     ]:
         answer = of_index.post("/v1/search", json={"query": query, **options})
         assert answer.status_code == 200, answer.text

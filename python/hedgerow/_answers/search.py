@@ -64,8 +64,8 @@ def search_answer(  # noqa: PLR0913 - what an answer tells
         error = response.error
         code = getattr(error, "code", "leg_failed")
         value["error"] = {"error": type(error).__name__, "code": code, "detail": str(error)}
-    if notices:
-        value["notices"] = list(notices)
+    if notices or trace.notices:
+        value["notices"] = [*notices, *trace.notices]
     if explanation is not None:
         value["explanation"] = query_told(explanation)
     if why_not is not None:

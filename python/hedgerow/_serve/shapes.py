@@ -123,6 +123,7 @@ class SearchAnswer(TypedDict):
     count: int
     results: list[SearchHit]
     error: NotRequired[LeftOut]
+    notices: NotRequired[list[str]]
     explanation: NotRequired[QueryTold]
 
 

@@ -39,6 +39,7 @@ def show(search: Search, *, explain: bool) -> None:
     _show_degraded(console, search.response.trace)
     if not search.hits:
         _show_nothing(console, search)
+        _show_query_notices(console, search.response.trace.notices)
         _show_why_not(console, search)
         if explain:
             _show_steps(console, search.response.trace)
@@ -49,8 +50,12 @@ def show(search: Search, *, explain: bool) -> None:
         _show_scores(console, search.response)
     _show_why_not(console, search)
     console.print(Text(_count(search), style="dim"))
-    if dropped := search.response.trace.not_searched_for:
-        console.print(Text(f"Not searched for: {visible(', '.join(dropped))}.", style="dim"))
+    _show_query_notices(console, search.response.notices)
+
+
+def _show_query_notices(console: Console, notices: Sequence[str]) -> None:
+    for notice in notices:
+        console.print(Text(visible(notice), style="dim"))
 
 
 def _count(search: Search) -> str:

@@ -67,8 +67,9 @@ def recall(  # noqa: PLR0913 - all that a recall depends on
     if period is not None and not found.results:
         period = replace(period, found=False)
         found = recaller.recall(replace(asked, period=None))
-    notices = () if period is None else (period.notice,)
-    return replace(found, period=period, notices=notices)
+    if period is None:
+        return found
+    return replace(found, period=period, notices=(*found.notices, period.notice))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +126,7 @@ class _Recaller:
             asked.query,
             asked.depth,
             tuple(_recalled(one, asked.depth, how) for one in results),
+            notices=tuple(response.trace.notices),
             left_out=dict(left_out),
             as_of=asked.as_of,
             trace=response.trace,

@@ -82,7 +82,7 @@ class Recall(Result):
 
     `unreadable` are the files and folders that the index could not read. `notices` are sentences on
     what the reader of the results should know: what the root asks for and its user has not allowed,
-    and a period that narrowed the results, with the way to undo it. `left_out` counts the files that
+    words of the query that were not understood, excluded or spelled in another way, and a period that narrowed the results, with the way to undo it. `left_out` counts the files that
     were found but are not results: those that do not hold, by `Validity.why`, and as `filtered` those
     of another type, tag or time. `as_of` is the time at which results hold, None for the present.
     `period` is the period that the query names, if any. `trace` says how passages were searched for.

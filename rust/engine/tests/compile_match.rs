@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use hedgerow_engine::ErrorCode;
 use hedgerow_engine::query::{
     AliasTable, Connective, MatchOptions, Matching, compile_match, parse,
 };
@@ -201,6 +202,52 @@ fn extended_matching_reads_the_words() {
             "\"T-cell response\" IL-10",
             r#""t-cell response" OR "il 10""#,
         ),
+        // A minus sign excludes a word.
+        ("beech -oak", r#"("beech") NOT ("oak")"#),
+        (
+            "-oak the beech -T-cell -src/ma*",
+            r#"("beech") NOT ("oak" OR "t cell" OR "src ma" *)"#,
+        ),
+        ("-oak", r#""oak""#),
+        ("oak - elm -5 --ash", r#""oak" OR "elm" OR "5" OR "ash""#),
+        ("beech -k8s", r#"("beech") NOT ("k8s")"#),
+        ("oak AND elm -ash", r#"("oak" AND "elm") NOT ("ash")"#),
+        ("-\"oak ash\" OR beech", r#"("beech") NOT ("oak ash")"#),
+        ("-oak AND -elm", ""),
+        // Parentheses group where there are operators.
+        ("oak (elm) f(x)", r#""oak" OR "elm" OR "f x""#),
+        (
+            "(oak OR ash) AND (leaf OR bark)",
+            r#"("oak" OR "ash") AND ("leaf" OR "bark")"#,
+        ),
+        (
+            "(oak AND ash OR elm) AND leaf",
+            r#""oak" AND "ash" AND "leaf" OR "elm" AND "leaf""#,
+        ),
+        (
+            "leaf OR(oak ash)AND(elm)",
+            r#""leaf" OR ("oak" OR "ash") AND "elm""#,
+        ),
+        (
+            "oak NOT(elm OR \"ash leaf\")",
+            r#"("oak") NOT ("elm" OR "ash leaf")"#,
+        ),
+        ("oak NOT (elm AND ash)", r#""oak""#),
+        ("oak NOT (elm -ash)", r#"("oak") NOT ("elm")"#),
+        ("oak AND (elm OR (ash", r#""oak" AND ("elm" OR "ash")"#),
+        ("oak) AND )elm", r#""oak" AND "elm""#),
+        ("oak AND () elm", r#""oak" OR "elm""#),
+        (
+            "oak AND f(x) OR (pest)",
+            r#""oak" AND "f x" OR "urban" OR "hedgehog""#,
+        ),
+        // Short words that are names, or nearly all there is.
+        ("when did Bo phone?", r#""bo" OR "phone""#),
+        ("which Go do we use in the US", r#""go" OR "use" OR "us""#),
+        ("What Is To Be Done", r#""done""#),
+        ("Go home. Do it now, I said", r#""home" OR "now" OR "said""#),
+        ("x ray", r#""x" OR "ray""#),
+        ("go js", r#""go" OR "js""#),
     ] {
         let options = MatchOptions {
             aliases: Some(&aliases),
@@ -212,6 +259,49 @@ fn extended_matching_reads_the_words() {
             expression,
             "{text:?}"
         );
+    }
+}
+
+#[test]
+fn products_of_groups_are_limited() {
+    let options = MatchOptions {
+        matching: Matching::Extended,
+        ..MatchOptions::default()
+    };
+    let group = "(oak AND elm OR ash AND leaf)";
+    let compile = |count| {
+        let text = vec![group; count].join(" AND ");
+        compile_match(&parse(&text).unwrap(), &options)
+    };
+    assert_eq!(compile(2).unwrap().matches(" OR ").count(), 3);
+    let error = compile(30).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::TooManyTokens);
+}
+
+#[test]
+fn hostile_parentheses_take_linear_time() {
+    let options = MatchOptions {
+        matching: Matching::Extended,
+        ..MatchOptions::default()
+    };
+    for piece in [
+        "(",
+        ")",
+        "AND(",
+        "a)",
+        "(a ",
+        "(a AND ",
+        "a (b) OR (",
+        "-a ",
+        "-a( ",
+        "NOT (a ",
+        "\"(",
+        "f(x) AND ",
+    ] {
+        let mut text = piece.repeat(60_000 / piece.len());
+        text.push_str(" AND x");
+        // Too many tokens, or an expression; neither takes long.
+        let _ = parse(&text).and_then(|query| compile_match(&query, &options));
     }
 }
 
@@ -336,6 +426,38 @@ proptest! {
             TABLES.with(|tables| run(&tables[tokenizer as usize], &expression))
                 .map_err(|error| TestCaseError::fail(format!("{expression}: {error}")))?;
         }
+    }
+
+    #[test]
+    fn extended_matching_reads_operators_as_the_specification_does(
+        words in prop::collection::vec(
+            prop::sample::select(vec![
+                "oak", "Elm", "the", "kube*", "AND", "OR", "NOT", "\"oak ash\"", "\"\"", "…", "k8s",
+            ]),
+            0..12,
+        ),
+    ) {
+        let text = format!("\"oak\" {}", words.join(" "));
+        let query = parse(&text).unwrap();
+        let aliases = aliases();
+        let compiled = [Matching::Spec, Matching::Extended].map(|matching| {
+            let options = MatchOptions { aliases: Some(&aliases), matching, ..MatchOptions::default() };
+            compile_match(&query, &options).unwrap()
+        });
+        prop_assert_eq!(&compiled[0], &compiled[1]);
+    }
+
+    #[test]
+    fn a_word_after_a_minus_sign_is_in_no_result(before in query_text(), after in query_text()) {
+        thread_local! {
+            static TABLE: Connection = table(TokenizerKind::Porter);
+        }
+        let clear = |text: String| text.replace(['"', '“', '”', '(', ')'], " ");
+        let text = format!("{} winter -urban {}", clear(before), clear(after));
+        let options = MatchOptions { matching: Matching::Extended, ..MatchOptions::default() };
+        let expression = compile_match(&parse(&text).unwrap(), &options).unwrap();
+        let found = TABLE.with(|table| run(table, &expression)).unwrap();
+        prop_assert!(!found.contains(&1), "{expression}");
     }
 
     #[test]

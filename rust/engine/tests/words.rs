@@ -210,3 +210,37 @@ fn english_texts_have_the_expressions_and_scores_of_porter() {
         assert_eq!(scores[0], scores[1], "{query}");
     }
 }
+
+/// Texts in English with other letters than ASCII's: what else differs from `porter unicode61`.
+#[test]
+fn letters_outside_ascii_are_what_differs_in_english_texts() {
+    let texts = [
+        // A ligature, a soft hyphen, and a title with an accent and without frequent words, which has stems.
+        ("ligature", "genes that we have identi\u{FB01}ed here"),
+        ("hyphen", "the long shrink\u{AD}ing of the hedge"),
+        ("title", "Activated Kr\u{FC}ppel-like factors"),
+        ("ascii", "the factors of activated hedges"),
+    ];
+    let make = |tokenizer| {
+        let index = Index::in_memory(tokenizer).unwrap();
+        let chunk = |(id, content): (&str, &str)| Chunk {
+            id: id.to_owned(),
+            content: content.to_owned(),
+            ..Chunk::default()
+        };
+        let chunks = texts.map(chunk);
+        index.upsert(&chunks.iter().collect::<Vec<_>>()).unwrap();
+        index
+    };
+    let (words, porter) = (make(TokenizerKind::Words), make(TokenizerKind::Porter));
+    for (query, by_words, by_porter) in [
+        ("identified", vec!["ligature"], vec![]),
+        ("shrinking", vec!["hyphen"], vec![]),
+        ("activation-inhibitor", vec!["title"], vec![]),
+        ("activated", vec!["ascii", "title"], vec!["ascii", "title"]),
+    ] {
+        let options = MatchOptions::default();
+        assert_eq!(found(&words, query, &options), by_words, "{query}");
+        assert_eq!(found(&porter, query, &options), by_porter, "{query}");
+    }
+}

@@ -65,10 +65,12 @@ impl KeywordQuery {
         self.plan.scoring_order()
     }
 
-    /// The inverse document frequency of each phrase.
+    /// The inverse document frequency of each phrase, times its weight.
     pub fn idf(&self) -> Vec<f64> {
         let frequencies = self.counts.document_frequencies.iter();
-        frequencies.map(|n| self.counts.idf(*n)).collect()
+        let weighted = frequencies.zip(self.plan.phrases());
+        let idfs = weighted.map(|(n, phrase)| self.counts.idf(*n) * phrase.weight());
+        idfs.collect()
     }
 
     /// The mean number of tokens of a chunk.

@@ -63,7 +63,7 @@ pub fn trace<'py>(py: Python<'py>, trace: &Trace) -> PyResult<Bound<'py, PyAny>>
         timings.set_item(stage, milliseconds)?;
     }
     // More fields than a tuple of Rust converts at once.
-    let fields: [Bound<'py, PyAny>; 26] = [
+    let fields: [Bound<'py, PyAny>; 27] = [
         trace.mode.as_str().into_pyobject(py)?.into_any(),
         trace.matching.as_str().into_pyobject(py)?.into_any(),
         trace.fusion.as_str().into_pyobject(py)?.into_any(),
@@ -76,6 +76,7 @@ pub fn trace<'py>(py: Python<'py>, trace: &Trace) -> PyResult<Bound<'py, PyAny>>
         (&trace.compiled_query).into_pyobject(py)?.into_any(),
         (&trace.match_query).into_pyobject(py)?.into_any(),
         (&trace.not_searched_for).into_pyobject(py)?.into_any(),
+        (&trace.notices).into_pyobject(py)?.into_any(),
         trace.candidate_k.into_pyobject(py)?.into_any(),
         trace.rrf_k.into_pyobject(py)?.into_any(),
         (attempts.collect::<PyResult<Vec<_>>>()?).into_pyobject(py)?,

@@ -10,6 +10,8 @@ mod corpus;
 mod query;
 mod retrieval;
 mod searching;
+mod spelling;
+mod tokenizing;
 
 use criterion::{criterion_group, criterion_main};
 
@@ -17,6 +19,8 @@ criterion_group!(
     benches,
     query::benches,
     searching::benches,
-    retrieval::benches
+    retrieval::benches,
+    spelling::benches,
+    tokenizing::benches
 );
 criterion_main!(benches);

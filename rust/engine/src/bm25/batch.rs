@@ -35,8 +35,17 @@ pub(super) struct Batches<'c> {
 impl<'c> Batches<'c> {
     /// Batches of about so many bytes.
     pub fn new(connection: &'c Connection, bytes: usize) -> Result<Self, Failure> {
+        Self::of(connection, bytes, stored::runs(connection)?)
+    }
+
+    /// Batches of the terms from `term` on, and a few before it.
+    pub fn from(connection: &'c Connection, bytes: usize, term: &[u8]) -> Result<Self, Failure> {
+        Self::of(connection, bytes, stored::runs_from(connection, term)?)
+    }
+
+    fn of(connection: &'c Connection, bytes: usize, all: Vec<Run>) -> Result<Self, Failure> {
         let mut runs = Vec::new();
-        for mut run in stored::runs(connection)? {
+        for mut run in all {
             if run.advance(connection)? {
                 runs.push(run);
             }
@@ -82,6 +91,12 @@ impl<'c> Batches<'c> {
 }
 
 impl Batch {
+    /// The last of the terms.
+    pub fn last_term(&self) -> Option<&[u8]> {
+        let (text, _) = self.terms.last()?;
+        Some(&self.bytes[text.clone()])
+    }
+
     /// Add all terms to a builder; `rows` are those of its chunks.
     pub fn decode(&self, rows: &[i64], builder: &mut Builder) -> Result<(), Unfit> {
         let mut cursors = Vec::new();

@@ -13,6 +13,8 @@ use std::ptr;
 use rusqlite::{Connection, ffi};
 
 use super::counts::{Counts, term_score};
+use super::phrase::VARIANT_WEIGHT;
+use super::plan::VARIANT;
 use super::postings::WEIGHTS;
 use crate::interrupt;
 use crate::text::tokenizer::fts5_api;
@@ -26,7 +28,7 @@ const LISTED_PHRASES: usize = if cfg!(test) { 3 } else { 24 };
 const MAX_LISTED: usize = if cfg!(test) { 200 } else { 1 << 21 };
 
 /// Give a connection the function. It is called with the table and the phrases to be added up:
-/// their numbers in the expression, in order, four bytes each, little-endian.
+/// their numbers in the expression, in order, four bytes each, little-endian, with [`VARIANT`].
 pub(crate) fn register(connection: &Connection) -> rusqlite::Result<()> {
     // SAFETY: the interface is used while the connection is open, and the function needs no data.
     let code = unsafe {
@@ -219,7 +221,13 @@ impl Row<'_> {
             listed: None,
         };
         let mut entries = (phrases >= LISTED_PHRASES).then(Vec::new);
-        for phrase in &query.order {
+        for phrase in &mut query.order {
+            let weight = if *phrase & VARIANT == 0 {
+                1.0
+            } else {
+                VARIANT_WEIGHT
+            };
+            *phrase &= !VARIANT;
             let idf = query.idfs.get_mut(*phrase as usize);
             let idf = idf.ok_or(ffi::SQLITE_MISUSE)?;
             if *idf == 0.0 {
@@ -228,7 +236,7 @@ impl Row<'_> {
                 }
                 // SAFETY: as of the caller.
                 let frequency = unsafe { self.document_frequency(*phrase, &mut entries)? };
-                *idf = query.counts.idf(frequency);
+                *idf = query.counts.idf(frequency) * weight;
             }
         }
         query.listed = entries.map(|entries| ListedPhrases::new(entries, &query.order, phrases));

@@ -18,6 +18,7 @@ mod failure;
 mod function;
 mod load;
 mod merging;
+mod outline;
 mod part;
 mod phrase;
 mod phrase_counts;
@@ -38,6 +39,7 @@ mod stored;
 #[cfg(test)]
 mod tests;
 mod tiers;
+mod vocabulary;
 
 pub use counts::{Counts, term_score};
 pub use phrase::PhraseTokens;
@@ -52,3 +54,4 @@ pub(crate) use ranker::{Acquired, Ranker};
 pub(crate) use scored_row::MATCHED;
 pub(crate) use search::Bm25;
 pub(crate) use snapshot::Snapshot;
+pub(crate) use vocabulary::NearTerm;

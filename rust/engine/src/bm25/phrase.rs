@@ -17,7 +17,12 @@ pub struct PhraseTokens {
     /// For each position the token and those that may stand there instead of it.
     positions: Vec<Vec<Vec<u8>>>,
     prefix: bool,
+    /// Whether it is another spelling of a word of the query.
+    is_variant: bool,
 }
+
+/// What the term scores of another spelling are multiplied by. A power of 2, so that products are exact.
+pub(super) const VARIANT_WEIGHT: f64 = 0.5;
 
 /// The terms that may stand at a position of a phrase.
 type Terms = Vec<Range<usize>>;
@@ -203,7 +208,21 @@ impl PhraseTokens {
         Ok(Self {
             positions,
             prefix: phrase.prefix,
+            is_variant: phrase.variant_of.is_some(),
         })
+    }
+
+    /// What its term scores are multiplied by.
+    pub fn weight(&self) -> f64 {
+        if self.is_variant { VARIANT_WEIGHT } else { 1.0 }
+    }
+
+    /// The token of a phrase of one word, without those that may stand instead of it.
+    pub(crate) fn only_token(&self) -> Option<&[u8]> {
+        match self.positions.as_slice() {
+            [tokens] => tokens.first().map(Vec::as_slice),
+            _ => None,
+        }
     }
 
     /// The tokens in order, without those that may stand instead of them. A character that was cut apart
@@ -303,7 +322,7 @@ fn merge_positions(
 }
 
 /// The first term behind those that begin with `text`.
-fn end_of_prefix(segment: &Segment, text: &[u8]) -> usize {
+pub(super) fn end_of_prefix(segment: &Segment, text: &[u8]) -> usize {
     let mut behind = text.to_vec();
     while let Some(last) = behind.pop() {
         if let Some(next) = last.checked_add(1) {

@@ -134,13 +134,12 @@ impl Plan {
     /// What FTS5 is to run for an expression, and which phrases of that to add up, in order.
     ///
     /// Repetitions are left out, except where FTS5's flaw depends on them.
+    /// A number has the bit [`VARIANT`] if the phrase is another spelling.
     pub(super) fn for_fts5(&self, expression: &MatchExpression) -> (MatchExpression, Vec<u32>) {
         if self.only_fts5 {
-            let phrases = expression.any.iter().flatten().flatten();
-            return (
-                expression.clone(),
-                (0..).zip(phrases).map(|(n, _)| n).collect(),
-            );
+            let phrases = (0..).zip(expression.phrases());
+            let numbers = phrases.map(|(number, phrase)| numbered(number, phrase));
+            return (expression.clone(), numbers.collect());
         }
         let text = |phrase: &usize| self.texts[*phrase].clone();
         let mut any = Vec::with_capacity(self.conjunctions.len());
@@ -168,11 +167,22 @@ impl Plan {
         let mut order = Vec::new();
         for (scored, repeats) in self.scoring_order() {
             if let Some(number) = numbers.get(&(scored.conjunction, scored.phrase)) {
-                order.extend(std::iter::repeat_n(*number, repeats as usize));
+                let number = numbered(*number, &self.texts[scored.phrase]);
+                order.extend(std::iter::repeat_n(number, repeats as usize));
             }
         }
         let none = self.excluded.iter().map(text).collect();
         (MatchExpression { any, none }, order)
+    }
+}
+
+/// The bit in the number of a phrase that says that it is another spelling.
+pub(super) const VARIANT: u32 = 1 << 31;
+
+fn numbered(number: u32, phrase: &Phrase) -> u32 {
+    match phrase.variant_of {
+        Some(_) => number | VARIANT,
+        None => number,
     }
 }
 

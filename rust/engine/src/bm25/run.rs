@@ -11,7 +11,7 @@ use super::postings::take_number;
 /// In the number of a page, the bits of its offset in the run.
 const PAGE_BITS: u32 = 37;
 /// The first byte of every term of the main index; indexes of prefixes have others.
-const MAIN: u8 = b'0';
+pub(super) const MAIN: u8 = b'0';
 /// A page begins with two numbers of two bytes.
 const HEADER: usize = 4;
 /// How many pages are read at once.

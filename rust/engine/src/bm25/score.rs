@@ -149,8 +149,9 @@ impl Found<'_> {
     ) -> rusqlite::Result<Vec<ScoredRow>> {
         let mut best = Best::new(limit, paths);
         let counts = &self.counts;
-        let idfs = counts.document_frequencies.iter();
-        let idfs: Vec<f64> = idfs.map(|frequency| counts.idf(*frequency)).collect();
+        let frequencies = counts.document_frequencies.iter().zip(&self.plan.phrases);
+        let idfs = frequencies.map(|(frequency, phrase)| counts.idf(*frequency) * phrase.weight());
+        let idfs: Vec<f64> = idfs.collect();
         let norms = LengthNorms::new(counts);
         for lists in &self.parts {
             lists.score(self.plan, &idfs, &norms, passing, &mut best)?;

@@ -1,6 +1,9 @@
 //! The postings of some chunks, term by term, in a few flat arrays.
 
+use std::sync::OnceLock;
+
 use super::failure::Unfit;
+use super::outline::Outline;
 use super::postings::weigh;
 use crate::text::tokenizer::TokenizerKind;
 
@@ -34,6 +37,8 @@ pub(super) struct Segment {
     positions: Vec<u8>,
     /// What made the terms.
     tokenizer: TokenizerKind,
+    /// The outline of each term, made when a word is first compared with the terms.
+    outlines: OnceLock<Vec<Option<Outline>>>,
 }
 
 /// Numbers of which nearly all fit into a byte.
@@ -175,9 +180,18 @@ impl Segment {
         &self.positions[start..start + self.sizes.get(posting) as usize]
     }
 
+    /// The outline of each term, by which words are compared with it.
+    pub fn outlines(&self) -> &[Option<Outline>] {
+        let outline = |term| Outline::of(self.text(term));
+        self.outlines
+            .get_or_init(|| (0..self.terms()).map(outline).collect())
+    }
+
     /// How many bytes of memory it takes.
     pub fn bytes(&self) -> usize {
-        self.rows.capacity() * size_of::<i64>()
+        let outlines = self.outlines.get().map_or(0, Vec::capacity);
+        outlines * size_of::<Option<Outline>>()
+            + self.rows.capacity() * size_of::<i64>()
             + (self.lengths.capacity()
                 + self.ends.capacity()
                 + self.firsts.capacity()
@@ -329,6 +343,16 @@ impl Builder {
         self.begin(&[])?;
         self.segment.ends.pop();
         Ok(())
+    }
+
+    /// The segment of some of the terms of these rows, without the lengths by which chunks are scored.
+    pub fn finish_terms(mut self, rows: Vec<i64>) -> Result<Segment, Unfit> {
+        self.end()?;
+        Ok(Segment {
+            rows,
+            tokenizer: self.tokenizer,
+            ..self.segment
+        })
     }
 
     /// The segment with the chunks of these rows, ascending; damaged unless each was given as many

@@ -5,11 +5,11 @@
 //! rows; where several runs have an entry for a term and a row, the newest counts, and an empty
 //! one says that there is none any more.
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 
 use super::failure::{Failure, Unfit};
 use super::postings::take_number;
-use super::run::{Pages, Run};
+use super::run::{MAIN, Pages, Run};
 
 /// The record that lists the runs.
 const STRUCTURE: i64 = 10;
@@ -79,6 +79,27 @@ fn sum(mut sizes: &[u8]) -> Option<u32> {
 pub(super) fn runs(connection: &Connection) -> Result<Vec<Run>, Failure> {
     let structure = read_structure(&record(connection, STRUCTURE)?).ok_or(Unfit::Damaged)?;
     Ok(structure.into_iter().map(Run::new).collect())
+}
+
+/// All runs, the newest first, each from the page on that may hold `term`.
+pub(super) fn runs_from(connection: &Connection, term: &[u8]) -> Result<Vec<Run>, Failure> {
+    let structure = read_structure(&record(connection, STRUCTURE)?).ok_or(Unfit::Damaged)?;
+    let mut statement = connection.prepare_cached(
+        "SELECT pgno >> 1 FROM knowledge_fts_idx WHERE segid = ? AND term <= ? ORDER BY term DESC LIMIT 1",
+    )?;
+    let term = [&[MAIN], term].concat();
+    let mut runs = Vec::with_capacity(structure.len());
+    for mut pages in structure {
+        let page: Option<i64> = statement
+            .query_row((pages.run, &term), |row| row.get(0))
+            .optional()?;
+        pages.first = pages.first.max(page.unwrap_or(0));
+        if pages.first > pages.last {
+            return Err(Unfit::Damaged.into());
+        }
+        runs.push(Run::new(pages));
+    }
+    Ok(runs)
 }
 
 fn read_structure(record: &[u8]) -> Option<Vec<Pages>> {

@@ -11,6 +11,7 @@ pub mod session;
 mod staging;
 mod stats;
 mod sync;
+pub(crate) mod vocabulary;
 mod write;
 
 pub use handle::{Index, Methods, SUBJECTS};

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use super::handle::Index;
 use crate::chunks::{self, FullText};
 use crate::error::Result;
+use crate::storage::Level;
 use crate::text::tokenizer::TokenizerKind;
 
 impl Index {
@@ -34,6 +35,21 @@ impl Index {
     pub fn tokenizer(&self) -> TokenizerKind {
         let number = self.tokenizer.load(Ordering::Relaxed);
         TokenizerKind::ALL.get(number).copied().unwrap_or_default()
+    }
+
+    /// Report once that the index has a tokenizer of earlier files, and how to move.
+    pub(super) fn report_older(&self, tokenizer: TokenizerKind) {
+        if !matches!(tokenizer, TokenizerKind::Porter | TokenizerKind::Unicode61) {
+            return;
+        }
+        let message = format!(
+            "{} has the tokenizer \"{}\", which finds no words within Chinese, Japanese or Thai text; \
+             retokenize(\"words\") or hedgerow index --retokenize gives it one that does",
+            self.database.location(),
+            tokenizer.as_str()
+        );
+        let background = self.database.background();
+        background.notices().report(Level::Info, message);
     }
 
     /// Remember the tokenizer that the file has.

@@ -15,9 +15,9 @@ use crate::error::Result;
 use crate::fuzzy::{self, Slugs};
 use crate::query::{MatchExpression, Phrase};
 use crate::sources::{self, LedgerChanges};
+use crate::storage::Failure;
 use crate::storage::cache::Lookup;
 use crate::storage::settings::{self, EMBEDDER};
-use crate::storage::{Failure, Level};
 use crate::text::tokenizer::TokenizerKind;
 use crate::text::words;
 use crate::vectors::{Matrix, NearestRows, Space, VectorSearch};
@@ -238,16 +238,20 @@ impl Session<'_> {
         selection: &Selection<'_>,
     ) -> Result<MatchedRows> {
         let allowed_rows = self.allowed_rows_if_cheap(selection.filters)?;
-        let tokenizer = self.full_text()?.tokenizer;
-        self.note_unsuitable(tokenizer, expression);
-        let search = Bm25 {
+        let search = self.bm25(allowed_rows.as_deref())?;
+        self.note_unsuitable(search.tokenizer, expression);
+        self.read(|_| search.search(expression, selection))
+    }
+
+    /// The full-text index, of which only these rows may be found.
+    pub(super) fn bm25<'s>(&'s self, allowed_rows: Option<&'s RowSet>) -> Result<Bm25<'s>> {
+        Ok(Bm25 {
             connection: self.connection,
-            tokenizer,
+            tokenizer: self.full_text()?.tokenizer,
             snapshot: self.keywords.as_deref(),
             paths: self.paths.as_deref(),
-            passing: allowed_rows.as_deref(),
-        };
-        self.read(|_| search.search(expression, selection))
+            passing: allowed_rows,
+        })
     }
 
     /// The best rows of a selection for each query by the cosine of their vectors.
@@ -304,16 +308,7 @@ impl Session<'_> {
         }
         let is_run = |phrase: &Phrase| !phrase.text.is_ascii() && words::has_run(&phrase.text);
         if expression.phrases().any(is_run) {
-            let database = &self.index.database;
-            database.background().notices().report(
-                Level::Info,
-                format!(
-                    "{} has the tokenizer \"{}\", which finds no words within Chinese, Japanese or Thai \
-                     text; retokenize(\"words\") or hedgerow index --retokenize gives it one that does",
-                    database.location(),
-                    tokenizer.as_str()
-                ),
-            );
+            self.index.report_older(tokenizer);
         }
     }
 

@@ -6,7 +6,7 @@ use super::ast::{Operator, Query, Token, TokenKind};
 use super::compile::{compile_fts, compile_match, with_straight_quotes};
 use super::extended::{self, BareWord, Verdict};
 use super::options::{MatchOptions, Matching};
-use super::parse::{Fate, OperatorFate, Reason, Word, scan};
+use super::parse::{Fate, OperatorFate, Reason, Word, scan, scan_groups};
 use super::stopwords::ENGLISH;
 use crate::error::Result;
 use crate::text::tokenizer::TokenizerKind;
@@ -45,6 +45,7 @@ pub struct ExplainedWord {
 /// The words of `text` that a bare query is not searched for: noise, each once, as they stand there.
 pub fn not_searched_for(text: &str, options: &MatchOptions<'_>) -> Result<Vec<String>> {
     let query = super::parse_with(text, options.stopwords)?;
+    let query = with_straight_quotes(&query, options.stopwords)?.unwrap_or(query);
     let noise = words(&query, options).into_iter().filter(|word| {
         word.outcome == "dropped" && matches!(word.reason, "stop_word" | "too_short" | "filler")
     });
@@ -101,17 +102,20 @@ fn scanned_words(query: &Query, options: &MatchOptions<'_>) -> Vec<ExplainedWord
                 kept_word(source, &token, options)
             }
             Fate::Dropped(reason) => dropped_word(source, &reason, options),
+            Fate::Open(_) => group_word(source, "group", "begins a group"),
+            Fate::Close => group_word(source, "group", "ends a group"),
+            Fate::Minus => group_word(source, "minus", "results must not have the next token"),
             Fate::Kept(token) => {
                 first_token = false;
                 kept_word(source, &token.into_owned(), options)
             }
         }
     };
-    scan(&query.raw, options.stopwords)
-        .words
-        .into_iter()
-        .map(explain_word)
-        .collect()
+    let scan = match options.matching {
+        Matching::Extended => scan_groups(&query.raw),
+        Matching::Spec => scan(&query.raw, options.stopwords),
+    };
+    scan.words.into_iter().map(explain_word).collect()
 }
 
 /// A word of a bare query in extended matching.
@@ -127,12 +131,24 @@ fn bare_word(word: BareWord) -> ExplainedWord {
         Verdict::StopWord => ("dropped", "stop_word", "a stop word"),
         Verdict::TooShort => ("dropped", "too_short", "too short: at most 2 UTF-16 units"),
         Verdict::Repeated => ("dropped", "repeated", "counted three times already"),
+        Verdict::Excluded => ("kept", "excluded", "results must not have it"),
     };
     let tokens = word.groups.into_iter().flatten().collect();
     ExplainedWord {
         source: word.source,
         outcome,
         tokens,
+        reason,
+        detail: detail.to_owned(),
+    }
+}
+
+/// A parenthesis or a minus sign.
+fn group_word(source: String, reason: &'static str, detail: &str) -> ExplainedWord {
+    ExplainedWord {
+        source,
+        outcome: "operator",
+        tokens: Vec::new(),
         reason,
         detail: detail.to_owned(),
     }
@@ -177,6 +193,11 @@ fn dropped_word(source: String, reason: &Reason<'_>, options: &MatchOptions<'_>)
     let (text, reason, detail) = match reason {
         Reason::OnlyPunctuation => ("", "only_punctuation", "only punctuation".to_owned()),
         Reason::EmptyPhrase => ("", "empty_phrase", "a phrase without text".to_owned()),
+        Reason::Parenthesis => (
+            "",
+            "parenthesis",
+            "it has no counterpart, or is too deep".to_owned(),
+        ),
         Reason::TooShort(text) => (
             &**text,
             "too_short",

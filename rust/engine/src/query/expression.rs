@@ -15,6 +15,8 @@ pub struct Phrase {
     pub prefix: bool,
     /// The stems that the tokenizer `words` finds it by too.
     pub stems: Stems,
+    /// The word of the query that it is another spelling of. Its term scores count half.
+    pub variant_of: Option<String>,
 }
 
 /// Phrases of which any one will do: a token, or the alternatives of an alias.
@@ -35,6 +37,23 @@ impl Phrase {
         Self {
             text: token.text.clone(),
             prefix: token.kind == TokenKind::Prefix,
+            ..Self::default()
+        }
+    }
+
+    /// The phrase of a text, each word as it stands.
+    pub fn of_text(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// Another spelling of a word of the query.
+    pub(super) fn variant(text: String, word: &str) -> Self {
+        Self {
+            text,
+            variant_of: Some(word.to_owned()),
             ..Self::default()
         }
     }

@@ -7,12 +7,14 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_script::{Script, UnicodeScript};
 
 use super::alias::AliasTable;
-use super::ast::{Connective, Query, Token, TokenKind};
-use super::expression::{MatchExpression, Phrase};
+use super::ast::{Operator, Query, Token, TokenKind};
+use super::expression::{Alternatives, MatchExpression, Phrase};
+use super::groups::{self, Grouped};
 use super::limits;
 use super::options::MatchOptions;
-use super::parse::{Fate, scan};
+use super::parse::{is_exclusion, scan_groups};
 use super::stopwords::StopWords;
+use super::variants;
 use crate::error::Result;
 use crate::text::category::{is_digit, is_letter_or_digit};
 use crate::text::lower::lower;
@@ -28,18 +30,30 @@ pub(super) fn expression(
     options: &MatchOptions<'_>,
 ) -> Result<(MatchExpression, usize)> {
     if query.has_operators {
-        return Ok((with_operators(query, options)?, 0));
+        return Ok((with_operators(&query.raw, options)?.expression, 0));
     }
     let mut words = bare_words(&query.raw, options);
     words.retain(|word| !word.groups.is_empty());
+    let is_excluded = |word: &BareWord| word.verdict == Verdict::Excluded;
+    let (excluded, words): (Vec<_>, Vec<_>) = words.into_iter().partition(is_excluded);
     let count = words.len();
-    let groups: Vec<Vec<Token>> = words.into_iter().flat_map(|word| word.groups).collect();
-    limits::check_count(groups.len())?;
-    limits::check_expanded(groups.iter().map(Vec::len).sum())?;
-    let groups = groups
+    let tokens = |words: &[BareWord]| -> usize {
+        let groups = words.iter().flat_map(|word| &word.groups);
+        groups.map(Vec::len).sum()
+    };
+    limits::check_count(words.iter().map(|word| word.groups.len()).sum())?;
+    limits::check_expanded(tokens(&words) + tokens(&excluded))?;
+    let mut expression = MatchExpression::default();
+    for word in &words {
+        for phrase in word.phrases(options)? {
+            expression.any.push(vec![phrase]);
+        }
+    }
+    let excluded = excluded
         .iter()
-        .map(|group| (None, group.iter().map(Phrase::of).collect()));
-    Ok((MatchExpression::assemble(groups, Connective::Or), count))
+        .flat_map(|word| word.groups.iter().flatten());
+    expression.none.extend(excluded.map(Phrase::of));
+    Ok((expression, count))
 }
 
 /// The parts of words with punctuation inside, which the specification joins to one word, each as a group,
@@ -61,21 +75,22 @@ pub(super) fn compounds(
     Ok(phrases.into_iter())
 }
 
-/// The tokens are the specification's; a word with punctuation inside is a phrase of parts.
-fn with_operators(query: &Query, options: &MatchOptions<'_>) -> Result<MatchExpression> {
-    let mut groups = Vec::new();
-    for word in scan(&query.raw, Default::default()).words {
-        if let Fate::Kept(token) = word.fate {
-            let token = token.into_owned();
-            groups.push((token.operator, stand_in(word.source, &token, options)));
+/// A query with operators: its tokens are the specification's, and a word with punctuation inside is the
+/// phrase of its parts.
+pub(super) fn with_operators(raw: &str, options: &MatchOptions<'_>) -> Result<Grouped> {
+    groups::read(&scan_groups(raw), |source, token| {
+        let stand_ins = stand_in(source, token, options);
+        let mut phrases: Vec<Phrase> = stand_ins.iter().map(Phrase::of).collect();
+        if let [word] = stand_ins.as_slice()
+            && word.kind == TokenKind::Term
+        {
+            phrases.extend(variants::of_word(&word.text, options)?);
         }
-    }
-    limits::check_expanded(groups.iter().map(|(_, group)| group.len()).sum())?;
-    let groups = groups.iter().map(|(operator, group)| {
-        let alternatives = group.iter().map(Phrase::of).collect();
-        (*operator, alternatives)
-    });
-    Ok(MatchExpression::assemble(groups, Connective::Or))
+        if token.kind == TokenKind::Term {
+            phrases.extend(variants::of_hyphened(source, options)?);
+        }
+        Ok(phrases)
+    })
 }
 
 /// What is searched for in place of a token of a query with operators: the alternatives of its
@@ -124,26 +139,85 @@ pub(super) enum Verdict {
     TooShort,
     /// All of it counted often enough before.
     Repeated,
+    /// A minus sign stands before it: results must not have it.
+    Excluded,
 }
+
+impl BareWord {
+    /// Whether it is searched for.
+    fn is_searched(&self) -> bool {
+        !self.groups.is_empty() && self.verdict != Verdict::Excluded
+    }
+
+    /// What is searched for: an alternative for each part, alias or phrase, and their other spellings.
+    fn phrases(&self, options: &MatchOptions<'_>) -> Result<Vec<Alternatives>> {
+        let mut phrases: Vec<Alternatives> = Vec::with_capacity(self.groups.len());
+        for group in &self.groups {
+            phrases.push(group.iter().map(Phrase::of).collect());
+            if let [word] = group.as_slice()
+                && word.kind == TokenKind::Term
+            {
+                let variants = variants::of_word(&word.text, options)?;
+                phrases.extend(variants.into_iter().map(|variant| vec![variant]));
+            }
+        }
+        let joined = variants::of_hyphened(&self.source, options)?;
+        phrases.extend(joined.map(|phrase| vec![phrase]));
+        Ok(phrases)
+    }
+}
+
+/// A bare query with at most this many words that count is also searched for its short words.
+const FEW_WORDS: usize = 1;
 
 /// Read a bare query word by word.
 pub(super) fn bare_words(raw: &str, options: &MatchOptions<'_>) -> Vec<BareWord> {
     let (aliases, stopwords) = (options.aliases, options.stopwords);
     let composed: String = raw.nfc().collect();
-    let words: Vec<(&str, Word)> = whitespace::words(&composed)
-        .map(|source| (source, Word::read(source, options.tokenizer)))
+    let sources: Vec<&str> = whitespace::words(&composed).collect();
+    let mut words: Vec<Word> = sources
+        .iter()
+        .map(|source| Word::read(source, options.tokenizer))
         .collect();
+    // Without another word there is nothing to exclude from.
+    let has_others = sources
+        .iter()
+        .zip(&words)
+        .any(|(source, word)| !is_exclusion(source) && !word.parts.is_empty());
+    mark_names(&sources, &mut words);
     let mut counter = Counter {
         seen: HashMap::new(),
         most: MAX_REPEATS,
         aliases,
         stopwords,
     };
-    let mut read: Vec<BareWord> = words
+    let mut read: Vec<BareWord> = sources
         .iter()
-        .map(|(source, word)| counter.word(source, word))
+        .zip(&words)
+        .map(|(source, word)| {
+            if has_others && is_exclusion(source) {
+                word.excluded(source)
+            } else {
+                counter.word(source, word)
+            }
+        })
         .collect();
-    if read.iter().all(|word| word.groups.is_empty()) {
+    let kept = |read: &[BareWord]| read.iter().filter(|word| word.is_searched()).count();
+    if kept(&read) <= FEW_WORDS {
+        for (bare, word) in read.iter_mut().zip(&words) {
+            if bare.verdict == Verdict::TooShort {
+                bare.groups = word
+                    .parts
+                    .iter()
+                    .filter_map(|part| counter.new_part(part))
+                    .collect();
+                if !bare.groups.is_empty() {
+                    bare.verdict = Verdict::Kept;
+                }
+            }
+        }
+    }
+    if kept(&read) == 0 {
         // Better a search for noise than none at all: every part, once.
         let mut once = Counter {
             seen: HashMap::new(),
@@ -151,7 +225,10 @@ pub(super) fn bare_words(raw: &str, options: &MatchOptions<'_>) -> Vec<BareWord>
             aliases,
             stopwords,
         };
-        for (bare, (_, word)) in read.iter_mut().zip(&words) {
+        for (bare, word) in read.iter_mut().zip(&words) {
+            if bare.verdict == Verdict::Excluded {
+                continue;
+            }
             bare.groups = word
                 .parts
                 .iter()
@@ -164,6 +241,26 @@ pub(super) fn bare_words(raw: &str, options: &MatchOptions<'_>) -> Vec<BareWord>
     }
     read
 }
+
+/// Mark the short words that are written with a capital letter within a sentence, such as *Bo* and *Go*. In a query
+/// without a word in small letters capitals mean nothing.
+fn mark_names(sources: &[&str], words: &mut [Word]) {
+    let is_small = |word: &Word| !word.is_capitalized && utf16::len(&word.text) > SHORT;
+    if !words.iter().any(is_small) {
+        return;
+    }
+    let mut is_start = true;
+    for (source, word) in sources.iter().zip(words) {
+        if let [part] = word.parts.as_mut_slice() {
+            let is_short = utf16::len(&part.text) <= SHORT && part.text != "i";
+            part.is_name = is_short && word.is_capitalized && !is_start;
+        }
+        is_start = source.ends_with(['.', '!', '?', ':']);
+    }
+}
+
+/// The most UTF-16 units of a short word.
+const SHORT: usize = 2;
 
 /// Counts what a bare query searches for, so that nothing counts too often.
 struct Counter<'a> {
@@ -187,7 +284,7 @@ impl Counter<'_> {
         if word.parts.is_empty() {
             return (Vec::new(), Verdict::OnlyPunctuation);
         }
-        if word.is_stopword(self.aliases, self.stopwords) {
+        if !word.is_name() && word.is_stopword(self.aliases, self.stopwords) {
             return (Vec::new(), Verdict::StopWord);
         }
         let (aliases, stopwords) = (self.aliases, self.stopwords);
@@ -223,18 +320,15 @@ impl Counter<'_> {
         (groups, verdict)
     }
 
+    /// [`Self::part`] of a part that was not counted before.
+    fn new_part(&mut self, part: &Part) -> Option<Vec<Token>> {
+        let is_known = self.seen.contains_key(&part.token());
+        if is_known { None } else { self.part(part) }
+    }
+
     /// The part, or the alternatives of its alias; nothing once it came often enough.
     fn part(&mut self, part: &Part) -> Option<Vec<Token>> {
-        let kind = if part.prefix {
-            TokenKind::Prefix
-        } else {
-            TokenKind::Term
-        };
-        let token = Token {
-            kind,
-            text: part.text.clone(),
-            operator: None,
-        };
+        let token = part.token();
         let counts = self.counts(&token);
         let replacement = |aliases: &AliasTable| aliases.replacement(&token);
         counts.then(|| {
@@ -255,6 +349,8 @@ impl Counter<'_> {
 struct Word {
     text: String,
     parts: Vec<Part>,
+    /// Whether its first letter is a capital one.
+    is_capitalized: bool,
 }
 
 /// A maximal run of letters and digits inside a word.
@@ -265,6 +361,8 @@ struct Part {
     abbreviation: bool,
     /// The last part of a word that ended in `*`.
     prefix: bool,
+    /// A short word with a capital letter within a sentence.
+    is_name: bool,
 }
 
 impl Word {
@@ -287,14 +385,34 @@ impl Word {
                 text: lower(run.to_owned()),
                 abbreviation: is_abbreviation(run),
                 prefix: false,
+                is_name: false,
             })
             .collect();
         if let Some(last) = parts.last_mut() {
             last.prefix = prefix;
         }
         Self {
+            is_capitalized: text.starts_with(char::is_uppercase),
             text: lowered,
             parts,
+        }
+    }
+
+    fn is_name(&self) -> bool {
+        self.parts.iter().any(|part| part.is_name)
+    }
+
+    /// The word as one that results must not have.
+    fn excluded(&self, source: &str) -> BareWord {
+        let mut token = self.phrase_of_parts();
+        if self.parts.len() == 1 && token.kind == TokenKind::Phrase {
+            token.kind = TokenKind::Term;
+        }
+        token.operator = Some(Operator::Not);
+        BareWord {
+            source: source.to_owned(),
+            groups: vec![vec![token]],
+            verdict: Verdict::Excluded,
         }
     }
 
@@ -323,10 +441,24 @@ impl Word {
 }
 
 impl Part {
+    fn token(&self) -> Token {
+        let kind = if self.prefix {
+            TokenKind::Prefix
+        } else {
+            TokenKind::Term
+        };
+        Token {
+            kind,
+            text: self.text.clone(),
+            operator: None,
+        }
+    }
+
     fn is_worth_searching(&self, aliases: Option<&AliasTable>, stopwords: &StopWords) -> bool {
         let text = self.text.as_str();
         self.prefix
-            || (utf16::len(text) > 2 && !stopwords.contains(text))
+            || self.is_name
+            || (utf16::len(text) > SHORT && !stopwords.contains(text))
             || self.abbreviation
             || text.chars().any(|c| is_digit(c) || is_unspaced(c))
             || is_alias_key(text, aliases)

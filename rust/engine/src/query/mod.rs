@@ -6,11 +6,14 @@ pub mod compile;
 pub mod explain;
 pub mod expression;
 mod extended;
+mod groups;
 pub mod limits;
+mod notices;
 pub mod options;
 pub mod parse;
 mod runs;
 pub mod stopwords;
+mod variants;
 
 pub use alias::{AliasTable, expand};
 pub use ast::{Connective, Operator, Query, Token, TokenKind};
@@ -19,6 +22,8 @@ pub use compile::{
 };
 pub use explain::{Explanation, explain, not_searched_for};
 pub use expression::{MatchExpression, Phrase};
+pub use notices::notices;
 pub use options::{MatchOptions, Matching};
 pub use parse::{parse, parse_augmented, parse_with};
 pub use stopwords::StopWords;
+pub use variants::Vocabulary;

@@ -3,6 +3,7 @@
 use super::alias::AliasTable;
 use super::ast::Connective;
 use super::stopwords::StopWords;
+use super::variants::Vocabulary;
 use crate::text::tokenizer::TokenizerKind;
 
 /// How a query's words are matched.
@@ -42,6 +43,9 @@ pub struct MatchOptions<'a> {
     pub latin_stems: bool,
     /// What a bare query loses in extended matching; otherwise it was parsed without these.
     pub stopwords: &'a StopWords,
+    /// The words of the index, by which extended matching finds other spellings. None if it is not to look
+    /// for them.
+    pub vocabulary: Option<&'a dyn Vocabulary>,
 }
 
 impl Default for MatchOptions<'_> {
@@ -54,6 +58,7 @@ impl Default for MatchOptions<'_> {
             tokenizer: TokenizerKind::Porter,
             latin_stems: false,
             stopwords: Default::default(),
+            vocabulary: None,
         }
     }
 }

@@ -93,6 +93,12 @@ pub enum Fate<'a> {
     Operator(Operator, OperatorFate),
     /// It is left out.
     Dropped(Reason<'a>),
+    /// It begins a group, to which the operator before it applies. In extended matching.
+    Open(Option<Operator>),
+    /// It ends a group. In extended matching.
+    Close,
+    /// It is a minus sign, and a result must not have the next token. In extended matching.
+    Minus,
 }
 
 /// What an operator came to.
@@ -121,6 +127,8 @@ pub enum Reason<'a> {
     StopWord(Cow<'a, str>),
     /// A lower-case `and`, `or` or `not`, in a bare query. Holds the cleaned text.
     Filler(Cow<'a, str>),
+    /// A parenthesis without its counterpart, or too deep. In extended matching.
+    Parenthesis,
 }
 
 /// Read a normalised text word by word.
@@ -149,6 +157,78 @@ pub fn scan<'a>(raw: &'a str, stopwords: &StopWords) -> Scan<'a> {
     }
     scanner.finish(stopwords)
 }
+
+/// [`scan`] of a query with operators for extended matching, in which parentheses group and a minus sign
+/// excludes. Both are words of their own.
+pub(super) fn scan_groups(raw: &str) -> Scan<'_> {
+    let mut scanner = Scanner {
+        words: Vec::with_capacity(raw.len() / BYTES_A_WORD + 1),
+        pending: None,
+        has_operators: true,
+    };
+    let mut depth = 0;
+    let mut at = 0;
+    while let Some(first) = raw[at..].bytes().next() {
+        let rest = &raw[at..];
+        let is_start = at == 0 || matches!(raw.as_bytes()[at - 1], b' ' | b'(');
+        at += match first {
+            b' ' => 1,
+            b'"' => {
+                let end = rest[1..].find('"').unwrap_or(rest.len() - 1);
+                scanner.phrase(&rest[1..=end]);
+                end + 2
+            }
+            b'(' => {
+                scanner.open(&rest[..1], &mut depth);
+                1
+            }
+            b')' => {
+                scanner.close(&rest[..1], &mut depth);
+                1
+            }
+            b'-' if is_start && is_exclusion(rest) => {
+                scanner.minus(&rest[..1]);
+                1
+            }
+            _ => {
+                let word = word_of_group(rest);
+                scanner.bare_word(word);
+                word.len()
+            }
+        }
+        .min(rest.len());
+    }
+    scanner.finish(Default::default())
+}
+
+/// Whether a text begins with a minus sign that excludes what follows it.
+pub(super) fn is_exclusion(text: &str) -> bool {
+    let mut characters = text.chars();
+    characters.next() == Some('-')
+        && characters
+            .next()
+            .is_some_and(|c| c == '"' || c.is_alphabetic())
+}
+
+/// The word at the start of a text, without parentheses at its end that close a group; of an operator before
+/// a parenthesis the operator alone.
+fn word_of_group(text: &str) -> &str {
+    for operator in ["AND", "OR", "NOT"] {
+        let behind = text.strip_prefix(operator);
+        if behind.is_some_and(|behind| behind.starts_with('(')) {
+            return &text[..operator.len()];
+        }
+    }
+    let end = text.bytes().position(is_word_end).unwrap_or(text.len());
+    let word = &text[..end];
+    let count = |parenthesis: char| word.matches(parenthesis).count();
+    let unmatched = count(')').saturating_sub(count('('));
+    let at_end = word.len() - word.trim_end_matches(')').len();
+    &word[..word.len() - unmatched.min(at_end)]
+}
+
+/// The deepest nesting of parentheses. Deeper ones do not group, so that reading takes linear time.
+pub(super) const MAX_DEPTH: usize = 16;
 
 /// How many bytes a word takes in most texts, with the space after it.
 const BYTES_A_WORD: usize = 5;
@@ -206,6 +286,37 @@ impl<'a> Scanner<'a> {
             TokenKind::Term
         };
         self.keep(source, kind, text);
+    }
+
+    /// An opening parenthesis, which takes the waiting operator.
+    fn open(&mut self, source: &'a str, depth: &mut usize) {
+        *depth += 1;
+        let fate = if *depth > MAX_DEPTH {
+            Fate::Dropped(Reason::Parenthesis)
+        } else {
+            Fate::Open(self.settle(OperatorFate::Attached))
+        };
+        self.words.push(Word { source, fate });
+    }
+
+    fn close(&mut self, source: &'a str, depth: &mut usize) {
+        let fate = if *depth == 0 || *depth > MAX_DEPTH {
+            Fate::Dropped(Reason::Parenthesis)
+        } else {
+            // An operator before it dangles.
+            self.pending = None;
+            Fate::Close
+        };
+        *depth = depth.saturating_sub(1);
+        self.words.push(Word { source, fate });
+    }
+
+    fn minus(&mut self, source: &'a str) {
+        self.settle(OperatorFate::Replaced);
+        self.words.push(Word {
+            source,
+            fate: Fate::Minus,
+        });
     }
 
     fn keep(&mut self, source: &'a str, kind: TokenKind, text: Cow<'a, str>) {

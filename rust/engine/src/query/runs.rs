@@ -108,7 +108,7 @@ impl Splitting {
         if is_whole(phrase) {
             return self.with_written(self.whole(phrase, parts), parts);
         }
-        let mut any = Vec::new();
+        let mut any: Vec<Phrase> = Vec::new();
         for part in &parts.parts {
             match part {
                 Part::Words(words) => {
@@ -130,6 +130,9 @@ impl Splitting {
                     }
                 }
             }
+        }
+        for part in &mut any {
+            part.variant_of.clone_from(&phrase.variant_of);
         }
         any
     }
@@ -153,6 +156,7 @@ impl Splitting {
     fn whole(&self, phrase: &Phrase, parts: &Parts) -> Phrase {
         Phrase {
             prefix: phrase.prefix || parts.ends_with_unit(),
+            variant_of: phrase.variant_of.clone(),
             ..self.words(&parts.text)
         }
     }
@@ -160,8 +164,8 @@ impl Splitting {
     fn words(&self, text: &str) -> Phrase {
         Phrase {
             text: text.to_owned(),
-            prefix: false,
             stems: self.latin,
+            ..Phrase::default()
         }
     }
 
@@ -195,7 +199,7 @@ fn plain(text: String, prefix: bool) -> Phrase {
     Phrase {
         text,
         prefix,
-        stems: Stems::Usual,
+        ..Phrase::default()
     }
 }
 

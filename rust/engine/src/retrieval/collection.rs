@@ -7,7 +7,7 @@ use crate::bm25::MatchedRows;
 use crate::chunks::{Filters, FullText, Selection, Side, Texts};
 use crate::error::Result;
 use crate::index::session::Needs;
-use crate::query::{MatchExpression, Phrase, StopWords};
+use crate::query::{MatchExpression, Phrase, StopWords, Vocabulary};
 use crate::text::tokenizer::TokenizerKind;
 use crate::vectors::NearestRows;
 
@@ -51,6 +51,12 @@ pub trait Reader {
     /// Announce the keyword search that follows the vector search. A collection on a server can then
     /// send one request for both.
     fn expect(&self, _: &MatchExpression) {}
+
+    /// The words of the texts that pass the filters, for other spellings of a query's words. None if the
+    /// collection does not offer them.
+    fn vocabulary<'r>(&'r self, _: &'r Filters) -> Option<Box<dyn Vocabulary + 'r>> {
+        None
+    }
 
     /// The best rows of a selection by BM25, best first.
     fn match_rows(

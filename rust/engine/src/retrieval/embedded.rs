@@ -10,7 +10,8 @@ use crate::error::Result;
 use crate::fuzzy::Entry;
 use crate::index::Index;
 use crate::index::session::{Needs, Session};
-use crate::query::{MatchExpression, Phrase, StopWords};
+use crate::index::vocabulary::IndexVocabulary;
+use crate::query::{MatchExpression, Phrase, StopWords, Vocabulary};
 use crate::text::tokenizer::TokenizerKind;
 use crate::vectors::NearestRows;
 
@@ -38,6 +39,13 @@ impl Reader for Session<'_> {
 
     fn check_embedder(&self, embedder: &str) -> Result<()> {
         self.check_embedder(embedder)
+    }
+
+    fn vocabulary<'r>(&'r self, filters: &'r Filters) -> Option<Box<dyn Vocabulary + 'r>> {
+        Some(Box::new(IndexVocabulary {
+            session: self,
+            filters,
+        }))
     }
 
     fn match_rows(

@@ -1,14 +1,15 @@
 //! The BM25 leg: one text searched by keywords, as often as the ladder needs.
 
 use super::collection::Reader;
+use super::leg_error::of_the_leg;
 use super::matches::{Match, Matches, Source};
 use super::request::{Request, Setup};
 use super::score_fusion::bm25_bound;
 use crate::chunks::{FullText, RankedRow};
 use crate::error::Result;
 use crate::query::{
-    MatchExpression, MatchOptions, Matching, compile_fts, expand, match_expression,
-    not_searched_for, parse_augmented, parse_with, straight_quotes,
+    MatchExpression, MatchOptions, Matching, Vocabulary, compile_fts, expand, match_expression,
+    not_searched_for, notices, parse_augmented, parse_with, straight_quotes,
 };
 
 /// Searches by keywords of one request.
@@ -26,6 +27,8 @@ pub(super) struct Compiled {
     pub expression: MatchExpression,
     /// The words of the query that are not searched for.
     pub not_searched_for: Vec<String>,
+    /// What the reader of results should know about the query.
+    pub notices: Vec<String>,
 }
 
 impl Compiled {
@@ -34,6 +37,29 @@ impl Compiled {
         reader: Option<&dyn Reader>,
         setup: &Setup<'_>,
         request: &Request<'_>,
+    ) -> Result<Self> {
+        let extended = setup.matching == Matching::Extended;
+        let vocabulary = reader
+            .filter(|_| extended)
+            .and_then(|reader| reader.vocabulary(request.filters));
+        let Some(vocabulary) = vocabulary else {
+            return Self::with(reader, setup, request, None);
+        };
+        match Self::with(reader, setup, request, Some(&*vocabulary)) {
+            // Without other spellings the query may still be answered, by vectors for example.
+            Err(error) => {
+                of_the_leg(error)?;
+                Self::with(reader, setup, request, None)
+            }
+            compiled => compiled,
+        }
+    }
+
+    fn with(
+        reader: Option<&dyn Reader>,
+        setup: &Setup<'_>,
+        request: &Request<'_>,
+        vocabulary: Option<&dyn Vocabulary>,
     ) -> Result<Self> {
         let Request {
             query: text,
@@ -46,9 +72,11 @@ impl Compiled {
             Some(augmented) => parse_augmented(text, augmented, stopwords)?,
             None => parse_with(text, stopwords)?,
         };
-        let options = options(reader, setup, date_hints)?;
-        let not_searched_for = not_searched_for(text, &options)?;
-        match setup.matching {
+        let options = MatchOptions {
+            vocabulary,
+            ..options(reader, setup, date_hints)?
+        };
+        let (fts, expression) = match setup.matching {
             Matching::Spec => {
                 // Aliases are expanded once, for both forms.
                 let expanded = |query| match setup.aliases {
@@ -67,22 +95,25 @@ impl Compiled {
                     }
                     None => match_expression(&query, &options)?,
                 };
-                Ok(Self {
-                    fts: compile_fts(&query, None, setup.default_operator)?,
-                    expression,
-                    not_searched_for,
-                })
+                let fts = compile_fts(&query, None, setup.default_operator)?;
+                (fts, expression)
             }
-            Matching::Extended => Ok(Self {
-                fts: compile_fts(&query, setup.aliases, setup.default_operator)?,
+            Matching::Extended => {
+                let fts = compile_fts(&query, setup.aliases, setup.default_operator)?;
                 // Extended matching reads the words of the query itself; dates are hints.
-                expression: match augmented {
+                let expression = match augmented {
                     Some(_) => match_expression(&parse_with(text, stopwords)?, &options)?,
                     None => match_expression(&query, &options)?,
-                },
-                not_searched_for,
-            }),
-        }
+                };
+                (fts, expression)
+            }
+        };
+        Ok(Self {
+            not_searched_for: not_searched_for(text, &options)?,
+            notices: notices(text, &options, &expression)?,
+            fts,
+            expression,
+        })
     }
 }
 
@@ -152,5 +183,6 @@ fn options<'a>(
         tokenizer: full_text.tokenizer,
         latin_stems: full_text.latin_stems,
         stopwords: setup.collection.stopwords(),
+        vocabulary: None,
     })
 }

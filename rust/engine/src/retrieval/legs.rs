@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 use super::collection::Reader;
 use super::keywords::{Compiled, Keywords};
 use super::ladder;
+use super::leg_error::of_the_leg;
 use super::matches::{Matches, Source};
 use super::request::{Embedding, Fusion, Mode, Request, Setup};
 use super::trace::{Attempt, Stage, Strategy, Timings};
 use crate::bm25::MATCHED;
 use crate::chunks::RankedRow;
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::vectors::Spread;
 use crate::vectors::{NEAREST, NearestRows};
 
@@ -232,27 +233,6 @@ pub(super) fn vector<'a>(request: &Request<'a>) -> Option<&'a [f32]> {
         Embedding::Vector(vector) if request.mode != Mode::Bm25 => Some(vector),
         _ => None,
     }
-}
-
-/// An error that concerns this leg alone. One that the caller can mend or caused, by closing the index
-/// or by interrupting, is passed on, and so is memory that ran out.
-pub(super) fn of_the_leg(error: Error) -> Result<Error> {
-    let code = error.code();
-    let caller = matches!(
-        code.kind(),
-        ErrorKind::InvalidInput | ErrorKind::QueryTooLarge
-    );
-    let gone = matches!(
-        code,
-        ErrorCode::IndexClosed
-            | ErrorCode::IndexForked
-            | ErrorCode::Interrupted
-            | ErrorCode::OutOfMemory
-    );
-    if caller || gone {
-        return Err(error);
-    }
-    Ok(error)
 }
 
 pub(super) fn error_stage(bm25: &Bm25Leg<'_>, vector: &VectorLeg) -> Option<Stage> {

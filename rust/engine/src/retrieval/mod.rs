@@ -14,6 +14,7 @@ mod fuzzy;
 pub mod intent;
 mod keywords;
 mod ladder;
+mod leg_error;
 mod legs;
 mod matches;
 mod multiplier;

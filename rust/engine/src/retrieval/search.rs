@@ -11,7 +11,8 @@ use super::fuse::DEFAULT_K;
 use super::fused::Fused;
 use super::intent::Intent;
 use super::keywords::{Compiled, Keywords};
-use super::legs::{Bm25Leg, Nearest, VectorLeg, error_stage, of_the_leg, timed, vector};
+use super::leg_error::of_the_leg;
+use super::legs::{Bm25Leg, Nearest, VectorLeg, error_stage, timed, vector};
 use super::matches::Matches;
 use super::neighbors::Surroundings;
 use super::request::{Embedding, Fusion, Mode, Request, Reranker, Setup};
@@ -398,6 +399,7 @@ impl<'a> Legs<'a> {
             compiled_query: compiled.fts,
             match_query: compiled.expression.shown().to_string(),
             not_searched_for: compiled.not_searched_for,
+            notices: compiled.notices,
             candidate_k: request.candidate_k,
             rrf_k: DEFAULT_K,
             bm25_count: self.bm25.matches.found.len(),

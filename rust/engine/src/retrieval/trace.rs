@@ -136,6 +136,8 @@ pub struct Trace {
     pub match_query: String,
     /// The words of the query that were not searched for, as noise.
     pub not_searched_for: Vec<String>,
+    /// A sentence for everything that was not understood, excluded, or spelled in another way.
+    pub notices: Vec<String>,
     /// How long each leg may be.
     pub candidate_k: usize,
     /// The k of fusion.

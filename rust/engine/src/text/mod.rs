@@ -1,6 +1,7 @@
 //! Text as the query language defines it, in JavaScript's terms (spec/normalise.md).
 
 pub mod category;
+pub mod edits;
 pub mod glob;
 pub mod lower;
 pub mod marks;

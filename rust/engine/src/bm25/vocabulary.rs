@@ -1,0 +1,240 @@
+//! The terms of an index that resemble a word which no text has.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::str;
+
+use rusqlite::Connection;
+
+use super::batch::Batches;
+use super::failure::Failure as LoadError;
+use super::outline::Outline;
+use super::part::Part;
+use super::phrase::{PhrasePostings, PhraseTokens, end_of_prefix};
+use super::search::Bm25;
+use super::segment::{Builder, Segment};
+use super::stored;
+use crate::chunks::RowSet;
+use crate::interrupt::{Pace, check_reading};
+use crate::query::Phrase;
+use crate::storage::Failure;
+use crate::text::edits::edits;
+use crate::text::tokenizer::TokenizerKind;
+
+/// Terms with fewer letters are compared with nothing.
+const LEAST_LETTERS: usize = 3;
+/// Terms with fewer letters are compared by one edit, others by two.
+const LETTERS_FOR_TWO_EDITS: usize = 8;
+/// The most terms that are found.
+const MOST: usize = 3;
+/// About how many bytes of FTS5's index are decoded together.
+const BATCH_BYTES: usize = 1 << 18;
+
+/// A term that resembles a word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NearTerm {
+    pub term: Vec<u8>,
+    /// A row that has it, among those that may be found.
+    pub row: i64,
+}
+
+/// A term, with the number of its edits, and where its postings are.
+#[derive(Debug, Default)]
+struct Candidate {
+    edits: usize,
+    frequency: usize,
+    /// Parts and the slots of the term in them.
+    slots: Vec<(usize, usize)>,
+}
+
+impl Bm25<'_> {
+    /// Whether a row that may be found has a phrase.
+    pub fn has(&self, phrase: &Phrase) -> Result<bool, Failure> {
+        let tokens = PhraseTokens::of(phrase, self.tokenizer)?;
+        let is_allowed = |row| self.passing.is_none_or(|rows: &RowSet| rows.contains(row));
+        let Some(snapshot) = self.snapshot else {
+            return Ok(has_stored(self.connection, phrase, is_allowed)?);
+        };
+        let mut pace = Pace::default();
+        for part in snapshot.parts() {
+            let found = PhrasePostings::find(&part.segment, &tokens, &mut pace)?;
+            let mut live = found
+                .chunks
+                .iter()
+                .filter(|chunk| !part.deleted.contains(**chunk));
+            if live.any(|chunk| is_allowed(part.segment.row(*chunk))) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The terms that become the term of a word by one edit or two, begin with its letter and have a row that
+    /// may be found: those with the fewest edits, the most frequent first. None are found if the stored
+    /// terms contradict each other, which a check of the file reports.
+    pub fn nearest(&self, phrase: &Phrase) -> Result<Vec<NearTerm>, Failure> {
+        let tokens = PhraseTokens::of(phrase, self.tokenizer)?;
+        let word = tokens
+            .only_token()
+            .and_then(|token| str::from_utf8(token).ok());
+        let Some(word) = Word::of(word.unwrap_or_default()) else {
+            return Ok(Vec::new());
+        };
+        if let Some(snapshot) = self.snapshot {
+            return Ok(word.nearest(snapshot.parts(), self.passing)?);
+        }
+        match stored_terms(self.connection, self.tokenizer, word.first) {
+            Ok(segment) => Ok(word.nearest(&[Part::new(segment)], self.passing)?),
+            Err(LoadError::Sqlite(error)) => Err(error.into()),
+            Err(LoadError::Unfit(_)) => Ok(Vec::new()),
+        }
+    }
+}
+
+/// [`Bm25::has`] by FTS5.
+fn has_stored(
+    connection: &Connection,
+    phrase: &Phrase,
+    is_allowed: impl Fn(i64) -> bool,
+) -> rusqlite::Result<bool> {
+    let sql = "SELECT rowid FROM knowledge_fts WHERE knowledge_fts MATCH ?";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([phrase.to_string()])?;
+    while let Some(row) = rows.next()? {
+        if is_allowed(row.get(0)?) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The terms that FTS5 stored with a first letter, and their postings.
+fn stored_terms(
+    connection: &Connection,
+    tokenizer: TokenizerKind,
+    first: &str,
+) -> Result<Segment, LoadError> {
+    let (rows, _) = stored::lengths(connection)?;
+    let mut builder = Builder::new(rows.len(), tokenizer);
+    let mut batches = Batches::from(connection, BATCH_BYTES, first.as_bytes())?;
+    while let Some(batch) = batches.next()? {
+        check_reading()?;
+        batch.decode(&rows, &mut builder)?;
+        if batch
+            .last_term()
+            .is_some_and(|term| term > first.as_bytes() && !term.starts_with(first.as_bytes()))
+        {
+            break;
+        }
+    }
+    Ok(builder.finish_terms(rows)?)
+}
+
+/// A word that terms are compared with.
+struct Word<'w> {
+    first: &'w str,
+    letters: Vec<char>,
+    outline: Outline,
+    most: usize,
+}
+
+impl<'w> Word<'w> {
+    /// None for a term that no other can resemble.
+    fn of(word: &'w str) -> Option<Self> {
+        let letters: Vec<char> = word.chars().collect();
+        let most = match letters.len() {
+            ..LEAST_LETTERS => return None,
+            LEAST_LETTERS..LETTERS_FOR_TWO_EDITS => 1,
+            _ => 2,
+        };
+        Some(Self {
+            first: word.get(..letters.first()?.len_utf8())?,
+            outline: Outline::of(word.as_bytes())?,
+            letters,
+            most,
+        })
+    }
+
+    /// The nearest terms of some parts.
+    fn nearest(&self, parts: &[Part], allowed: Option<&RowSet>) -> rusqlite::Result<Vec<NearTerm>> {
+        let mut candidates: BTreeMap<&[u8], Candidate> = BTreeMap::new();
+        let mut pace = Pace::default();
+        for (number, part) in parts.iter().enumerate() {
+            self.add_candidates(number, &part.segment, &mut candidates, &mut pace)?;
+        }
+        let mut candidates: Vec<(&[u8], Candidate)> = candidates.into_iter().collect();
+        // Stable: equal ones stay in the order of their bytes.
+        candidates.sort_by_key(|(_, one)| (one.edits, Reverse(one.frequency)));
+        let mut nearest: Vec<NearTerm> = Vec::new();
+        let mut fewest = self.most;
+        for (term, candidate) in candidates {
+            if nearest.len() == MOST || candidate.edits > fewest {
+                break;
+            }
+            if let Some(row) = candidate.row(parts, allowed, &mut pace)? {
+                fewest = candidate.edits;
+                nearest.push(NearTerm {
+                    term: term.to_vec(),
+                    row,
+                });
+            }
+        }
+        Ok(nearest)
+    }
+
+    /// Add the terms of a segment that are near enough.
+    fn add_candidates<'s>(
+        &self,
+        part: usize,
+        segment: &'s Segment,
+        candidates: &mut BTreeMap<&'s [u8], Candidate>,
+        pace: &mut Pace,
+    ) -> rusqlite::Result<()> {
+        let outlines = segment.outlines();
+        let start = segment.seek(self.first.as_bytes());
+        let end = end_of_prefix(segment, self.first.as_bytes());
+        pace.read(end - start)?;
+        let most = u32::try_from(self.most).unwrap_or(u32::MAX);
+        let mut letters = Vec::new();
+        for (outline, slot) in outlines[start..end].iter().zip(start..) {
+            if !outline.is_some_and(|outline| outline.may_be_near(self.outline, most)) {
+                continue;
+            }
+            let term = segment.text(slot);
+            letters.clear();
+            letters.extend(str::from_utf8(term).unwrap_or_default().chars());
+            if let Some(edits) = edits(&self.letters, &letters, self.most) {
+                let candidate = candidates.entry(term).or_default();
+                candidate.edits = edits;
+                candidate.frequency += segment.postings(slot).len();
+                candidate.slots.push((part, slot));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Candidate {
+    /// A row that has the term and may be found.
+    fn row(
+        &self,
+        parts: &[Part],
+        allowed: Option<&RowSet>,
+        pace: &mut Pace,
+    ) -> rusqlite::Result<Option<i64>> {
+        for (part, slot) in &self.slots {
+            let Part {
+                segment, deleted, ..
+            } = &parts[*part];
+            let postings = segment.postings(*slot);
+            pace.read(postings.len())?;
+            for chunk in &segment.chunks()[postings] {
+                let row = segment.row(*chunk);
+                if !deleted.contains(*chunk) && allowed.is_none_or(|rows| rows.contains(row)) {
+                    return Ok(Some(row));
+                }
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,176 @@
+//! Queries with operators in extended matching: parentheses group, and a minus sign excludes
+//! (spec/compile.md, "Extended matching").
+
+use super::ast::{Operator, Token};
+use super::expression::{Alternatives, MatchExpression};
+use super::limits;
+use super::parse::{Fate, Scan};
+use crate::error::Result;
+
+/// An OR of conjunctions.
+type Disjunction = Vec<Vec<Alternatives>>;
+
+/// What is between two parentheses, as far as it is read.
+#[derive(Default)]
+struct Group {
+    /// The operator before it.
+    operator: Option<Operator>,
+    /// Whether results must not match it.
+    is_excluded: bool,
+    /// Whether there was a word or a group in it.
+    has_items: bool,
+    /// The operands of OR, each with its factors.
+    operands: Vec<Vec<Disjunction>>,
+}
+
+impl Group {
+    /// Whether a NOT excludes something here. At the start there is nothing to exclude from.
+    fn excludes(&self, operator: Option<Operator>) -> bool {
+        operator == Some(Operator::Not) && self.has_items
+    }
+
+    fn push(&mut self, operator: Option<Operator>, item: Disjunction) {
+        match self.operands.last_mut() {
+            Some(factors) if operator == Some(Operator::And) => factors.push(item),
+            _ => self.operands.push(vec![item]),
+        }
+    }
+
+    /// The group as one disjunction. Fails if it is too large.
+    fn finish(self) -> Result<Disjunction> {
+        let mut any = Vec::new();
+        for factors in self.operands {
+            if any.is_empty() {
+                any = product(factors)?;
+            } else {
+                any.extend(product(factors)?);
+            }
+        }
+        Ok(any)
+    }
+}
+
+/// An expression, and the parts of the query that have no equivalent in it.
+#[derive(Default)]
+pub(super) struct Grouped {
+    pub expression: MatchExpression,
+    /// Whether NOT stands before a group with AND, or within a group after NOT.
+    pub has_ignored_exclusion: bool,
+}
+
+/// Read the words of a query; `alternatives` returns what is searched for in place of each token. Fails if the
+/// products of groups are too large.
+pub(super) fn read(
+    scan: &Scan<'_>,
+    mut alternatives: impl FnMut(&str, &Token) -> Result<Alternatives>,
+) -> Result<Grouped> {
+    let mut grouped = Grouped::default();
+    let mut group = Group::default();
+    let mut outer: Vec<Group> = Vec::new();
+    let mut has_minus = false;
+    for word in &scan.words {
+        let is_after_minus = std::mem::take(&mut has_minus);
+        match &word.fate {
+            Fate::Kept(token) => {
+                let token = token.clone().into_owned();
+                let item = vec![vec![alternatives(word.source, &token)?]];
+                let is_excluded = is_after_minus || group.excludes(token.operator);
+                grouped.add(&mut group, token.operator, is_excluded, item);
+            }
+            Fate::Minus => has_minus = true,
+            Fate::Open(operator) => {
+                let inner = Group {
+                    operator: *operator,
+                    is_excluded: group.is_excluded || group.excludes(*operator),
+                    ..Group::default()
+                };
+                outer.push(std::mem::replace(&mut group, inner));
+            }
+            Fate::Close => {
+                if let Some(before) = outer.pop() {
+                    grouped.close(&mut group, before)?;
+                }
+            }
+            Fate::Operator(..) | Fate::Dropped(_) => {}
+        }
+    }
+    while let Some(before) = outer.pop() {
+        grouped.close(&mut group, before)?;
+    }
+    grouped.expression.any = group.finish()?;
+    let none = grouped.expression.none.len();
+    limits::check_expanded(grouped.expression.phrases().count() + none)?;
+    Ok(grouped)
+}
+
+impl Grouped {
+    /// End a group and add it to the one around it, which is the current one then.
+    fn close(&mut self, group: &mut Group, before: Group) -> Result<()> {
+        let inner = std::mem::replace(group, before);
+        let operator = inner.operator;
+        let item = inner.finish()?;
+        if !item.is_empty() {
+            let is_excluded = group.excludes(operator);
+            self.add(group, operator, is_excluded, item);
+        }
+        Ok(())
+    }
+
+    fn add(
+        &mut self,
+        group: &mut Group,
+        operator: Option<Operator>,
+        is_excluded: bool,
+        item: Disjunction,
+    ) {
+        group.has_items = true;
+        if !is_excluded {
+            group.push(operator, item);
+        } else if group.is_excluded {
+            self.has_ignored_exclusion = true;
+        } else {
+            for all in item {
+                match <[Alternatives; 1]>::try_from(all) {
+                    Ok([alternatives]) => self.expression.none.extend(alternatives),
+                    Err(_) => self.has_ignored_exclusion = true,
+                }
+            }
+        }
+    }
+}
+
+/// The conjunctions of several factors. Fails if there are too many phrases in them.
+fn product(factors: Vec<Disjunction>) -> Result<Disjunction> {
+    if factors.len() == 1 {
+        return Ok(factors.into_iter().flatten().collect());
+    }
+    let phrases = |any: &Disjunction| any.iter().flatten().map(Vec::len).sum::<usize>();
+    let mut product: Disjunction = vec![Vec::new()];
+    let mut count = 0;
+    for factor in factors.into_iter().map(joined) {
+        count = count * factor.len() + phrases(&factor) * product.len();
+        limits::check_count(count)?;
+        if let [all] = factor.as_slice() {
+            for before in &mut product {
+                before.extend_from_slice(all);
+            }
+            continue;
+        }
+        let pairs = product.iter().flat_map(|before| {
+            factor
+                .iter()
+                .map(move |all| [before.as_slice(), all].concat())
+        });
+        product = pairs.collect();
+    }
+    Ok(product)
+}
+
+/// An OR of single words as alternatives, which need no product.
+fn joined(factor: Disjunction) -> Disjunction {
+    if factor.len() > 1 && factor.iter().all(|all| all.len() == 1) {
+        vec![vec![factor.into_iter().flatten().flatten().collect()]]
+    } else {
+        factor
+    }
+}

@@ -1,0 +1,240 @@
+//! What the reader of results should know about a query: what was not understood, excluded, or spelled in
+//! another way.
+
+use super::ast::Operator;
+use super::compile::with_straight_quotes;
+use super::expression::{MatchExpression, Phrase};
+use super::extended;
+use super::options::{MatchOptions, Matching};
+use super::parse::{Fate, OperatorFate, Reason, Scan, is_exclusion, parse_with, scan, scan_groups};
+use crate::error::Result;
+use crate::text::whitespace;
+
+/// The most notices of one kind.
+const SHOWN: usize = 5;
+/// A notice lists at most this many words.
+const LISTED: usize = 12;
+
+/// A sentence for everything that was not understood, excluded, or also searched in another spelling. `expression` is the one that the query was compiled to.
+pub fn notices(
+    text: &str,
+    options: &MatchOptions<'_>,
+    expression: &MatchExpression,
+) -> Result<Vec<String>> {
+    let query = parse_with(text, options.stopwords)?;
+    let straight = with_straight_quotes(&query, options.stopwords)?;
+    let query = straight.unwrap_or(query);
+    let raw = query.raw.as_str();
+    let mut notices = Vec::new();
+    let is_extended = options.matching == Matching::Extended;
+    if query.has_operators {
+        let words = if is_extended {
+            scan_groups(raw)
+        } else {
+            scan(raw, options.stopwords)
+        };
+        notices.extend(of_operators(&words));
+        if raw.matches('"').count() % 2 == 1 {
+            let said = "The last quote is not closed: the phrase goes to the end of the query.";
+            notices.push(said.to_owned());
+        }
+    }
+    if is_extended {
+        let has_ignored =
+            query.has_operators && extended::with_operators(raw, options)?.has_ignored_exclusion;
+        if has_ignored {
+            let said = "NOT excludes words and groups joined by OR; what else is after it was not excluded.";
+            notices.push(said.to_owned());
+        }
+        notices.extend(of_exclusions(raw, expression));
+    } else {
+        notices.extend(of_other_matching(raw, query.has_operators));
+    }
+    notices.extend(of_syntax(raw));
+    notices.extend(of_variants(expression));
+    Ok(notices)
+}
+
+/// Operators that join nothing, and parentheses that group nothing.
+fn of_operators(scan: &Scan<'_>) -> Option<String> {
+    let mut left_out: Vec<&str> = Vec::new();
+    let mut has_token = false;
+    let mut depth = 0_usize;
+    for word in &scan.words {
+        match &word.fate {
+            Fate::Kept(_) => has_token = true,
+            Fate::Operator(_, OperatorFate::Attached) if has_token => {}
+            Fate::Operator(operator, OperatorFate::Attached) if *operator != Operator::Not => {
+                left_out.push(word.source);
+            }
+            Fate::Operator(..) | Fate::Dropped(Reason::Parenthesis) => left_out.push(word.source),
+            Fate::Open(_) => depth += 1,
+            Fate::Close => depth = depth.saturating_sub(1),
+            Fate::Dropped(_) | Fate::Minus => {}
+        }
+    }
+    if depth > 0 {
+        left_out.push("(");
+    }
+    let mut named: Vec<String> = Vec::new();
+    for word in left_out {
+        if named.iter().all(|known| known != word) {
+            named.push(word.to_owned());
+        }
+    }
+    (!named.is_empty()).then(|| {
+        format!(
+            "Left out, as nothing belongs to it at its place: {}.",
+            listed(&named)
+        )
+    })
+}
+
+/// What is excluded by a minus sign, which may be meant otherwise.
+fn of_exclusions(raw: &str, expression: &MatchExpression) -> Option<String> {
+    if !raw.contains('-') {
+        return None;
+    }
+    let excluded: Vec<String> = whitespace::words(raw)
+        .map(|word| word.trim_start_matches('('))
+        .filter(|word| is_exclusion(word))
+        .map(|word| word[1..].trim_end_matches(')').to_owned())
+        .collect();
+    (!excluded.is_empty()).then(|| {
+        let excluded = listed(&excluded);
+        if expression.none.is_empty() {
+            return "The minus sign was ignored: there is nothing else to search for.".to_owned();
+        }
+        format!("Left out, for the minus sign: texts with {excluded}.")
+    })
+}
+
+/// Syntax of extended matching in a query that is matched as the specification has it.
+fn of_other_matching(raw: &str, has_operators: bool) -> Option<String> {
+    let has_minus = whitespace::words(raw).any(is_exclusion);
+    let has_group = has_operators
+        && scan_groups(raw)
+            .words
+            .iter()
+            .any(|word| matches!(word.fate, Fate::Open(_)));
+    let signs = match (has_minus, has_group) {
+        (false, false) => return None,
+        (true, false) => "A minus sign excludes",
+        (false, true) => "Parentheses group",
+        (true, true) => "Parentheses group and a minus sign excludes",
+    };
+    Some(format!(
+        "{signs} in extended matching only; here its words are searched for."
+    ))
+}
+
+/// Syntax of other search programs, which is read as words.
+fn of_syntax(raw: &str) -> Vec<String> {
+    let mut notices: Vec<String> = Vec::new();
+    for word in whitespace::words(raw) {
+        let Some(notice) = of_word(word) else {
+            continue;
+        };
+        if notices.len() < SHOWN && !notices.contains(&notice) {
+            notices.push(notice);
+        }
+    }
+    notices
+}
+
+/// The notice for a word that another search program would not read as a word.
+fn of_word(word: &str) -> Option<String> {
+    let bare = word.trim_start_matches(['(', '-', '+', '!']);
+    if let Some((field, value)) = bare.split_once(':')
+        && !value.is_empty()
+        && !value.starts_with('/')
+        && let Some(filter) = filter_of(field, value)
+    {
+        let word = bare.trim_end_matches([')', '"']);
+        return Some(format!(
+            "{word} was searched for as words; to filter, use {filter}."
+        ));
+    }
+    let operator = match word {
+        "&&" => "AND",
+        "||" => "OR",
+        _ if word.starts_with("NEAR/") || word.starts_with("NEAR(") => {
+            return Some(format!(
+                "{word} was searched for as a word; quotes search for words in a row."
+            ));
+        }
+        _ => {
+            let inside = bare.trim_end_matches(['*', '"', ')']);
+            let is_wildcard = has_inner_wildcard(inside);
+            return is_wildcard.then(|| {
+                format!(
+                    "{word} was searched for without *, which counts at the end of a word only."
+                )
+            });
+        }
+    };
+    Some(format!("{word} was left out; write {operator}."))
+}
+
+/// Whether a `*` stands before letters.
+fn has_inner_wildcard(word: &str) -> bool {
+    let letter = |c: Option<char>| c.is_some_and(char::is_alphabetic);
+    let mut parts = word.split('*');
+    let mut before = parts.next();
+    parts.any(|part| {
+        let is_inner = letter(part.chars().next())
+            && before.is_none_or(|before| before.is_empty() || letter(before.chars().next_back()));
+        before = Some(part);
+        is_inner
+    })
+}
+
+/// The filter for a field that other programs let a query name.
+fn filter_of(field: &str, value: &str) -> Option<String> {
+    let value = value.trim_matches(['"', '#', ')']);
+    Some(match field {
+        "tag" | "tags" => format!("a tag filter: {value}"),
+        "path" | "file" | "folder" | "in" => format!("a path filter: {value}"),
+        "after" | "before" | "since" | "until" | "date" => {
+            "the date filters after and before".to_owned()
+        }
+        "type" | "kind" => format!("a filter of types: {value}"),
+        "title" | "author" | "status" | "source" | "project" => {
+            format!("a condition on metadata: {field} = {value}")
+        }
+        _ => return None,
+    })
+}
+
+/// The words that were also searched in another spelling.
+fn of_variants(expression: &MatchExpression) -> Vec<String> {
+    let mut variants: Vec<(&str, Vec<String>)> = Vec::new();
+    for phrase in expression.phrases() {
+        let Phrase {
+            text,
+            variant_of: Some(word),
+            ..
+        } = phrase
+        else {
+            continue;
+        };
+        match variants.iter_mut().find(|(known, _)| known == word) {
+            Some((_, others)) if others.contains(text) => {}
+            Some((_, others)) => others.push(text.clone()),
+            None => variants.push((word, vec![text.clone()])),
+        }
+    }
+    let said = variants.into_iter().take(SHOWN);
+    said.map(|(word, others)| format!("For {word}, also searched: {}.", listed(&others)))
+        .collect()
+}
+
+/// Words in a row, with the number of those that are not shown.
+fn listed(words: &[String]) -> String {
+    let shown = words.iter().take(LISTED).map(String::as_str);
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    match words.len().saturating_sub(LISTED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}

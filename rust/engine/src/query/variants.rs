@@ -1,0 +1,105 @@
+//! Other spellings of the words of a query, of those that the index has (spec/compile.md, "Other spellings").
+
+use std::fmt::{self, Debug, Formatter};
+
+use super::expression::Phrase;
+use super::options::MatchOptions;
+use crate::error::Result;
+use crate::text::tokenizer::TokenizerKind;
+use crate::text::words;
+
+/// Words with fewer letters have no other spellings.
+const LEAST_LETTERS: usize = 4;
+
+/// The words of an index. Its texts are those that a search may find.
+pub trait Vocabulary {
+    /// Whether any text of the index has the phrase.
+    fn knows(&self, phrase: &Phrase) -> Result<bool>;
+
+    /// Whether a text has the phrase.
+    fn has(&self, phrase: &Phrase) -> Result<bool>;
+
+    /// Words of the texts that become `word` by one edit or two (a letter more, less or another, two
+    /// letters exchanged) and have its first letter: those with the fewest edits, the most frequent first,
+    /// in lower case.
+    fn nearest(&self, word: &str) -> Result<Vec<String>>;
+}
+
+impl Debug for dyn Vocabulary + '_ {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("Vocabulary")
+    }
+}
+
+/// The phrases that a word is also searched by. A word that no text has: as two words, or else as its nearest
+/// words. Any word: with a hyphen after its first letter.
+pub(super) fn of_word(word: &str, options: &MatchOptions<'_>) -> Result<Vec<Phrase>> {
+    let Some(vocabulary) = vocabulary(options) else {
+        return Ok(Vec::new());
+    };
+    let letters = word.chars().count();
+    if letters < LEAST_LETTERS || !word.chars().all(char::is_alphabetic) || words::has_run(word) {
+        return Ok(Vec::new());
+    }
+    let cuts = || word.char_indices().skip(1).map(|(at, _)| word.split_at(at));
+    if vocabulary.knows(&Phrase::of_text(word))? {
+        let cut = cuts().next();
+        let is_noise = |part: &str| options.stopwords.contains(part);
+        let hyphened = cut.filter(|(letter, rest)| !is_noise(letter) && !is_noise(rest));
+        return two_words(vocabulary, word, hyphened.into_iter());
+    }
+    let is_long = |part: &str| part.chars().nth(1).is_some() && !options.stopwords.contains(part);
+    let cuts = cuts().filter(|(left, right)| {
+        let is_letter = left.chars().nth(1).is_none() && !options.stopwords.contains(left);
+        (is_letter || is_long(left)) && is_long(right)
+    });
+    let parts = two_words(vocabulary, word, cuts)?;
+    if !parts.is_empty() {
+        return Ok(parts);
+    }
+    let nearest = vocabulary.nearest(word)?;
+    let nearest = nearest
+        .into_iter()
+        .filter(|near| !options.stopwords.contains(near));
+    Ok(nearest.map(|near| Phrase::variant(near, word)).collect())
+}
+
+/// The phrase of a word with hyphens as one word, if the index has it: *email* for *e-mail*.
+pub(super) fn of_hyphened(source: &str, options: &MatchOptions<'_>) -> Result<Option<Phrase>> {
+    let Some(vocabulary) = vocabulary(options) else {
+        return Ok(None);
+    };
+    let is_hyphen = |c: char| matches!(c, '-' | '\u{2010}' | '\u{2011}');
+    let word = source.trim_matches(|c: char| !c.is_alphanumeric());
+    let parts = word.split(is_hyphen);
+    let is_whole = |part: &str| !part.is_empty() && part.chars().all(char::is_alphanumeric);
+    let has_letters = word.chars().any(char::is_alphabetic);
+    if !has_letters || !parts.clone().all(is_whole) || parts.clone().nth(1).is_none() {
+        return Ok(None);
+    }
+    let joined: String = parts.collect();
+    let phrase = Phrase::variant(crate::text::lower::lower(joined), word);
+    let is_long = phrase.text.chars().nth(LEAST_LETTERS - 1).is_some();
+    Ok((is_long && vocabulary.has(&phrase)?).then_some(phrase))
+}
+
+fn two_words<'w>(
+    vocabulary: &dyn Vocabulary,
+    word: &str,
+    cuts: impl Iterator<Item = (&'w str, &'w str)>,
+) -> Result<Vec<Phrase>> {
+    let mut found = Vec::new();
+    for (left, right) in cuts {
+        let phrase = Phrase::variant(format!("{left} {right}"), word);
+        if vocabulary.has(&phrase)? {
+            found.push(phrase);
+        }
+    }
+    Ok(found)
+}
+
+/// The vocabulary, if its words can be compared with those of a query.
+fn vocabulary<'a>(options: &MatchOptions<'a>) -> Option<&'a dyn Vocabulary> {
+    let has_words = options.tokenizer != TokenizerKind::Trigram;
+    options.vocabulary.filter(|_| has_words)
+}

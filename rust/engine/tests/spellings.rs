@@ -1,0 +1,288 @@
+//! Other spellings of the words of a query, in an index.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod searching;
+
+use hedgerow_engine::bm25::Ranking;
+use hedgerow_engine::chunks::{Chunk, Filters};
+use hedgerow_engine::index::Index;
+use hedgerow_engine::query::Matching;
+use hedgerow_engine::retrieval::{Embedding, Found, FuzzyChunks, Setup, search};
+use hedgerow_engine::text::tokenizer::TokenizerKind;
+
+const TEXTS: [(&str, &str); 9] = [
+    ("door", "The Handle of the door"),
+    ("roses", "pruning roses in winter"),
+    ("mail", "write to my email address"),
+    ("phone", "please e-mail or phone"),
+    ("rooms", "accommodation for hedgehogs, 2024 rooms"),
+    ("ежи", "Ежи спят под программными кустами"),
+    ("igel", "Die Igel überwintern häufig unter dürren Hecken."),
+    ("sea", "a data base of sea shells"),
+    ("東京", "東京都庁に行く"),
+];
+
+fn index(tokenizer: TokenizerKind, ranking: Ranking) -> Index {
+    let index = Index::in_memory_with(tokenizer, ranking).unwrap();
+    for (path, content) in TEXTS {
+        let chunk = Chunk {
+            id: path.to_owned(),
+            path: path.to_owned(),
+            content: content.to_owned(),
+            ..Chunk::default()
+        };
+        // A part for each.
+        index.upsert(&[&chunk]).unwrap();
+    }
+    index
+}
+
+fn found(index: &Index, query: &str, filters: &Filters) -> Found {
+    let fuzzy = FuzzyChunks::Own;
+    let setup = Setup {
+        matching: Matching::Extended,
+        ..searching::setup(index, &fuzzy)
+    };
+    let request = hedgerow_engine::retrieval::Request {
+        skip_retry_ladder: true,
+        ..searching::request(query, Embedding::Absent, filters)
+    };
+    search(&setup, &request).unwrap()
+}
+
+fn paths(found: &Found) -> Vec<&str> {
+    let mut paths: Vec<&str> = found.hits.iter().map(|one| &*one.hit.path).collect();
+    paths.sort_unstable();
+    paths
+}
+
+#[test]
+fn words_that_no_text_has_are_searched_as_the_nearest() {
+    let kinds = [
+        TokenizerKind::Words,
+        TokenizerKind::Porter,
+        TokenizerKind::Unicode61,
+    ];
+    for (tokenizer, ranking) in kinds
+        .into_iter()
+        .flat_map(|kind| [(kind, Ranking::Memory), (kind, Ranking::Fts5)])
+    {
+        let index = index(tokenizer, ranking);
+        for (query, expected, notices) in [
+            (
+                "hanlde",
+                vec!["door"],
+                vec!["For hanlde, also searched: handle."],
+            ),
+            (
+                "Prunimg",
+                vec!["roses"],
+                vec!["For prunimg, also searched: pruning."],
+            ),
+            (
+                "emial",
+                vec!["mail"],
+                vec!["For emial, also searched: email."],
+            ),
+            (
+                "acomodation",
+                vec!["rooms"],
+                vec!["For acomodation, also searched: accommodation."],
+            ),
+            (
+                "кустамы",
+                vec!["ежи"],
+                vec!["For кустамы, also searched: кустами."],
+            ),
+            (
+                "e-mail",
+                vec!["mail", "phone"],
+                vec!["For e-mail, also searched: email."],
+            ),
+            (
+                "email",
+                vec!["mail", "phone"],
+                vec!["For email, also searched: e mail."],
+            ),
+            (
+                "database",
+                vec!["sea"],
+                vec!["For database, also searched: data base."],
+            ),
+            (
+                "hanlde AND door",
+                vec!["door"],
+                vec!["For hanlde, also searched: handle."],
+            ),
+            // Another first letter, too few letters, digits, stop words, quotes, prefixes, pairs of characters.
+            ("bandle", vec![], vec![]),
+            ("ore", vec![], vec![]),
+            ("2025", vec![], vec![]),
+            ("thier", vec![], vec![]),
+            ("\"hanlde\"", vec![], vec![]),
+            ("hanld*", vec![], vec![]),
+            (
+                "西京都",
+                if tokenizer == TokenizerKind::Words {
+                    vec!["東京"]
+                } else {
+                    vec![]
+                },
+                vec![],
+            ),
+        ] {
+            // Stems of words in Cyrillic find it without another spelling.
+            if query == "кустамы" && tokenizer == TokenizerKind::Words {
+                continue;
+            }
+            let found = found(&index, query, &Filters::default());
+            assert_eq!(paths(&found), expected, "{query} {tokenizer:?} {ranking:?}");
+            assert_eq!(
+                found.trace.notices, notices,
+                "{query} {tokenizer:?} {ranking:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn other_spellings_count_half() {
+    for ranking in [Ranking::Memory, Ranking::Fts5] {
+        let index = index(TokenizerKind::Words, ranking);
+        let score = |query| {
+            let found = found(&index, query, &Filters::default());
+            let keywords = found.hits[0].explanation.keywords.unwrap();
+            keywords.score
+        };
+        let (right, wrong) = (score("handle"), score("hanlde"));
+        assert_eq!((right / 2.0).to_bits(), wrong.to_bits(), "{ranking:?}");
+    }
+}
+
+#[test]
+fn spellings_come_from_texts_that_may_be_found() {
+    for ranking in [Ranking::Memory, Ranking::Fts5] {
+        let index = index(TokenizerKind::Words, ranking);
+        let filters = Filters {
+            paths: vec!["roses".to_owned()],
+            ..Filters::default()
+        };
+        for query in ["hanlde", "e-mail", "database"] {
+            let found = found(&index, query, &filters);
+            assert_eq!(found.trace.notices, [] as [&str; 0], "{query}");
+        }
+        let filtered = found(&index, "prunimg", &filters);
+        assert_eq!(
+            filtered.trace.notices,
+            ["For prunimg, also searched: pruning."]
+        );
+        // A text that is gone lends no word.
+        index.delete(&["door"]).unwrap();
+        let gone = found(&index, "hanlde", &Filters::default());
+        assert_eq!(gone.trace.notices, [] as [&str; 0]);
+    }
+}
+
+#[test]
+fn the_most_frequent_of_the_nearest_come_first() {
+    for ranking in [Ranking::Memory, Ranking::Fts5] {
+        let index = Index::in_memory_with(TokenizerKind::Words, ranking).unwrap();
+        for (number, word) in [
+            "brick", "brack", "brack", "brock", "brock", "brock", "break", "brackets",
+        ]
+        .iter()
+        .enumerate()
+        {
+            let chunk = Chunk {
+                id: number.to_string(),
+                path: number.to_string(),
+                content: (*word).to_owned(),
+                ..Chunk::default()
+            };
+            index.upsert(&[&chunk]).unwrap();
+        }
+        let found = found(&index, "bruck", &Filters::default());
+        assert_eq!(
+            found.trace.notices,
+            ["For bruck, also searched: brock, brack, brick."],
+            "{ranking:?}"
+        );
+    }
+}
+
+#[test]
+fn what_is_not_understood_is_said() {
+    let index = index(TokenizerKind::Words, Ranking::Memory);
+    for (query, notices) in [
+        ("the door", vec![]),
+        (
+            "door -roses",
+            vec!["Left out, for the minus sign: texts with roses."],
+        ),
+        (
+            "-door",
+            vec!["The minus sign was ignored: there is nothing else to search for."],
+        ),
+        (
+            "tag:#x roses",
+            vec!["tag:#x was searched for as words; to filter, use a tag filter: x."],
+        ),
+        (
+            "title:roses",
+            vec![
+                "title:roses was searched for as words; to filter, use a condition on metadata: title = roses.",
+            ],
+        ),
+        ("http://title:80 roses", vec![]),
+        ("note: roses", vec![]),
+        (
+            "ro*es",
+            vec!["ro*es was searched for without *, which counts at the end of a word only."],
+        ),
+        ("door && roses", vec!["&& was left out; write AND."]),
+        (
+            "door NEAR/3 roses",
+            vec!["NEAR/3 was searched for as a word; quotes search for words in a row."],
+        ),
+        (
+            "NOT door",
+            vec!["Left out, as nothing belongs to it at its place: NOT."],
+        ),
+        (
+            "door AND",
+            vec!["Left out, as nothing belongs to it at its place: AND."],
+        ),
+        (
+            "door AND (roses",
+            vec!["Left out, as nothing belongs to it at its place: (."],
+        ),
+        (
+            "door \"roses",
+            vec!["The last quote is not closed: the phrase goes to the end of the query."],
+        ),
+        (
+            "door NOT (roses AND winter)",
+            vec![
+                "NOT excludes words and groups joined by OR; what else is after it was not excluded.",
+            ],
+        ),
+        ("“pruning roses”", vec![]),
+    ] {
+        let found = found(&index, query, &Filters::default());
+        assert_eq!(found.trace.notices, notices, "{query}");
+    }
+    let fuzzy = FuzzyChunks::Own;
+    let setup = searching::setup(&index, &fuzzy);
+    let filters = Filters::default();
+    let request = searching::request("door AND (roses -winter)", Embedding::Absent, &filters);
+    assert_eq!(
+        search(&setup, &request).unwrap().trace.notices,
+        [
+            "Parentheses group and a minus sign excludes in extended matching only; here its words are searched for."
+        ]
+    );
+}

@@ -1,0 +1,79 @@
+"""What a query meant otherwise than it was read, on every face."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import hedgerow as hr
+from command_line import as_json, ok, run
+
+SPELLED = "For hanlde, also searched: handle."
+EXCLUDED = "Left out, for the minus sign: texts with roses."
+
+
+@pytest.fixture
+def index() -> hr.Index:
+    texts = ["The handle of the door", "Pruning roses", "E-mail the gardener"]
+    return hr.Index.from_texts(texts, paths=["door.md", "roses.md", "mail.md"])
+
+
+class TestResponse:
+    def test_it_has_the_words_that_were_not_searched_for_too(self, index: hr.Index) -> None:
+        response = hr.Retriever(index, profile="best").search("the hanlde -roses")
+        assert [hit.path for hit in response] == ["door.md"]
+        assert response.notices == ["Not searched for: the.", EXCLUDED, SPELLED]
+        assert response.trace.notices == [EXCLUDED, SPELLED]
+        told = response.to_dict()
+        assert told["notices"] == response.notices
+        assert told["trace"]["notices"] == response.trace.notices
+        assert SPELLED in response.explain().splitlines()
+        assert SPELLED in response._repr_html_()
+        assert hr.Trace._from_dict(told["trace"]) == response.trace
+
+    def test_a_search_that_is_understood_has_none(self, index: hr.Index) -> None:
+        response = hr.Retriever(index, profile="best").search("handle")
+        assert response.notices == []
+        assert "notices" not in response.trace.to_dict()
+
+    def test_the_specification_neither_excludes_nor_spells(self, index: hr.Index) -> None:
+        retriever = hr.Retriever(index)
+        assert [hit.path for hit in retriever.search("door -roses")] == ["door.md", "roses.md"]
+        said = "A minus sign excludes in extended matching only; here its words are searched for."
+        assert retriever.search("door -roses").notices == [said]
+        assert retriever.search("hanlde", skip_retry_ladder=True).trace.match_query == '"hanlde"'
+
+    def test_a_filter_hides_spellings(self, index: hr.Index) -> None:
+        retriever = hr.Retriever(index, profile="best")
+        assert retriever.search("hanlde", filters={"paths": ["roses.md"]}).notices == []
+
+
+class TestCommands:
+    pytestmark = pytest.mark.usefixtures("here")
+
+    def test_a_search_of_an_index(self, here: Path) -> None:
+        (here / "door.md").write_text("# Door\n\nThe handle of the door.\n")
+        ok("index", "door.md", "--db", "notes.db")
+        assert SPELLED in run("search", "hanlde", "--db", "notes.db").stdout.splitlines()
+        assert as_json("search", "hanlde", "--db", "notes.db")["notices"] == [SPELLED]
+        assert "notices" not in as_json("search", "handle", "--db", "notes.db")
+
+    def test_a_recall(self) -> None:
+        ok("init", "--root", "memory")
+        ok("remember", "The handle of the door.", "--title", "Door", "--root", "memory")
+        found = run("recall", "hanlde", "--root", "memory")
+        assert "The handle of the door." in found.stdout
+        assert f"Note: {SPELLED}" in found.stderr.splitlines()
+        told = json.loads(run("recall", "hanlde", "--json", "--root", "memory").stdout)
+        assert told["notices"] == [SPELLED]
+
+
+class TestScopes:
+    def test_the_words_of_other_users_are_not_told(self, tmp_path: Path) -> None:
+        with hr.MemoryRoot.init(tmp_path / "memory") as root:
+            root.scoped(user="ana").remember("The handle of the door.", title="Door")
+            root.scoped(user="ben").remember("Roses in winter.", title="Roses")
+            assert root.scoped(user="ana").recall("hanlde").notices == (SPELLED,)
+            assert root.scoped(user="ben").recall("hanlde").notices == ()
