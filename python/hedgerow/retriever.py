@@ -22,12 +22,13 @@ from ._retrieval.holding import Holding, held_index
 from ._retrieval.parts import asynchronous_parts, check_plain
 from ._retrieval.ranking import ranking
 from ._retrieval.requests import request_of
+from ._retrieval.reranking import rerank_options
 from ._retrieval.searching import Request, Stages, checked_on_leg_failure
 from ._retrieval.slow import checked_slow_ms
 from ._steps import Steps, arun, run
 from .embedders.base import AnyEmbedder
 from .errors import HedgerowError
-from .rerankers.base import AsyncReranker, Reranker
+from .rerankers.base import AnyReranker
 from .results import Response
 from .typing import (
     Aliases,
@@ -68,7 +69,7 @@ class Retriever(Holding):
     its other users: whoever opened it closes it.
 
     `embedder` turns texts into vectors: an object with `embed`, or with `embed_query` and
-    `embed_documents`, or a function of texts. `reranker` reorders the best hits. Either may be
+    `embed_documents`, or a function of texts. `reranker` reorders the best hits (below). Either may be
     asynchronous, for `asearch`. `aliases` are alternatives for terms. `trigram_chunks` are searched by
     the fuzzy rung of the retry ladder instead of the index's own chunks. `operator` is as in
     `compile_match`, and so is its earlier name, `default_operator`.
@@ -78,6 +79,11 @@ class Retriever(Holding):
     given on its own: `matching` as in `compile_match`; `fusion`, which combines both legs: "rrf" by
     ranks, "score" by scores; `neighbors`, whether the chunks next to one in its path count for it; and
     `reweight`, whether scores are multiplied by what the question asks for.
+
+    `reranker` has a method `rerank(query, documents)`, or is a function of both. It reads the first
+    `rerank_chars` characters of a hit, 4,000 if not given, and its scores are blended with those of the
+    search: `rerank_weight` is its share, 0.3 if not given, and 1 lets it alone decide. Under the
+    profile "spec" it reads a short text of 280 characters, and its share is 1.
 
     `on_leg_failure` says what happens when the embedder, a leg or the reranker fails and the rest can
     answer: "degrade" answers without it, and trace, `Response.error` and log say so; "raise" raises
@@ -97,7 +103,7 @@ class Retriever(Holding):
         index: Searchable | str | os.PathLike[str],
         *,
         embedder: AnyEmbedder | None = None,
-        reranker: Reranker | AsyncReranker | None = None,
+        reranker: AnyReranker | None = None,
         aliases: Aliases | None = None,
         trigram_chunks: Iterable[Chunk | CandidateLike] | None = None,
         profile: Profile = "spec",
@@ -108,6 +114,8 @@ class Retriever(Holding):
         operator: Operator | None = None,
         on_leg_failure: OnLegFailure = "degrade",
         slow_ms: float | None = None,
+        rerank_weight: float | None = None,
+        rerank_chars: int | None = None,
         default_operator: Operator | None = None,
     ) -> None:
         self._asynchronous = asynchronous_parts(embedder, reranker)
@@ -121,6 +129,7 @@ class Retriever(Holding):
         operator = checked_operator(operator, default_operator)
         checked_on_leg_failure(on_leg_failure)
         slow_ms = checked_slow_ms(slow_ms)
+        reranks = rerank_options(profile, rerank_weight, rerank_chars)
         self._owned = isinstance(index, (str, os.PathLike))
         with held_index(index) as held:
             searcher = Searcher(
@@ -133,7 +142,9 @@ class Retriever(Holding):
                 options["reweight"],
                 operator,
             )
-        self._stages = Stages(held, searcher, embedder, reranker, on_leg_failure, slow_ms)
+        self._stages = Stages(
+            held, searcher, embedder, reranker, reranks, on_leg_failure, slow_ms
+        )
         self._arguments = {
             "embedder": embedder,
             "reranker": reranker,
@@ -147,6 +158,8 @@ class Retriever(Holding):
             "operator": operator,
             "on_leg_failure": on_leg_failure,
             "slow_ms": slow_ms,
+            "rerank_weight": rerank_weight,
+            "rerank_chars": rerank_chars,
         }
 
     def upsert(self, chunks: Iterable[ChunkLike], *, progress: Progress | None = None) -> int:
@@ -161,7 +174,7 @@ class Retriever(Holding):
         Raises what the embedder raises, and what `Index.upsert` does; InvalidInputError when the
         index has vectors of another embedder or dimension.
         """
-        check_plain(self._asynchronous, "upsert")
+        check_plain(self._asynchronous, "upsert", writes=True)
         return run(upserting(self.index, self.embedder, chunks, progress))
 
     async def aupsert(
@@ -180,7 +193,7 @@ class Retriever(Holding):
         Raises InvalidInputError for a retriever without an embedder, or over a collection, and what
         the embedder raises.
         """
-        check_plain(self._asynchronous, "reembed")
+        check_plain(self._asynchronous, "reembed", writes=True)
         return run(self._stages.reembedding(progress))
 
     async def areembed(self, *, progress: Progress | None = None) -> int:
@@ -285,8 +298,8 @@ class Retriever(Holding):
         """The result of `search` for each query, in their order.
 
         All queries are embedded by one call, and searched on `threads` threads (as many as the
-        process may use, if not given) with the interpreter free; the reranker sees them one
-        after the other. Ctrl-C ends the batch within a moment. `question_date` is one for all
+        process may use, if not given) with the interpreter free. The reranker runs on as many threads,
+        or is called once for all if it has `rerank_many`. Ctrl-C ends the batch within a moment. `question_date` is one for all
         queries, or a list with one for each; all other options are as in `search`.
 
         `on_error` "raise" raises the first error in the order of the queries; "return" puts each

@@ -180,6 +180,8 @@ class RetrieverKeywords(TypedDict, total=False):
     operator: Operator | None
     on_leg_failure: OnLegFailure
     slow_ms: float | None
+    rerank_weight: float | None
+    rerank_chars: int | None
     default_operator: Operator | None
 
 

@@ -13,7 +13,7 @@ from hedgerow._checks import shown
 from hedgerow._engine import Index
 from hedgerow._steps import Call, Steps, arun
 from hedgerow.embedders.base import AnyEmbedder
-from hedgerow.rerankers.base import AsyncReranker, Reranker
+from hedgerow.rerankers.base import AnyReranker
 from hedgerow.typing import Collection, Searchable
 
 from .searching import Stages
@@ -44,7 +44,7 @@ class Holding:
         return self._stages.embedder
 
     @property
-    def reranker(self) -> Reranker | AsyncReranker | None:
+    def reranker(self) -> AnyReranker | None:
         """What reorders the best hits."""
         return self._stages.reranker
 

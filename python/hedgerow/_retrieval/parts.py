@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 from hedgerow._checks import shown
-from hedgerow._steps import is_async
 from hedgerow.embedders._forms import forms_of
 from hedgerow.embedders.base import AnyEmbedder
 from hedgerow.errors import InvalidInputError
-from hedgerow.rerankers.base import AsyncReranker, Reranker
+from hedgerow.rerankers.base import AnyReranker
+
+from .reranking import is_asynchronous
 
 
 def asynchronous_parts(
-    embedder: AnyEmbedder | None, reranker: Reranker | AsyncReranker | None
+    embedder: AnyEmbedder | None, reranker: AnyReranker | None
 ) -> list[str]:
     """Which of the two must be awaited; raises TypeError for anything but an embedder and a reranker."""
     found = []
     if embedder is not None and forms_of(embedder).asynchronous:
         found.append("embedder")
-    if reranker is not None:
-        rerank = getattr(reranker, "rerank", None)
-        if not isinstance(getattr(reranker, "name", None), str) or not callable(rerank):
-            raise TypeError(
-                "reranker must have a name and a method rerank(query, documents), "
-                f"not {shown(reranker)}"
-            )
-        if is_async(rerank):
-            found.append("reranker")
+    if reranker is not None and is_asynchronous(reranker):
+        found.append("reranker")
     return found
 
 
-def check_plain(asynchronous: list[str], method: str) -> None:
-    """Raise InvalidInputError for parts that must be awaited, in a method that cannot await."""
-    if asynchronous:
+def check_plain(asynchronous: list[str], method: str, *, writes: bool = False) -> None:
+    """Raise InvalidInputError for parts that must be awaited, in a method that cannot await.
+
+    A method that writes does not use the reranker.
+    """
+    parts = [part for part in asynchronous if part == "embedder" or not writes]
+    if parts:
         raise InvalidInputError(
-            f"the {asynchronous[0]} is asynchronous; await a{method}(...) instead of {method}(...)",
+            f"the {parts[0]} is asynchronous; await a{method}(...) instead of {method}(...)",
             code="incompatible_options",
         )
 

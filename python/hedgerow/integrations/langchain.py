@@ -9,7 +9,7 @@ from typing import Any, Literal
 from hedgerow import Filters, Hit, Index, Retriever
 from hedgerow._extras import imports_of
 from hedgerow.embedders import AnyEmbedder
-from hedgerow.rerankers import AsyncReranker, Reranker
+from hedgerow.rerankers.base import AnyReranker
 from hedgerow.typing import Mode, Profile, QuestionDate
 
 from ._fields import metadata_of
@@ -85,7 +85,7 @@ class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where 
         index: Index | str | PathLike[str],
         *,
         embedder: AnyEmbedder | None = None,
-        reranker: Reranker | AsyncReranker | None = None,
+        reranker: AnyReranker | None = None,
         profile: Profile = "best",
         **options: Any,
     ) -> HedgerowRetriever:

@@ -10,7 +10,7 @@ from typing import Any
 from hedgerow import Hit, Index, Retriever
 from hedgerow._extras import imports_of
 from hedgerow.embedders import AnyEmbedder
-from hedgerow.rerankers import AsyncReranker, Reranker
+from hedgerow.rerankers.base import AnyReranker
 from hedgerow.typing import Profile
 
 from ._fields import RANKING, metadata_of
@@ -64,7 +64,7 @@ class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where 
         index: Index | str | PathLike[str],
         *,
         embedder: AnyEmbedder | None = None,
-        reranker: Reranker | AsyncReranker | None = None,
+        reranker: AnyReranker | None = None,
         profile: Profile = "best",
         **options: Any,
     ) -> HedgerowRetriever:

@@ -63,7 +63,7 @@ pub fn trace<'py>(py: Python<'py>, trace: &Trace) -> PyResult<Bound<'py, PyAny>>
         timings.set_item(stage, milliseconds)?;
     }
     // More fields than a tuple of Rust converts at once.
-    let fields: [Bound<'py, PyAny>; 26] = [
+    let fields: [Bound<'py, PyAny>; 27] = [
         trace.mode.as_str().into_pyobject(py)?.into_any(),
         trace.matching.as_str().into_pyobject(py)?.into_any(),
         trace.fusion.as_str().into_pyobject(py)?.into_any(),
@@ -86,6 +86,7 @@ pub fn trace<'py>(py: Python<'py>, trace: &Trace) -> PyResult<Bound<'py, PyAny>>
         bool_object(py, trace.embedder_used),
         bool_object(py, trace.reranked),
         (trace.rerank_provider.as_deref()).into_pyobject(py)?,
+        trace.rerank_weight.into_pyobject(py)?,
         trace.unanimity.into_pyobject(py)?,
         (trace.rerank_skipped_reason.map(SkippedReason::as_str)).into_pyobject(py)?,
         (trace.error_stage.map(Stage::as_str)).into_pyobject(py)?,
