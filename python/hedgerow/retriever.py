@@ -19,7 +19,7 @@ from ._retrieval.batches import (
 )
 from ._retrieval.embedding import upserting
 from ._retrieval.holding import Holding, held_index
-from ._retrieval.parts import asynchronous_parts, check_plain
+from ._retrieval.parts import asynchronous_parts, check_plain, parts_of
 from ._retrieval.ranking import ranking
 from ._retrieval.requests import request_of
 from ._retrieval.reranking import rerank_options
@@ -69,8 +69,9 @@ class Retriever(Holding):
     its other users: whoever opened it closes it.
 
     `embedder` turns texts into vectors: an object with `embed`, or with `embed_query` and
-    `embed_documents`, or a function of texts. `reranker` reorders the best hits (below). Either may be
-    asynchronous, for `asearch`. `aliases` are alternatives for terms. `trigram_chunks` are searched by
+    `embed_documents`, a function of texts, or a name such as "local" (`embedder_named`). `reranker`
+    reorders the best hits (below). Either may be asynchronous, for `asearch`; one that was named is closed
+    with the retriever. `aliases` are alternatives for terms. `trigram_chunks` are searched by
     the fuzzy rung of the retry ladder instead of the index's own chunks. `operator` is as in
     `compile_match`, and so is its earlier name, `default_operator`.
 
@@ -80,7 +81,8 @@ class Retriever(Holding):
     ranks, "score" by scores; `neighbors`, whether the chunks next to one in its path count for it; and
     `reweight`, whether scores are multiplied by what the question asks for.
 
-    `reranker` has a method `rerank(query, documents)`, or is a function of both. It reads the first
+    `reranker` has a method `rerank(query, documents)`, is a function of both, or a name
+    (`reranker_named`). It reads the first
     `rerank_chars` characters of a hit, 4,000 if not given, and its scores are blended with those of the
     search: `rerank_weight` is its share, 0.3 if not given, and 1 lets it alone decide. Under the
     profile "spec" it reads a short text of 280 characters, and its share is 1.
@@ -102,8 +104,8 @@ class Retriever(Holding):
         self,
         index: Searchable | str | os.PathLike[str],
         *,
-        embedder: AnyEmbedder | None = None,
-        reranker: AnyReranker | None = None,
+        embedder: AnyEmbedder | str | None = None,
+        reranker: AnyReranker | str | None = None,
         aliases: Aliases | None = None,
         trigram_chunks: Iterable[Chunk | CandidateLike] | None = None,
         profile: Profile = "spec",
@@ -118,7 +120,8 @@ class Retriever(Holding):
         rerank_chars: int | None = None,
         default_operator: Operator | None = None,
     ) -> None:
-        self._asynchronous = asynchronous_parts(embedder, reranker)
+        used, scores, self._closed_with_it = parts_of(embedder, reranker)
+        self._asynchronous = asynchronous_parts(used, scores)
         if trigram_chunks is not None:
             if not isinstance(trigram_chunks, Iterable):
                 raise TypeError(f"trigram_chunks must be an iterable, not {shown(trigram_chunks)}")
@@ -143,7 +146,7 @@ class Retriever(Holding):
                 operator,
             )
         self._stages = Stages(
-            held, searcher, embedder, reranker, reranks, on_leg_failure, slow_ms
+            held, searcher, used, scores, reranks, on_leg_failure, slow_ms
         )
         self._arguments = {
             "embedder": embedder,

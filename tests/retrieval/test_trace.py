@@ -23,7 +23,8 @@ def traces() -> list[hr.Trace]:
     broken = hr.Retriever(corpus("b"), embedder=BrokenEmbedder()).search("kaas").trace
     dated = retriever(jsonl("search")[0]).search("2 weeks ago", question_date="2026-04-18").trace
     grouped = hr.Retriever(corpus("b"), fusion="score").search("kaas", group_by="path").trace
-    best = hr.Retriever(corpus("b"), profile="best").search("de kaas").trace
+    reranker = FakeReranker("reverse")
+    best = hr.Retriever(corpus("b"), profile="best", reranker=reranker).search("de kaas").trace
     elsewhere = replace(
         hr.Retriever(CountedCollection()).search("kaas").trace,
         approximate=True,

@@ -29,6 +29,7 @@ _MODELS = (
     "onnx/model_quantized.onnx",
     "onnx/model_int8.onnx",
 )
+_TORCH = ("model.safetensors", "pytorch_model.bin")
 _MOST_SETTINGS = 1 << 20
 """Bytes of a file of settings; a larger file is not one."""
 
@@ -155,6 +156,13 @@ def model_folder(folder: str | os.PathLike[str]) -> Path:
             f"there is no folder {place} with a model (in {Path.cwd()})", code="path_not_found"
         )
     return place
+
+
+def is_onnx_folder(folder: str | os.PathLike[str]) -> bool:
+    """Whether a folder has a model as ONNX alone, which sentence-transformers would not load."""
+    place = Path(folder)
+    has_onnx = any((place / name).is_file() for name in _MODELS)
+    return has_onnx and not any((place / name).is_file() for name in _TORCH)
 
 
 def _model_file(folder: Path, settings: Settings) -> Path:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import cast
+from typing import Any, cast
 
 from hedgerow._checks import shown
 from hedgerow._engine import Index
@@ -32,6 +32,8 @@ class Holding:
     """Whether it opened the index, and so closes it."""
     _asynchronous: list[str]
     """Which of its parts have `async` methods."""
+    _closed_with_it: list[Any]
+    """Its parts that were given by name, and have connections to close."""
 
     @property
     def index(self) -> Index:
@@ -67,13 +69,18 @@ class Holding:
     def close(self) -> None:
         """Close the index if this retriever opened it; an index that was given stays open.
 
-        Embedder and reranker are their makers' to close. Closing again does nothing.
+        Embedder and reranker are their makers' to close, but for those given by name. Closing again does
+        nothing.
         """
+        for part in self._closed_with_it:
+            part.close()
         if self._owned:
             self.index.close()
 
     async def aclose(self) -> None:
         """`close` without blocking the event loop, which waits for running searches."""
+        for part in self._closed_with_it:
+            part.close()
         if self._owned:
             await arun(_one(Call(self.index.close, ())))
 

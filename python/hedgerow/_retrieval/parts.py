@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hedgerow._checks import shown
 from hedgerow.embedders._forms import forms_of
 from hedgerow.embedders.base import AnyEmbedder
@@ -9,6 +11,24 @@ from hedgerow.errors import InvalidInputError
 from hedgerow.rerankers.base import AnyReranker
 
 from .reranking import is_asynchronous
+
+
+def parts_of(
+    embedder: AnyEmbedder | str | None, reranker: AnyReranker | str | None
+) -> tuple[AnyEmbedder | None, AnyReranker | None, list[Any]]:
+    """The embedder and the reranker, those given by name made; and which of them are to be closed."""
+    made: list[Any] = []
+    if isinstance(embedder, str):
+        from hedgerow.embedders.by_name import embedder_named  # noqa: PLC0415 - for names alone
+
+        embedder = embedder_named(embedder)
+        made.append(embedder)
+    if isinstance(reranker, str):
+        from hedgerow.rerankers.by_name import reranker_named  # noqa: PLC0415 - for names alone
+
+        reranker = reranker_named(reranker)
+        made.append(reranker)
+    return embedder, reranker, [part for part in made if hasattr(part, "close")]
 
 
 def asynchronous_parts(

@@ -8,6 +8,8 @@ from typing import Any
 
 from hedgerow.errors import HedgerowError
 
+from .onnx_model import OnnxEmbedder
+
 _GROUP = "hedgerow.models"
 _PREFERRED = "bge-small-en-v1.5"
 """The model of `local` if several are installed: the best that hedgerow has measured."""
@@ -46,3 +48,32 @@ def installed_folder(name: str = "") -> tuple[str, str]:
             code="model_unavailable",
         )
     return chosen, place
+
+
+class InstalledEmbedder(OnnxEmbedder):
+    """An `OnnxEmbedder` over a model that an installed package ships: of this name, or the preferred one.
+
+    Raises what `installed_folder` and `OnnxEmbedder` raise.
+    """
+
+    adapter = "local"
+
+    def __init__(
+        self,
+        model: str = "",
+        *,
+        name: str | None = None,
+        query_prompt: str | None = None,
+        document_prompt: str | None = None,
+        download: bool = True,
+    ) -> None:
+        found, folder = installed_folder(model)
+        super().__init__(
+            folder,
+            name=name,
+            query_prompt=query_prompt,
+            document_prompt=document_prompt,
+            download=download,
+        )
+        # By its name, since the folder is another one on another machine.
+        self._source = found

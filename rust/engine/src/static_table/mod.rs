@@ -37,18 +37,34 @@ impl StaticTable {
         self.table.dimensions()
     }
 
-    /// The vector of a text at length 1; empty if the tokenizer knows no piece of the text.
-    pub fn embed(&self, text: &str) -> Vec<f32> {
-        let mut sum = vec![0.0; self.table.dimensions()];
-        self.tokenizer.pieces_of(text, MOST_PIECES, &mut |piece| self.table.add(piece, &mut sum));
-        unit_vector::unit(&sum)
+    /// The vector of each text at length 1, empty if the tokenizer knows no piece of the text; and how
+    /// many texts have more pieces than count.
+    pub fn embed_all(&self, texts: &[String]) -> (Vec<Vec<f32>>, usize) {
+        let mut cut = 0;
+        let mut embed = |text: &String| {
+            let (vector, is_cut) = self.embed(text);
+            cut += usize::from(is_cut);
+            vector
+        };
+        let rows = texts.iter().map(&mut embed).collect();
+        (rows, cut)
     }
 
-    /// Whether a text has more pieces than count.
-    pub fn is_cut(&self, text: &str) -> bool {
-        let mut count = 0;
-        self.tokenizer.pieces_of(text, MOST_PIECES + 1, &mut |_| count += 1);
-        count > MOST_PIECES
+    /// The vector of a text, and whether the text has more pieces than count.
+    pub fn embed(&self, text: &str) -> (Vec<f32>, bool) {
+        let mut sum = vec![0.0; self.table.dimensions()];
+        let mut left = MOST_PIECES;
+        let mut is_cut = false;
+        self.tokenizer
+            .pieces_of(text, MOST_PIECES + 1, &mut |piece| {
+                if left == 0 {
+                    is_cut = true;
+                    return;
+                }
+                left -= 1;
+                self.table.add(piece, &mut sum);
+            });
+        (unit_vector::unit(&sum), is_cut)
     }
 }
 

@@ -8,6 +8,9 @@ use crate::error::Result;
 /// Bytes of a header. The format allows 100 MB; a table has a few names.
 const LONGEST_HEADER: usize = 1 << 20;
 
+/// With larger numbers the sum of weighted rows could overflow.
+const LARGEST: f32 = 1e15;
+
 /// A vector for each row, and for each piece its row and its weight.
 #[derive(Debug)]
 pub(super) struct Table {
@@ -51,10 +54,14 @@ impl Table {
             _ => Rows::Floats(floats(&table, "embeddings")?),
         };
         let mapping = tensor(&header, data, "mapping")?;
-        let rows_of_pieces = mapping.map(|mapping| indices(&mapping, count)).transpose()?;
+        let rows_of_pieces = mapping
+            .map(|mapping| indices(&mapping, count))
+            .transpose()?;
         let mapped = rows_of_pieces.as_ref().map_or(count, Vec::len);
         let weights = tensor(&header, data, "weights")?;
-        let weights = weights.map(|weights| floats(&weights, "weights")).transpose()?;
+        let weights = weights
+            .map(|weights| floats(&weights, "weights"))
+            .transpose()?;
         let weighted = weights.as_ref().map_or(mapped, Vec::len);
         if mapped.min(weighted) < pieces {
             return Err(unusable(format!(
@@ -90,12 +97,14 @@ impl Table {
         let end = start.saturating_add(self.dimensions);
         match &self.rows {
             Rows::Bytes(rows) => {
-                for (total, number) in sum.iter_mut().zip(rows.get(start..end).unwrap_or_default()) {
+                for (total, number) in sum.iter_mut().zip(rows.get(start..end).unwrap_or_default())
+                {
                     *total += weight * f32::from(*number);
                 }
             }
             Rows::Floats(rows) => {
-                for (total, number) in sum.iter_mut().zip(rows.get(start..end).unwrap_or_default()) {
+                for (total, number) in sum.iter_mut().zip(rows.get(start..end).unwrap_or_default())
+                {
                     *total += weight * number;
                 }
             }
@@ -124,7 +133,8 @@ fn tensor<'b>(header: &'b Value, data: &'b [u8], name: &str) -> Result<Option<Te
     let broken = || unusable(format!("its model.safetensors has no readable {name}"));
     let numbers = |key: &str| -> Option<Vec<usize>> {
         let all = entry[key].as_array()?.iter();
-        all.map(|number| usize::try_from(number.as_u64()?).ok()).collect()
+        all.map(|number| usize::try_from(number.as_u64()?).ok())
+            .collect()
     };
     let kind = entry["dtype"].as_str().ok_or_else(broken)?;
     let shape = numbers("shape").ok_or_else(broken)?;
@@ -138,10 +148,14 @@ fn tensor<'b>(header: &'b Value, data: &'b [u8], name: &str) -> Result<Option<Te
         "F32" | "I32" => 4,
         "F64" | "I64" => 8,
         _ => {
-            return Err(unusable(format!("its {name} are of the type {kind:?}; expected I8, F16, F32 or F64")));
+            return Err(unusable(format!(
+                "its {name} are of the type {kind:?}; expected I8, F16, F32 or F64"
+            )));
         }
     };
-    let count = shape.iter().try_fold(1_usize, |all, axis| all.checked_mul(*axis));
+    let count = shape
+        .iter()
+        .try_fold(1_usize, |all, axis| all.checked_mul(*axis));
     if count.and_then(|count| count.checked_mul(width)) != Some(bytes.len()) {
         return Err(broken());
     }
@@ -157,15 +171,27 @@ fn floats(tensor: &Tensor<'_>, name: &str) -> Result<Vec<f32>> {
     );
     #[allow(clippy::cast_possible_truncation, reason = "vectors are kept as f32")]
     let found: Vec<f32> = match tensor.kind {
-        "F16" => twos.iter().map(|bytes| from_half(u16::from_le_bytes(*bytes))).collect(),
-        "F32" => fours.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect(),
-        "F64" => eights.iter().map(|bytes| f64::from_le_bytes(*bytes) as f32).collect(),
+        "F16" => twos
+            .iter()
+            .map(|bytes| from_half(u16::from_le_bytes(*bytes)))
+            .collect(),
+        "F32" => fours
+            .iter()
+            .map(|bytes| f32::from_le_bytes(*bytes))
+            .collect(),
+        "F64" => eights
+            .iter()
+            .map(|bytes| f64::from_le_bytes(*bytes) as f32)
+            .collect(),
         kind => return Err(unusable(format!("its {name} are of the type {kind:?}"))),
     };
-    if found.iter().all(|number| number.is_finite()) {
+    // NaN compares as false.
+    if found.iter().all(|number| number.abs() <= LARGEST) {
         Ok(found)
     } else {
-        Err(unusable(format!("its {name} have a number that is not finite")))
+        Err(unusable(format!(
+            "its {name} have a number that is not finite, or above {LARGEST:e}"
+        )))
     }
 }
 
@@ -174,11 +200,15 @@ fn indices(tensor: &Tensor<'_>, count: usize) -> Result<Vec<usize>> {
     let found: Option<Vec<usize>> = match tensor.kind {
         "I32" => {
             let numbers = tensor.bytes.as_chunks().0.iter();
-            numbers.map(|bytes| usize::try_from(i32::from_le_bytes(*bytes)).ok()).collect()
+            numbers
+                .map(|bytes| usize::try_from(i32::from_le_bytes(*bytes)).ok())
+                .collect()
         }
         "I64" => {
             let numbers = tensor.bytes.as_chunks().0.iter();
-            numbers.map(|bytes| usize::try_from(i64::from_le_bytes(*bytes)).ok()).collect()
+            numbers
+                .map(|bytes| usize::try_from(i64::from_le_bytes(*bytes)).ok())
+                .collect()
         }
         _ => None,
     };

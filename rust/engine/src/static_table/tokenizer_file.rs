@@ -23,7 +23,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<WordPiece> {
 }
 
 fn from_lines(text: &str) -> Result<WordPiece> {
-    let pieces = text.lines().enumerate().map(|(position, piece)| (piece, position));
+    let pieces = text
+        .lines()
+        .enumerate()
+        .map(|(position, piece)| (piece, position));
     word_piece(pieces, PREFIX, UNKNOWN, LONGEST_WORD, bert(true, None))
 }
 
@@ -50,9 +53,13 @@ fn from_json(text: &str) -> Result<WordPiece> {
     };
     let mut pieces = Vec::with_capacity(vocabulary.len());
     for (piece, position) in vocabulary {
-        let position = position.as_u64().and_then(|position| usize::try_from(position).ok());
+        let position = position
+            .as_u64()
+            .and_then(|position| usize::try_from(position).ok());
         let Some(position) = position else {
-            return Err(unusable(format!("its tokenizer.json has no position for {piece:?}")));
+            return Err(unusable(format!(
+                "its tokenizer.json has no position for {piece:?}"
+            )));
         };
         pieces.push((piece.as_str(), position));
     }

@@ -55,7 +55,8 @@ impl WordPiece {
             left > 0
         };
         for c in self.normalized(text) {
-            if c.is_whitespace() || is_punctuation(c) || (self.normalizer.chinese && is_chinese(c)) {
+            if c.is_whitespace() || is_punctuation(c) || (self.normalizer.chinese && is_chinese(c))
+            {
                 if !end_word(&mut word) {
                     return;
                 }
@@ -86,7 +87,10 @@ impl WordPiece {
             } else {
                 &self.vocabulary.rest
             };
-            let mut ends = rest.char_indices().rev().map(|(start, c)| start + c.len_utf8());
+            let mut ends = rest
+                .char_indices()
+                .rev()
+                .map(|(start, c)| start + c.len_utf8());
             let longest = ends.find_map(|end| Some((end, *known.get(&rest[..end])?)));
             let Some((end, piece)) = longest else {
                 return 0;
@@ -111,9 +115,7 @@ impl WordPiece {
         // ASCII, which most texts are, has no accents to take apart.
         if text.is_ascii() {
             let kept = text.chars().filter(move |c| !clean || !is_dropped(*c));
-            return Box::new(kept.map(move |c| {
-                if lowercase { c.to_ascii_lowercase() } else { c }
-            }));
+            return Box::new(kept.map(move |c| if lowercase { c.to_ascii_lowercase() } else { c }));
         }
         let kept = text.chars().filter(move |c| !clean || !is_dropped(*c));
         let stripped: Box<dyn Iterator<Item = char> + 't> = if strip_accents {
