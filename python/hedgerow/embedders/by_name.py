@@ -90,6 +90,15 @@ def embedder_named(
     return adapter(query_prompt=query_prompt, document_prompt=document_prompt)
 
 
+def check_name(name: str) -> None:
+    """Raise InvalidInputError for the name of no embedder, HedgerowError for `local` without a model."""
+    named = _checked(name)
+    if named.adapter == "local":
+        from .installed import installed_folder  # noqa: PLC0415 - for this name alone
+
+        installed_folder(named.model)
+
+
 def local_embedder(
     adapter: str, model: str, *, name: str, query_prompt: str, document_prompt: str
 ) -> Embedder:
