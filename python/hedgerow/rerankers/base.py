@@ -82,7 +82,9 @@ def best_first(scores: Iterable[float]) -> list[RerankScore]:
 
 def in_order(indices: Sequence[int], documents: int) -> list[RerankScore]:
     """Scores for indices that come best first: 1 for the first, and equal steps down to above 0."""
-    return [RerankScore(index, 1 - rank / documents) for rank, index in enumerate(indices)]
+    return [
+        RerankScore(index, (documents - rank) / documents) for rank, index in enumerate(indices)
+    ]
 
 
 def read_scores(answer: Any, documents: int) -> list[RerankScore]:
