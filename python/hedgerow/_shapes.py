@@ -69,6 +69,7 @@ class Trace(TypedDict):
     embedderUsed: bool
     reranked: bool
     rerankProvider: NotRequired[str]
+    rerankWeight: NotRequired[float]
     unanimity: NotRequired[TraceUnanimity]
     rerankSkippedReason: NotRequired[str]
     errorStage: NotRequired[str]

@@ -1,14 +1,16 @@
 """One implementation for synchronous and asynchronous callers.
 
 A search embeds, calls the engine and reranks. Written as a generator that yields each such
-`Call`, it is written once; `run` makes the calls directly and `arun` awaits them.
+`Call`, it is written once; `run` makes the calls directly and `arun` awaits them. `Together` runs
+several generators at the same time.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
+from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
@@ -35,7 +37,18 @@ class Call:
     awaited: Callable[..., Any] | None = None
 
 
-Steps: TypeAlias = Generator[Call, Any, T]
+@dataclass(slots=True)
+class Together:
+    """Generators of steps that may run at the same time, at most `threads` of them.
+
+    The answer is the list of their results, in their order. The first error ends those not begun.
+    """
+
+    steps: Sequence[Generator[Any, Any, Any]]
+    threads: int
+
+
+Steps: TypeAlias = Generator[Call | Together, Any, T]
 
 
 def is_async(function: object) -> bool:
@@ -75,18 +88,24 @@ async def arun(steps: Steps[T]) -> T:
             return result
 
 
+_NO_LOOP = ("no running event loop",)
+"""The arguments of the error of `asyncio.get_running_loop` on a thread without a loop."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Raised:
     error: Exception
 
 
-def _go_on(steps: Steps[T], answer: Any) -> Call:
+def _go_on(steps: Steps[T], answer: Any) -> Call | Together:
     """Return the answer to the generator, which handles errors."""
     return steps.throw(answer.error) if isinstance(answer, _Raised) else steps.send(answer)
 
 
-def _done(call: Call) -> Any:
+def _done(call: Call | Together) -> Any:
     try:
+        if isinstance(call, Together):
+            return _on_threads(call)
         answer = call.function(*call.arguments)
     except Exception as error:  # noqa: BLE001 - see _go_on
         return _Raised(error)
@@ -102,9 +121,27 @@ def _done(call: Call) -> Any:
     return answer
 
 
-async def _awaited(call: Call) -> Any:
+def _on_threads(together: Together) -> list[Any]:
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - of batches alone
+
+    workers = min(together.threads, len(together.steps))
+    if workers <= 1:
+        return [run(steps) for steps in together.steps]
+    with ThreadPoolExecutor(workers, "hedgerow") as pool:
+        # Each thread sees the caller's context variables, as tracing wants.
+        tasks = [pool.submit(copy_context().run, run, steps) for steps in together.steps]
+        try:
+            return [task.result() for task in tasks]
+        finally:
+            for task in tasks:
+                task.cancel()
+
+
+async def _awaited(call: Call | Together) -> Any:
     import asyncio  # noqa: PLC0415 - a third of the time that importing hedgerow would take
 
+    if isinstance(call, Together):
+        return await _at_once(call)
     stop = call.stop or Stop()
     try:
         function = call.awaited or call.function
@@ -113,7 +150,7 @@ async def _awaited(call: Call) -> Any:
         try:
             answer = await asyncio.to_thread(stop.run, function, *call.arguments)
         except RuntimeError as error:
-            if "event loop" not in str(error):
+            if not _lacked_event_loop(error):
                 raise
             # A function that makes a task or a future can only do so on the thread of the event loop.
             answer = function(*call.arguments)
@@ -123,3 +160,45 @@ async def _awaited(call: Call) -> Any:
         raise
     except Exception as error:  # noqa: BLE001 - see _go_on
         return _Raised(error)
+
+
+async def _at_once(together: Together) -> Any:
+    import asyncio  # noqa: PLC0415 - see above
+
+    turns = asyncio.Semaphore(max(1, together.threads))
+
+    async def one(steps: Steps[Any]) -> Any:
+        async with turns:
+            return await arun(steps)
+
+    tasks = [asyncio.ensure_future(one(steps)) for steps in together.steps]
+    try:
+        return await asyncio.gather(*tasks)
+    except Exception as error:  # noqa: BLE001 - see _go_on
+        return _Raised(error)
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+def _lacked_event_loop(error: RuntimeError) -> bool:
+    """Whether asyncio raised the error, because no event loop runs on this thread.
+
+    Its text does not decide: a library may raise one like it after it has done its work. asyncio
+    raises this one from a call that looks for the loop, and no `raise` of another module does.
+    """
+    traceback = error.__traceback__
+    if type(error) is not RuntimeError or traceback is None:
+        return False
+    import asyncio.events  # noqa: PLC0415 - see above
+    import opcode  # noqa: PLC0415 - of this error alone
+
+    while traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    code = traceback.tb_frame.f_code
+    if code.co_filename == asyncio.events.__file__:
+        return code.co_name.endswith("get_event_loop")
+    if code.co_code[traceback.tb_lasti] == opcode.opmap["RAISE_VARARGS"]:
+        return False
+    # A function in C has no frame of its own, and so the frame of its caller ends the traceback.
+    return error.args == _NO_LOOP

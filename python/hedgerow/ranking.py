@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any
 
-from ._checks import shown
+from ._checks import checked_count, shown
 from ._profiles import PROFILES, ProfileOptions
 from .errors import InvalidInputError
 from .typing import Fusion, Matching, Operator, Profile
@@ -33,8 +33,13 @@ class Ranking:
     - `neighbors`: whether the chunks next to a chunk in its path count for it;
     - `reweight`: whether scores are multiplied by the intent of the question.
 
-    `operator` joins words of a query without operators: "OR" or "AND". Raises InvalidInputError for
-    an unknown profile or option value.
+    `operator` joins words of a query without operators: "OR" or "AND".
+
+    A reranker reads the first `rerank_chars` characters of a hit, 4,000 if not given, and its scores
+    are blended with those of the search: `rerank_weight` is its share, 0.3 if not given, and with 1 it
+    decides alone. Under the profile "spec" it reads a short text of 280 characters, and its share is 1.
+
+    Raises InvalidInputError for an unknown profile or option value.
     """
 
     profile: Profile = "best"
@@ -44,6 +49,8 @@ class Ranking:
     neighbors: bool | None = None
     reweight: bool | None = None
     operator: Operator | None = None
+    rerank_weight: float | None = None
+    rerank_chars: int | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.profile, str) or self.profile not in PROFILES:
@@ -56,6 +63,16 @@ class Ranking:
             value = getattr(self, name)
             if value is not None and not isinstance(value, bool):
                 raise _invalid(name, "True, False or None", value)
+        weight = self.rerank_weight
+        is_number = isinstance(weight, (int, float)) and not isinstance(weight, bool)
+        if weight is not None and not (is_number and 0 <= weight <= 1):
+            raise _invalid(
+                "rerank_weight",
+                "a number from 0 to 1, where 1 replaces the order of the search by the reranker's",
+                weight,
+            )
+        if self.rerank_chars is not None:
+            checked_count(self.rerank_chars, "rerank_chars")
 
     @classmethod
     def best(cls) -> Ranking:

@@ -19,15 +19,16 @@ from ._retrieval.batches import (
 )
 from ._retrieval.embedding import upserting
 from ._retrieval.holding import Holding, held_index
-from ._retrieval.parts import asynchronous_parts, check_plain
+from ._retrieval.parts import asynchronous_parts, check_plain, parts_of
 from ._retrieval.requests import request_of
+from ._retrieval.reranking import rerank_options
 from ._retrieval.searching import Request, Stages, checked_on_leg_failure
 from ._retrieval.slow import checked_slow_ms
 from ._steps import Steps, arun, run
 from .embedders.base import AnyEmbedder
 from .errors import HedgerowError
 from .ranking import Ranking, checked_ranking
-from .rerankers.base import AsyncReranker, Reranker
+from .rerankers.base import AnyReranker
 from .results import Response
 from .typing import (
     Aliases,
@@ -64,12 +65,16 @@ class Retriever(Holding):
     its other users: whoever opened it closes it.
 
     `embedder` turns texts into vectors: an object with `embed`, or with `embed_query` and
-    `embed_documents`, or a function of texts. `reranker` reorders the best hits. Either may be
-    asynchronous, for `asearch`. `aliases` are alternatives for terms. `trigram_chunks` are searched by
+    `embed_documents`, a function of texts, or a name such as "local" (`embedder_named`). `reranker`
+    reorders the best hits (below). Either may be asynchronous, for `asearch`; one that was named is closed
+    with the retriever. `aliases` are alternatives for terms. `trigram_chunks` are searched by
     the fuzzy rung of the retry ladder instead of the index's own chunks.
 
     `ranking` is how hits are ranked (`Ranking`), by default as the specification has it:
     `Ranking("spec")`. `Ranking("best")` gives the best results known.
+
+    `reranker` has a method `rerank(query, documents)`, or is a function of both. How much of a hit it
+    reads, and how its scores count, is in `ranking`.
 
     `on_leg_failure` says what happens when the embedder, a leg or the reranker fails and the rest can
     answer: "degrade" answers without it, and trace, `Response.error` and log say so; "raise" raises
@@ -88,8 +93,8 @@ class Retriever(Holding):
         self,
         index: Searchable | str | os.PathLike[str],
         *,
-        embedder: AnyEmbedder | None = None,
-        reranker: Reranker | AsyncReranker | None = None,
+        embedder: AnyEmbedder | str | None = None,
+        reranker: AnyReranker | str | None = None,
         aliases: Aliases | None = None,
         trigram_chunks: Iterable[Chunk | CandidateLike] | None = None,
         ranking: Ranking | None = None,
@@ -97,7 +102,8 @@ class Retriever(Holding):
         slow_ms: float | None = None,
         create: bool = False,
     ) -> None:
-        self._asynchronous = asynchronous_parts(embedder, reranker)
+        used, scores, self._closed_with_it = parts_of(embedder, reranker)
+        self._asynchronous = asynchronous_parts(used, scores)
         if trigram_chunks is not None:
             if not isinstance(trigram_chunks, Iterable):
                 raise TypeError(f"trigram_chunks must be an iterable, not {shown(trigram_chunks)}")
@@ -106,6 +112,7 @@ class Retriever(Holding):
         options = ranking.options
         checked_on_leg_failure(on_leg_failure)
         slow_ms = checked_slow_ms(slow_ms)
+        reranks = rerank_options(ranking)
         self._owned = isinstance(index, (str, os.PathLike))
         with held_index(index, create=create) as held:
             searcher = Searcher(
@@ -118,7 +125,7 @@ class Retriever(Holding):
                 options["reweight"],
                 ranking.operator or "OR",
             )
-        self._stages = Stages(held, searcher, embedder, reranker, on_leg_failure, slow_ms)
+        self._stages = Stages(held, searcher, used, scores, reranks, on_leg_failure, slow_ms)
         self._arguments = {
             "embedder": embedder,
             "reranker": reranker,
@@ -141,7 +148,7 @@ class Retriever(Holding):
         Raises what the embedder raises, and what `Index.upsert` does; InvalidInputError when the
         index has vectors of another embedder or dimension.
         """
-        check_plain(self._asynchronous, "upsert")
+        check_plain(self._asynchronous, "upsert", writes=True)
         return run(upserting(self.index, self.embedder, chunks, progress))
 
     async def aupsert(
@@ -160,7 +167,7 @@ class Retriever(Holding):
         Raises InvalidInputError for a retriever without an embedder, or over a collection, and what
         the embedder raises.
         """
-        check_plain(self._asynchronous, "reembed")
+        check_plain(self._asynchronous, "reembed", writes=True)
         return run(self._stages.reembedding(progress))
 
     async def areembed(self, *, progress: Progress | None = None) -> int:
@@ -261,8 +268,8 @@ class Retriever(Holding):
         """The result of `search` for each query, in their order.
 
         All queries are embedded by one call, and searched on `threads` threads (as many as the
-        process may use, if not given) with the interpreter free; the reranker sees them one
-        after the other. Ctrl-C ends the batch within a moment. `question_date` is one for all
+        process may use, if not given) with the interpreter free. The reranker runs on as many threads,
+        or is called once for all if it has `rerank_many`. Ctrl-C ends the batch within a moment. `question_date` is one for all
         queries, or a list with one for each; all other options are as in `search`.
 
         `on_error` "raise" raises the first error in the order of the queries; "return" puts each

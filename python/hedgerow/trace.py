@@ -65,6 +65,7 @@ class Trace(Served):
     embedder_used: bool
     reranked: bool
     rerank_provider: str | None
+    rerank_weight: float | None
     unanimity: int | None
     rerank_skipped_reason: (
         Literal["empty_candidates", "mode_off", "no_reranker", "unanimity"] | None
@@ -119,6 +120,7 @@ class Trace(Served):
             "embedderUsed": self.embedder_used,
             "reranked": self.reranked,
             "rerankProvider": self.rerank_provider,
+            "rerankWeight": self.rerank_weight,
             "unanimity": None if self.unanimity is None else {"agreements": self.unanimity},
             "rerankSkippedReason": self.rerank_skipped_reason,
             "errorStage": self.error_stage,

@@ -171,5 +171,5 @@ def test_a_retriever_from_an_index_is_the_best() -> None:
         one = langchain.HedgerowRetriever.from_index(index, limit=1)
         assert (one.retriever.search("hedgehog").trace.profile, one.limit) == ("best", 1)
         assert [document.id for document in one.invoke("hedgehog")] == ["1"]
-        other = llama_index.HedgerowRetriever.from_index(index, profile="spec")
+        other = llama_index.HedgerowRetriever.from_index(index, ranking=hr.Ranking("spec"))
         assert [node.node.id_ for node in other.retrieve("hedgehog")] == ["1"]

@@ -137,7 +137,7 @@ def test_a_prompt_the_model_does_not_have(minilm: SentenceTransformerEmbedder) -
 
 def test_a_cross_encoder_scores_every_document(cross_encoder_folder: Path) -> None:
     reranker = CrossEncoderReranker(cross_encoder_folder, device="cpu", batch_size=2)
-    documents = [hr.RerankDocument(str(place), text) for place, text in enumerate(TEXTS)]
+    documents = [hr.RerankDocument(str(place), "", text, 0.0) for place, text in enumerate(TEXTS)]
     found = reranker.rerank("Where do hedgehogs sleep?", documents)
     assert sorted(score.index for score in found) == [0, 1, 2]
     assert found == sorted(found, key=lambda score: -score.score)
@@ -151,5 +151,5 @@ def test_a_cross_encoder_of_three_labels(tmp_path: Path) -> None:
     CrossEncoder(str(WEIGHTS), num_labels=3, device="cpu").save_pretrained(str(tmp_path))
     reranker = CrossEncoderReranker(tmp_path, device="cpu", name="nli")
     with pytest.raises(hr.HedgerowError, match="one label") as raised:
-        reranker.rerank("hedge", [hr.RerankDocument("a", "oak")])
+        reranker.rerank("hedge", [hr.RerankDocument("a", "", "oak", 0.0)])
     assert raised.value.code == "bad_answer"

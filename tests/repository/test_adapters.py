@@ -188,7 +188,7 @@ def test_ones_own_will_do() -> None:
     reranker: hr.Reranker = OwnReranker()
     assert list(embedder.embed(["oak"])) == [[1.0]]
     assert list(asyncio.run(asynchronous.embed(["oak"]))) == [[1.0]]
-    assert reranker.rerank("q", [hr.RerankDocument("a", "oak")]) == [hr.RerankScore(0, 3)]
+    assert reranker.rerank("q", [hr.RerankDocument("a", "", "oak", 0.0)]) == [hr.RerankScore(0, 3)]
 
 
 TYPED = """

@@ -20,7 +20,7 @@ FITS = "; check that it serves a model that reranks, with one label"
 
 
 def documents(*texts: str) -> list[hr.RerankDocument]:
-    return [hr.RerankDocument(f"id{place}", text) for place, text in enumerate(texts)]
+    return [hr.RerankDocument(f"id{place}", "", text, 0.0) for place, text in enumerate(texts)]
 
 
 def pairs(scores: Any) -> list[tuple[int, float]]:
@@ -34,9 +34,9 @@ def refused(call: Callable[[], object]) -> hr.HedgerowError:
 
 
 def test_documents_and_scores_are_plain_data() -> None:
-    document = hr.RerankDocument("a", "oak")
+    document = hr.RerankDocument("a", "Trees", "oak", 0.5)
     assert document == pickle.loads(pickle.dumps(document))
-    assert repr(document) == "RerankDocument(id='a', text='oak')"
+    assert repr(document) == "RerankDocument(id='a', title='Trees', text='oak', score=0.5)"
     assert repr(hr.RerankScore(3, 0.5)) == "RerankScore(index=3, score=0.5)"
     with pytest.raises(AttributeError):
         document.text = "elm"  # type: ignore[misc]

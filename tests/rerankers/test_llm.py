@@ -24,7 +24,7 @@ from waiting import LONGEST, CpuTime
 
 
 def documents(*texts: str) -> list[hr.RerankDocument]:
-    return [hr.RerankDocument(f"id{place}", text) for place, text in enumerate(texts)]
+    return [hr.RerankDocument(f"id{place}", "", text, 0.0) for place, text in enumerate(texts)]
 
 
 def pairs(scores: Any) -> list[tuple[int, float]]:

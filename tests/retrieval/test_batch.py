@@ -23,9 +23,15 @@ def corpus_retriever() -> hr.Retriever:
     return hr.Retriever(corpus("b"), embedder=FnvEmbedder())
 
 
-def test_all_queries_are_embedded_at_once(corpus_retriever: hr.Retriever) -> None:
-    corpus_retriever.search_many(query for query in ["kaas", "huis", "kaas"])
-    assert corpus_retriever.embedder.calls == [["kaas", "huis", "kaas"]]
+def test_equal_queries_are_embedded_once_and_all_at_once(corpus_retriever: hr.Retriever) -> None:
+    first = corpus_retriever.search_many(query for query in ["kaas", "huis", "kaas"])
+    assert corpus_retriever.embedder.calls == [["kaas", "huis"]]
+    assert first[0] == first[2]
+    again = corpus_retriever.search_many(["huis", "winter", "kaas"])
+    assert corpus_retriever.embedder.calls == [["kaas", "huis"], ["winter"]]
+    assert (again[0], again[2]) == (first[1], first[0])
+    assert corpus_retriever.search("kaas") == first[0]
+    assert len(corpus_retriever.embedder.calls) == 2
 
 
 def test_nothing_asked_nothing_done(corpus_retriever: hr.Retriever) -> None:

@@ -139,7 +139,7 @@ def test_an_index_embedded_anew_while_a_query_is_embedded(tmp_path: Path, known:
         retriever = hr.Retriever(index, embedder=embedder)
         retriever.upsert(chunks(3))
         if known:
-            assert retriever.search("note").trace.embedder_used
+            assert retriever.search("asked before").trace.embedder_used
         replaced = hr.Retriever(other, embedder=Dimensions("two", 3))
         for search in [
             lambda: retriever.search("note"),

@@ -27,7 +27,9 @@ def traces() -> list[hr.Trace]:
         .search("kaas", group_by="path")
         .trace
     )
-    best = hr.Retriever(corpus("b"), ranking=hr.Ranking("best")).search("de kaas").trace
+    reranker = FakeReranker("reverse")
+    reranked = hr.Retriever(corpus("b"), reranker=reranker, ranking=hr.Ranking("best"))
+    best = reranked.search("de kaas").trace
     elsewhere = replace(
         hr.Retriever(CountedCollection()).search("kaas").trace,
         approximate=True,

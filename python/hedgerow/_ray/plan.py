@@ -10,6 +10,7 @@ from typing import Any
 from hedgerow._checks import checked_count, checked_text, listed, shown
 from hedgerow._engine import Index, __version__
 from hedgerow._retrieval.admission import embedder_name, own_admission
+from hedgerow._retrieval.reranking import reranker_name
 from hedgerow._tables import FIELDS
 from hedgerow.embedders.base import AnyEmbedder
 from hedgerow.errors import InvalidInputError
@@ -113,7 +114,7 @@ class Plan:
             "hedgerow": __version__,
             "content": self.content,
             "embedder": _identity(retriever.embedder),
-            "reranker": None if retriever.reranker is None else retriever.reranker.name,
+            "reranker": None if retriever.reranker is None else reranker_name(retriever.reranker),
             "fields": self.columns.fields,
             "trace": self.columns.trace,
             **{f"retriever.{name}": value for name, value in options.items() if value is not None},

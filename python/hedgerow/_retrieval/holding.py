@@ -7,14 +7,14 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import cast
+from typing import Any, cast
 
 from hedgerow._checks import shown
 from hedgerow._engine import Index
 from hedgerow._steps import Call, Steps, arun
 from hedgerow.embedders.base import AnyEmbedder
 from hedgerow.errors import IndexFileError
-from hedgerow.rerankers.base import AsyncReranker, Reranker
+from hedgerow.rerankers.base import AnyReranker
 from hedgerow.typing import Collection, Searchable
 
 from .searching import Stages
@@ -33,6 +33,8 @@ class Holding:
     """Whether it opened the index, and so closes it."""
     _asynchronous: list[str]
     """Which of its parts have `async` methods."""
+    _closed_with_it: list[Any]
+    """Its parts that were given by name, and have connections to close."""
 
     @property
     def index(self) -> Index:
@@ -45,7 +47,7 @@ class Holding:
         return self._stages.embedder
 
     @property
-    def reranker(self) -> Reranker | AsyncReranker | None:
+    def reranker(self) -> AnyReranker | None:
         """What reorders the best hits."""
         return self._stages.reranker
 
@@ -68,13 +70,18 @@ class Holding:
     def close(self) -> None:
         """Close the index if this retriever opened it; an index that was given stays open.
 
-        Embedder and reranker are their makers' to close. Closing again does nothing.
+        Embedder and reranker are their makers' to close, but for those given by name. Closing again does
+        nothing.
         """
+        for part in self._closed_with_it:
+            part.close()
         if self._owned:
             self.index.close()
 
     async def aclose(self) -> None:
         """`close` without blocking the event loop, which waits for running searches."""
+        for part in self._closed_with_it:
+            part.close()
         if self._owned:
             await arun(_one(Call(self.index.close, ())))
 

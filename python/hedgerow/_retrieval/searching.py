@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import logging
-import math
-import operator
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
@@ -16,7 +14,7 @@ from hedgerow._steps import Call, Steps
 from hedgerow.embedders._forms import checked_rows
 from hedgerow.embedders.base import AnyEmbedder
 from hedgerow.errors import HedgerowError, InvalidInputError, RetrievalError
-from hedgerow.rerankers.base import AsyncReranker, RerankDocument, Reranker, RerankScore
+from hedgerow.rerankers.base import AnyReranker
 from hedgerow.results import Response, Trace
 from hedgerow.typing import OnLegFailure, Progress, QuestionDate, Searchable
 
@@ -25,11 +23,12 @@ from .collection import in_one_state, index_of
 from .embedding import reembedding
 from .observing import Watched, observer
 from .parts import needed
+from .query_vectors import QueryVectors
+from .reranking import RerankOptions, log_failure, reranking
 from .slow import log_slow
 
 _log = logging.getLogger("hedgerow.search")
 _embedding_log = logging.getLogger("hedgerow.embedding")
-_rerank_log = logging.getLogger("hedgerow.rerank")
 
 # No text with fewer characters is over a limit of spec/query.md: 64 KiB are at least 16,384 of them,
 # and a token takes at least two.
@@ -70,11 +69,13 @@ class Stages:
     index: Searchable
     searcher: Searcher
     embedder: AnyEmbedder | None
-    reranker: Reranker | AsyncReranker | None
+    reranker: AnyReranker | None
+    rerank_options: RerankOptions
     on_leg_failure: OnLegFailure
     slow_ms: float | None
-    # How the index accepted the embedder last.
+    # How the index accepted the embedder last, and the vectors of the last queries.
     _admitted: Admitted | None = None
+    _cache: QueryVectors = field(default_factory=QueryVectors)
 
     def search(self, request: Request) -> Steps[list[Response | HedgerowError]]:
         """Answer every query: with a response, or with its error."""
@@ -106,13 +107,15 @@ class Stages:
         watched.begin()
         call = (self.index, options, self.searcher.search, arguments)
         found, report = yield Call(in_one_state, call, stop)
-        for i, one in zip(sound, found, strict=True):
+        for one in found:
             if isinstance(one, HedgerowError) and one.code == "embedder_mismatch":
                 # The index was re-embedded since this embedder was admitted.
-                self._admitted = None
+                self._forget_embedder()
                 raise one
-            answer = yield from self._answer(request, request.queries[i], one, embedded.error)
-            answers[i] = _reported(answer, report)
+        self._cache.keep(queries, vectors, [not isinstance(one, HedgerowError) for one in found])
+        failures = yield from self._reranked(request, queries, found, embedded.error)
+        for i, one, failed in zip(sound, found, failures, strict=True):
+            answers[i] = _reported(self._answer(request, one, embedded.error, failed), report)
         return [answer for answer in answers if answer is not None]
 
     def check_may_degrade(self, mode: str) -> None:
@@ -166,15 +169,23 @@ class Stages:
         count = yield from reembedding(
             index_of(self.index, "reembed"), needed(self.embedder), progress
         )
-        self._admitted = None
+        self._forget_embedder()
         return count
 
+    def _forget_embedder(self) -> None:
+        self._admitted = None
+        self._cache = QueryVectors()
+
     def _embedded(self, admitted: Admitted, queries: list[str]) -> Steps[Embedded]:
-        """The rows of the embedder, or the error that it raised."""
+        """The rows of the embedder, or the error that it raised; equal queries are embedded once."""
         form, name = admitted.forms.queries, admitted.name
+        known = self._cache.known(queries)
+        missing = [query for query in dict.fromkeys(queries) if query not in known]
+        if not missing:
+            return Embedded([known[query] for query in queries], name)
         try:
-            with observer().embedding(form.embedder, len(queries)) as call:
-                rows = yield from form.answer(queries)
+            with observer().embedding(form.embedder, len(missing)) as call:
+                rows = yield from form.answer(missing)
                 call.embedded(rows)
         except Exception as error:  # noqa: BLE001 - whatever it is, keywords still answer
             if self.on_leg_failure == "degrade":
@@ -182,15 +193,48 @@ class Stages:
                     "the embedder failed, keywords answer alone: %s", error, exc_info=error
                 )
             return Embedded("failed", name, error)
-        return Embedded(checked_rows(rows, len(queries)), name)
+        rows = checked_rows(rows, len(missing))
+        if len(missing) == len(queries):
+            return Embedded(rows, name)
+        known.update(zip(missing, rows, strict=True))
+        return Embedded([known[query] for query in queries], name)
+
+    def _reranked(
+        self,
+        request: Request,
+        queries: Sequence[str],
+        found: Sequence[Found | HedgerowError],
+        embedder_error: Exception | None,
+    ) -> Steps[list[Exception | None]]:
+        """Rerank what is found; returns what the reranker raised for each query, if anything."""
+        failures: list[Exception | None] = [None] * len(found)
+        if self.reranker is None:
+            return failures
+        waiting = {
+            i: one
+            for i, one in enumerate(found)
+            if not isinstance(one, HedgerowError)
+            and not one.failed
+            and one.wants_reranker
+            and (self.on_leg_failure == "degrade" or (one.error or embedder_error) is None)
+        }
+        if waiting:
+            asked = [(queries[i], one) for i, one in waiting.items()]
+            head, threads = request.rerank_top_n, request.threads
+            raised = yield from reranking(self.reranker, self.rerank_options, head, asked, threads)
+            for i, error in zip(waiting, raised, strict=True):
+                failures[i] = error
+                if error is not None and self.on_leg_failure == "degrade":
+                    log_failure(error)
+        return failures
 
     def _answer(
         self,
         request: Request,
-        query: str,
         found: Found | HedgerowError,
         embedder_error: Exception | None,
-    ) -> Steps[Response | HedgerowError]:
+        reranker_error: Exception | None,
+    ) -> Response | HedgerowError:
         if isinstance(found, HedgerowError):
             return found
         trace = found.trace
@@ -199,39 +243,13 @@ class Stages:
             failure = RetrievalError(message, code="retrieval_failed", trace=trace)
             failure.__cause__ = found.error
             return failure
-        error = found.error or embedder_error
+        error = found.error or embedder_error or reranker_error
         if self.on_leg_failure == "raise" and error is not None:
             return _stage_failure(trace, error)
         if found.error is not None:
             _log.warning("the %s leg failed, the other answers: %s", trace.error_stage, found.error)
-        if self.reranker is not None and found.wants_reranker:
-            failed = yield from self._rerank(self.reranker, request.rerank_top_n, query, found)
-            trace = found.trace
-            if self.on_leg_failure == "raise" and failed is not None:
-                return _stage_failure(trace, failed)
-            error = error or failed
         results = found.results(request.offset + request.limit)[request.offset :]
         return Response(results, trace, _told(trace, error), request.offset)
-
-    def _rerank(
-        self, reranker: Reranker | AsyncReranker, head: int, query: str, found: Found
-    ) -> Steps[Exception | None]:
-        """Have the head reordered; returns what the reranker raised, if anything."""
-        documents = [RerankDocument(name, text) for name, text in found.documents(head)]
-        started = perf_counter()
-        try:
-            with observer().reranking(reranker, len(documents)):
-                answer = yield Call(reranker.rerank, (query, documents))
-                scores = _scores(answer, len(documents))
-        except Exception as error:  # noqa: BLE001 - whatever it is, the fused order stands
-            if self.on_leg_failure == "degrade":
-                _rerank_log.warning(
-                    "the reranker failed, the order stays: %s", error, exc_info=error
-                )
-            found.rerank_failed(perf_counter() - started)
-            return error
-        found.rerank(head, scores, reranker.name, perf_counter() - started)
-        return None
 
 
 def checked_on_leg_failure(on_leg_failure: str) -> None:
@@ -306,19 +324,3 @@ def _dated(query: str, date: QuestionDate | None) -> tuple[str, list[str]] | Non
 
     hints = list(expand_temporal(query, date).date_hints)
     return (augment_query(query, date), hints) if hints else None
-
-
-def _scores(answer: Sequence[RerankScore], documents: int) -> list[tuple[int, float]]:
-    """Index and score of each document; raises HedgerowError for a score that is not finite.
-
-    Scores of documents that the reranker was not given are ignored.
-    """
-    scores = [(operator.index(scored.index), float(scored.score)) for scored in answer]
-    for index, score in scores:
-        if not math.isfinite(score):
-            raise HedgerowError(
-                f"the reranker answered with the score {score} for document {index}; "
-                "scores must be finite",
-                code="bad_answer",
-            )
-    return [(index, score) for index, score in scores if 0 <= index < documents]

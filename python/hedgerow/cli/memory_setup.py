@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .failures import FAILED
-from .output import echo, passed_by_json, show_passed_by, visible, write_json
+from .output import echo, has_terminal, passed_by_json, show_passed_by, visible, write_json
 from .params import Command
 from .roots import (
     is_trusted,
@@ -19,31 +19,43 @@ from .roots import (
     root_option,
 )
 from .targets import open_memory, target_option
+from .trust import agrees
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hedgerow.memory.doctor import Diagnosis
 
 
 @click.command("init", cls=Command, short_help="Set up a memory root.")
 @place_options
 @click.option("--force", is_flag=True, help="Write the configuration afresh.")
+@click.option(
+    "--embedder",
+    metavar="NAME",
+    help="Search by meaning too, with an installed model (local) or another embedder.",
+)
+@click.option("--yes", is_flag=True, help="Allow the embedder without asking.")
 @json_option
-def init(
+def init(  # noqa: PLR0913 - one argument for each option
     *,
     root: tuple[str, ...],
     target_url: str | None,
     remote_url: str | None,
     force: bool,
+    embedder: str | None,
+    yes: bool,
     as_json: bool,
 ) -> None:
     """Make the folder --root a memory root.
 
     \b
       hedgerow init --root memory
-      hedgerow init --root memory --json
+      hedgerow init --root memory --embedder local
 
     Writes hedgerow.json, the folders for memories and a line in .gitignore. Existing files are
-    kept. Commit everything except .hedgerow/, which can be rebuilt.
+    kept. Commit everything except .hedgerow/, which can be rebuilt. An embedder is written into
+    hedgerow.json, and used once you allow it: asked here, or by hedgerow trust.
     """
     refuse_remote(target_url, remote_url)
     from hedgerow.memory.config import root_from_environment  # noqa: PLC0415 - slow to import
@@ -53,8 +65,9 @@ def init(
         raise click.UsageError("Missing option '--root': name the folder, as in --root memory.")
     from hedgerow.memory import MemoryRoot  # noqa: PLC0415
 
-    done = MemoryRoot.initialize(path, force=force)
+    done = MemoryRoot.initialize(path, force=force, embedder=embedder)
     if as_json:
+        _allow_embedder(path, yes=yes, asks=False)
         write_json(done.to_dict())
         return
     state = "written" if done.config_created else "existing"
@@ -63,6 +76,23 @@ def init(
     echo(f"Folders: {', '.join(done.memory_dirs)}")
     ignored = "added .hedgerow/" if done.gitignore_updated else "has .hedgerow/ already"
     echo(f".gitignore: {ignored}")
+    if embedder is not None:
+        allowed = _allow_embedder(path, yes=yes, asks=has_terminal())
+        state = "allowed" if allowed else "not allowed yet; run hedgerow trust"
+        echo(f"Embedder: {visible(embedder)} ({state})")
+
+
+def _allow_embedder(path: Path, *, yes: bool, asks: bool) -> bool:
+    """Allow the embedder of a root if the user agrees; returns whether it is allowed."""
+    from hedgerow import MemoryRoot  # noqa: PLC0415 - slow to import
+    from hedgerow.memory.consents import allow  # noqa: PLC0415
+
+    with MemoryRoot.open(path) as memory:
+        pending = [one for one in memory.status().not_allowed if one.setting == "embedder"]
+    agreed = [one for one in pending if yes or (asks and agrees(one))]
+    if agreed:
+        allow(agreed)
+    return agreed == pending
 
 
 @click.command("status", cls=Command, short_help="Show the state of a memory root.")

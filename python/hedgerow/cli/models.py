@@ -15,8 +15,8 @@ from hedgerow import Embedder, Reranker
 F = TypeVar("F", bound=Callable[..., Any])
 
 EMBEDDER_HELP = (
-    "ADAPTER:MODEL, with one of model2vec, sentence-transformers, openai, ollama; on another "
-    "server ADAPTER:MODEL@URL."
+    "local for an installed model, or ADAPTER:MODEL, with one of model2vec, "
+    "sentence-transformers, onnx, static, openai, ollama; on another server ADAPTER:MODEL@URL."
 )
 
 

@@ -67,7 +67,7 @@ def _ask(memory: MemoryRoot, *, yes: bool, as_json: bool) -> None:
     if not as_json:
         _show(root, pending)
     can_ask = not as_json and has_terminal()
-    allowed = [one for one in pending if yes or (can_ask and _agrees(one))]
+    allowed = [one for one in pending if yes or (can_ask and agrees(one))]
     if allowed:
         allow(allowed)
     if as_json:
@@ -89,7 +89,8 @@ def _show(root: str, pending: Sequence[TrustRequest]) -> None:
         echo(f"- {visible(one.question)}")
 
 
-def _agrees(request: TrustRequest) -> bool:
+def agrees(request: TrustRequest) -> bool:
+    """Ask the user on the terminal whether to allow what a root asks for."""
     return click.confirm(f"Allow {request.setting}, to {visible(request.effect)}?")
 
 

@@ -7,6 +7,7 @@ from .base import (
     QueryDocumentEmbedder as QueryDocumentEmbedder,
 )
 from .by_name import embedder_named as embedder_named
+from .installed import InstalledEmbedder as InstalledEmbedder
 from .model2vec_static import (
     Model2VecEmbedder as Model2VecEmbedder,
     StaticEncoder as StaticEncoder,
@@ -15,6 +16,7 @@ from .ollama_server import (
     AsyncOllamaEmbedder as AsyncOllamaEmbedder,
     OllamaEmbedder as OllamaEmbedder,
 )
+from .onnx_model import OnnxEmbedder as OnnxEmbedder
 from .openai_compatible import (
     AsyncOpenAIEmbedder as AsyncOpenAIEmbedder,
     OpenAIEmbedder as OpenAIEmbedder,
@@ -23,3 +25,4 @@ from .sentence_transformer import (
     SentenceEncoder as SentenceEncoder,
     SentenceTransformerEmbedder as SentenceTransformerEmbedder,
 )
+from .static_table import StaticEmbedder as StaticEmbedder

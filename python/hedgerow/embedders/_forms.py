@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import GeneratorType
 from typing import Any, NamedTuple
 
 from hedgerow._checks import shown
@@ -24,6 +25,9 @@ class _Method(NamedTuple):
 
 
 _CALLED = _Method("__call__")
+
+_LAZY = (GeneratorType, map)
+"""What an embedder may return in place of rows: they are computed as they are taken."""
 
 # What an embedder may have for queries, and what it then must have for documents. LangChain and
 # sentence-transformers' own methods of a pair are the first; the next are LlamaIndex's.
@@ -52,7 +56,9 @@ class Form:
     def answer(self, texts: Sequence[str]) -> Steps[Any]:
         """What the embedder answers, unchecked."""
         if not self.one_by_one:
-            return (yield self._call(list(texts)))
+            answer = yield self._call(list(texts))
+            # On the thread of the embedder, too.
+            return (yield Call(list, (answer,))) if isinstance(answer, _LAZY) else answer
         rows: list[Any] = []
         for text in texts:
             rows += [(yield self._call(text))]
@@ -98,7 +104,10 @@ def forms_of(embedder: AnyEmbedder) -> Forms:
 
 
 def checked_rows(rows: Any, texts: int) -> Embeddings:
-    """The rows of an embedder; raises HedgerowError unless there is one for each text."""
+    """The rows of an embedder as numbers that an index reads fast.
+
+    Raises HedgerowError unless there is one for each text, and for rows of bits.
+    """
     # A text has a length too, and has no rows.
     count = None if isinstance(rows, str) or not hasattr(rows, "__len__") else len(rows)
     if count != texts:
@@ -108,8 +117,25 @@ def checked_rows(rows: Any, texts: int) -> Embeddings:
             "it must return one row for each text, in their order",
             code="bad_answer",
         )
+    kind = _kind(rows) or _kind(next(iter(rows), None))
+    if kind in ("uint8", "bool"):
+        raise HedgerowError(
+            f"the embedder answered with rows of {kind}, which are bits or codes and no vectors; "
+            "configure it for float32, float16 or int8",
+            code="bad_answer",
+        )
+    if hasattr(rows, "detach"):  # a tensor of torch, which may be on another device
+        rows = rows.detach().cpu().tolist()
+    elif kind not in (None, "float32", "float64") and hasattr(rows, "astype"):
+        rows = rows.astype("float32")
     checked: Embeddings = rows
     return checked
+
+
+def _kind(rows: Any) -> str | None:
+    """The type of the numbers of an array or a tensor, as numpy calls it."""
+    dtype = getattr(rows, "dtype", None)
+    return None if dtype is None else str(dtype).rpartition(".")[2]
 
 
 def _form(embedder: Any, method: _Method) -> Form | None:

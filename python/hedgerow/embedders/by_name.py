@@ -19,6 +19,24 @@ def _model2vec(named: AdapterName) -> Callable[..., Embedder]:
     return partial(Model2VecEmbedder, named.without_url())
 
 
+def _onnx(named: AdapterName) -> Callable[..., Embedder]:
+    from .onnx_model import OnnxEmbedder  # noqa: PLC0415 - needs its extra
+
+    return partial(OnnxEmbedder, named.without_url())
+
+
+def _local(named: AdapterName) -> Callable[..., Embedder]:
+    from .installed import InstalledEmbedder  # noqa: PLC0415 - needs its extra
+
+    return partial(InstalledEmbedder, named.without_url())
+
+
+def _static(named: AdapterName) -> Callable[..., Embedder]:
+    from .static_table import StaticEmbedder  # noqa: PLC0415 - for this name alone
+
+    return partial(StaticEmbedder, named.without_url())
+
+
 def _sentence_transformers(named: AdapterName) -> Callable[..., Embedder]:
     from .sentence_transformer import SentenceTransformerEmbedder  # noqa: PLC0415 - needs its extra
 
@@ -42,11 +60,16 @@ def _served(adapter: Callable[..., Embedder], url: str | None) -> Callable[..., 
 
 
 _ADAPTERS: dict[str, Callable[[AdapterName], Callable[..., Embedder]]] = {
+    "local": _local,
     "model2vec": _model2vec,
     "ollama": _ollama,
+    "onnx": _onnx,
     "openai": _openai,
     "sentence-transformers": _sentence_transformers,
+    "static": _static,
 }
+_OF_FOLDERS = ("onnx", "static")
+"""The adapters that load a folder, and know no hub."""
 
 
 def embedder_named(
@@ -55,7 +78,9 @@ def embedder_named(
     """The embedder of a name ADAPTER:MODEL, or ADAPTER:MODEL@URL for one on a server.
 
     ADAPTER is `model2vec`, `sentence-transformers`, `openai` or `ollama`, as in
-    `ollama:nomic-embed-text` or `openai:bge-m3@http://localhost:8000/v1`. The prompts are put before
+    `ollama:nomic-embed-text` or `openai:bge-m3@http://localhost:8000/v1`; `onnx` or `static` with a
+    folder; or `local`, alone or with the name of an installed model (docs/how-to/local-meaning.md).
+    The prompts are put before
     queries and documents in place of those that the model is known to want; "" is none.
 
     Raises InvalidInputError for another name, and what the adapter raises.
@@ -63,6 +88,15 @@ def embedder_named(
     named = _checked(name)
     adapter = _ADAPTERS[named.adapter](named)
     return adapter(query_prompt=query_prompt, document_prompt=document_prompt)
+
+
+def check_name(name: str) -> None:
+    """Raise InvalidInputError for the name of no embedder, HedgerowError for `local` without a model."""
+    named = _checked(name)
+    if named.adapter == "local":
+        from .installed import installed_folder  # noqa: PLC0415 - for this name alone
+
+        installed_folder(named.model)
 
 
 def local_embedder(
@@ -92,6 +126,10 @@ def may_be_local(adapter: str, model: str) -> bool:
 
     A folder may hold code, and whoever sends a file may send a folder with it.
     """
+    if adapter == "local":
+        return True  # a package that the user installed, by its name
+    if adapter in _OF_FOLDERS:
+        return False
     return adapter in _ADAPTERS and not sends_texts(adapter) and not is_folder(model)
 
 
@@ -109,7 +147,9 @@ def what_it_does(name: str) -> tuple[str, str] | None:
             name,
             f"send the text of your memories and questions to {_SERVERS[named.adapter](named)}",
         )
-    if not os.path.lexists(named.model):
+    if named.adapter == "local":
+        return name, f"run {_installed(named.model)}, on this machine and without a network"
+    if named.adapter not in _OF_FOLDERS and not os.path.lexists(named.model):
         return name, f"download the model {named.model}, if it is not there, and run it"
     folder = os.path.realpath(named.model)
     return (
@@ -118,7 +158,13 @@ def what_it_does(name: str) -> tuple[str, str] | None:
     )
 
 
+def _installed(model: str) -> str:
+    return f"the installed model {model}" if model else "the installed model"
+
+
 def _checked(name: str) -> AdapterName:
+    if name == "local":
+        return AdapterName("local", "", None)
     return checked_adapter_name(
         name, "embedder", _ADAPTERS, example="model2vec:minishlab/potion-base-8M"
     )

@@ -10,7 +10,7 @@ from hedgerow import Filters, Hit, Index, Retriever
 from hedgerow._extras import imports_of
 from hedgerow.embedders import AnyEmbedder
 from hedgerow.ranking import Ranking
-from hedgerow.rerankers import AsyncReranker, Reranker
+from hedgerow.rerankers.base import AnyReranker
 from hedgerow.typing import Mode, QuestionDate
 
 from ._fields import metadata_of
@@ -82,7 +82,7 @@ class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where 
         index: Index | str | PathLike[str],
         *,
         embedder: AnyEmbedder | None = None,
-        reranker: Reranker | AsyncReranker | None = None,
+        reranker: AnyReranker | None = None,
         ranking: Ranking | None = None,
         **options: Any,
     ) -> HedgerowRetriever:

@@ -11,7 +11,7 @@ from hedgerow import Hit, Index, Retriever
 from hedgerow._extras import imports_of
 from hedgerow.embedders import AnyEmbedder
 from hedgerow.ranking import Ranking
-from hedgerow.rerankers import AsyncReranker, Reranker
+from hedgerow.rerankers.base import AnyReranker
 
 from ._fields import RANKING, metadata_of
 from ._filters import refused
@@ -64,7 +64,7 @@ class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where 
         index: Index | str | PathLike[str],
         *,
         embedder: AnyEmbedder | None = None,
-        reranker: Reranker | AsyncReranker | None = None,
+        reranker: AnyReranker | None = None,
         ranking: Ranking | None = None,
         **options: Any,
     ) -> HedgerowRetriever:

@@ -114,9 +114,15 @@ class MemoryRoot(RootWrites):
         return cls.open(path)
 
     @staticmethod
-    def initialize(path: str | os.PathLike[str], *, force: bool = False) -> Initialized:
-        """Set up a root as `init` does, and report what was done."""
-        return setup.initialize(path, force=force)
+    def initialize(
+        path: str | os.PathLike[str], *, force: bool = False, embedder: str | None = None
+    ) -> Initialized:
+        """Set up a root as `init` does, and report what was done.
+
+        `embedder` is a name as in `hedgerow.json`, such as "local". It is used once the user allows it
+        (`hedgerow trust`).
+        """
+        return setup.initialize(path, force=force, embedder=embedder)
 
     @property
     def path(self) -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hedgerow._engine import __version__
 from hedgerow._operations.shapes import Result
+from hedgerow.embedders.by_name import check_name
 from hedgerow.errors import HedgerowError
 
 from . import files, note
@@ -30,12 +31,17 @@ class Initialized(Result):
     gitignore_updated: bool
 
 
-def initialize(path: str | os.PathLike[str], *, force: bool = False) -> Initialized:
+def initialize(
+    path: str | os.PathLike[str], *, force: bool = False, embedder: str | None = None
+) -> Initialized:
     """Make a folder a memory root: its configuration, its six folders, its `.gitignore`.
 
-    An existing configuration stays unless `force` writes a new one. A root of a newer schema is
-    refused and left as it was.
+    An existing configuration stays unless `force` writes a new one; `embedder` is written into either. A
+    root of a newer schema is refused and left as it was. Raises InvalidInputError for the name of no
+    embedder, HedgerowError (`model_unavailable`) for `local` without an installed model.
     """
+    if embedder is not None:
+        check_name(embedder)
     root = checked_path(path)
     with files.system_errors("make", root):  # as for a name that is too long
         exists = root.exists()
@@ -58,6 +64,8 @@ def initialize(path: str | os.PathLike[str], *, force: bool = False) -> Initiali
     if file is None:
         data = _bytes_of(root / CONFIG)
         files.update(root / CONFIG, _fresh_config().encode(), expected=data, root=root)
+    if embedder is not None:
+        _write_embedder(root / (file or CONFIG), embedder, root)
     return Initialized(
         root=str(root),
         config_file=file or CONFIG,
@@ -88,6 +96,15 @@ def _fresh_config() -> str:
         "createdBy": {"package": "hedgerow", "version": __version__},
     }
     return json.dumps(value, indent=2) + "\n"
+
+
+def _write_embedder(file: Path, embedder: str, root: Path) -> None:
+    """Set the embedder in a configuration, which can be read, and leave its other keys as they are."""
+    data = _bytes_of(file) or b"{}"
+    value = json.loads(data)
+    if value.get("embedder") != embedder:
+        text = json.dumps({**value, "embedder": embedder}, indent=2, ensure_ascii=False) + "\n"
+        files.update(file, text.encode(), expected=data, root=root)
 
 
 def _ignore_derived(file: Path) -> bool:

@@ -1,8 +1,11 @@
 from .base import (
+    AnyReranker as AnyReranker,
     AsyncReranker as AsyncReranker,
     RerankDocument as RerankDocument,
     Reranker as Reranker,
+    RerankFunction as RerankFunction,
     RerankScore as RerankScore,
+    Scores as Scores,
     best_first as best_first,
 )
 from .by_name import reranker_named as reranker_named
@@ -11,4 +14,18 @@ from .cross_encoder import (
     PairScorer as PairScorer,
 )
 from .inference_server import TEIReranker as TEIReranker
+from .langchain_compressor import (
+    DocumentCompressor as DocumentCompressor,
+    LangChainReranker as LangChainReranker,
+)
+from .late_interaction import (
+    MaxSimReranker as MaxSimReranker,
+    TokenEmbedder as TokenEmbedder,
+    max_sim as max_sim,
+)
+from .llama_index_postprocessor import (
+    LlamaIndexReranker as LlamaIndexReranker,
+    NodePostprocessor as NodePostprocessor,
+)
 from .llm import LLMReranker as LLMReranker
+from .onnx_cross_encoder import OnnxCrossEncoderReranker as OnnxCrossEncoderReranker

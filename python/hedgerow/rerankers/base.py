@@ -1,21 +1,31 @@
-"""What a retriever asks of a reranker (spec/adapters.md, "Rerankers"), and checks of answers."""
+"""The reranker protocol, and the readings of what rerankers answer (spec/adapters.md, "Rerankers")."""
 
 from __future__ import annotations
 
+import math
+import operator
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from numbers import Integral, Real
+from typing import Any, Protocol, TypeAlias
 
+from hedgerow._checks import shown
 from hedgerow.errors import HedgerowError
 
 
 @dataclass(frozen=True, slots=True)
 class RerankDocument:
-    """One document for a reranker: the id of the hit, and its text as `rerank_text` makes it."""
+    """A document for a reranker: the id, title and text of a hit, and its score from the search.
+
+    `text` is title, summary and content, a line each, up to `rerank_chars` characters; under the
+    profile "spec" it is what `rerank_text` returns, unless `rerank_chars` is given.
+    """
 
     id: str
+    title: str
     text: str
+    score: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +36,23 @@ class RerankScore:
     score: float
 
 
+Scores: TypeAlias = Sequence[RerankScore] | Sequence[float] | Sequence[int]
+"""What a reranker may answer: scores with indices, a number for each document, or indices, best first."""
+
+
 class Reranker(Protocol):
-    """Scores documents by how well they answer a query (spec/adapters.md, "Rerankers")."""
+    """Scores documents by how well they answer a query (spec/adapters.md, "Rerankers").
+
+    It may also have `rerank_many(queries, documents)`, which takes a list of documents for each
+    query and returns a list of answers. A batch of searches then calls it once.
+    """
 
     @property
     def name(self) -> str:
         """What a trace calls it."""
 
-    def rerank(self, query: str, documents: Sequence[RerankDocument], /) -> Sequence[RerankScore]:
-        """The scores, best first. A document that is left out is dropped from the results.
+    def rerank(self, query: str, documents: Sequence[RerankDocument], /) -> Scores:
+        """The scores, in any order. A document without one is dropped, or comes last.
 
         When it raises, the order stays, and the trace records it.
         """
@@ -47,16 +65,78 @@ class AsyncReranker(Protocol):
     def name(self) -> str:
         """What a trace calls it."""
 
-    async def rerank(
-        self, query: str, documents: Sequence[RerankDocument], /
-    ) -> Sequence[RerankScore]:
+    async def rerank(self, query: str, documents: Sequence[RerankDocument], /) -> Scores:
         """As `Reranker.rerank`."""
+
+
+RerankFunction: TypeAlias = Callable[[str, Sequence[RerankDocument]], Scores | Awaitable[Scores]]
+AnyReranker: TypeAlias = Reranker | AsyncReranker | RerankFunction
+"""What a retriever can rerank with: an object with `rerank`, or a function of query and documents."""
 
 
 def best_first(scores: Iterable[float]) -> list[RerankScore]:
     """The scores of documents 0, 1, 2, ..., highest first; of equals the earlier document."""
     numbered = [RerankScore(index, score) for index, score in enumerate(scores)]
     return sorted(numbered, key=lambda scored: (-scored.score, scored.index))
+
+
+def in_order(indices: Sequence[int], documents: int) -> list[RerankScore]:
+    """Scores for indices that come best first: 1 for the first, and equal steps down to above 0."""
+    return [
+        RerankScore(index, (documents - rank) / documents) for rank, index in enumerate(indices)
+    ]
+
+
+def read_scores(answer: Any, documents: int) -> list[RerankScore]:
+    """The scores in the answer of a reranker, in the order of the answer.
+
+    Integers that are indices of different documents are read as indices, best first. Other numbers
+    are the scores of the documents in their order. Raises HedgerowError for anything else, and for a
+    score that is not finite.
+    """
+    items = _items(answer)
+    if all(hasattr(item, "index") and hasattr(item, "score") for item in items):
+        found = [RerankScore(operator.index(one.index), float(one.score)) for one in items]
+    elif not all(isinstance(item, Real) and not isinstance(item, bool) for item in items):
+        raise _unreadable(answer)
+    elif all(isinstance(item, Integral) for item in items) and _are_indices(items, documents):
+        return in_order([int(item) for item in items], documents)
+    elif len(items) == documents:
+        found = [RerankScore(index, float(score)) for index, score in enumerate(items)]
+    else:
+        raise HedgerowError(
+            f"the reranker answered with {len(items)} numbers for {documents} documents; give one "
+            "for each document, or RerankScore(index, score) for some",
+            code="bad_answer",
+        )
+    for scored in found:
+        if not math.isfinite(scored.score):
+            raise HedgerowError(
+                f"the reranker answered with the score {scored.score} for document {scored.index}; "
+                "scores must be finite",
+                code="bad_answer",
+            )
+    return found
+
+
+def _items(answer: Any) -> list[Any]:
+    if hasattr(answer, "tolist"):  # an array, whose items need not be numbers of Python
+        answer = answer.tolist()
+    if isinstance(answer, (str, bytes, dict)) or not isinstance(answer, Iterable):
+        raise _unreadable(answer)
+    return list(answer)
+
+
+def _are_indices(items: list[Any], documents: int) -> bool:
+    return all(0 <= item < documents for item in items) and len(set(items)) == len(items)
+
+
+def _unreadable(answer: Any) -> HedgerowError:
+    return HedgerowError(
+        f"the reranker answered with {shown(answer)[:100]}; it must return RerankScore objects, a "
+        "number for each document, or indices, best first",
+        code="bad_answer",
+    )
 
 
 def checked_scores(scores: list[Any], expected: int, source: str) -> list[float]:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from hedgerow._adapters.onnx_model import is_onnx_folder
 from hedgerow._checks import AdapterName, checked_adapter_name
 
 from .base import Reranker
 
 
 def _cross_encoder(named: AdapterName) -> Reranker:
+    if is_onnx_folder(named.model):
+        from .onnx_cross_encoder import OnnxCrossEncoderReranker  # noqa: PLC0415 - needs its extra
+
+        return OnnxCrossEncoderReranker(named.without_url())
     from .cross_encoder import CrossEncoderReranker  # noqa: PLC0415 - needs its extra
 
     return CrossEncoderReranker(named.without_url())
@@ -30,6 +35,7 @@ _ADAPTERS: dict[str, Callable[[AdapterName], Reranker]] = {
 def reranker_named(name: str) -> Reranker:
     """The reranker of a name: `cross-encoder:MODEL`, or `tei:URL` for a server.
 
+    A folder with an ONNX file, and without the weights of another library, is run by onnxruntime.
     Raises InvalidInputError for another name, and what the adapter raises.
     """
     named = checked_adapter_name(name, "reranker", _ADAPTERS, example="tei:http://localhost:8080")

@@ -3,7 +3,7 @@
 //! It knows nothing of Python, prints nothing, reads no clock and draws no random numbers, but for
 //! the identity of a file: the same input over the same index gives the same bytes. The rooms, bottom up: [`text`], [`query`],
 //! [`storage`] (the SQLite file), [`chunks`], then [`bm25`], [`vectors`], [`fuzzy`] and [`sources`],
-//! which know nothing of each other, [`index`] (the handle), [`retrieval`]. Each may use those before
+//! which know nothing of each other, [`static_table`] (vectors of words), [`index`] (the handle), [`retrieval`]. Each may use those before
 //! it, never those after.
 
 pub mod bm25;
@@ -17,6 +17,7 @@ mod named;
 pub mod query;
 pub mod retrieval;
 pub mod sources;
+pub mod static_table;
 pub mod storage;
 pub mod text;
 pub mod top_k;

@@ -26,6 +26,7 @@ const ROOMS: [(&str, &[&[&str]]); 3] = [
             &["memory"],
             &["interrupt", "top_k"],
             &["text", "unit_vector"],
+            &["static_table"],
             &["query"],
             &["storage"],
             &["chunks"],

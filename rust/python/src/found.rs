@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hedgerow_engine::retrieval::{Found, RerankScore};
+use hedgerow_engine::retrieval::{Found, RerankScore, Reranking};
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -39,16 +39,23 @@ impl PyFound {
         results::trace(py, &self.0.trace)
     }
 
-    /// The id and the text of each of the first hits.
-    fn documents(&self, head: usize) -> Vec<(&str, String)> {
-        self.0.rerank_documents(head)
+    /// The id, title, text and score of each of the first hits. The text is whole up to `chars`
+    /// characters, or the short rerank text if that is None.
+    fn documents(&self, head: usize, chars: Option<usize>) -> Vec<(&str, &str, String, f64)> {
+        let documents = self.0.rerank_documents(head, chars).into_iter();
+        documents
+            .map(|one| (one.id, one.title, one.text, one.score))
+            .collect()
     }
 
-    /// Put the first hits in the order of a reranker's positions and scores.
+    /// Order the first hits by a reranker's scores, which are pairs of a position and a score.
+    #[allow(clippy::too_many_arguments, reason = "called by one function of ours")]
     fn rerank(
         &mut self,
         head: usize,
         scores: Vec<(i64, f64)>,
+        weight: f64,
+        keeps_unscored: bool,
         provider: String,
         seconds: f64,
     ) -> PyResult<()> {
@@ -63,7 +70,14 @@ impl PyFound {
             })
             .collect();
         errors::call(|| {
-            self.0.rerank(head, &scores, &provider, time(seconds));
+            let step = Reranking {
+                head,
+                weight,
+                keeps_unscored,
+                provider: &provider,
+                time: time(seconds),
+            };
+            self.0.rerank(&scores, &step);
             Ok(())
         })
     }

@@ -50,6 +50,7 @@ mod search_target;
 mod searcher;
 mod source;
 mod sources;
+mod static_table;
 mod stats;
 mod stopwords;
 mod store;
@@ -91,6 +92,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<store::PyStore>()?;
     module.add_class::<pipeline::PyPipeline>()?;
     module.add_class::<candidate::PyCandidate>()?;
+    module.add_class::<static_table::PyStaticTable>()?;
     module.add_class::<trigram_index::PyTrigramIndex>()?;
     module.add_class::<found::PyFound>()?;
     module.add_class::<searcher::PySearcher>()?;

@@ -87,6 +87,7 @@ pub fn trace<'py>(py: Python<'py>, trace: &Trace) -> PyResult<Bound<'py, PyAny>>
         bool_object(py, trace.embedder_used),
         bool_object(py, trace.reranked),
         (trace.rerank_provider.as_deref()).into_pyobject(py)?,
+        trace.rerank_weight.into_pyobject(py)?,
         trace.unanimity.into_pyobject(py)?,
         (trace.rerank_skipped_reason.map(SkippedReason::as_str)).into_pyobject(py)?,
         (trace.error_stage.map(Stage::as_str)).into_pyobject(py)?,

@@ -186,6 +186,7 @@ impl<'a> Candidate<'a> {
                 multiplier: Multiplier::default(),
                 score: fused,
                 rerank_score: None,
+                rerank_blend: None,
             },
         }
     }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::multiplier::{Condition, Multiplier};
 use super::request::Fusion;
+use super::rerank::RerankBlend;
 use crate::index::Hit;
 
 /// A hit and where its score comes from.
@@ -46,6 +47,8 @@ pub struct Explanation {
     pub score: f64,
     /// What a reranker gave; None before one ran. It takes no part in the score.
     pub rerank_score: Option<f64>,
+    /// How the reranker's score and the score of the hit were blended; None if they were not.
+    pub rerank_blend: Option<RerankBlend>,
 }
 
 /// What keywords gave.
@@ -116,6 +119,9 @@ impl Explanation {
         put("multipliers", factors.collect());
         put("score", json!(self.score));
         put("rerank_score", json!(self.rerank_score));
+        if let Some(blend) = self.rerank_blend {
+            put("rerank_blend", json!(blend));
+        }
         keys
     }
 }
@@ -140,6 +146,8 @@ struct Keys {
     multipliers: Vec<Factor>,
     score: f64,
     rerank_score: Option<f64>,
+    #[serde(default)]
+    rerank_blend: Option<RerankBlend>,
 }
 
 #[derive(Deserialize)]
@@ -179,6 +187,7 @@ impl TryFrom<Keys> for Explanation {
             multiplier: Multiplier::of_conditions(conditions?),
             score: keys.score,
             rerank_score: keys.rerank_score,
+            rerank_blend: keys.rerank_blend,
         })
     }
 }

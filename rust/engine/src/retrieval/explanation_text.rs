@@ -17,10 +17,7 @@ impl Display for Explanation {
         }
         self.write_neighbors(f)?;
         self.write_multiplier(f)?;
-        match self.rerank_score {
-            Some(score) => write!(f, "; reranker's score {}", digits(score, 4)),
-            None => Ok(()),
-        }
+        self.write_rerank(f)
     }
 }
 
@@ -134,6 +131,28 @@ impl Explanation {
         write!(f, "{}; with its neighbors {raised}", given.join(" and "))
     }
 
+    fn write_rerank(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.rerank_score {
+            Some(score) => write!(f, "; reranker's score {}", digits(score, 4))?,
+            None if self.rerank_blend.is_some() => f.write_str("; no score of the reranker")?,
+            None => return Ok(()),
+        }
+        let Some(blend) = self.rerank_blend else {
+            return Ok(());
+        };
+        write!(
+            f,
+            ", {} standard deviations {} the average of the reranked hits, counts {}, and the score of \
+             the search, {}, {} = {}",
+            hundredths(blend.rerank_deviations.abs()),
+            side(blend.rerank_deviations),
+            percent(blend.weight),
+            above_or_below(blend.fused_deviations),
+            percent(1.0 - blend.weight),
+            hundredths(blend.total)
+        )
+    }
+
     fn write_multiplier(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let condition =
             |condition: Condition| format!("{} ({})", condition.factor(), condition.as_str());
@@ -154,6 +173,15 @@ impl Explanation {
             }
         }
     }
+}
+
+/// A distance from the mean, to read: `0.50 below`.
+fn above_or_below(deviations: f64) -> String {
+    format!("{:.2} {}", deviations.abs(), side(deviations))
+}
+
+fn side(deviations: f64) -> &'static str {
+    if deviations < 0.0 { "below" } else { "above" }
 }
 
 fn write_joined(f: &mut Formatter<'_>, parts: [Option<String>; 2], separator: &str) -> fmt::Result {

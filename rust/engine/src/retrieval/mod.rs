@@ -45,7 +45,7 @@ pub use fuzzy::FuzzyChunks;
 pub use intent::Intent;
 pub use multiplier::{Condition, Multiplier};
 pub use request::{Embedding, Fusion, Mode, Request, Reranker, Setup};
-pub use rerank::RerankScore;
+pub use rerank::{RerankBlend, RerankDocument, RerankScore, Reranking};
 pub use rerank_text::rerank_text;
 pub use reweight::{Reweighted, reweight};
 pub use search::{Found, RankedRows, matching_rows, rank_in, search, search_in};

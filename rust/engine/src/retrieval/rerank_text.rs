@@ -15,6 +15,24 @@ pub fn rerank_text(hit: &Hit) -> String {
     }
 }
 
+/// Title, summary and content, a line each without blank ones, cut after `chars` characters.
+pub fn whole_text(hit: &Hit, chars: usize) -> String {
+    let mut text = String::new();
+    for part in [&hit.title, &hit.summary, &hit.content] {
+        if trim(part).is_empty() {
+            continue;
+        }
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.extend(part.chars().take(chars));
+    }
+    if let Some((end, _)) = text.char_indices().nth(chars) {
+        text.truncate(end);
+    }
+    text
+}
+
 /// `content` on one line, cut after [`SNIPPET_UNITS`] and then ended by `...`.
 fn snippet(content: &str) -> String {
     let mut text = String::new();
@@ -50,6 +68,25 @@ mod tests {
                 |kept| content[..kept].to_owned() + "...",
             );
             assert_eq!(snippet(&content), expected);
+        }
+    }
+
+    #[test]
+    fn the_whole_text_has_every_part_up_to_the_limit() {
+        let texts = Texts {
+            title: "Title".to_owned(),
+            summary: " \n".to_owned(),
+            content: "ab😀 c".to_owned(),
+            ..Texts::default()
+        };
+        let hit = texts.into();
+        for (chars, expected) in [
+            (100, "Title\nab😀 c"),
+            (9, "Title\nab😀"),
+            (8, "Title\nab"),
+            (0, ""),
+        ] {
+            assert_eq!(whole_text(&hit, chars), expected);
         }
     }
 

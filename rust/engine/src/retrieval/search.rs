@@ -410,6 +410,7 @@ impl<'a> Legs<'a> {
             unanimity: agreements,
             reranked: false,
             rerank_provider: None,
+            rerank_weight: None,
             rerank_skipped_reason: rerank_skipped_reason(request, fused_count, agreements),
             error_stage: error_stage(&self.bm25, &self.vector),
             timings,

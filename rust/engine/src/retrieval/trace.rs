@@ -160,6 +160,8 @@ pub struct Trace {
     pub reranked: bool,
     /// What that reranker is called.
     pub rerank_provider: Option<String>,
+    /// The share of the reranker where its scores were blended with the fused ones.
+    pub rerank_weight: Option<f64>,
     /// Why no reranker is to run; None when one is.
     pub rerank_skipped_reason: Option<SkippedReason>,
     /// The first stage that failed.

@@ -6,6 +6,7 @@ use crate::index::Hit;
 use crate::retrieval::explanation::{ByKeywords, ByMeaning};
 use crate::retrieval::intent::Intent;
 use crate::retrieval::multiplier::Multiplier;
+use crate::retrieval::rerank::RerankBlend;
 
 fn rrf() -> Explanation {
     Explanation {
@@ -31,6 +32,7 @@ fn rrf() -> Explanation {
         multiplier: Multiplier::default(),
         score: 1.0 / 61.0 + 1.0 / 63.0,
         rerank_score: None,
+        rerank_blend: None,
     }
 }
 
@@ -58,6 +60,7 @@ fn score() -> Explanation {
         multiplier: Multiplier::default(),
         score: 6.0 / 9.0 + 0.8,
         rerank_score: None,
+        rerank_blend: None,
     }
 }
 
@@ -84,6 +87,7 @@ fn places_and_what_they_give() {
         meaning: None,
         fused: 1.0 / 61.0,
         rerank_score: Some(0.9314),
+        rerank_blend: None,
         ..rrf()
     };
     assert_eq!(
@@ -277,4 +281,22 @@ fn json_is_read_again() {
         let error = serde_json::from_str::<Explanation>(&other).unwrap_err();
         assert_eq!(error.to_string(), "there is no fusion \"none\"");
     }
+}
+
+#[test]
+fn a_blend_shows_both_parts() {
+    let explanation = Explanation {
+        rerank_score: Some(0.9314),
+        rerank_blend: Some(RerankBlend {
+            weight: 0.3,
+            fused_deviations: -0.5,
+            rerank_deviations: 1.25,
+            total: 0.025,
+        }),
+        ..score()
+    };
+    let text = explanation.to_string();
+    let blend = "; reranker's score 0.9314, 1.25 standard deviations above the average of the reranked \
+                 hits, counts 30 %, and the score of the search, 0.50 below, 70 % = 0.03";
+    assert!(text.ends_with(blend), "{text}");
 }

@@ -1,0 +1,148 @@
+"""Reranking by late interaction: each token of a query with its nearest token of a document."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Protocol
+
+from hedgerow._checks import checked_count, checked_text, checked_texts, shown
+from hedgerow._extras import imports_of
+
+from .base import RerankDocument, RerankScore, bad_answer, best_first, checked_scores
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+
+_CACHED = 64 << 20
+"""Bytes of token vectors that are kept: those of about 1,000 short texts with 384 numbers a token."""
+
+
+class TokenEmbedder(Protocol):
+    """An embedder that gives a vector for each token.
+
+    It may have `embed_query_tokens` and `embed_document_tokens` in place of `embed_tokens`.
+    """
+
+    def embed_tokens(self, texts: Sequence[str], /) -> Iterable[Any]:
+        """For each text a matrix with a row for each token, at length 1."""
+
+
+class MaxSimReranker:
+    """A `Reranker` that compares the tokens of query and document (MaxSim, as in ColBERT).
+
+    The score is the mean over the tokens of the query of the largest product with a token of the
+    document. `embedder` gives token vectors: `hr.embedders.OnnxEmbedder`, or an object with
+    `embed_tokens`. Token vectors of documents are kept, up to `cache_bytes`.
+
+    Threads may share it, as far as they may share the embedder. Raises TypeError for an embedder without token vectors,
+    MissingExtraError without numpy, which comes with the extra "local".
+    """
+
+    def __init__(
+        self,
+        embedder: TokenEmbedder,
+        *,
+        name: str | None = None,
+        cache_bytes: int = _CACHED,
+    ) -> None:
+        queries = getattr(embedder, "embed_query_tokens", None)
+        documents = getattr(embedder, "embed_document_tokens", None)
+        either = getattr(embedder, "embed_tokens", None)
+        self._queries, self._documents = queries or either, documents or either
+        if not callable(self._queries) or not callable(self._documents):
+            raise TypeError(
+                "embedder must have a method embed_tokens(texts) that returns a matrix for each "
+                f"text, not {shown(embedder)}"
+            )
+        with imports_of("local", needed_by=type(self).__name__):
+            import numpy  # noqa: ICN001, PLC0415 - the extra
+        self._numpy = numpy
+        self.name = name or f"max_sim({getattr(embedder, 'name', type(embedder).__name__)})"
+        self._cached = _Matrices(checked_count(cache_bytes, "cache_bytes", least=0))
+
+    def rerank(self, query: str, documents: Sequence[RerankDocument]) -> list[RerankScore]:
+        """A score for each document, best first; of equals the earlier one.
+
+        Raises HedgerowError when the embedder does not return one matrix for each text, and
+        InvalidInputError for a text with half of a surrogate pair.
+        """
+        return self.rerank_many([query], [documents])[0]
+
+    def rerank_many(
+        self, queries: Sequence[str], documents: Sequence[Sequence[RerankDocument]]
+    ) -> list[list[RerankScore]]:
+        """As `rerank`, for each query; a text that several queries found is embedded once."""
+        for i, query in enumerate(queries):
+            checked_text(query, f"queries[{i}]")
+        texts = dict.fromkeys(document.text for found in documents for document in found)
+        matrices = self._of_documents(checked_texts(list(texts), "documents"))
+        asked = list(dict.fromkeys(queries))
+        of_queries = dict(zip(asked, self._embedded(self._queries, asked), strict=True))
+        return [
+            self._scored(of_queries[query], [matrices[one.text] for one in found])
+            for query, found in zip(queries, documents, strict=True)
+        ]
+
+    def _of_documents(self, texts: list[str]) -> dict[str, NDArray[float32]]:
+        found = self._cached.found(texts)
+        missing = [text for text in texts if text not in found]
+        new = dict(zip(missing, self._embedded(self._documents, missing), strict=True))
+        self._cached.keep(new)
+        return found | new
+
+    def _embedded(self, embed: Any, texts: list[str]) -> list[NDArray[float32]]:
+        if not texts:
+            return []
+        np = self._numpy
+        found = [np.asarray(matrix, np.float32) for matrix in embed(texts)]
+        if len(found) != len(texts) or any(matrix.ndim != 2 for matrix in found):  # noqa: PLR2004
+            raise bad_answer(self.name, f"without a matrix for each of {len(texts)} texts")
+        return found
+
+    def _scored(
+        self, query: NDArray[float32], documents: list[NDArray[float32]]
+    ) -> list[RerankScore]:
+        scores = [
+            float((query @ document.T).max(axis=1).mean()) if len(document) and len(query) else 0.0
+            for document in documents
+        ]
+        return best_first(checked_scores(scores, len(documents), self.name))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+
+class _Matrices:
+    """The matrices of the texts that were used last, up to a number of bytes."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._bytes = most, 0
+        self._kept: OrderedDict[str, NDArray[float32]] = OrderedDict()
+        self._turn = Lock()
+
+    def found(self, texts: Iterable[str]) -> dict[str, NDArray[float32]]:
+        found = {}
+        with self._turn:
+            for text in texts:
+                if text in self._kept:
+                    self._kept.move_to_end(text)
+                    found[text] = self._kept[text]
+        return found
+
+    def keep(self, matrices: dict[str, NDArray[float32]]) -> None:
+        with self._turn:
+            for text, matrix in matrices.items():
+                if text not in self._kept:
+                    self._kept[text] = matrix
+                    self._bytes += matrix.nbytes
+            while self._bytes > self._most:
+                _, dropped = self._kept.popitem(last=False)
+                self._bytes -= dropped.nbytes
+
+
+def max_sim(embedder: TokenEmbedder) -> MaxSimReranker:
+    """A reranker by late interaction over the token vectors of an embedder (`MaxSimReranker`)."""
+    return MaxSimReranker(embedder)

@@ -1,0 +1,60 @@
+"""Reranking by a node postprocessor of LlamaIndex (spec/adapters.md, "Rerankers of frameworks")."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from hedgerow._checks import shown
+from hedgerow._extras import imports_of
+
+from .base import RerankDocument, RerankScore, in_order
+
+
+class NodePostprocessor(Protocol):
+    """What is called of LlamaIndex' `BaseNodePostprocessor`."""
+
+    def postprocess_nodes(self, nodes: list[Any], *, query_str: str) -> list[Any]:
+        """The nodes that answer the query, best first, each with a score."""
+
+
+class LlamaIndexReranker:
+    """A `Reranker` over a node postprocessor of LlamaIndex, such as `SentenceTransformerRerank`.
+
+    Scores are those of the answers if all have one, and otherwise follow from their order. A document
+    that the postprocessor leaves out has no score.
+
+    Threads may share it, as far as they may share the postprocessor. Raises TypeError for an object
+    without `postprocess_nodes`, MissingExtraError without the extra "llama-index".
+    """
+
+    def __init__(self, postprocessor: NodePostprocessor, *, name: str | None = None) -> None:
+        if not callable(getattr(postprocessor, "postprocess_nodes", None)):
+            raise TypeError(
+                "postprocessor must have a method postprocess_nodes(nodes, query_str=...), not "
+                f"{shown(postprocessor)}"
+            )
+        with imports_of("llama-index", needed_by=type(self).__name__):
+            from llama_index.core.schema import NodeWithScore, TextNode  # noqa: PLC0415 - the extra
+        self._node, self._with_score = TextNode, NodeWithScore
+        self._postprocessor = postprocessor
+        self.name = name or type(postprocessor).__name__
+
+    def rerank(self, query: str, documents: Sequence[RerankDocument]) -> list[RerankScore]:
+        """The scores of the documents that the postprocessor returns, in its order."""
+        given = [
+            self._with_score(node=self._node(id_=str(index), text=one.text), score=one.score)
+            for index, one in enumerate(documents)
+        ]
+        answer = list(self._postprocessor.postprocess_nodes(given, query_str=query))
+        known = {str(index): index for index in range(len(documents))}
+        # An answer with another id is no document that was given.
+        found = [
+            (known[one.node.node_id], one.score) for one in answer if one.node.node_id in known
+        ]
+        if any(score is None for _, score in found):
+            return in_order([index for index, _ in found], len(documents))
+        return [RerankScore(index, float(score)) for index, score in found]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
