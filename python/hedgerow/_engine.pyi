@@ -550,6 +550,7 @@ class SearchOptions:
         skip_retry_ladder: bool,
         filters: FiltersLike | None,
         group_by: str | None,
+        asker: str | None,
     ) -> SearchOptions: ...
 
 @final
@@ -562,6 +563,8 @@ class Searcher:
         matching: str,
         fusion: str,
         neighbors: bool,
+        speakers: bool,
+        dates: bool,
         reweight: bool,
         default_operator: str,
     ) -> Searcher: ...

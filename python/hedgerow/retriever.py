@@ -9,6 +9,7 @@ from typing import Any, Literal, overload
 
 from ._checks import checked_operator, listed, shown
 from ._engine import Chunk, Searcher
+from ._profiles import CANDIDATES
 from ._retrieval.batches import (
     answers,
     checked_dates,
@@ -74,9 +75,11 @@ class Retriever(Holding):
     `compile_match`, and so is its earlier name, `default_operator`.
 
     `profile` is how hits are ranked: "spec" as the specification has it, "best" for the best
-    results known (spec/retrieval.md, "Profiles"). It stands for four options, each of which can be
+    results known (spec/retrieval.md, "Profiles"). It stands for six options, each of which can be
     given on its own: `matching` as in `compile_match`; `fusion`, which combines both legs: "rrf" by
-    ranks, "score" by scores; `neighbors`, whether the chunks next to one in its path count for it; and
+    ranks, "score" by scores; `neighbors`, whether the chunks next to one in its path count for it;
+    `speakers`, whether the chunks of the speaker that the question asks about count more; `dates`,
+    whether those of the days and months that it names do; and
     `reweight`, whether scores are multiplied by what the question asks for.
 
     `on_leg_failure` says what happens when the embedder, a leg or the reranker fails and the rest can
@@ -104,6 +107,8 @@ class Retriever(Holding):
         matching: Matching | None = None,
         fusion: Fusion | None = None,
         neighbors: bool | None = None,
+        speakers: bool | None = None,
+        dates: bool | None = None,
         reweight: bool | None = None,
         operator: Operator | None = None,
         on_leg_failure: OnLegFailure = "degrade",
@@ -116,7 +121,13 @@ class Retriever(Holding):
                 raise TypeError(f"trigram_chunks must be an iterable, not {shown(trigram_chunks)}")
             trigram_chunks = tuple(listed(trigram_chunks))
         options = ranking(
-            profile, matching=matching, fusion=fusion, neighbors=neighbors, reweight=reweight
+            profile,
+            matching=matching,
+            fusion=fusion,
+            neighbors=neighbors,
+            speakers=speakers,
+            dates=dates,
+            reweight=reweight,
         )
         operator = checked_operator(operator, default_operator)
         checked_on_leg_failure(on_leg_failure)
@@ -130,10 +141,14 @@ class Retriever(Holding):
                 options["matching"],
                 options["fusion"],
                 options["neighbors"],
+                options["speakers"],
+                options["dates"],
                 options["reweight"],
                 operator,
             )
-        self._stages = Stages(held, searcher, embedder, reranker, on_leg_failure, slow_ms)
+        self._stages = Stages(
+            held, searcher, embedder, reranker, on_leg_failure, slow_ms, CANDIDATES[profile]
+        )
         self._arguments = {
             "embedder": embedder,
             "reranker": reranker,
@@ -143,6 +158,8 @@ class Retriever(Holding):
             "matching": matching,
             "fusion": fusion,
             "neighbors": neighbors,
+            "speakers": speakers,
+            "dates": dates,
             "reweight": reweight,
             "operator": operator,
             "on_leg_failure": on_leg_failure,
@@ -201,6 +218,7 @@ class Retriever(Holding):
         skip_retry_ladder: bool = False,
         filters: FiltersLike | None = None,
         group_by: Literal["path"] | None = None,
+        asker: str | None = None,
         top_k: int | None = None,
         candidate_k: int | None = None,
     ) -> Response:
@@ -210,10 +228,11 @@ class Retriever(Holding):
         like "last Friday" are then searched for as dates (spec/temporal.md). `mode` "auto" is "hybrid"
         with an embedder, else "bm25". `offset` skips that many of the best: the hits are those that a
         search without it has from there on, up to where the candidates end. Each leg returns at most
-        `candidates` hits, 60 if not given; the reranker, unless `rerank` is false, sees the first
+        `candidates` hits; if not given 60 in the profile "spec", 100 in "best". The reranker, unless `rerank` is false, sees the first
         `rerank_top_n`. `skip_retry_ladder` leaves a query that finds nothing as it is. `filters` are
         applied before ranking. `group_by` "path" keeps only the best chunk of each path, in each leg
-        before it is cut. `top_k` and `candidate_k` are the earlier names of `limit` and `candidates`.
+        before it is cut. `asker` is the name of the speaker who asks, whom "my" in the query means.
+        `top_k` and `candidate_k` are the earlier names of `limit` and `candidates`.
 
         A failed embedder, leg or reranker is left out, and trace and log say so, unless the retriever
         was made with `on_leg_failure="raise"`. Raises RetrievalError, with the trace, when no leg could
@@ -234,6 +253,7 @@ class Retriever(Holding):
             skip_retry_ladder=skip_retry_ladder,
             filters=filters,
             group_by=group_by,
+            asker=asker,
             top_k=top_k,
             candidate_k=candidate_k,
         )

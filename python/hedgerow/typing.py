@@ -163,6 +163,7 @@ class SearchKeywords(TypedDict, total=False):
     skip_retry_ladder: bool
     filters: FiltersLike | None
     group_by: Literal["path"] | None
+    asker: str | None
     top_k: int | None
     candidate_k: int | None
 
@@ -176,6 +177,8 @@ class RetrieverKeywords(TypedDict, total=False):
     matching: Matching | None
     fusion: Fusion | None
     neighbors: bool | None
+    speakers: bool | None
+    dates: bool | None
     reweight: bool | None
     operator: Operator | None
     on_leg_failure: OnLegFailure

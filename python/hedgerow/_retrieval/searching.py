@@ -73,6 +73,8 @@ class Stages:
     reranker: Reranker | AsyncReranker | None
     on_leg_failure: OnLegFailure
     slow_ms: float | None
+    # How many hits each leg has if a search says nothing else.
+    candidates: int
     # How the index accepted the embedder last.
     _admitted: Admitted | None = None
 

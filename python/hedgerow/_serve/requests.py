@@ -7,11 +7,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hedgerow._profiles import CANDIDATES
 from hedgerow.typing import Mode, OnDuplicate
 
 MOST_RESULTS = 1_000
 MOST_HOPS = 10
-_CANDIDATES = 60
+_CANDIDATES = CANDIDATES["best"]
 _MOST_QUERIES = 1_000
 _MOST_CHUNKS = 10_000
 
@@ -34,6 +35,7 @@ class SearchOptions(Body):
     filters: dict[str, Any] | None = None
     group_by: Literal["path"] | None = None
     question_date: str | None = None
+    asker: str | None = None
     rerank: bool = True
     rerank_top_n: Annotated[int, Field(ge=1, le=MOST_RESULTS)] = 20
     skip_retry_ladder: bool = False

@@ -236,9 +236,10 @@ class RemoteRetriever(Connected):
 def _options(question_date: QuestionDate | None, options: SearchKeywords) -> dict[str, Any]:
     """The options of a search as a request has them; those that are not given stay the server's."""
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    for name, earlier, default in (("limit", "top_k", 10), ("candidates", "candidate_k", 60)):
+    for name, earlier in (("limit", "top_k"), ("candidates", "candidate_k")):
         _, value = one_of(name, given.get(name), earlier, given.pop(earlier, None))
-        given[name] = default if value is None else value
+        if value is not None:
+            given[name] = value
     if "filters" in given:
         given["filters"] = _filters(given["filters"])
     if question_date is not None:

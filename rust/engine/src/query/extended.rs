@@ -12,7 +12,6 @@ use super::expression::{MatchExpression, Phrase};
 use super::limits;
 use super::options::MatchOptions;
 use super::parse::{Fate, scan};
-use super::stopwords::StopWords;
 use crate::error::Result;
 use crate::text::category::{is_digit, is_letter_or_digit};
 use crate::text::lower::lower;
@@ -128,7 +127,6 @@ pub(super) enum Verdict {
 
 /// Read a bare query word by word.
 pub(super) fn bare_words(raw: &str, options: &MatchOptions<'_>) -> Vec<BareWord> {
-    let (aliases, stopwords) = (options.aliases, options.stopwords);
     let composed: String = raw.nfc().collect();
     let words: Vec<(&str, Word)> = whitespace::words(&composed)
         .map(|source| (source, Word::read(source, options.tokenizer)))
@@ -136,8 +134,7 @@ pub(super) fn bare_words(raw: &str, options: &MatchOptions<'_>) -> Vec<BareWord>
     let mut counter = Counter {
         seen: HashMap::new(),
         most: MAX_REPEATS,
-        aliases,
-        stopwords,
+        options,
     };
     let mut read: Vec<BareWord> = words
         .iter()
@@ -148,8 +145,7 @@ pub(super) fn bare_words(raw: &str, options: &MatchOptions<'_>) -> Vec<BareWord>
         let mut once = Counter {
             seen: HashMap::new(),
             most: 1,
-            aliases,
-            stopwords,
+            options,
         };
         for (bare, (_, word)) in read.iter_mut().zip(&words) {
             bare.groups = word
@@ -169,8 +165,7 @@ pub(super) fn bare_words(raw: &str, options: &MatchOptions<'_>) -> Vec<BareWord>
 struct Counter<'a> {
     seen: HashMap<Token, usize>,
     most: usize,
-    aliases: Option<&'a AliasTable>,
-    stopwords: &'a StopWords,
+    options: &'a MatchOptions<'a>,
 }
 
 impl Counter<'_> {
@@ -187,17 +182,17 @@ impl Counter<'_> {
         if word.parts.is_empty() {
             return (Vec::new(), Verdict::OnlyPunctuation);
         }
-        if word.is_stopword(self.aliases, self.stopwords) {
+        if word.is_stopword(self.options) {
             return (Vec::new(), Verdict::StopWord);
         }
-        let (aliases, stopwords) = (self.aliases, self.stopwords);
+        let options = self.options;
         let searched: Vec<&Part> = word
             .parts
             .iter()
-            .filter(|part| part.is_worth_searching(aliases, stopwords))
+            .filter(|part| part.is_worth_searching(options))
             .collect();
         if searched.is_empty() && word.parts.len() == 1 {
-            let stopword = word.parts.iter().any(|part| stopwords.contains(&part.text));
+            let stopword = word.parts.iter().any(|part| options.is_stopword(&part.text));
             let verdict = if stopword {
                 Verdict::StopWord
             } else {
@@ -238,7 +233,8 @@ impl Counter<'_> {
         let counts = self.counts(&token);
         let replacement = |aliases: &AliasTable| aliases.replacement(&token);
         counts.then(|| {
-            self.aliases
+            self.options
+                .aliases
                 .and_then(replacement)
                 .unwrap_or_else(|| vec![token.clone()])
         })
@@ -299,11 +295,11 @@ impl Word {
     }
 
     /// Dropped whole, unless an alias speaks for it.
-    fn is_stopword(&self, aliases: Option<&AliasTable>, stopwords: &StopWords) -> bool {
+    fn is_stopword(&self, options: &MatchOptions<'_>) -> bool {
         let joined = self.text.replace('\'', "");
         let forms = [self.text.as_str(), joined.as_str()];
-        forms.into_iter().any(|form| stopwords.contains(form))
-            && !forms.into_iter().any(|form| is_alias_key(form, aliases))
+        forms.into_iter().any(|form| options.is_stopword(form))
+            && !forms.into_iter().any(|form| options.has_alias(form))
     }
 
     fn phrase_of_parts(&self) -> Token {
@@ -323,18 +319,14 @@ impl Word {
 }
 
 impl Part {
-    fn is_worth_searching(&self, aliases: Option<&AliasTable>, stopwords: &StopWords) -> bool {
+    fn is_worth_searching(&self, options: &MatchOptions<'_>) -> bool {
         let text = self.text.as_str();
         self.prefix
-            || (utf16::len(text) > 2 && !stopwords.contains(text))
+            || (utf16::len(text) > 2 && !options.is_stopword(text))
             || self.abbreviation
             || text.chars().any(|c| is_digit(c) || is_unspaced(c))
-            || is_alias_key(text, aliases)
+            || options.has_alias(text)
     }
-}
-
-fn is_alias_key(text: &str, aliases: Option<&AliasTable>) -> bool {
-    aliases.is_some_and(|aliases| aliases.has_key(text))
 }
 
 /// `TV`, `AI`, `IL`: exactly two letters, both capitals.

@@ -9,6 +9,7 @@ pub mod normalise;
 pub mod pattern;
 mod registered;
 pub mod slug;
+pub mod speech;
 pub mod snippet;
 pub mod suggest;
 pub mod tokenizer;
