@@ -66,7 +66,17 @@ def test_a_table_with_what_was_left_out() -> None:
     assert [line.split()[:-1] for line in lines[7:]] == [
         ["spec", "bm25", *figures],
         ["extended", "bm25", *figures],
-        ["extended", "bm25", "score", "neighbors", "not", "reweighted", "speakers,", "dates", *figures],
+        [
+            "extended",
+            "bm25",
+            "score",
+            "neighbors",
+            "not",
+            "reweighted",
+            "speakers,",
+            "dates",
+            *figures,
+        ],
     ]
     plain = ok("eval", *GIVEN, "--no-best").splitlines()
     assert plain[5].split() == [

@@ -47,7 +47,7 @@ def test_the_profile_best_raises_what_a_named_speaker_said(talk: hr.Index) -> No
 def test_the_first_person_means_the_user_or_the_asker(talk: hr.Index) -> None:
     retriever = hr.Retriever(talk, profile="best")
     speakers = {hit.id: _explained(hit)["speaker"] for hit in retriever.search("my roses")}
-    assert [id for id, speaker in speakers.items() if speaker] == ["5"]
+    assert [name for name, speaker in speakers.items() if speaker] == ["5"]
     found = retriever.search("my roses", asker="ann")
     speakers = {hit.id: _explained(hit)["speaker"] for hit in found}
     assert speakers["1"]["because"] == speakers["5"]["because"] == "first_person"

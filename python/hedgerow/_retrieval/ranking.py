@@ -8,7 +8,6 @@ from hedgerow._checks import shown
 from hedgerow._profiles import PROFILES, Ranking
 from hedgerow.errors import InvalidInputError
 
-
 _FLAGS = ("neighbors", "speakers", "dates", "reweight")
 _OF_SCORES = ("speakers", "dates")
 """The flags that take part in score fusion alone."""

@@ -135,9 +135,7 @@ class Phrase:
         return {"all_of": {"intervals": [first, last], "max_gaps": 0, "mode": "ordered"}}
 
 
-_WEIGHED = (
-    "return params.factor * f / (f + params.norm + params.by_length * doc['length'].value);"
-)
+_WEIGHED = "return params.factor * f / (f + params.norm + params.by_length * doc['length'].value);"
 _GAIN = f"double f = _score / params.terms; {_WEIGHED}"
 _GAIN_OF_INTERVALS = f"double f = Math.rint(_score / (1.0 - _score)); {_WEIGHED}"
 

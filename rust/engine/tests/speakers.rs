@@ -25,9 +25,21 @@ fn said(id: &str, path: &str, ordinal: i64, speaker: &str, content: &str) -> Chu
 
 fn talk() -> Index {
     index(&[
-        said("a", "talk", 0, "Melanie", "I painted a lake, a lake and a lake"),
+        said(
+            "a",
+            "talk",
+            0,
+            "Melanie",
+            "I painted a lake, a lake and a lake",
+        ),
         said("b", "talk", 10, "Caroline", "the lake was cold"),
-        said("c", "walk", 20, "Caroline", "we drove home after a long and quiet day by the lake"),
+        said(
+            "c",
+            "walk",
+            20,
+            "Caroline",
+            "we drove home after a long and quiet day by the lake",
+        ),
         said("d", "walk", 30, "Melanie", "nothing of it"),
     ])
 }
@@ -55,18 +67,35 @@ fn a_named_speaker_comes_first_with_score_fusion_alone() {
     assert!(found.trace.speakers);
     let explanation = &found.hits[0].explanation;
     let speaker = explanation.speaker.as_ref().unwrap();
-    assert_eq!((speaker.name.as_str(), speaker.because), ("Caroline", Because::Named));
-    assert_eq!(explanation.score.to_bits(), (explanation.fused + 0.6).to_bits());
+    assert_eq!(
+        (speaker.name.as_str(), speaker.because),
+        ("Caroline", Because::Named)
+    );
+    assert_eq!(
+        explanation.score.to_bits(),
+        (explanation.fused + 0.6).to_bits()
+    );
     assert!(found.hits[2].explanation.speaker.is_none());
 
     for setup in [
-        Setup { speakers: false, ..best(&index, &FuzzyChunks::Own) },
-        Setup { fusion: Fusion::Rrf, ..best(&index, &FuzzyChunks::Own) },
+        Setup {
+            speakers: false,
+            ..best(&index, &FuzzyChunks::Own)
+        },
+        Setup {
+            fusion: Fusion::Rrf,
+            ..best(&index, &FuzzyChunks::Own)
+        },
     ] {
         let found = search(&setup, &asked).unwrap();
         assert_eq!(ids(&found)[0], "a");
         assert!(!found.trace.speakers);
-        assert!(found.hits.iter().all(|one| one.explanation.speaker.is_none()));
+        assert!(
+            found
+                .hits
+                .iter()
+                .all(|one| one.explanation.speaker.is_none())
+        );
     }
 }
 
@@ -108,5 +137,15 @@ fn the_asker_is_the_speaker_of_the_first_person() {
     assert_eq!(ids(&found), ["b", "c", "a"]);
     let speaker = found.hits[0].explanation.speaker.as_ref().unwrap();
     assert_eq!(speaker.because, Because::FirstPerson);
-    assert_eq!(ids(&search(&setup, &Request { asker: None, ..asked }).unwrap())[0], "a");
+    assert_eq!(
+        ids(&search(
+            &setup,
+            &Request {
+                asker: None,
+                ..asked
+            }
+        )
+        .unwrap())[0],
+        "a"
+    );
 }

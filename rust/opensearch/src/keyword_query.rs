@@ -201,8 +201,7 @@ mod tests {
         {
             let expression = match_expression(&parse(text).unwrap(), &MatchOptions::default());
             let expression = expression.unwrap();
-            let mut query =
-                KeywordQuery::of(&expression, TokenizerKind::Porter, matching).unwrap();
+            let mut query = KeywordQuery::of(&expression, TokenizerKind::Porter, matching).unwrap();
             let phrases = query.phrases();
             let holding = |phrase| chunks.iter().filter(move |one| weighted(one, phrase) > 0);
             query.set_counts(Counts {
@@ -251,7 +250,8 @@ mod tests {
     fn counts_of_chunks_without_tokens_give_no_score() {
         let expression = match_expression(&parse("winter").unwrap(), &MatchOptions::default());
         let expression = expression.unwrap();
-        let mut query = KeywordQuery::of(&expression, TokenizerKind::Porter, Matching::Spec).unwrap();
+        let mut query =
+            KeywordQuery::of(&expression, TokenizerKind::Porter, Matching::Spec).unwrap();
         for (rows, tokens, document_frequency, nothing) in [
             (0, 0, 0, true),
             (3, 9, 0, true),

@@ -79,7 +79,9 @@ impl Stated {
         Turn {
             speaker: speaker.map(Arc::from),
             by_user: role.is_some_and(|role| {
-                USER_ROLES.iter().any(|user| role.eq_ignore_ascii_case(user))
+                USER_ROLES
+                    .iter()
+                    .any(|user| role.eq_ignore_ascii_case(user))
             }),
             asks: trim(content).ends_with('?'),
             day: text(self.date.as_ref()).and_then(day),
@@ -108,8 +110,7 @@ impl RowTurn {
         let (path, content) = (text(0)?, text(1)?);
         let mut turn = Stated::read(text(2)?).turn(content);
         let opening = Opening::of(content);
-        let by_opening =
-            turn.speaker.is_none() && opening.is_some_and(|opening| opening.is_only);
+        let by_opening = turn.speaker.is_none() && opening.is_some_and(|opening| opening.is_only);
         if by_opening {
             turn.speaker = opening.map(|opening| Arc::from(opening.name));
         }
@@ -324,14 +325,20 @@ mod tests {
             ("3", json!({"speaker": ["Cleo"]})),
             ("4", json!({"speaker": null, "x": "speaker"})),
         ] {
-            index.upsert(&[&chunk(id, "p", "Ann: hello", metadata)]).unwrap();
+            index
+                .upsert(&[&chunk(id, "p", "Ann: hello", metadata)])
+                .unwrap();
         }
         for (id, expected) in [("1", "Cleo"), ("2", "Ann"), ("3", "Ann"), ("4", "Ann")] {
             assert_eq!(speaker(&index, id).as_deref(), Some(expected), "{id}");
         }
         for (metadata, by_user, day) in [
             (json!({"role": "User", "date": "1970-01-03"}), true, Some(2)),
-            (json!({"role": "human", "date": "1969-12-31T23:00+02:00"}), true, Some(-1)),
+            (
+                json!({"role": "human", "date": "1969-12-31T23:00+02:00"}),
+                true,
+                Some(-1),
+            ),
             (json!({"role": "assistant", "date": "1970"}), false, None),
             (json!({"date": 3}), false, None),
         ] {

@@ -192,7 +192,10 @@ impl Counter<'_> {
             .filter(|part| part.is_worth_searching(options))
             .collect();
         if searched.is_empty() && word.parts.len() == 1 {
-            let stopword = word.parts.iter().any(|part| options.is_stopword(&part.text));
+            let stopword = word
+                .parts
+                .iter()
+                .any(|part| options.is_stopword(&part.text));
             let verdict = if stopword {
                 Verdict::StopWord
             } else {

@@ -83,7 +83,11 @@ mod tests {
             raise(question, &turns, &mut documents);
             for (document, expected) in documents.iter().zip(expected) {
                 let explanation = &document.explanation;
-                assert_eq!(explanation.score.to_bits(), (0.5_f64 + expected).to_bits(), "{question}");
+                assert_eq!(
+                    explanation.score.to_bits(),
+                    (0.5_f64 + expected).to_bits(),
+                    "{question}"
+                );
                 let given = explanation.date.as_ref().map_or(0.0, |by| by.contribution);
                 assert_eq!(given.to_bits(), f64::to_bits(expected));
             }

@@ -169,7 +169,12 @@ impl Explanation {
             return Ok(());
         };
         let share = percent(ANSWERS);
-        write!(f, "; answers {:?} ({share} of {}): ", by.id, hundredths(by.total))?;
+        write!(
+            f,
+            "; answers {:?} ({share} of {}): ",
+            by.id,
+            hundredths(by.total)
+        )?;
         self.write_gain(f, by.contribution)
     }
 

@@ -42,8 +42,8 @@ use crate::query::stopwords::RETRY;
 pub use batch::search_many;
 pub use collection::{Collection, Reader, SimilarSlug, Step};
 pub use explanation::{
-    Because, ByDate, ByKeywords, ByMeaning, ByNeighbor, ByQuestion, BySpeaker, DateKind, ExplainedHit,
-    Explanation,
+    Because, ByDate, ByKeywords, ByMeaning, ByNeighbor, ByQuestion, BySpeaker, DateKind,
+    ExplainedHit, Explanation,
 };
 pub use fuse::reciprocal_rank_fusion;
 pub use fuzzy::FuzzyChunks;

@@ -60,8 +60,8 @@ impl Surroundings {
                 return Some(document);
             };
             let distances = self.candidates.get(&row)?;
-            document.before = (self.before.get(&row))
-                .and_then(|before| Some((*before, *totals.get(before)?)));
+            document.before =
+                (self.before.get(&row)).and_then(|before| Some((*before, *totals.get(before)?)));
             for (rows, (distance, share)) in distances.iter().zip((1..).zip(SHARES)) {
                 if let Some((row, total)) = best(rows, &totals) {
                     let counted = if by_path {

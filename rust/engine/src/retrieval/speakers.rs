@@ -20,13 +20,22 @@ pub(super) const ANSWERS: f64 = 0.3;
 
 /// The words of the first person, of English and Dutch, as [`folded_words`] gives them.
 const FIRST_PERSON: [&str; 20] = [
-    "i", "im", "ive", "id", "ill", "my", "me", "mine", "myself", "we", "us", "our", "ours", "ik", "mij",
-    "mijn", "me", "wij", "ons", "onze",
+    "i", "im", "ive", "id", "ill", "my", "me", "mine", "myself", "we", "us", "our", "ours", "ik",
+    "mij", "mijn", "me", "wij", "ons", "onze",
 ];
 
 /// Words of roles, which are no names: a question about "the user" names nobody.
 const ROLES: [&str; 11] = [
-    "agent", "ai", "assistant", "bot", "developer", "function", "human", "model", "system", "tool",
+    "agent",
+    "ai",
+    "assistant",
+    "bot",
+    "developer",
+    "function",
+    "human",
+    "model",
+    "system",
+    "tool",
     "user",
 ];
 
@@ -53,7 +62,9 @@ impl Question {
         Self {
             first_person: FIRST_PERSON.iter().any(|word| words.contains(*word)),
             words: (words.into_iter())
-                .filter(|word| !stopwords.contains_function_word(word) && !ROLES.contains(&word.as_str()))
+                .filter(|word| {
+                    !stopwords.contains_function_word(word) && !ROLES.contains(&word.as_str())
+                })
                 .collect(),
             asker: asker.map(|name| folded_words(name).collect()),
         }
@@ -121,13 +132,7 @@ fn count(question: &Question, turns: &[Turn], documents: &mut [Document<'_>]) ->
 }
 
 /// Add to the score of what a named speaker said if the chunk before it asks, and is by another speaker.
-fn count_answer(
-    document: &mut Document<'_>,
-    turn: &Turn,
-    question: &Turn,
-    row: i64,
-    total: f64,
-) {
+fn count_answer(document: &mut Document<'_>, turn: &Turn, question: &Turn, row: i64, total: f64) {
     let by_another = question.speaker.is_some() && question.speaker != turn.speaker;
     if !question.asks || !by_another || total <= 0.0 {
         return;
@@ -143,10 +148,7 @@ fn count_answer(
 }
 
 /// Whether a condition holds for each of the speakers.
-fn of_each_speaker(
-    turns: &[Turn],
-    condition: impl Fn(&str) -> bool,
-) -> HashMap<Arc<str>, bool> {
+fn of_each_speaker(turns: &[Turn], condition: impl Fn(&str) -> bool) -> HashMap<Arc<str>, bool> {
     let mut holds = HashMap::new();
     for name in turns.iter().filter_map(|turn| turn.speaker.as_ref()) {
         if !holds.contains_key(name) {
@@ -222,7 +224,11 @@ mod tests {
             ("O’Brien's hat", "O'Brien", true),
         ] {
             let found = counted(&question(query, None), &[(0.5, said_by(speaker))]);
-            assert_eq!(found[0].speaker.is_some(), expected, "{query:?} {speaker:?}");
+            assert_eq!(
+                found[0].speaker.is_some(),
+                expected,
+                "{query:?} {speaker:?}"
+            );
         }
     }
 
@@ -247,7 +253,10 @@ mod tests {
         }
         let found = counted(&question("my car", None), &said);
         let speaker = found[0].speaker.as_ref().unwrap();
-        assert_eq!((speaker.name.as_str(), speaker.because), ("user", Because::FirstPerson));
+        assert_eq!(
+            (speaker.name.as_str(), speaker.because),
+            ("user", Because::FirstPerson)
+        );
         assert_eq!(found[0].score.to_bits(), (0.1_f64 + 0.6).to_bits());
     }
 

@@ -6,6 +6,7 @@ use unicode_normalization::char::is_combining_mark;
 
 use super::category::is_letter_or_digit;
 use super::lower::lower;
+use super::utf16;
 
 /// The most words of a name before a colon.
 const MAX_WORDS: usize = 4;
@@ -33,27 +34,24 @@ impl<'t> Opening<'t> {
     }
 }
 
-/// The name before the first `: ` of a line: 1 to 4 words that begin with a letter.
+/// The name before the first `: ` of a line.
 fn name_before_colon(line: &str) -> Option<&str> {
-    let mut units = 0;
-    let mut chars = line.char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
-        if c == ':' && chars.peek().is_some_and(|(_, next)| *next == ' ') {
-            let name = &line[..at];
-            return is_name(name).then_some(name);
-        }
-        units += c.len_utf16();
-        if units > MAX_UNITS || c == '\n' {
-            return None;
-        }
-    }
-    None
+    // A name ends within this many bytes, so that a long line costs no more than a short one.
+    let most = 4 * MAX_UNITS + ": ".len();
+    let head = &line.as_bytes()[..line.len().min(most)];
+    let colon = head.windows(2).position(|pair| pair == b": ")?;
+    let name = &line[..colon];
+    is_name(name).then_some(name)
 }
 
-fn is_name(text: &str) -> bool {
+/// Whether a text can be the name of a speaker: 1 to 4 words that begin with a letter, one space apart, in at
+/// most 40 UTF-16 code units.
+pub fn is_name(text: &str) -> bool {
     let mut words = text.split(' ');
-    let begin_with_letters = words.all(|word| word.starts_with(char::is_alphabetic));
-    begin_with_letters && text.split(' ').count() <= MAX_WORDS
+    utf16::len(text) <= MAX_UNITS
+        && words.clone().count() <= MAX_WORDS
+        && !text.contains('\n')
+        && words.all(|word| word.starts_with(char::is_alphabetic))
 }
 
 /// The words of a text in lower case, without accents and apostrophes, and without a final `'s`.
@@ -92,12 +90,19 @@ mod tests {
             ("Anna : hello", None),
             ("Anna\nBob: hello", None),
             ("", None),
-            ("AbcdefghijAbcdefghijAbcdefghijAbcdefghij: 40", Some("AbcdefghijAbcdefghijAbcdefghijAbcdefghij")),
+            (
+                "AbcdefghijAbcdefghijAbcdefghijAbcdefghij: 40",
+                Some("AbcdefghijAbcdefghijAbcdefghijAbcdefghij"),
+            ),
             ("AbcdefghijAbcdefghijAbcdefghijAbcdefghijk: 41", None),
             // Two UTF-16 units a letter.
             ("𝐀𝐀𝐀𝐀𝐀𝐀𝐀𝐀𝐀𝐀𝐀𝐀𝐀𝐀𝐀𝐀𝐀𝐀𝐀𝐀𝐀: 42", None),
         ] {
-            assert_eq!(Opening::of(text).map(|opening| opening.name), name, "{text:?}");
+            assert_eq!(
+                Opening::of(text).map(|opening| opening.name),
+                name,
+                "{text:?}"
+            );
         }
     }
 
@@ -120,7 +125,9 @@ mod tests {
         let words = |text: &str| folded_words(text).collect::<Vec<_>>();
         assert_eq!(
             words("What did José’s sister tell I'm O'Brien's Mary-Jane?"),
-            ["what", "did", "jose", "sister", "tell", "im", "obrien", "mary", "jane"]
+            [
+                "what", "did", "jose", "sister", "tell", "im", "obrien", "mary", "jane"
+            ]
         );
         assert_eq!(words("I've İzmir 's '"), ["ive", "izmir"]);
     }

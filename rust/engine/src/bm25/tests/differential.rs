@@ -247,7 +247,11 @@ pub(super) fn compare(
             if !plan.only_fts5 {
                 let (extended, _) = in_memory(Matching::Extended)?;
                 let by_function = by_fts5(Matching::Extended)?;
-                assert_eq!(bits(extended), bits(by_function), "{expression} {filters:?}");
+                assert_eq!(
+                    bits(extended),
+                    bits(by_function),
+                    "{expression} {filters:?}"
+                );
             }
             Ok((
                 ours,

@@ -293,9 +293,16 @@ fn concurrent_searches_are_of_their_own_generation() {
                             return Ok(());
                         };
                         from_memory.fetch_add(1, Ordering::SeqCst);
-                        let (ours, _) = snapshot.rank(&plan, usize::MAX, Filter::None, None, Matching::Spec)?;
-                        let theirs =
-                            rank_by_fts5(connection, &plan, expression, None, &filters, Matching::Spec)?;
+                        let (ours, _) =
+                            snapshot.rank(&plan, usize::MAX, Filter::None, None, Matching::Spec)?;
+                        let theirs = rank_by_fts5(
+                            connection,
+                            &plan,
+                            expression,
+                            None,
+                            &filters,
+                            Matching::Spec,
+                        )?;
                         assert_eq!(ours, theirs, "{expression}");
                         Ok(())
                     })

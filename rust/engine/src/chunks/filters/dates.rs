@@ -33,7 +33,10 @@ pub(crate) fn instant(text: &str) -> Option<Instant> {
 /// that does not begin with `2024-03-05`.
 pub(crate) fn day(text: &str) -> Option<i32> {
     let day = text.get(..10)?;
-    let ends = text.as_bytes().get(10).is_none_or(|next| !next.is_ascii_digit());
+    let ends = text
+        .as_bytes()
+        .get(10)
+        .is_none_or(|next| !next.is_ascii_digit());
     let (seconds, _) = instant(day).filter(|_| ends)?;
     i32::try_from(seconds / 86_400).ok()
 }

@@ -119,14 +119,8 @@ impl Index {
         let slugs = needed(needs.slugs, || {
             self.slugs.current(connection, generation, waits)
         })?;
-        let (
-            Some(keywords),
-            Some(matrix),
-            Some(paths),
-            Some(neighbors),
-            Some(turns),
-            Some(slugs),
-        ) = (keywords, matrix, paths, neighbors, turns, slugs)
+        let (Some(keywords), Some(matrix), Some(paths), Some(neighbors), Some(turns), Some(slugs)) =
+            (keywords, matrix, paths, neighbors, turns, slugs)
         else {
             return Ok(None);
         };

@@ -289,9 +289,21 @@ fn json_is_read_again() {
 fn a_speaker_is_named_with_the_reason() {
     let mut explained = score();
     for (name, because, expected) in [
-        ("Caroline", Because::Named, "said by Caroline, whom the question names: +0.60 = 2.07"),
-        ("user", Because::FirstPerson, "said by the user, and the question says I: +0.60 = 2.07"),
-        ("Zoë", Because::FirstPerson, "said by Zoë, and the question says I: +0.60 = 2.07"),
+        (
+            "Caroline",
+            Because::Named,
+            "said by Caroline, whom the question names: +0.60 = 2.07",
+        ),
+        (
+            "user",
+            Because::FirstPerson,
+            "said by the user, and the question says I: +0.60 = 2.07",
+        ),
+        (
+            "Zoë",
+            Because::FirstPerson,
+            "said by Zoë, and the question says I: +0.60 = 2.07",
+        ),
     ] {
         explained.speaker = Some(BySpeaker {
             name: name.to_owned(),
@@ -312,8 +324,16 @@ fn a_question_and_a_day_are_named_with_what_they_give() {
         contribution: 0.15,
     });
     for (because, contribution, expected) in [
-        (DateKind::Day, 0.4, "a day that the question names, or up to 3 days later: +0.40 = 2.02"),
-        (DateKind::Month, 0.2, "a month that the question names: +0.20 = 1.82"),
+        (
+            DateKind::Day,
+            0.4,
+            "a day that the question names, or up to 3 days later: +0.40 = 2.02",
+        ),
+        (
+            DateKind::Month,
+            0.2,
+            "a month that the question names: +0.20 = 1.82",
+        ),
     ] {
         explained.date = Some(ByDate {
             day: "2023-05-08".to_owned(),
@@ -322,6 +342,9 @@ fn a_question_and_a_day_are_named_with_what_they_give() {
         });
         let text = explained.to_string();
         let answers = "; answers \"q\" (30 % of 0.50): +0.15";
-        assert!(text.ends_with(&format!("{answers}; from 2023-05-08, {expected}")), "{text}");
+        assert!(
+            text.ends_with(&format!("{answers}; from 2023-05-08, {expected}")),
+            "{text}"
+        );
     }
 }
