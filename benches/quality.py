@@ -1,6 +1,9 @@
 """Measure the quality of results on a collection with judgements and ready-made vectors.
 
 python benches/quality.py FOLDER [CHART.svg]
+python benches/quality.py --suite FOLDER
+
+--suite measures the profile best on eight collections in one folder (quality_suite.py).
 
 By default each document is a chunk with a path of its own. --folders joins the documents of a folder under
 one path, and --threads joins 1 to 8 documents, which all get the title of the first, as in a thread of mails.
@@ -26,6 +29,7 @@ from hedgerow import evaluation
 from hedgerow._judged import read_judgements, read_queries, read_vectors
 from hedgerow.cli.eval_chart import draw
 from hedgerow.typing import JudgedBy, JudgedMode, Judgements, Tokenizer
+from quality_suite import print_suite
 
 THREAD_SIZES = (1, 1, 2, 3, 5, 8)
 """A thread has one of these numbers of documents, so that short threads compete with long ones."""
@@ -151,11 +155,12 @@ def judgements_by_path(judgements: Judgements, found: list[Document]) -> Judgeme
     return {query: of_query(judged) for query, judged in judgements.items()}
 
 
-def options() -> tuple[Path, Path | None, Shape]:
-    """Return the folder, the file of the chart and the shape from the command line."""
+def options() -> tuple[Path, Path | None, Shape | None]:
+    """Return the folder, the file of the chart and the shape from the command line; no shape for the suite."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("chart", type=Path, nargs="?")
+    parser.add_argument("--suite", action="store_true", help="measure the collections of FOLDER")
     parser.add_argument("--passages", type=int, metavar="WORDS")
     parser.add_argument("--untitled", action="store_true", help="leave titles out")
     join = parser.add_mutually_exclusive_group()
@@ -168,6 +173,8 @@ def options() -> tuple[Path, Path | None, Shape]:
     parser.add_argument("--by", choices=["id", "path"], default="id")
     parser.add_argument("--tokenizer", default="porter unicode61")
     given = parser.parse_args()
+    if given.suite:
+        return given.folder, None, None
     how = {"random": "threads", "similar": "similar"}.get(given.threads)
     shape = Shape(
         passages=given.passages,
@@ -182,6 +189,9 @@ def options() -> tuple[Path, Path | None, Shape]:
 def main() -> None:
     """Print a line for each way of searching: both matchings, by keywords and both fusions; and best."""
     folder, chart, shape = options()
+    if shape is None:
+        print_suite(folder)
+        return
     queries = read_queries(folder / "queries.jsonl.gz")
     rows = read_vectors(folder / "emb_queries.npy", len(queries))
     vectors = evaluation.ReadyVectors([query.text for query in queries], rows)

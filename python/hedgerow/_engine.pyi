@@ -562,6 +562,7 @@ class SearchOptions:
         skip_retry_ladder: bool,
         filters: FiltersLike | None,
         group_by: str | None,
+        asker: str | None,
     ) -> SearchOptions: ...
 
 @final
@@ -574,6 +575,8 @@ class Searcher:
         matching: str,
         fusion: str,
         neighbors: bool,
+        speakers: bool,
+        dates: bool,
         reweight: bool,
         default_operator: str,
     ) -> Searcher: ...

@@ -13,13 +13,33 @@ class ProfileOptions(TypedDict):
     matching: Matching
     fusion: Fusion
     neighbors: bool
+    speakers: bool
+    dates: bool
     reweight: bool
 
 
 PROFILES: dict[Profile, ProfileOptions] = {
-    "spec": {"matching": "spec", "fusion": "rrf", "neighbors": False, "reweight": True},
-    "best": {"matching": "extended", "fusion": "score", "neighbors": True, "reweight": False},
+    "spec": {
+        "matching": "spec",
+        "fusion": "rrf",
+        "neighbors": False,
+        "speakers": False,
+        "dates": False,
+        "reweight": True,
+    },
+    "best": {
+        "matching": "extended",
+        "fusion": "score",
+        "neighbors": True,
+        "speakers": True,
+        "dates": True,
+        "reweight": False,
+    },
 }
+
+
+CANDIDATES: dict[Profile, int] = {"spec": 60, "best": 100}
+"""The most hits of each leg, where a search says nothing else."""
 
 
 def profile_of(**options: Any) -> Profile | None:

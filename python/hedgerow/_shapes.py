@@ -50,6 +50,8 @@ class Trace(TypedDict):
     matching: NotRequired[str]
     fusion: NotRequired[str]
     neighbors: NotRequired[bool]
+    speakers: NotRequired[bool]
+    dates: NotRequired[bool]
     reweight: NotRequired[bool]
     groupBy: NotRequired[str]
     originalQuery: str

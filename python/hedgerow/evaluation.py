@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 from ._engine import Index
 from ._extras import imports_of
 from ._judged import JudgedQuery
-from ._profiles import PROFILES
+from ._profiles import PROFILES, profile_of
 from ._retrieval.admission import admission, own_admission
 from ._steps import run
 from .embedders.base import AnyEmbedder, Embedder, Embeddings
 from .errors import InvalidInputError
 from .ranking import Ranking
 from .retriever import Retriever
-from .typing import Fusion, JudgedBy, JudgedMode, Judgements, Matching, Progress
+from .typing import Fusion, JudgedBy, JudgedMode, Judgements, Matching, Profile, Progress
 
 __all__ = ["Combination", "JudgedQuery", "Outcome", "Task"]
 
@@ -46,6 +46,21 @@ class Combination(NamedTuple):
     fusion: Fusion | None
     neighbors: bool = False
     reweight: bool = True
+    speakers: bool = False
+    dates: bool = False
+
+    @property
+    def profile(self) -> Profile | None:
+        """The profile that has these options. A single leg is not fused, and words are not matched by meaning."""
+        of_best = PROFILES["best"]
+        return profile_of(
+            matching=self.matching or of_best["matching"],
+            fusion=self.fusion or "rrf",
+            neighbors=self.neighbors,
+            speakers=self.speakers,
+            dates=self.dates,
+            reweight=self.reweight,
+        )
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -56,6 +71,7 @@ class Combination(NamedTuple):
             self.fusion or "",
             "neighbors" if self.neighbors else "",
             "" if self.reweight else "not reweighted",
+            ", ".join(name for name in ("speakers", "dates") if getattr(self, name)),
         )
 
     def __str__(self) -> str:
@@ -94,9 +110,10 @@ def combinations(
 def best(modes: Sequence[JudgedMode]) -> list[Combination]:
     """The profile "best" in each mode."""
     way = PROFILES["best"]
-    return combinations(
+    found = combinations(
         modes, [way["matching"]], [way["fusion"]], [way["neighbors"]], [way["reweight"]]
     )
+    return [one._replace(speakers=way["speakers"], dates=way["dates"]) for one in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,10 +266,12 @@ def outcome_of(
         index,
         embedder=vectors,
         ranking=Ranking(
-            "spec",
-            matching=combination.matching,
-            fusion=combination.fusion,
+            combination.profile or "spec",
+            matching=combination.matching or "spec",
+            fusion=combination.fusion or "rrf",
             neighbors=combination.neighbors,
+            speakers=combination.speakers,
+            dates=combination.dates,
             reweight=combination.reweight,
         ),
     )

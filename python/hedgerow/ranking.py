@@ -18,7 +18,7 @@ def __dir__() -> list[str]:
 
 
 _CHOICES = {"matching": ("spec", "extended"), "fusion": ("rrf", "score"), "operator": ("OR", "AND")}
-_FLAGS = ("neighbors", "reweight")
+_FLAGS = ("neighbors", "speakers", "dates", "reweight")
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,8 @@ class Ranking:
     - `matching`: how words are matched, "spec" or "extended" as in `compile_match`;
     - `fusion`: how keywords and meaning are combined, "rrf" by ranks or "score" by scores;
     - `neighbors`: whether the chunks next to a chunk in its path count for it;
+    - `speakers`: whether the chunks of the speaker that the question asks about count more;
+    - `dates`: whether the chunks of the days and months that the question names count more;
     - `reweight`: whether scores are multiplied by the intent of the question.
 
     `operator` joins words of a query without operators: "OR" or "AND".
@@ -47,6 +49,8 @@ class Ranking:
     matching: Matching | None = None
     fusion: Fusion | None = None
     neighbors: bool | None = None
+    speakers: bool | None = None
+    dates: bool | None = None
     reweight: bool | None = None
     operator: Operator | None = None
     rerank_weight: float | None = None

@@ -9,6 +9,7 @@ from typing import Any, Literal, overload
 
 from ._checks import listed, shown
 from ._engine import Chunk, Searcher
+from ._profiles import CANDIDATES
 from ._retrieval.batches import (
     answers,
     checked_dates,
@@ -122,10 +123,21 @@ class Retriever(Holding):
                 options["matching"],
                 options["fusion"],
                 options["neighbors"],
+                options["speakers"],
+                options["dates"],
                 options["reweight"],
                 ranking.operator or "OR",
             )
-        self._stages = Stages(held, searcher, used, scores, reranks, on_leg_failure, slow_ms)
+        self._stages = Stages(
+            held,
+            searcher,
+            used,
+            scores,
+            reranks,
+            on_leg_failure,
+            slow_ms,
+            CANDIDATES[ranking.profile],
+        )
         self._arguments = {
             "embedder": embedder,
             "reranker": reranker,
@@ -188,6 +200,7 @@ class Retriever(Holding):
         skip_retry_ladder: bool = False,
         filters: FiltersLike | None = None,
         group_by: Literal["path"] | None = None,
+        asker: str | None = None,
     ) -> Response:
         """The best `limit` hits for a query, 10 if not given, and the trace of how they were found.
 
@@ -195,10 +208,10 @@ class Retriever(Holding):
         like "last Friday" are then searched for as dates (spec/temporal.md). `mode` "auto" is "hybrid"
         with an embedder, else "bm25". `offset` skips that many of the best: the hits are those that a
         search without it has from there on, up to where the candidates end. Each leg returns at most
-        `candidates` hits, 60 if not given; the reranker, unless `rerank` is false, sees the first
+        `candidates` hits; if not given 60 in the profile "spec", 100 in "best". The reranker, unless `rerank` is false, sees the first
         `rerank_top_n`. `skip_retry_ladder` leaves a query that finds nothing as it is. `filters` are
         applied before ranking. `group_by` "path" keeps only the best chunk of each path, in each leg
-        before it is cut.
+        before it is cut. `asker` is the name of the speaker who asks, whom "my" in the query means.
 
         A failed embedder, leg or reranker is left out, and trace and log say so, unless the retriever
         was made with `on_leg_failure="raise"`. Raises RetrievalError, with the trace, when no leg could
@@ -219,6 +232,7 @@ class Retriever(Holding):
             skip_retry_ladder=skip_retry_ladder,
             filters=filters,
             group_by=group_by,
+            asker=asker,
         )
         return only(run(self._stages.search(request)))
 

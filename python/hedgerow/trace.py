@@ -20,6 +20,8 @@ _ABSENT = {
     "matching": "spec",
     "fusion": "rrf",
     "neighbors": False,
+    "speakers": False,
+    "dates": False,
     "reweight": True,
     "approximate": False,
 }
@@ -46,6 +48,8 @@ class Trace(Served):
     matching: Literal["spec", "extended"]
     fusion: Literal["rrf", "score"]
     neighbors: bool
+    speakers: bool
+    dates: bool
     reweight: bool
     group_by: Literal["path"] | None
     original_query: str
@@ -90,6 +94,8 @@ class Trace(Served):
             matching=self.matching,
             fusion=self.fusion,
             neighbors=self.neighbors,
+            speakers=self.speakers,
+            dates=self.dates,
             reweight=self.reweight,
         )
 
@@ -101,6 +107,8 @@ class Trace(Served):
             "matching": None if self.matching == "spec" else self.matching,
             "fusion": None if self.fusion == "rrf" else self.fusion,
             "neighbors": self.neighbors or None,
+            "speakers": self.speakers or None,
+            "dates": self.dates or None,
             "reweight": None if self.reweight else False,
             "groupBy": self.group_by,
             "originalQuery": self.original_query,

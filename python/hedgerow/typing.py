@@ -166,6 +166,7 @@ class SearchKeywords(TypedDict, total=False):
     skip_retry_ladder: bool
     filters: FiltersLike | None
     group_by: Literal["path"] | None
+    asker: str | None
 
 
 class RetrieverKeywords(TypedDict, total=False):

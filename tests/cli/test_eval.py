@@ -60,13 +60,23 @@ def test_a_table_with_what_was_left_out() -> None:
         "1 judged document not in the index and so not found (lake).",
     ]
     assert [line.split() for line in lines[5:6]] == [
-        ["matching", "mode", "fusion", "neighbors", "reweight", *MEASURES, "seconds"]
+        ["matching", "mode", "fusion", "neighbors", "reweight", "adds", *MEASURES, "seconds"]
     ]
     figures = ["0.8066", "0.7500", "1.0000"]
     assert [line.split()[:-1] for line in lines[7:]] == [
         ["spec", "bm25", *figures],
         ["extended", "bm25", *figures],
-        ["extended", "bm25", "score", "neighbors", "not", "reweighted", *figures],
+        [
+            "extended",
+            "bm25",
+            "score",
+            "neighbors",
+            "not",
+            "reweighted",
+            "speakers,",
+            "dates",
+            *figures,
+        ],
     ]
     plain = ok("eval", *GIVEN, "--no-best").splitlines()
     assert plain[5].split() == [

@@ -30,7 +30,8 @@ def test_as_json_has_these_keys() -> None:
     answer = as_json("search", "味噌汁", "--db", "notes.db", "--limit", "1")
     assert list(answer) == [
         "query", "db", "chunks", "limit", "offset", "candidates", "operator", "profile", "matching",
-        "mode", "fusion", "neighbors", "reweight", "filters", "match", "trace", "count", "results",
+        "mode", "fusion", "neighbors", "speakers", "dates", "reweight", "filters", "match", "trace", "count",
+        "results",
     ]  # fmt: skip
     (hit,) = answer["results"]
     assert list(hit) == [
@@ -38,7 +39,7 @@ def test_as_json_has_these_keys() -> None:
         "line", "title", "summary", "tags", "snippet", "content", "metadata",
     ]  # fmt: skip
     assert (hit["path"], hit["ordinal"]) == ("notes/recipes/miso-soup.md", 2)
-    assert (answer["candidates"], answer["profile"]) == (60, "best")
+    assert (answer["candidates"], answer["profile"]) == (100, "best")
     assert hit["line"] == hit["metadata"]["line_start"]
     assert hit["tags"] == ["料理", "和食"]
     assert Path(hit["metadata"]["source_file"]).is_file()
@@ -137,10 +138,11 @@ def test_explain_shows_every_word_both_forms_and_each_hit() -> None:
         assert part in text
     best = ok(*args)
     for part in (
-        "  the  dropped             a stop word\n",
+        "  the  dropped             a stop word: function words of English\n",
         "   why: keywords 1.00 (100 % of the best keyword match)",
         "+0.4000",
-        "mode bm25, profile best, matching extended, fusion score, with neighbors, not reweighted\n",
+        "mode bm25, profile best, matching extended, fusion score, with neighbors, with speakers, "
+        "with dates, not reweighted\n",
     ):
         assert part in best
     chosen = ok(*args, "--fusion", "rrf")
@@ -188,7 +190,7 @@ def test_no_results_says_what_was_searched_for() -> None:
     assert text.startswith("No results in notes.db (")
     assert 'Searched for: "unicorn"\n' in text
     assert "Only among: tag=garden\n" in text
-    assert "Dropped: the: a stop word\n" in text
+    assert "Dropped: the: a stop word: function words of English\n" in text
     assert as_json("search", "unicorn", "--db", "notes.db")["results"] == []
 
 

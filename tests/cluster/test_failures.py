@@ -19,7 +19,7 @@ OAK = (["oak"], False)
 SEARCH = {
     "phrases": [OAK],
     "idf": [1.0],
-    "mean_length": 3.0,
+    "norm": (0.3, 0.3),
     "any": [[[0]]],
     "none": [],
     "addends": [(0, 0, 1)],

@@ -95,7 +95,7 @@ def expression(found: list[Phrase], mean: float, drawn: random.Random) -> dict[s
     return {
         "phrases": found,
         "idf": [drawn.uniform(1e-6, 8.0) for _ in found],
-        "mean_length": mean,
+        "norm": (0.3, 0.9 / mean),
         "any": conjunctions,
         "none": none,
         "addends": addends,
@@ -241,7 +241,7 @@ def test_a_prefix_of_too_many_words_is_refused(node, name):
         collection.upsert([{"id": "a", "path": "p", "content": f"oak {words}"}])
         search = {
             "idf": [1.0],
-            "mean_length": 3.0,
+            "norm": (0.3, 0.3),
             "any": [[[0]]],
             "none": [],
             "addends": [(0, 0, 1)],
@@ -267,7 +267,7 @@ def test_more_hits_than_the_server_gives_at_once(filled, monkeypatch):
         search = {
             "phrases": [(["oak"], False)],
             "idf": [1.0],
-            "mean_length": 10.0,
+            "norm": (0.3, 0.09),
             "any": [[[0]]],
             "none": [],
             "addends": [(0, 0, 1)],

@@ -73,7 +73,7 @@ def test_dir_lists_what_was_not_imported_yet() -> None:
 
 # The command is a program, and `integrations` has nothing but its modules.
 PUBLIC = {found.name for found in pkgutil.iter_modules(hr.__path__) if found.name[0] != "_"}
-PUBLIC |= {"integrations.langchain", "integrations.llama_index"}
+PUBLIC |= {"integrations.langchain", "integrations.llama_index", "integrations.messages"}
 PUBLIC -= {"cli", "integrations"}
 
 

@@ -31,7 +31,7 @@ def test_by_keywords_alone(judged: hr.Index) -> None:
     calls = []
     found = hr.evaluate(judged, QUERIES, JUDGED, progress=lambda *at: calls.append(at))
     assert [str(outcome.combination) for outcome in found] == [
-        "spec bm25", "extended bm25", "extended bm25 score neighbors not reweighted",
+        "spec bm25", "extended bm25", "extended bm25 score neighbors not reweighted speakers, dates",
     ]  # fmt: skip
     assert len(found) == 3
     assert found[0].measures == {"nDCG@10": 1.0, "Recall@10": 1.0, "MRR@10": 1.0}

@@ -311,9 +311,9 @@ def test_combinations_leave_out_what_a_mode_has_no_use_for() -> None:
         "extended hybrid score",
     ]
     assert [str(way) for way in ev.best(["bm25", "semantic", "hybrid"])] == [
-        "extended bm25 score neighbors not reweighted",
-        "semantic score neighbors not reweighted",
-        "extended hybrid score neighbors not reweighted",
+        "extended bm25 score neighbors not reweighted speakers, dates",
+        "semantic score neighbors not reweighted speakers, dates",
+        "extended hybrid score neighbors not reweighted speakers, dates",
     ]
 
 

@@ -50,7 +50,8 @@ def score(one: Counted, search: Mapping[str, Any]) -> float | None:
     ]
     if not any(meets) or any(frequencies[phrase] for phrase in search["none"]):
         return None
-    norm = 1.2 * (0.25 + 0.75 * one.length / search["mean_length"])
+    least, by_length = search["norm"]
+    norm = least + by_length * one.length
     return sum(
         times * search["idf"][phrase] * frequencies[phrase] * 2.2 / (frequencies[phrase] + norm)
         for conjunction, phrase, times in search["addends"]

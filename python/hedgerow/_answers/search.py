@@ -53,6 +53,8 @@ def search_answer(  # noqa: PLR0913 - what an answer tells
         "mode": mode,
         "fusion": trace.fusion,
         "neighbors": trace.neighbors,
+        "speakers": trace.speakers,
+        "dates": trace.dates,
         "reweight": trace.reweight,
         "filters": named(filters_asked(filters)),
         "match": trace.match_query,

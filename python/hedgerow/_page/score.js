@@ -10,10 +10,15 @@ function partsOfChunk(parts) {
   if (parts.keywords) found.push({ kind: "keywords", value: parts.keywords.contribution });
   if (parts.meaning) found.push({ kind: "meaning", value: parts.meaning.contribution });
   for (const one of parts.neighbors) found.push({ kind: "neighbor", value: one.contribution });
+  for (const [kind] of SAID) if (parts[kind]) found.push({ kind, value: parts[kind].contribution });
   return found.map((part) => ({ ...part, value: part.value * scale }));
 }
 
-const CHUNK_PARTS = [["keywords", "Keywords"], ["meaning", "Meaning"], ["neighbor", "Neighbors in the file"]];
+/** What a chunk's speaker, the question before it and its day add. */
+const SAID = [["speaker", "Speaker"], ["answers", "Question"], ["date", "Date"]];
+
+const CHUNK_PARTS = [["keywords", "Keywords"], ["meaning", "Meaning"], ["neighbor", "Neighbors in the file"],
+  ...SAID];
 
 /** What the colors of the bars are. */
 function legend(kinds) {
@@ -23,7 +28,9 @@ function legend(kinds) {
 
 /** The score before it is multiplied. */
 function raised(parts) {
-  return parts.neighbors.reduce((sum, one) => sum + one.contribution, parts.fused);
+  const said = SAID.map(([kind]) => parts[kind]).filter(Boolean);
+  const given = [...parts.neighbors, ...said];
+  return given.reduce((sum, one) => sum + one.contribution, parts.fused);
 }
 
 const ROOT_PARTS = [
@@ -90,7 +97,7 @@ function chunkLedger(parts) {
   if (parts.meaning) lines.push(meaningLine(parts.meaning, digits));
   const together = parts.bestPossible === null ? ""
     : `${percent(parts.fraction)} of the best possible, ${fixed(parts.bestPossible, digits)}`;
-  if (together || parts.neighbors.length || parts.multipliers.length) {
+  if (together || parts.neighbors.length || raised(parts) !== parts.fused || parts.multipliers.length) {
     lines.push({ label: "Together", detail: together, value: fixed(parts.fused, digits), sum: true });
   }
   for (const one of parts.neighbors) {
@@ -98,6 +105,21 @@ function chunkLedger(parts) {
     const share = one.total === 0 ? "" : `: ${percent(one.contribution / one.total)} of its ${fixed(one.total, digits)}`;
     const detail = `${one.id}, ${beside}${share}`;
     lines.push({ kind: "neighbor", label: "Neighbor", detail, value: signed(one.contribution, digits) });
+  }
+  if (parts.speaker) {
+    const { name, because, contribution } = parts.speaker;
+    const detail = `${name}, ${because === "named" ? "whom the question names" : "and the question says I"}`;
+    lines.push({ kind: "speaker", label: "Said by", detail, value: signed(contribution, digits) });
+  }
+  if (parts.answers) {
+    const { id, total, contribution } = parts.answers;
+    const detail = `${id}: ${percent(contribution / total)} of its ${fixed(total, digits)}`;
+    lines.push({ kind: "answers", label: "Answers", detail, value: signed(contribution, digits) });
+  }
+  if (parts.date) {
+    const { day, because, contribution } = parts.date;
+    const detail = `${day}, ${because === "day" ? "a day that the question names, or up to 3 days later" : "a month that the question names"}`;
+    lines.push({ kind: "date", label: "Date", detail, value: signed(contribution, digits) });
   }
   // A total below 0 is lifted by division.
   const sign = raised(parts) < 0 ? "÷" : "×";

@@ -77,6 +77,8 @@ function waysOf(trace) {
   if (trace.profile) ways.push(`profile ${trace.profile}`);
   ways.push(`matching ${trace.matching ?? "spec"}`, `fusion ${trace.fusion ?? "rrf"}`);
   ways.push(trace.neighbors ? "with neighbors" : "without neighbors");
+  if (trace.speakers) ways.push("with speakers");
+  if (trace.dates) ways.push("with dates");
   if (trace.groupBy) ways.push(`grouped by ${trace.groupBy}`);
   if (trace.backend) ways.push(`on ${trace.backend}`);
   if (trace.augmentedQuery) ways.push(`with dates: ${trace.dateHints.join(", ")}`);

@@ -13,7 +13,6 @@ from hedgerow.typing import FiltersLike, Mode, QuestionDate
 from .searching import Request, Stages
 
 _LIMIT = 10
-_CANDIDATES = 60
 
 
 def request_of(  # noqa: PLR0913 - the options of a search, each with its default
@@ -31,6 +30,7 @@ def request_of(  # noqa: PLR0913 - the options of a search, each with its defaul
     skip_retry_ladder: bool = False,
     filters: FiltersLike | None = None,
     group_by: Literal["path"] | None = None,
+    asker: str | None = None,
 ) -> Request:
     """Check the options of `Retriever.search`."""
     for i, query in enumerate(queries):
@@ -41,7 +41,7 @@ def request_of(  # noqa: PLR0913 - the options of a search, each with its defaul
         stages.check_may_degrade(mode)
     head = checked_count(rerank_top_n, "rerank_top_n", least=0)
     reranks = None if stages.reranker is None and rerank else rerank and head > 0
-    longest = _count("candidates", candidates, _CANDIDATES)
+    longest = _count("candidates", candidates, stages.candidates)
     best = _count("limit", limit, _LIMIT)
     skipped = min(checked_count(offset, "offset", least=0), sys.maxsize)
     # A reranker may drop all that it sees; then those behind move up.
@@ -57,6 +57,7 @@ def request_of(  # noqa: PLR0913 - the options of a search, each with its defaul
             skip_retry_ladder,
             filters,
             group_by,
+            asker,
         ),
         embeds=mode != "bm25",
         limit=best,

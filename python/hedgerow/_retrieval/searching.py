@@ -73,6 +73,8 @@ class Stages:
     rerank_options: RerankOptions
     on_leg_failure: OnLegFailure
     slow_ms: float | None
+    # How many hits each leg has if a search says nothing else.
+    candidates: int
     # How the index accepted the embedder last, and the vectors of the last queries.
     _admitted: Admitted | None = None
     _cache: QueryVectors = field(default_factory=QueryVectors)

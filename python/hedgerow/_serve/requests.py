@@ -7,10 +7,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hedgerow._profiles import CANDIDATES
 from hedgerow.typing import Mode
 
 MOST_RESULTS = 1_000
-_CANDIDATES = 60
+_CANDIDATES = CANDIDATES["best"]
 _MOST_QUERIES = 1_000
 _MOST_CHUNKS = 10_000
 
@@ -33,6 +34,7 @@ class SearchOptions(Body):
     filters: dict[str, Any] | None = None
     group_by: Literal["path"] | None = None
     question_date: str | None = None
+    asker: str | None = None
     rerank: bool = True
     rerank_top_n: Annotated[int, Field(ge=1, le=MOST_RESULTS)] = 20
     skip_retry_ladder: bool = False

@@ -116,6 +116,8 @@ class SearchAnswer(TypedDict):
     mode: str
     fusion: str
     neighbors: bool
+    speakers: bool
+    dates: bool
     reweight: bool
     filters: dict[str, Any]
     match: str

@@ -45,7 +45,7 @@ def _table(evaluations: Sequence[tuple[str, Sequence[Outcome]]]) -> Table:
     columns = [(name, at) for at, name in enumerate(("matching", "mode", "fusion"))]
     columns += [
         (name, at)
-        for at, name in enumerate(("neighbors", "reweight"), start=len(columns))
+        for at, name in enumerate(("neighbors", "reweight", "adds"), start=len(columns))
         if any(way[at] for way in ways)
     ]
     is_one = len(evaluations) == 1

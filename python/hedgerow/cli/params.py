@@ -256,9 +256,8 @@ def ranking_options(command: F) -> F:
             "--candidates",
             "--candidate-k",
             type=click.IntRange(min=1),
-            default=60,
-            show_default=True,
-            help="The most hits that keywords and meaning each contribute.",
+            help="The most hits that keywords and meaning each contribute: 100 with the profile best, 60 "
+            "with spec, if not given.",
         ),
         click.option(
             "--question-date",
@@ -287,7 +286,7 @@ def _profile_options() -> list[Callable[[F], F]]:
             default="best",
             show_default=True,
             help="How hits are ranked: best by what was measured, spec by the specification. It "
-            "stands for the next four options.",
+            "stands for the next six options.",
         ),
         click.option(
             "--matching",
@@ -303,6 +302,22 @@ def _profile_options() -> list[Callable[[F], F]]:
             "--neighbors/--no-neighbors",
             default=None,
             help="Let the chunks next to a chunk in its file count for it.",
+        ),
+        click.option(
+            "--speakers/--no-speakers",
+            default=None,
+            help="Let what a speaker said count more if the question asks about that speaker.",
+        ),
+        click.option(
+            "--dates/--no-dates",
+            default=None,
+            help="Let chunks of the days and months that the question names count more.",
+        ),
+        click.option(
+            "--asker",
+            metavar="NAME",
+            type=TEXT,
+            help="The speaker who asks: what this speaker said counts more if TEXT says I or my.",
         ),
         click.option(
             "--reweight/--no-reweight",

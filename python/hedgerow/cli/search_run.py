@@ -20,6 +20,7 @@ from hedgerow import (
     explain_query,
 )
 from hedgerow._answers.highlight import Highlighter
+from hedgerow._profiles import CANDIDATES
 from hedgerow.ranking import Ranking
 
 from .models import Wanted, embedder_of, reranker_of
@@ -50,10 +51,13 @@ class Asked:
     matching: Any
     fusion: Any
     neighbors: bool | None
+    speakers: bool | None
+    dates: bool | None
+    asker: str | None
     reweight: bool | None
     mode: Any
     group_by: Any
-    candidates: int
+    candidates: int | None
     question_date: str | None
     embedder: Wanted
     rerank: str | None
@@ -97,6 +101,8 @@ def run(asked: Asked) -> Search:
                 matching=_matching(asked),
                 fusion=asked.fusion,
                 neighbors=asked.neighbors,
+                speakers=asked.speakers,
+                dates=asked.dates,
                 reweight=asked.reweight,
                 operator=asked.operator,
             ),
@@ -106,9 +112,10 @@ def run(asked: Asked) -> Search:
             "mode": asked.mode,
             "limit": asked.limit,
             "offset": asked.offset,
-            "candidates": max(asked.candidates, asked.limit),
+            "candidates": max(asked.candidates or CANDIDATES[asked.profile], asked.limit),
             "filters": asked.filters,
             "group_by": asked.group_by,
+            "asker": asked.asker,
         }
         response = retriever.search(asked.text, **options)
         why_not = None

@@ -252,6 +252,9 @@ def _show_scores(console: Console, response: Response) -> None:
             ("keywords", _keywords),
             ("meaning", _meaning),
             ("neighbors", _neighbors),
+            ("speaker", _speaker),
+            ("answers", _answers),
+            ("date", _date),
             ("multiplied by", _multipliers),
             ("reranked", _reranked),
         ]
@@ -302,6 +305,21 @@ def _meaning(parts: dict[str, Any]) -> str:
 def _neighbors(parts: dict[str, Any]) -> str:
     """What each contributed; the paragraph above names them."""
     return ", ".join(map(_added, parts.get("neighbors", ())))
+
+
+def _speaker(parts: dict[str, Any]) -> str:
+    by = parts.get("speaker")
+    return "" if by is None else f"{visible(by['name'])}: {_added(by)}"
+
+
+def _answers(parts: dict[str, Any]) -> str:
+    by = parts.get("answers")
+    return "" if by is None else f"{visible(by['id'])}: {_added(by)}"
+
+
+def _date(parts: dict[str, Any]) -> str:
+    by = parts.get("date")
+    return "" if by is None else f"{by['day']}: {_added(by)}"
 
 
 def _multipliers(parts: dict[str, Any]) -> str:

@@ -19,6 +19,10 @@ def ways(trace: Trace) -> str:
         ways.append(f"profile {trace.profile}")
     ways += [f"matching {trace.matching}", f"fusion {trace.fusion}"]
     ways.append("with neighbors" if trace.neighbors else "without neighbors")
+    if trace.speakers:
+        ways.append("with speakers")
+    if trace.dates:
+        ways.append("with dates")
     ways.append("reweighted" if trace.reweight else "not reweighted")
     if trace.backend is not None:
         ways.append(f"on {trace.backend}")

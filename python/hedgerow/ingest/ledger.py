@@ -20,7 +20,7 @@ from hedgerow.errors import IndexFileError
 from .discovery import Listing
 from .source import Skip
 
-READERS = 6
+READERS = 7
 """Incremented when files are read in another way: every index then reads its files again."""
 
 Row = tuple[str, str, bool, str, int, str, str]

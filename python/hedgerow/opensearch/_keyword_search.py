@@ -16,8 +16,8 @@ class Expression(TypedDict):
     phrases: list[Given]
     idf: list[float]
     """Of each phrase."""
-    mean_length: float
-    """Tokens of a chunk, on average."""
+    norm: tuple[float, float]
+    """The length norm of a chunk without tokens, and what each token adds to it."""
     any: list[list[list[int]]]
     """A chunk must meet one conjunction: hold one alternative of each of its lists."""
     none: list[int]
@@ -37,8 +37,6 @@ class KeywordSearch:
     def __init__(self, expression: Expression, *, named: bool = True) -> None:
         self._expression = expression
         self._phrases = [Phrase.of(given) for given in expression["phrases"]]
-        mean = expression["mean_length"]
-        self._by_length = 0.9 / mean if mean > 0 else 0.0  # k1 * b
         # A phrase without tokens is nowhere. The server would leave out what needs it, names and all.
         self._there = {number for number, phrase in enumerate(self._phrases) if phrase.tokens}
         self._unnamed = set(self._there) if named else set()
@@ -103,7 +101,7 @@ class KeywordSearch:
 
     def _gain(self, phrase: int, times: int) -> Query:
         factor = self._expression["idf"][phrase] * 2.2 * times  # k1 + 1
-        return self._phrases[phrase].gain(self._name(phrase), factor, self._by_length)
+        return self._phrases[phrase].gain(self._name(phrase), factor, self._expression["norm"])
 
     def _held(self, phrase: int) -> Query:
         return self._named(phrase) if phrase in self._unnamed else self._phrases[phrase].matching()

@@ -105,10 +105,16 @@ class Phrase:
             )
         return frequency
 
-    def gain(self, name: str | None, factor: float, length_factor: float) -> Query:
-        """Finds the same chunks, scored by BM25: `factor` * f / (f + 0.3 + `length_factor` * length)."""
+    def gain(self, name: str | None, factor: float, norm: tuple[float, float]) -> Query:
+        """Finds the same chunks, scored by BM25: `factor` * f / (f + `norm[0]` + `norm[1]` * length)."""
         source = _GAIN_OF_INTERVALS if self._is_sequence_of_words else _GAIN
-        parameters = {"factor": factor, "terms": self._factor, "by_length": length_factor}
+        least, by_length = norm
+        parameters = {
+            "factor": factor,
+            "terms": self._factor,
+            "norm": least,
+            "by_length": by_length,
+        }
         return {
             "script_score": {
                 "query": self.scored(name),
@@ -129,8 +135,7 @@ class Phrase:
         return {"all_of": {"intervals": [first, last], "max_gaps": 0, "mode": "ordered"}}
 
 
-# FTS5's formula with k1 = 1.2 and b = 0.75: 1.2 * (1 - 0.75) = 0.3.
-_WEIGHED = "return params.factor * f / (f + 0.3 + params.by_length * doc['length'].value);"
+_WEIGHED = "return params.factor * f / (f + params.norm + params.by_length * doc['length'].value);"
 _GAIN = f"double f = _score / params.terms; {_WEIGHED}"
 _GAIN_OF_INTERVALS = f"double f = Math.rint(_score / (1.0 - _score)); {_WEIGHED}"
 

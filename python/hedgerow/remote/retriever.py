@@ -235,8 +235,6 @@ class RemoteRetriever(Connected):
 def _options(question_date: QuestionDate | None, options: SearchKeywords) -> dict[str, Any]:
     """The options of a search as a request has them; those that are not given stay the server's."""
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    given.setdefault("limit", 10)
-    given.setdefault("candidates", 60)
     if "filters" in given:
         given["filters"] = _filters(given["filters"])
     if question_date is not None:

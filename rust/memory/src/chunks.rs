@@ -9,6 +9,7 @@ use crate::passages::{PASSAGE_LIMIT, Passage, PassageSplitter};
 use crate::skip::Skip;
 use crate::source::{SourceFile, Unreadable};
 use crate::text;
+use crate::turns::{Turns, voice_of_heading};
 
 /// Between the headings in a title, outermost first.
 pub const TITLE_SEPARATOR: &str = " > ";
@@ -60,22 +61,35 @@ pub fn markdown_chunks(
     let sections = document.sections(start.unwrap_or(front_matter.body_start));
     // Passages of a section are at least half as long as they may be, on the whole.
     let passages = splitter.length() / (PASSAGE_LIMIT / 2);
-    check_repeated(source, front_matter, shared, sections.len() + passages)?;
+    let turns = Turns::of(&lines);
+    let count = sections.len() + passages + turns.len();
+    check_repeated(source, front_matter, shared, count)?;
+    let all_headings: Vec<&str> = sections
+        .iter()
+        .filter_map(|section| section.headings.last().map(String::as_str))
+        .collect();
     let stated = front_matter.text(&["summary", "description"]);
     let note_title = front_matter.text(&["title"]);
     let mut chunks = Vec::with_capacity(sections.len());
     for section in &sections {
         let title = title_of(section, &note_title, source);
-        for passage in splitter.split(section.start, section.end) {
-            let mut summary = document.first_sentence(passage.first_line - 1, passage.last_line);
-            if chunks.is_empty() {
-                if !stated.is_empty() {
-                    summary.clone_from(&stated);
+        let heading = voice_of_heading(&section.headings, &all_headings);
+        for piece in turns.pieces(&lines, section.start, section.end) {
+            for passage in splitter.split(piece.start, piece.end) {
+                let mut summary =
+                    document.first_sentence(passage.first_line - 1, passage.last_line);
+                if chunks.is_empty() {
+                    if !stated.is_empty() {
+                        summary.clone_from(&stated);
+                    }
+                    summary = with_aliases(summary, shared.aliases);
                 }
-                summary = with_aliases(summary, shared.aliases);
+                let mut chunk = chunk_of(source, chunks.len(), passage, title.clone(), summary);
+                if let Some(voice) = piece.voice.or(heading.as_ref()) {
+                    voice.add_to(&mut chunk.metadata);
+                }
+                chunks.push(with_shared_fields(chunk, shared));
             }
-            let chunk = chunk_of(source, chunks.len(), passage, title.clone(), summary);
-            chunks.push(with_shared_fields(chunk, shared));
         }
     }
     Ok(chunks)

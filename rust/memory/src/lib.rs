@@ -30,6 +30,7 @@ pub mod sync;
 pub mod tags;
 pub mod text;
 pub mod times;
+pub mod turns;
 pub mod watch;
 
 pub use error::EditError;

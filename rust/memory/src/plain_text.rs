@@ -6,6 +6,7 @@ use crate::chunks::chunk_of;
 use crate::passages::{NO_BOUNDARY, PassageSplitter, first_sentence};
 use crate::source::SourceFile;
 use crate::text;
+use crate::turns::Turns;
 
 const LONGEST_TITLE: usize = 100;
 
@@ -14,13 +15,25 @@ pub fn plain_text_chunks(source: &SourceFile<'_>, text: &str) -> Vec<Chunk> {
     let lines: Vec<&str> = text.split('\n').collect();
     let title = title_of(&lines, source);
     let boundaries = paragraph_starts(&lines);
-    let passages = PassageSplitter::new(&lines, &boundaries).split(0, lines.len());
-    let chunks = passages.into_iter().enumerate().map(|(ordinal, passage)| {
-        let heading = if ordinal == 0 { title.as_str() } else { "" };
-        let summary = first_sentence(&body(&passage.text, heading));
-        chunk_of(source, ordinal, passage, title.clone(), summary)
-    });
-    chunks.collect()
+    let splitter = PassageSplitter::new(&lines, &boundaries);
+    let turns = Turns::of(&lines);
+    let mut chunks = Vec::new();
+    for piece in turns.pieces(&lines, 0, lines.len()) {
+        for passage in splitter.split(piece.start, piece.end) {
+            let heading = if chunks.is_empty() {
+                title.as_str()
+            } else {
+                ""
+            };
+            let summary = first_sentence(&body(&passage.text, heading));
+            let mut chunk = chunk_of(source, chunks.len(), passage, title.clone(), summary);
+            if let Some(voice) = piece.voice {
+                voice.add_to(&mut chunk.metadata);
+            }
+            chunks.push(chunk);
+        }
+    }
+    chunks
 }
 
 /// The first line if it stands alone like a heading, else the file's name.

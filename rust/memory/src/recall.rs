@@ -90,6 +90,7 @@ pub fn recall(
         ),
         group_by: request.search.group_by,
         neighbors: setup.neighbors,
+        turns: setup.needs_turns(),
         slugs: false,
     };
     index.session(needs, |session| {

@@ -23,6 +23,7 @@ use crate::source::{SourceFile, text_of};
 use crate::sync::{Reading, Wanted, in_rounds};
 use crate::tags::inline_tags;
 use crate::text::trimmed;
+use crate::times::memory_time;
 
 /// The most aliases of a file that count.
 const MOST_ALIASES: usize = 100;
@@ -205,6 +206,11 @@ fn parse_text(path: &str, file: &str, text: &str) -> Parsed {
     let mut metadata = Map::new();
     metadata.insert("front_matter".to_owned(), front_matter.clone().into());
     metadata.insert("body_start_line".to_owned(), (matter.body_start + 1).into());
+    if let Some(stated) = memory_time(path, &front_matter) {
+        let mut day = stated.time.to_iso();
+        day.truncate("2026-04-18".len());
+        metadata.insert("date".to_owned(), day.into());
+    }
     let shared = SharedFields {
         metadata: &metadata,
         tags: &tags,

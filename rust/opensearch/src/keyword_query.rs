@@ -4,7 +4,7 @@ use hedgerow_engine::Result;
 use hedgerow_engine::bm25::{
     Conjunction, Counts, PhraseCounts, PhraseTokens, Plan, ScoredPhrase, term_score,
 };
-use hedgerow_engine::query::{MatchExpression, Phrase};
+use hedgerow_engine::query::{MatchExpression, Matching, Phrase};
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 
 use crate::token_phrase::TokenPhrase;
@@ -16,15 +16,22 @@ pub struct KeywordQuery {
     plan: Plan,
     tokenizer: TokenizerKind,
     counts: Counts,
+    matching: Matching,
 }
 
 impl KeywordQuery {
-    /// A query whose counts are still unknown. Fails if the tokenizer fails.
-    pub(crate) fn of(expression: &MatchExpression, tokenizer: TokenizerKind) -> Result<Self> {
+    /// A query whose counts are still unknown. `matching` decides how lengths count. Fails if the tokenizer
+    /// fails.
+    pub(crate) fn of(
+        expression: &MatchExpression,
+        tokenizer: TokenizerKind,
+        matching: Matching,
+    ) -> Result<Self> {
         Ok(Self {
             plan: Plan::of(expression, tokenizer)?,
             tokenizer,
             counts: Counts::default(),
+            matching,
         })
     }
 
@@ -73,9 +80,9 @@ impl KeywordQuery {
         idfs.collect()
     }
 
-    /// The mean number of tokens of a chunk.
-    pub fn mean_length(&self) -> f64 {
-        self.counts.mean_length()
+    /// The length norm of a chunk as a line: its value at length 0, and what each token adds.
+    pub fn length_norm_line(&self) -> (f64, f64) {
+        self.counts.length_norm_line(self.matching)
     }
 
     /// The score of a chunk of `length` tokens, given the column-weighted frequency of each phrase in
@@ -90,7 +97,7 @@ impl KeywordQuery {
                 .all(|group| group.iter().any(|phrase| frequency(*phrase) > 0))
         };
         let met: Vec<bool> = self.conjunctions().iter().map(meets).collect();
-        let norm = self.counts.length_norm(length);
+        let norm = self.counts.length_norm(length, self.matching);
         let idf = self.idf();
         let mut score = None;
         // Every repeat is an addition of its own, as in FTS5, because a product would be rounded
@@ -182,7 +189,7 @@ mod tests {
             .collect();
         let index = Index::in_memory(TokenizerKind::Porter).unwrap();
         index.upsert(&chunks.iter().collect::<Vec<_>>()).unwrap();
-        for text in [
+        for (text, matching) in [
             "winter",
             "winter feeding hedgehog",
             "winter AND feeding",
@@ -190,10 +197,13 @@ mod tests {
             "\"feeding in winter\" OR \"in win\"*",
             "winter NOT feeding",
             "nothing AND winter",
-        ] {
+        ]
+        .into_iter()
+        .flat_map(|text| [(text, Matching::Spec), (text, Matching::Extended)])
+        {
             let expression = match_expression(&parse(text).unwrap(), &MatchOptions::default());
             let expression = expression.unwrap();
-            let mut query = KeywordQuery::of(&expression, TokenizerKind::Porter).unwrap();
+            let mut query = KeywordQuery::of(&expression, TokenizerKind::Porter, matching).unwrap();
             let phrases = query.phrases();
             let holding = |phrase| chunks.iter().filter(move |one| weighted(one, phrase) > 0);
             query.set_counts(Counts {
@@ -224,6 +234,7 @@ mod tests {
                 filters: &filters,
                 group_by: None,
                 statistics: false,
+                matching,
             };
             let mut found = Vec::new();
             let read = Collection::read(&index, needs, &mut |reader| {
@@ -241,7 +252,8 @@ mod tests {
     fn counts_of_chunks_without_tokens_give_no_score() {
         let expression = match_expression(&parse("winter").unwrap(), &MatchOptions::default());
         let expression = expression.unwrap();
-        let mut query = KeywordQuery::of(&expression, TokenizerKind::Porter).unwrap();
+        let mut query =
+            KeywordQuery::of(&expression, TokenizerKind::Porter, Matching::Spec).unwrap();
         for (rows, tokens, document_frequency, nothing) in [
             (0, 0, 0, true),
             (3, 9, 0, true),

@@ -23,7 +23,7 @@ impl RemoteReader<'_> {
         if expression.is_empty() {
             return Ok(MatchedRows::default());
         }
-        let mut query = KeywordQuery::of(expression, self.tokenizer)?;
+        let mut query = KeywordQuery::of(expression, self.tokenizer, selection.matching)?;
         query.set_counts(self.point_in_time().counts(&query.phrases())?);
         if query.matches_nothing() {
             return Ok(MatchedRows::default());

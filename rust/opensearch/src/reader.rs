@@ -5,9 +5,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use hedgerow_engine::bm25::MatchedRows;
-use hedgerow_engine::chunks::{Chunk, Filters, FullText, RankedRow, Selection, Side, Texts};
+use hedgerow_engine::chunks::{Chunk, Filters, FullText, RankedRow, Selection, Side, Texts, Turn};
 use hedgerow_engine::index::session::Needs;
-use hedgerow_engine::query::{MatchExpression, Phrase};
+use hedgerow_engine::query::{MatchExpression, Matching, Phrase};
 use hedgerow_engine::retrieval::trigram_index::TrigramIndex;
 use hedgerow_engine::retrieval::{Reader, SimilarSlug, Step, order};
 use hedgerow_engine::text::tokenizer::TokenizerKind;
@@ -65,8 +65,8 @@ impl<'a> RemoteReader<'a> {
         Self {
             tokenizer,
             point_in_time,
-            groups: needs.group_by.is_some() && !needs.neighbors,
-            late_groups: needs.group_by.is_some() && needs.neighbors,
+            groups: needs.group_by.is_some() && !needs.groups_late(),
+            late_groups: needs.groups_late(),
             expected: RefCell::default(),
             row_numbers: RowNumbers::default(),
         }
@@ -177,7 +177,7 @@ impl Reader for RemoteReader<'_> {
 
     fn expect(&self, expression: &MatchExpression) {
         // An error comes again when the expression is searched for.
-        if let Ok(query) = KeywordQuery::of(expression, self.tokenizer) {
+        if let Ok(query) = KeywordQuery::of(expression, self.tokenizer, Matching::Spec) {
             self.expected.replace(query.phrases());
         }
     }
@@ -258,6 +258,19 @@ impl Reader for RemoteReader<'_> {
             }
         }
         Ok(Box::new(move |row, side| beside.get(&(row, side)).copied()))
+    }
+
+    fn turns(&self, rows: &[i64]) -> Result<Vec<Turn>> {
+        let id = |row: &i64| Ok(self.name(*row)?.id);
+        let ids: Vec<String> = rows.iter().map(id).collect::<Result<_>>()?;
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let found = self.point_in_time().chunks(&ids)?.into_iter();
+        let turn = |chunk: Option<Chunk>| {
+            chunk.map_or_else(Turn::default, |one| Turn::of(&one.content, &one.metadata))
+        };
+        Ok(found.map(turn).collect())
     }
 
     fn group_of(&self, row: i64) -> Option<i64> {

@@ -101,7 +101,8 @@ fn keyword_query<'py>(py: Python<'py>, query: &KeywordQuery) -> PyResult<Bound<'
     let fields = PyDict::new(py);
     fields.set_item("phrases", phrases(&query.phrases()))?;
     fields.set_item("idf", query.idf())?;
-    fields.set_item("mean_length", query.mean_length())?;
+    let (base, by_length) = query.length_norm_line();
+    fields.set_item("norm", (base, by_length))?;
     fields.set_item("any", query.conjunctions().to_vec())?;
     fields.set_item("none", query.excluded().to_vec())?;
     fields.set_item("addends", addends.collect::<Vec<_>>())?;

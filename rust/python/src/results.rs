@@ -63,11 +63,13 @@ pub fn trace<'py>(py: Python<'py>, trace: &Trace) -> PyResult<Bound<'py, PyAny>>
         timings.set_item(stage, milliseconds)?;
     }
     // More fields than a tuple of Rust converts at once.
-    let fields: [Bound<'py, PyAny>; 27] = [
+    let fields: [Bound<'py, PyAny>; 30] = [
         trace.mode.as_str().into_pyobject(py)?.into_any(),
         trace.matching.as_str().into_pyobject(py)?.into_any(),
         trace.fusion.as_str().into_pyobject(py)?.into_any(),
         bool_object(py, trace.neighbors),
+        bool_object(py, trace.speakers),
+        bool_object(py, trace.dates),
         bool_object(py, trace.reweight),
         (trace.group_by.map(GroupBy::as_str)).into_pyobject(py)?,
         (&trace.original_query).into_pyobject(py)?.into_any(),

@@ -22,6 +22,7 @@ pub struct PySearchOptions {
     skip_retry_ladder: bool,
     filters: Filters,
     group_by: Option<GroupBy>,
+    asker: Option<String>,
 }
 
 #[pymethods]
@@ -35,6 +36,7 @@ impl PySearchOptions {
     /// `wanted` is for how many hits the texts are read. `reranks` is whether the reranker may run;
     /// None if there is none.
     #[new]
+    #[allow(clippy::too_many_arguments, reason = "as many as a search has")]
     fn new(
         mode: &str,
         candidate_k: usize,
@@ -43,6 +45,7 @@ impl PySearchOptions {
         skip_retry_ladder: bool,
         filters: Option<FiltersLike>,
         group_by: Option<&str>,
+        asker: Option<Text>,
     ) -> PyResult<Self> {
         Ok(Self {
             mode: errors::call(|| Mode::from_option("mode", mode))?,
@@ -60,6 +63,7 @@ impl PySearchOptions {
                     .map(|name| GroupBy::from_option("group_by", name))
                     .transpose()
             })?,
+            asker: asker.map(|name| name.to_string()),
         })
     }
 }
@@ -76,6 +80,7 @@ impl PySearchOptions {
             query,
             augmented: dated.map(|(text, _)| &**text),
             date_hints: dated.map_or(&[], |(_, hints)| hints),
+            asker: self.asker.as_deref(),
             mode: self.mode,
             embedding: vector.embedding(),
             candidate_k: self.candidate_k,

@@ -65,6 +65,8 @@ pub struct PySearcher {
     matching: Matching,
     fusion: Fusion,
     neighbors: bool,
+    speakers: bool,
+    dates: bool,
     reweight: bool,
     fuzzy: FuzzyChunks,
 }
@@ -81,6 +83,8 @@ impl PySearcher {
         matching: &str,
         fusion: &str,
         neighbors: bool,
+        speakers: bool,
+        dates: bool,
         reweight: bool,
         default_operator: &str,
     ) -> PyResult<Self> {
@@ -106,6 +110,8 @@ impl PySearcher {
                 matching: options.matching,
                 fusion: Fusion::from_option("fusion", fusion)?,
                 neighbors,
+                speakers,
+                dates,
                 reweight,
                 fuzzy,
             })
@@ -233,6 +239,8 @@ impl PySearcher {
             matching: self.matching,
             fusion: self.fusion,
             neighbors: self.neighbors,
+            speakers: self.speakers,
+            dates: self.dates,
             reweight: self.reweight,
             fuzzy: &self.fuzzy,
             embedder,

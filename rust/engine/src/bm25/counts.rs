@@ -1,7 +1,13 @@
-//! FTS5's formula, bit for bit (<https://sqlite.org/fts5.html#the_bm25_function>).
+//! FTS5's formula, bit for bit (<https://sqlite.org/fts5.html#the_bm25_function>), and the lengths of
+//! extended matching (spec/compile.md, "Extended matching").
+
+use crate::query::Matching;
 
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
+/// The tokens added to every length and to the mean in extended matching. With fewer, short turns of a
+/// talk score higher for being short; with many more, lengths no longer count.
+const ADDED_LENGTH: f64 = 50.0;
 
 /// The numbers that a score depends on apart from the chunk, counted over all chunks that are ranked
 /// together, whatever the filters.
@@ -27,8 +33,25 @@ impl Counts {
 
     /// The length norm of a chunk of `length` tokens. The longer the chunk, the larger the norm and the
     /// smaller its term scores. Meaningless if no chunk has a token.
-    pub fn length_norm(&self, length: u32) -> f64 {
-        K1 * (1.0 - B + B * f64::from(length) / self.mean_length())
+    pub fn length_norm(&self, length: u32, matching: Matching) -> f64 {
+        let length = f64::from(length);
+        match matching {
+            Matching::Spec => K1 * (1.0 - B + B * length / self.mean_length()),
+            Matching::Extended => {
+                K1 * (length + ADDED_LENGTH) / (self.mean_length() + ADDED_LENGTH)
+            }
+        }
+    }
+
+    /// The length norm as a line: its value at length 0, and what each token adds.
+    pub fn length_norm_line(&self, matching: Matching) -> (f64, f64) {
+        match matching {
+            Matching::Spec => (K1 * (1.0 - B), K1 * B / self.mean_length()),
+            Matching::Extended => {
+                let slope = K1 / (self.mean_length() + ADDED_LENGTH);
+                (slope * ADDED_LENGTH, slope)
+            }
+        }
     }
 
     /// The mean number of tokens of a chunk. Meaningless if there are no chunks.
@@ -51,17 +74,19 @@ fn float(number: u64) -> f64 {
 /// Length norms, computed once for the lengths that most chunks have.
 pub(super) struct LengthNorms<'c> {
     counts: &'c Counts,
+    matching: Matching,
     short: Vec<f64>,
 }
 
 impl<'c> LengthNorms<'c> {
     const SHORT: u32 = 512;
 
-    pub fn new(counts: &'c Counts) -> Self {
+    pub fn new(counts: &'c Counts, matching: Matching) -> Self {
         Self {
             counts,
+            matching,
             short: (0..Self::SHORT)
-                .map(|length| counts.length_norm(length))
+                .map(|length| counts.length_norm(length, matching))
                 .collect(),
         }
     }
@@ -69,7 +94,33 @@ impl<'c> LengthNorms<'c> {
     pub fn of(&self, length: u32) -> f64 {
         match self.short.get(length as usize) {
             Some(norm) => *norm,
-            None => self.counts.length_norm(length),
+            None => self.counts.length_norm(length, self.matching),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extended_matching_has_lengths_of_its_own() {
+        let counts = Counts {
+            rows: 3,
+            tokens: 60,
+            document_frequencies: Vec::new(),
+        };
+        let score = |length, matching| term_score(2.0, 1.0, counts.length_norm(length, matching));
+        assert!((score(10, Matching::Extended) - 2.169_014).abs() < 1e-6);
+        assert!((score(10, Matching::Spec) - 2.514_286).abs() < 1e-6);
+        for matching in [Matching::Spec, Matching::Extended] {
+            let (base, slope) = counts.length_norm_line(matching);
+            for length in [0, 1, 20, 100_000] {
+                let norm = counts.length_norm(length, matching);
+                assert!((base + slope * f64::from(length) - norm).abs() < 1e-9 * norm);
+                // However often a phrase occurs, its score stays below the bound of score fusion.
+                assert!(norm > 0.0 && term_score(2.0, 1e9, norm) < 2.2 * 2.0);
+            }
         }
     }
 }

@@ -17,6 +17,7 @@ use super::phrase::VARIANT_WEIGHT;
 use super::plan::VARIANT;
 use super::postings::WEIGHTS;
 use crate::interrupt;
+use crate::query::Matching;
 use crate::text::tokenizer::fts5_api;
 
 /// From this number of phrases on, a list says which phrases each row may have, instead of asking FTS5
@@ -27,8 +28,9 @@ const LISTED_PHRASES: usize = if cfg!(test) { 3 } else { 24 };
 /// The most entries of that list, of 16 bytes each. If the phrases occur more often, FTS5 is asked.
 const MAX_LISTED: usize = if cfg!(test) { 200 } else { 1 << 21 };
 
-/// Give a connection the function. It is called with the table and the phrases to be added up:
-/// their numbers in the expression, in order, four bytes each, little-endian, with [`VARIANT`].
+/// Give a connection the function. It is called with the table, the phrases to be added up (their numbers
+/// in the expression, in order, four bytes each, little-endian, with [`VARIANT`]), and whether lengths
+/// count as in extended matching.
 pub(crate) fn register(connection: &Connection) -> rusqlite::Result<()> {
     // SAFETY: the interface is used while the connection is open, and the function needs no data.
     let code = unsafe {
@@ -82,6 +84,8 @@ fn guarded<T>(call: impl FnOnce() -> Result<T, c_int>) -> Result<T, c_int> {
 /// What is the same for all rows of a query.
 struct Query {
     counts: Counts,
+    /// How lengths count.
+    matching: Matching,
     /// The phrases to be added up, in order, and the inverse document frequency of each by its
     /// number.
     order: Vec<u32>,
@@ -171,10 +175,10 @@ impl Row<'_> {
             if let Some(query) = kept.cast::<Query>().as_mut() {
                 return Ok(query);
             }
-            if count != 1 {
+            if count != 2 {
                 return Err(ffi::SQLITE_MISUSE);
             }
-            let query = Box::into_raw(Box::new(self.read_query(*values)?));
+            let query = Box::into_raw(Box::new(self.read_query(*values, *values.add(1))?));
             // FTS5 forgets it by itself when it cannot keep it.
             ask!(self, xSetAuxdata, query.cast(), Some(forget))?;
             query.as_mut().ok_or(ffi::SQLITE_NOMEM)
@@ -184,11 +188,15 @@ impl Row<'_> {
     /// What is the same for all rows, as FTS5 has it.
     ///
     /// # Safety
-    /// FTS5 is at this row, and `order` is an argument of the function.
-    unsafe fn read_query(&self, order: *mut ffi::sqlite3_value) -> Result<Query, c_int> {
+    /// FTS5 is at this row, and `order` and `is_extended` are arguments of the function.
+    unsafe fn read_query(
+        &self,
+        order: *mut ffi::sqlite3_value,
+        is_extended: *mut ffi::sqlite3_value,
+    ) -> Result<Query, c_int> {
         let (mut rows, mut tokens) = (0_i64, 0_i64);
         // SAFETY: as of the caller; the blob is read before the value can change.
-        let (order, phrases) = unsafe {
+        let (order, phrases, is_extended) = unsafe {
             ask!(self, xRowCount, &raw mut rows)?;
             ask!(self, xColumnTotalSize, -1, &raw mut tokens)?;
             // First the blob: asking for it may convert the value, and change its length.
@@ -206,7 +214,8 @@ impl Row<'_> {
                 .map(|number| u32::from_le_bytes(*number));
             let order: Vec<u32> = order.collect();
             let phrases = self.api.xPhraseCount.ok_or(ffi::SQLITE_ERROR)?(self.fts);
-            (order, usize::try_from(phrases).unwrap_or(0))
+            let is_extended = ffi::sqlite3_value_int(is_extended) != 0;
+            (order, usize::try_from(phrases).unwrap_or(0), is_extended)
         };
         let unsigned = |number: i64| u64::try_from(number).map_err(|_| ffi::SQLITE_CORRUPT);
         let mut query = Query {
@@ -214,6 +223,11 @@ impl Row<'_> {
                 rows: unsigned(rows)?,
                 tokens: unsigned(tokens)?,
                 document_frequencies: Vec::new(),
+            },
+            matching: if is_extended {
+                Matching::Extended
+            } else {
+                Matching::Spec
             },
             order,
             idfs: vec![0.0; phrases],
@@ -276,7 +290,7 @@ impl Row<'_> {
         // SAFETY: as of the caller.
         unsafe { ask!(self, xColumnSize, -1, &raw mut length)? };
         let length = u32::try_from(length).map_err(|_| ffi::SQLITE_CORRUPT)?;
-        let norm = query.counts.length_norm(length);
+        let norm = query.counts.length_norm(length, query.matching);
         if query.listed.is_some() {
             // SAFETY: as of the caller.
             return unsafe { self.listed_score(query, norm) };

@@ -16,6 +16,7 @@ use super::scored_row::{MATCHED, ScoredRow};
 use super::snapshot::Snapshot;
 use crate::chunks::{Filters, PathCursor, Paths, RowSet};
 use crate::interrupt::Pace;
+use crate::query::Matching;
 use crate::top_k::{Scored, TopGroups, TopK};
 
 /// How many chunks are scored at a time: as many as fit into the first-level cache.
@@ -89,6 +90,7 @@ impl Snapshot {
         limit: usize,
         filter: Filter<'_>,
         paths: Option<&Paths>,
+        matching: Matching,
     ) -> rusqlite::Result<(Vec<Ranked>, PhraseCounts)> {
         let found = self.find(plan)?;
         let sorted = |mut best: Vec<ScoredRow>| {
@@ -96,10 +98,10 @@ impl Snapshot {
             best
         };
         let ranked = match filter {
-            Filter::None => sorted(found.rank(limit, None, paths)?),
-            Filter::Rows(rows) => sorted(found.rank(limit, Some(rows), paths)?),
+            Filter::None => sorted(found.rank(limit, None, paths, matching)?),
+            Filter::Rows(rows) => sorted(found.rank(limit, Some(rows), paths, matching)?),
             Filter::File(connection, filters) => {
-                let all = found.rank(usize::MAX, None, None)?;
+                let all = found.rank(usize::MAX, None, None, matching)?;
                 allowed::best(connection, filters, all, limit, paths)?
             }
         };
@@ -146,13 +148,14 @@ impl Found<'_> {
         limit: usize,
         passing: Option<&RowSet>,
         paths: Option<&Paths>,
+        matching: Matching,
     ) -> rusqlite::Result<Vec<ScoredRow>> {
         let mut best = Best::new(limit, paths);
         let counts = &self.counts;
         let frequencies = counts.document_frequencies.iter().zip(&self.plan.phrases);
         let idfs = frequencies.map(|(frequency, phrase)| counts.idf(*frequency) * phrase.weight());
         let idfs: Vec<f64> = idfs.collect();
-        let norms = LengthNorms::new(counts);
+        let norms = LengthNorms::new(counts, matching);
         for lists in &self.parts {
             lists.score(self.plan, &idfs, &norms, passing, &mut best)?;
         }
@@ -402,7 +405,7 @@ mod tests {
         ] {
             let expression = MatchExpression { any, none };
             let plan = Plan::of(&expression, tokenizer).unwrap();
-            let rank = || snapshot.rank(&plan, usize::MAX, Filter::None, None);
+            let rank = || snapshot.rank(&plan, usize::MAX, Filter::None, None, Matching::Spec);
             rank().unwrap();
             let stopped = watched(|| true, rank).unwrap_err();
             assert!(is_interrupt(&stopped), "{expression}: {stopped}");

@@ -13,7 +13,7 @@ use super::snapshot::Snapshot;
 use crate::chunks::{
     Filters, Paths, RankedRow, RowSet, Selection, check_limit, group_key, without_chunk,
 };
-use crate::query::MatchExpression;
+use crate::query::{MatchExpression, Matching};
 use crate::storage::Failure;
 use crate::text::tokenizer::TokenizerKind;
 
@@ -53,8 +53,7 @@ impl Bm25<'_> {
             return Ok(MatchedRows::default());
         }
         let plan = Plan::of(expression, self.tokenizer)?;
-        let Selection { limit, filters, .. } = *selection;
-        let (ranked, counts) = self.rank(&plan, expression, limit, filters)?;
+        let (ranked, counts) = self.rank(&plan, expression, selection)?;
         let phrases = (selection.statistics && !ranked.is_empty())
             .then(|| match counts {
                 Some(counts) => Ok(counts),
@@ -83,21 +82,26 @@ impl Bm25<'_> {
         &self,
         plan: &Plan,
         expression: &MatchExpression,
-        limit: usize,
-        filters: &Filters,
+        selection: &Selection<'_>,
     ) -> rusqlite::Result<(Vec<Ranked>, Option<PhraseCounts>)> {
+        let Selection {
+            limit,
+            filters,
+            matching,
+            ..
+        } = *selection;
         if let Some(snapshot) = self.snapshot.filter(|_| !plan.only_fts5) {
             let filter = match self.passing {
                 Some(rows) => Filter::Rows(rows),
                 None if filters.is_empty() => Filter::None,
                 None => Filter::File(self.connection, filters),
             };
-            let (ranked, counts) = snapshot.rank(plan, limit, filter, self.paths)?;
+            let (ranked, counts) = snapshot.rank(plan, limit, filter, self.paths, matching)?;
             return Ok((ranked, Some(counts)));
         }
         // Groups are made of all that match, and so are the rows that pass.
         let most = (self.paths.is_none() && self.passing.is_none()).then_some(limit);
-        let mut ranked = rank_by_fts5(self.connection, plan, expression, most, filters)?;
+        let mut ranked = rank_by_fts5(self.connection, plan, expression, most, filters, matching)?;
         if let Some(passing) = self.passing {
             ranked.retain(|(row, _)| passing.contains(*row));
         }
@@ -137,6 +141,7 @@ pub(crate) fn rank_by_fts5(
     expression: &MatchExpression,
     limit: Option<usize>,
     filters: &Filters,
+    matching: Matching,
 ) -> rusqlite::Result<Vec<Ranked>> {
     let (expression, order) = plan.for_fts5(expression);
     let expression = expression.to_string();
@@ -151,14 +156,15 @@ pub(crate) fn rank_by_fts5(
     };
     // A function instead of the column `rank`, and no other column: that is the fast form.
     let sql = format!(
-        "SELECT knowledge_fts.rowid, hedgerow_bm25(knowledge_fts, ?) AS score
+        "SELECT knowledge_fts.rowid, hedgerow_bm25(knowledge_fts, ?, ?) AS score
            FROM knowledge_fts {join}
           WHERE knowledge_fts MATCH ?{conditions}
           ORDER BY score, knowledge_fts.rowid LIMIT ?",
         conditions = conditions.sql()
     );
     let limit = limit.map_or(i64::MAX, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
-    let values: Vec<&dyn ToSql> = [&order as &dyn ToSql, &expression]
+    let is_extended = matching == Matching::Extended;
+    let values: Vec<&dyn ToSql> = [&order as &dyn ToSql, &is_extended, &expression]
         .into_iter()
         .chain(conditions.values.iter().map(AsRef::as_ref))
         .chain([&limit as &dyn ToSql])

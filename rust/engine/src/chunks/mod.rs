@@ -19,6 +19,7 @@ mod row_set;
 mod schema;
 mod selection;
 mod texts;
+mod turns;
 mod write;
 
 pub use chunk::Chunk;
@@ -29,13 +30,15 @@ pub use row_set::RowSet;
 pub use schema::{CHUNKS, FullText};
 pub use selection::{GroupBy, RankedRow, Selection, check_limit};
 pub use texts::Texts;
+pub use turns::Turn;
 
 pub(crate) use filter_cache::FilterCache;
-pub(crate) use filters::text_array;
+pub(crate) use filters::{civil, text_array};
 pub(crate) use kept_texts::KeptTexts;
 pub(crate) use metadata_index::{check_name, declare, declared};
 pub(crate) use neighbors::Neighbors;
 pub(crate) use paths::{PathCursor, Paths, group_key};
 pub(crate) use read::{count_chunks, name_of, row_of, without_chunk};
 pub(crate) use schema::{TOKENIZER, retokenize, tokenizer};
+pub(crate) use turns::Turns;
 pub(crate) use write::{Change, ChunkWriter, Stored, chunks_where};

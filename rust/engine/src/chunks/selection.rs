@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::filters::Filters;
 use crate::error::{Error, ErrorCode, Result};
 use crate::named_enum;
+use crate::query::Matching;
 
 named_enum! {
     /// Which chunks stand for one document, so that only the best of them is found.
@@ -26,6 +27,8 @@ pub struct Selection<'a> {
     pub group_by: Option<GroupBy>,
     /// Also tell what score fusion must know of all chunks.
     pub statistics: bool,
+    /// How words are matched, which decides how the lengths of chunks count.
+    pub matching: Matching,
 }
 
 impl<'a> Selection<'a> {
@@ -36,6 +39,7 @@ impl<'a> Selection<'a> {
             filters,
             group_by: None,
             statistics: false,
+            matching: Matching::Spec,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 
 use crate::bm25::{BM25, Ranker, Ranking};
-use crate::chunks::{self, CHUNKS, FilterCache, KeptTexts, Neighbors, Paths, TOKENIZER};
+use crate::chunks::{self, CHUNKS, FilterCache, KeptTexts, Neighbors, Paths, TOKENIZER, Turns};
 use crate::error::Result;
 use crate::fuzzy::Slugs;
 use crate::query::StopWords;
@@ -37,6 +37,8 @@ pub struct Index {
     pub(crate) paths: Cache<Paths>,
     /// Which chunks stand beside which, from the first search that counts them on.
     pub(crate) neighbors: Cache<Neighbors>,
+    /// Who said each chunk.
+    pub(crate) turns: Cache<Turns>,
     /// Which rows pass the filters of the last searches.
     pub(crate) filters: FilterCache,
     /// What the last searches found.
@@ -150,6 +152,7 @@ impl Index {
             ranker: Ranker::new(methods.ranking, background.clone()),
             paths: Cache::new(background.clone(), ()),
             neighbors: Cache::new(background.clone(), ()),
+            turns: Cache::new(background.clone(), ()),
             filters: FilterCache::new(background.clone()),
             texts: Cache::new(background.clone(), ()),
             slugs: Arc::new(Cache::new(background.clone(), ())),
@@ -223,6 +226,7 @@ impl Index {
         self.ranker.clear();
         self.paths.clear();
         self.neighbors.clear();
+        self.turns.clear();
         self.filters.clear();
         self.texts.clear();
         self.slugs.clear();

@@ -23,7 +23,10 @@ impl Index {
         options: &MatchOptions<'_>,
     ) -> Result<Vec<Hit>> {
         check_limit(limit)?;
-        let selection = Selection::plain(limit, filters);
+        let selection = Selection {
+            matching: options.matching,
+            ..Selection::plain(limit, filters)
+        };
         let options = MatchOptions {
             stopwords: &self.stopwords,
             ..*options

@@ -8,8 +8,8 @@ use rusqlite::Connection;
 use super::handle::Index;
 use crate::bm25::{Bm25, ContentPhrase, MatchedRows, Snapshot};
 use crate::chunks::{
-    Filters, FullText, GroupBy, KeptTexts, Neighbors, Paths, RowSet, Selection, Side, Texts,
-    chunk_of, count_chunks, group_key, name_of, row_of,
+    Filters, FullText, GroupBy, KeptTexts, Neighbors, Paths, RowSet, Selection, Side, Texts, Turn,
+    Turns, chunk_of, count_chunks, group_key, name_of, row_of,
 };
 use crate::error::Result;
 use crate::fuzzy::{self, Slugs};
@@ -37,8 +37,17 @@ pub struct Needs {
     /// Whether what stands beside a chunk counts. Then the legs find chunks, which are grouped
     /// afterwards.
     pub neighbors: bool,
+    /// Whether it counts who said a chunk. Then, too, the legs find chunks.
+    pub turns: bool,
     /// Whether it looks for slugs that are similar to words.
     pub slugs: bool,
+}
+
+impl Needs {
+    /// Whether chunks are grouped after their scores are complete, instead of by each leg.
+    pub fn groups_late(self) -> bool {
+        self.group_by.is_some() && (self.neighbors || self.turns)
+    }
 }
 
 /// One state of the index, on one connection. Rows are numbers to look up in it, and mean nothing
@@ -59,6 +68,8 @@ pub struct Session<'a> {
     pub(crate) paths: Option<Arc<Paths>>,
     /// What stands beside each chunk, where it counts.
     pub(crate) neighbors: Option<Arc<Neighbors>>,
+    /// Who said each chunk, where it counts.
+    pub(crate) turns: Option<Arc<Turns>>,
     /// Which chunks share a path, where they are grouped by it after their neighbors counted.
     groups: Option<Arc<Paths>>,
     /// The slugs, where it was known beforehand that they are needed.
@@ -92,6 +103,7 @@ impl Session<'_> {
             matrix: self.matrix.clone(),
             paths: self.paths.clone(),
             neighbors: self.neighbors.clone(),
+            turns: self.turns.clone(),
             groups: self.groups.clone(),
             slugs: self.slugs.clone(),
             lacks_slugs: Cell::new(false),
@@ -171,6 +183,11 @@ impl Session<'_> {
     /// The row beside another one in its path, on one side.
     pub(crate) fn beside(&self, row: i64, side: Side) -> Option<i64> {
         self.neighbors.as_ref()?.beside(row, side)
+    }
+
+    /// Who said the chunk of a row, and when.
+    pub(crate) fn turn(&self, row: i64) -> Option<Turn> {
+        self.turns.as_ref()?.get(row)
     }
 
     /// The id of a row that is known to be there.

@@ -7,8 +7,10 @@ use super::compile::{compile_fts, compile_match, with_straight_quotes};
 use super::extended::{self, BareWord, Verdict};
 use super::options::{MatchOptions, Matching};
 use super::parse::{Fate, OperatorFate, Reason, Word, scan, scan_groups};
-use super::stopwords::ENGLISH;
+use super::stopwords::{DUTCH_FUNCTION, ENGLISH};
 use crate::error::Result;
+use crate::text::category::letter_digit_runs;
+use crate::text::lower::lower;
 use crate::text::tokenizer::TokenizerKind;
 use crate::text::words;
 
@@ -79,7 +81,7 @@ fn words(query: &Query, options: &MatchOptions<'_>) -> Vec<ExplainedWord> {
     if options.matching == Matching::Extended && !query.has_operators {
         return extended::bare_words(&query.raw, options)
             .into_iter()
-            .map(bare_word)
+            .map(|word| bare_word(word, options))
             .collect();
     }
     scanned_words(query, options)
@@ -119,7 +121,7 @@ fn scanned_words(query: &Query, options: &MatchOptions<'_>) -> Vec<ExplainedWord
 }
 
 /// A word of a bare query in extended matching.
-fn bare_word(word: BareWord) -> ExplainedWord {
+fn bare_word(word: BareWord, options: &MatchOptions<'_>) -> ExplainedWord {
     let (outcome, reason, detail) = match word.verdict {
         Verdict::Kept => ("kept", "parts", ""),
         Verdict::LastResort => (
@@ -128,7 +130,7 @@ fn bare_word(word: BareWord) -> ExplainedWord {
             "noise, but the query is nothing else",
         ),
         Verdict::OnlyPunctuation => ("dropped", "only_punctuation", "only punctuation"),
-        Verdict::StopWord => ("dropped", "stop_word", "a stop word"),
+        Verdict::StopWord => ("dropped", "stop_word", function_word_detail(&word, options)),
         Verdict::TooShort => ("dropped", "too_short", "too short: at most 2 UTF-16 units"),
         Verdict::Repeated => ("dropped", "repeated", "counted three times already"),
         Verdict::Excluded => ("kept", "excluded", "results must not have it"),
@@ -225,10 +227,26 @@ fn dropped_word(source: String, reason: &Reason<'_>, options: &MatchOptions<'_>)
     }
 }
 
+const OWN_STOP_WORD: &str = "a stop word of this index";
+
+/// The list of function words that a dropped word is in; of a word with several parts, that of the first
+/// part.
+fn function_word_detail(word: &BareWord, options: &MatchOptions<'_>) -> &'static str {
+    let text = lower(word.source.clone());
+    let first = letter_digit_runs(&text).next().unwrap_or_default();
+    if options.stopwords.name().is_none() {
+        OWN_STOP_WORD
+    } else if DUTCH_FUNCTION.contains(first) {
+        "a stop word: function words of Dutch"
+    } else {
+        "a stop word: function words of English"
+    }
+}
+
 fn stop_word_detail(text: &str, options: &MatchOptions<'_>) -> String {
     // The two lists have no word in common.
     if options.stopwords.name().is_none() {
-        "a stop word of this index".to_owned()
+        OWN_STOP_WORD.to_owned()
     } else if ENGLISH.contains(text) {
         "a stop word: English".to_owned()
     } else {

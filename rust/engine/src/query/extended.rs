@@ -13,7 +13,6 @@ use super::groups::{self, Grouped};
 use super::limits;
 use super::options::MatchOptions;
 use super::parse::{is_exclusion, scan_groups};
-use super::stopwords::StopWords;
 use super::variants;
 use crate::error::Result;
 use crate::text::category::{is_digit, is_letter_or_digit};
@@ -172,7 +171,6 @@ const FEW_WORDS: usize = 1;
 
 /// Read a bare query word by word.
 pub(super) fn bare_words(raw: &str, options: &MatchOptions<'_>) -> Vec<BareWord> {
-    let (aliases, stopwords) = (options.aliases, options.stopwords);
     let composed: String = raw.nfc().collect();
     let sources: Vec<&str> = whitespace::words(&composed).collect();
     let mut words: Vec<Word> = sources
@@ -188,8 +186,7 @@ pub(super) fn bare_words(raw: &str, options: &MatchOptions<'_>) -> Vec<BareWord>
     let mut counter = Counter {
         seen: HashMap::new(),
         most: MAX_REPEATS,
-        aliases,
-        stopwords,
+        options,
     };
     let mut read: Vec<BareWord> = sources
         .iter()
@@ -222,8 +219,7 @@ pub(super) fn bare_words(raw: &str, options: &MatchOptions<'_>) -> Vec<BareWord>
         let mut once = Counter {
             seen: HashMap::new(),
             most: 1,
-            aliases,
-            stopwords,
+            options,
         };
         for (bare, word) in read.iter_mut().zip(&words) {
             if bare.verdict == Verdict::Excluded {
@@ -266,8 +262,7 @@ const SHORT: usize = 2;
 struct Counter<'a> {
     seen: HashMap<Token, usize>,
     most: usize,
-    aliases: Option<&'a AliasTable>,
-    stopwords: &'a StopWords,
+    options: &'a MatchOptions<'a>,
 }
 
 impl Counter<'_> {
@@ -284,17 +279,20 @@ impl Counter<'_> {
         if word.parts.is_empty() {
             return (Vec::new(), Verdict::OnlyPunctuation);
         }
-        if !word.is_name() && word.is_stopword(self.aliases, self.stopwords) {
+        if !word.is_name() && word.is_stopword(self.options) {
             return (Vec::new(), Verdict::StopWord);
         }
-        let (aliases, stopwords) = (self.aliases, self.stopwords);
+        let options = self.options;
         let searched: Vec<&Part> = word
             .parts
             .iter()
-            .filter(|part| part.is_worth_searching(aliases, stopwords))
+            .filter(|part| part.is_worth_searching(options))
             .collect();
         if searched.is_empty() && word.parts.len() == 1 {
-            let stopword = word.parts.iter().any(|part| stopwords.contains(&part.text));
+            let stopword = word
+                .parts
+                .iter()
+                .any(|part| options.is_stopword(&part.text));
             let verdict = if stopword {
                 Verdict::StopWord
             } else {
@@ -332,7 +330,8 @@ impl Counter<'_> {
         let counts = self.counts(&token);
         let replacement = |aliases: &AliasTable| aliases.replacement(&token);
         counts.then(|| {
-            self.aliases
+            self.options
+                .aliases
                 .and_then(replacement)
                 .unwrap_or_else(|| vec![token.clone()])
         })
@@ -417,11 +416,11 @@ impl Word {
     }
 
     /// Dropped whole, unless an alias speaks for it.
-    fn is_stopword(&self, aliases: Option<&AliasTable>, stopwords: &StopWords) -> bool {
+    fn is_stopword(&self, options: &MatchOptions<'_>) -> bool {
         let joined = self.text.replace('\'', "");
         let forms = [self.text.as_str(), joined.as_str()];
-        forms.into_iter().any(|form| stopwords.contains(form))
-            && !forms.into_iter().any(|form| is_alias_key(form, aliases))
+        forms.into_iter().any(|form| options.is_stopword(form))
+            && !forms.into_iter().any(|form| options.has_alias(form))
     }
 
     fn phrase_of_parts(&self) -> Token {
@@ -454,19 +453,15 @@ impl Part {
         }
     }
 
-    fn is_worth_searching(&self, aliases: Option<&AliasTable>, stopwords: &StopWords) -> bool {
+    fn is_worth_searching(&self, options: &MatchOptions<'_>) -> bool {
         let text = self.text.as_str();
         self.prefix
             || self.is_name
-            || (utf16::len(text) > SHORT && !stopwords.contains(text))
+            || (utf16::len(text) > SHORT && !options.is_stopword(text))
             || self.abbreviation
             || text.chars().any(|c| is_digit(c) || is_unspaced(c))
-            || is_alias_key(text, aliases)
+            || options.has_alias(text)
     }
-}
-
-fn is_alias_key(text: &str, aliases: Option<&AliasTable>) -> bool {
-    aliases.is_some_and(|aliases| aliases.has_key(text))
 }
 
 /// `TV`, `AI`, `IL`: exactly two letters, both capitals.

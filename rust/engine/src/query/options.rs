@@ -48,6 +48,21 @@ pub struct MatchOptions<'a> {
     pub vocabulary: Option<&'a dyn Vocabulary>,
 }
 
+impl MatchOptions<'_> {
+    /// Whether a bare query is not searched for `token` (lower-case).
+    pub(super) fn is_stopword(&self, token: &str) -> bool {
+        match self.matching {
+            Matching::Spec => self.stopwords.contains(token),
+            Matching::Extended => self.stopwords.contains_function_word(token),
+        }
+    }
+
+    /// Whether a term is a key of the alias table.
+    pub(super) fn has_alias(&self, text: &str) -> bool {
+        self.aliases.is_some_and(|aliases| aliases.has_key(text))
+    }
+}
+
 impl Default for MatchOptions<'_> {
     fn default() -> Self {
         Self {

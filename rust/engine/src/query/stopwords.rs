@@ -18,6 +18,14 @@ pub static ENGLISH: LazyLock<WordList> =
 pub static DUTCH: LazyLock<WordList> =
     LazyLock::new(|| WordList::new(include_str!("stopwords/dutch.txt")));
 
+/// The function words of English, which is all that extended matching drops of it.
+pub static ENGLISH_FUNCTION: LazyLock<WordList> =
+    LazyLock::new(|| WordList::new(include_str!("stopwords/english_function.txt")));
+
+/// The function words of Dutch, which is all that extended matching drops of it.
+pub static DUTCH_FUNCTION: LazyLock<WordList> =
+    LazyLock::new(|| WordList::new(include_str!("stopwords/dutch_function.txt")));
+
 /// What the retry ladder skips, a different set.
 pub static RETRY: LazyLock<WordList> =
     LazyLock::new(|| WordList::new(include_str!("stopwords/retry.txt")));
@@ -92,6 +100,19 @@ impl StopWords {
             Self::Dutch => Some("nl"),
             Self::None => Some("none"),
             Self::Words(_) => None,
+        }
+    }
+
+    /// Whether extended matching drops `token` (lower-case): of a language its function words alone.
+    pub fn contains_function_word(&self, token: &str) -> bool {
+        match self {
+            Self::EnglishAndDutch => {
+                ENGLISH_FUNCTION.contains(token) || DUTCH_FUNCTION.contains(token)
+            }
+            Self::English => ENGLISH_FUNCTION.contains(token),
+            Self::Dutch => DUTCH_FUNCTION.contains(token),
+            Self::None => false,
+            Self::Words(words) => words.contains(token),
         }
     }
 
@@ -217,6 +238,23 @@ mod tests {
     }
 
     #[test]
+    fn extended_matching_drops_function_words_alone() {
+        for (word, expected) in [
+            ("the", [true, true, false, false]),
+            ("van", [true, false, true, false]),
+            ("door", [false; 4]),
+            ("watch", [false; 4]),
+            ("show", [false; 4]),
+        ] {
+            let found = ["en+nl", "en", "nl", "none"]
+                .map(|name| StopWords::named(name).unwrap().contains_function_word(word));
+            assert_eq!(found, expected, "{word}");
+        }
+        let own = StopWords::words(["watch"]).unwrap();
+        assert!(own.contains_function_word("watch") && !own.contains_function_word("the"));
+    }
+
+    #[test]
     fn what_is_no_list_of_words_is_refused() {
         for (words, message) in [
             (
@@ -257,6 +295,14 @@ mod tests {
             (
                 &DUTCH,
                 include_str!("../../../../spec/fixtures/stopwords/nl.json"),
+            ),
+            (
+                &ENGLISH_FUNCTION,
+                include_str!("../../../../spec/fixtures/stopwords/en-function.json"),
+            ),
+            (
+                &DUTCH_FUNCTION,
+                include_str!("../../../../spec/fixtures/stopwords/nl-function.json"),
             ),
             (
                 &RETRY,

@@ -172,6 +172,8 @@ impl<'a> Candidate<'a> {
         Document {
             key,
             neighbors: Vec::new(),
+            before: None,
+            answers: None,
             source,
             partner,
             explanation: Explanation {
@@ -180,6 +182,9 @@ impl<'a> Candidate<'a> {
                 meaning,
                 fused,
                 neighbors: Vec::new(),
+                speaker: None,
+                answers: None,
+                date: None,
                 best_possible: None,
                 coverage: None,
                 weight: None,

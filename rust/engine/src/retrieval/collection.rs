@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::bm25::MatchedRows;
-use crate::chunks::{Filters, FullText, Selection, Side, Texts};
+use crate::chunks::{Filters, FullText, Selection, Side, Texts, Turn};
 use crate::error::Result;
 use crate::index::session::Needs;
 use crate::query::{MatchExpression, Phrase, StopWords, Vocabulary};
@@ -92,7 +92,10 @@ pub trait Reader {
     /// A function that steps along the paths of `rows`.
     fn beside<'r>(&'r self, filters: &Filters, rows: &[i64]) -> Result<Step<'r>>;
 
-    /// The key of the group of a row if chunks are grouped after their neighbors counted. None otherwise.
+    /// Who said the chunk of each row, and when. Called only if turns are needed.
+    fn turns(&self, rows: &[i64]) -> Result<Vec<Turn>>;
+
+    /// The key of the group of a row if chunks are grouped after their scores are complete. None otherwise.
     fn group_of(&self, row: i64) -> Option<i64>;
 
     /// The row of an id. None if no chunk has the id.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::collection::{Collection, Reader, SimilarSlug, Step};
 use crate::bm25::MatchedRows;
-use crate::chunks::{Filters, FullText, Selection, Side, Texts};
+use crate::chunks::{Filters, FullText, Selection, Side, Texts, Turn};
 use crate::error::Result;
 use crate::fuzzy::Entry;
 use crate::index::Index;
@@ -111,6 +111,11 @@ impl Reader for Session<'_> {
                 at
             })
         }))
+    }
+
+    fn turns(&self, rows: &[i64]) -> Result<Vec<Turn>> {
+        let turn = |row: &i64| self.turn(*row).unwrap_or_default();
+        Ok(rows.iter().map(turn).collect())
     }
 
     fn group_of(&self, row: i64) -> Option<i64> {

@@ -7,6 +7,7 @@ use super::multiplier::{Condition, Multiplier};
 use super::request::Fusion;
 use super::rerank::RerankBlend;
 use crate::index::Hit;
+use crate::named_enum;
 
 /// A hit and where its score comes from.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,6 +34,12 @@ pub struct Explanation {
     pub fused: f64,
     /// What the best chunks beside it added, the nearer first.
     pub neighbors: Vec<ByNeighbor>,
+    /// What the speaker added, if the question asks about this speaker.
+    pub speaker: Option<BySpeaker>,
+    /// What the question before the hit added, if the hit answers it.
+    pub answers: Option<ByQuestion>,
+    /// What the day of the hit added, if the question names it or its month.
+    pub date: Option<ByDate>,
     /// The score of a hit that is first in every leg that took part. None for score fusion, which has
     /// no bound.
     pub best_possible: Option<f64>,
@@ -92,11 +99,79 @@ pub struct ByNeighbor {
     pub contribution: f64,
 }
 
+named_enum! {
+    /// Why a speaker counts.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Because {
+        /// The question names the speaker.
+        Named = "named",
+        /// The question is in the first person, and the speaker is the user.
+        FirstPerson = "first_person",
+    }
+}
+
+/// What the speaker of the hit gave.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BySpeaker {
+    /// The name of the speaker; of the user without a name, "user".
+    pub name: String,
+    /// Why the speaker counts.
+    pub because: Because,
+    /// What it adds to the score of the hit.
+    pub contribution: f64,
+}
+
+/// What the question that the hit answers gave.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ByQuestion {
+    /// The id of the chunk that asks.
+    pub id: String,
+    /// What both legs gave it.
+    pub total: f64,
+    /// What it adds to the score of the hit.
+    pub contribution: f64,
+}
+
+named_enum! {
+    /// What a question names of the date of a hit.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum DateKind {
+        /// The day, or one of the three before it.
+        Day = "day",
+        /// The month.
+        Month = "month",
+    }
+}
+
+/// What the day of the hit gave.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ByDate {
+    /// The day, in ISO 8601.
+    pub day: String,
+    /// What the question names of it.
+    pub because: DateKind,
+    /// What it adds to the score of the hit.
+    pub contribution: f64,
+}
+
 impl Explanation {
-    /// The score before it is multiplied.
-    pub(super) fn raised(&self) -> f64 {
+    /// The fused score with what neighbors added.
+    pub(super) fn with_neighbors(&self) -> f64 {
         let given = self.neighbors.iter().map(|by| by.contribution);
         given.fold(self.fused, |total, given| total + given)
+    }
+
+    /// The score before it is multiplied.
+    pub(super) fn raised(&self) -> f64 {
+        let given = [
+            self.speaker.as_ref().map(|by| by.contribution),
+            self.answers.as_ref().map(|by| by.contribution),
+            self.date.as_ref().map(|by| by.contribution),
+        ];
+        let given = given.into_iter().flatten();
+        given.fold(self.with_neighbors(), |total, given| total + given)
     }
 
     /// The numbers by name; null where one has no meaning.
@@ -113,6 +188,9 @@ impl Explanation {
         put("weight", json!(self.weight));
         put("fused", json!(self.fused));
         put("neighbors", json!(self.neighbors));
+        put("speaker", json!(self.speaker));
+        put("answers", json!(self.answers));
+        put("date", json!(self.date));
         put("best_possible", json!(self.best_possible));
         let fraction = self.best_possible.map(|best| self.fused / best);
         put("fraction", json!(fraction));
@@ -142,6 +220,12 @@ struct Keys {
     weight: Option<f64>,
     fused: f64,
     neighbors: Vec<ByNeighbor>,
+    #[serde(default)]
+    speaker: Option<BySpeaker>,
+    #[serde(default)]
+    answers: Option<ByQuestion>,
+    #[serde(default)]
+    date: Option<ByDate>,
     best_possible: Option<f64>,
     multipliers: Vec<Factor>,
     score: f64,
@@ -181,6 +265,9 @@ impl TryFrom<Keys> for Explanation {
             meaning: keys.meaning,
             fused: keys.fused,
             neighbors: keys.neighbors,
+            speaker: keys.speaker,
+            answers: keys.answers,
+            date: keys.date,
             best_possible: keys.best_possible,
             coverage: keys.coverage,
             weight: keys.weight,

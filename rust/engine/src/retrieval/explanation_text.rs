@@ -2,11 +2,12 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::explanation::{ByNeighbor, Explanation};
+use super::explanation::{Because, ByNeighbor, DateKind, Explanation};
 use super::fuse::DEFAULT_K;
 use super::multiplier::Condition;
 use super::neighbors::{SHARES, gain};
 use super::request::Fusion;
+use super::speakers::{ANSWERS, is_role};
 
 /// One short paragraph.
 impl Display for Explanation {
@@ -16,6 +17,7 @@ impl Display for Explanation {
             Fusion::Score => self.write_shares(f)?,
         }
         self.write_neighbors(f)?;
+        self.write_given(f)?;
         self.write_multiplier(f)?;
         self.write_rerank(f)
     }
@@ -124,7 +126,7 @@ impl Explanation {
         if given.is_empty() {
             return Ok(());
         }
-        let raised = number(self.raised());
+        let raised = number(self.with_neighbors());
         if self.keywords.is_some() || self.meaning.is_some() {
             f.write_str("; ")?;
         }
@@ -151,6 +153,64 @@ impl Explanation {
             percent(1.0 - blend.weight),
             hundredths(blend.total)
         )
+    }
+
+    /// What the speaker, the question before it and the day gave, and the total with them.
+    fn write_given(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.write_speaker(f)?;
+        self.write_answers(f)?;
+        self.write_date(f)?;
+        if self.speaker.is_some() || self.answers.is_some() || self.date.is_some() {
+            write!(f, " = {}", hundredths(self.raised()))?;
+        }
+        Ok(())
+    }
+
+    fn write_speaker(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Some(by) = &self.speaker else {
+            return Ok(());
+        };
+        let name = if is_role(&by.name) {
+            format!("the {}", by.name)
+        } else {
+            by.name.clone()
+        };
+        let because = match by.because {
+            Because::Named => format!("{name}, whom the question names"),
+            Because::FirstPerson => format!("{name}, and the question says I"),
+        };
+        write!(f, "; said by {because}: ")?;
+        self.write_gain(f, by.contribution)
+    }
+
+    fn write_answers(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Some(by) = &self.answers else {
+            return Ok(());
+        };
+        let share = percent(ANSWERS);
+        write!(
+            f,
+            "; answers {:?} ({share} of {}): ",
+            by.id,
+            hundredths(by.total)
+        )?;
+        self.write_gain(f, by.contribution)
+    }
+
+    fn write_date(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Some(by) = &self.date else {
+            return Ok(());
+        };
+        let because = match by.because {
+            DateKind::Day => "a day that the question names, or up to 3 days later",
+            DateKind::Month => "a month that the question names",
+        };
+        write!(f, "; from {}, {because}: ", by.day)?;
+        self.write_gain(f, by.contribution)
+    }
+
+    fn write_gain(&self, f: &mut Formatter<'_>, contribution: f64) -> fmt::Result {
+        write!(f, "+{}", hundredths(contribution))
     }
 
     fn write_multiplier(&self, f: &mut Formatter<'_>) -> fmt::Result {

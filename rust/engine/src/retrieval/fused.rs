@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::explanation::{ByNeighbor, ExplainedHit, Explanation};
+use super::explanation::{ByNeighbor, ByQuestion, ExplainedHit, Explanation};
 use super::fuse::fill_texts;
 use super::matches::Source;
 use super::order;
@@ -24,6 +24,10 @@ pub(super) struct Document<'a> {
     pub key: Option<i64>,
     /// The chunks beside it that counted.
     pub neighbors: Vec<Beside>,
+    /// The row before it in its path and what both legs gave that, if neighbors counted.
+    pub before: Option<(i64, f64)>,
+    /// The question before it that counted.
+    pub answers: Option<Beside>,
     pub source: Source<'a>,
     /// The row by which meaning found what keywords found elsewhere.
     pub partner: Option<i64>,
@@ -38,6 +42,38 @@ pub(super) struct Beside {
     pub contribution: f64,
 }
 
+/// The chunks that gave to the score of a document, by their rows.
+pub(super) struct Given {
+    neighbors: Vec<Beside>,
+    answers: Option<Beside>,
+}
+
+impl Given {
+    /// Add them to an explanation, with their ids.
+    pub fn explain(
+        self,
+        explanation: &mut Explanation,
+        id: impl Fn(i64) -> Result<String>,
+    ) -> Result<()> {
+        for beside in self.neighbors {
+            explanation.neighbors.push(ByNeighbor {
+                id: id(beside.row)?,
+                distance: beside.distance,
+                total: beside.total,
+                contribution: beside.contribution,
+            });
+        }
+        if let Some(question) = self.answers {
+            explanation.answers = Some(ByQuestion {
+                id: id(question.row)?,
+                total: question.total,
+                contribution: question.contribution,
+            });
+        }
+        Ok(())
+    }
+}
+
 /// A row, and what found it.
 type FoundRow = (i64, &'static str);
 
@@ -47,6 +83,14 @@ impl Document<'_> {
         match self.source {
             Source::Row(row) => Some((row, self.explanation.keywords.map_or(NEAREST, |_| MATCHED))),
             Source::Given(_) => self.partner.map(|row| (row, NEAREST)),
+        }
+    }
+
+    /// The chunks that gave to its score.
+    pub fn take_given(&mut self) -> Given {
+        Given {
+            neighbors: std::mem::take(&mut self.neighbors),
+            answers: self.answers.take(),
         }
     }
 
@@ -114,25 +158,18 @@ impl<'a> Fused<'a> {
         let mut texts = read(&rows)?.into_iter();
         let hit = |mut document: Document<'_>| {
             let stored = document.row().and_then(|_| texts.next());
-            let neighbors = std::mem::take(&mut document.neighbors);
-            (document.hit(stored), neighbors)
+            let given = document.take_given();
+            (document.hit(stored), given)
         };
-        let mut hits: Vec<(ExplainedHit, _)> = documents.into_iter().map(hit).collect();
+        let mut hits: Vec<(ExplainedHit, Given)> = documents.into_iter().map(hit).collect();
         hits.sort_by(|(left, _), (right, _)| {
             before(&left.explanation, &right.explanation)
                 .then_with(|| utf16::compare(&left.hit.path, &right.hit.path))
                 .then_with(|| utf16::compare(&left.hit.id, &right.hit.id))
         });
         hits.truncate(wanted);
-        let named = |(mut hit, neighbors): (ExplainedHit, Vec<Beside>)| {
-            for beside in neighbors {
-                hit.explanation.neighbors.push(ByNeighbor {
-                    id: id(beside.row)?,
-                    distance: beside.distance,
-                    total: beside.total,
-                    contribution: beside.contribution,
-                });
-            }
+        let named = |(mut hit, given): (ExplainedHit, Given)| {
+            given.explain(&mut hit.explanation, &id)?;
             Ok(hit)
         };
         hits.into_iter().map(named).collect()
@@ -166,6 +203,36 @@ pub(super) fn before(left: &Explanation, right: &Explanation) -> Ordering {
         Fusion::Score => order::descending(cosine(left), cosine(right)),
     };
     order::descending(left.score, right.score).then(by_cosine)
+}
+
+/// A document of a row with a fused score, for tests.
+#[cfg(test)]
+pub(super) fn document_with_score(row: i64, score: f64) -> Document<'static> {
+    Document {
+        key: Some(row),
+        neighbors: Vec::new(),
+        before: None,
+        answers: None,
+        source: Source::Row(row),
+        partner: None,
+        explanation: Explanation {
+            fusion: Fusion::Score,
+            keywords: None,
+            meaning: None,
+            fused: score,
+            neighbors: Vec::new(),
+            speaker: None,
+            answers: None,
+            date: None,
+            best_possible: None,
+            coverage: None,
+            weight: None,
+            multiplier: crate::retrieval::multiplier::Multiplier::default(),
+            score,
+            rerank_score: None,
+            rerank_blend: None,
+        },
+    }
 }
 
 #[cfg(test)]

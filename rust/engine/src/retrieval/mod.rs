@@ -5,6 +5,7 @@
 mod batch;
 mod candidates;
 mod collection;
+mod dates;
 mod embedded;
 mod explanation;
 mod explanation_text;
@@ -21,6 +22,7 @@ mod multiplier;
 mod neighbors;
 pub mod order;
 mod patterns;
+mod question_dates;
 mod request;
 mod rerank;
 pub mod rerank_text;
@@ -28,6 +30,7 @@ pub mod retry;
 pub mod reweight;
 mod score_fusion;
 mod search;
+mod speakers;
 mod trace;
 pub mod trigram_index;
 pub mod unanimity;
@@ -39,7 +42,10 @@ pub use crate::chunks::GroupBy;
 use crate::query::stopwords::RETRY;
 pub use batch::search_many;
 pub use collection::{Collection, Reader, SimilarSlug, Step};
-pub use explanation::{ByKeywords, ByMeaning, ByNeighbor, ExplainedHit, Explanation};
+pub use explanation::{
+    Because, ByDate, ByKeywords, ByMeaning, ByNeighbor, ByQuestion, BySpeaker, DateKind,
+    ExplainedHit, Explanation,
+};
 pub use fuse::reciprocal_rank_fusion;
 pub use fuzzy::FuzzyChunks;
 pub use intent::Intent;

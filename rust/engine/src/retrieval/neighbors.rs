@@ -15,6 +15,8 @@ pub(super) const SHARES: [f64; 2] = [0.4, 0.2];
 pub(super) struct Surroundings {
     /// For each candidate the rows at distance 1, and those at distance 2; the row before it first.
     candidates: BTreeMap<i64, [Vec<i64>; 2]>,
+    /// The row before each candidate that has one.
+    before: BTreeMap<i64, i64>,
 }
 
 impl Surroundings {
@@ -22,15 +24,19 @@ impl Surroundings {
     /// next to them. Chunks that do not pass the filters are skipped as if they did not exist.
     pub fn of(reader: &dyn Reader, filters: &Filters, found: &[i64]) -> Result<Self> {
         let mut step = reader.beside(filters, found)?;
-        let mut candidates = BTreeMap::new();
+        let (mut candidates, mut before) = (BTreeMap::new(), BTreeMap::new());
         for row in found {
             for near in at_distances(&mut step, *row)[0].iter().chain([row]) {
-                candidates
-                    .entry(*near)
-                    .or_insert_with(|| at_distances(&mut step, *near));
+                if candidates.contains_key(near) {
+                    continue;
+                }
+                candidates.insert(*near, at_distances(&mut step, *near));
+                if let Some(row) = step(*near, Side::Before) {
+                    before.insert(*near, row);
+                }
             }
         }
-        Ok(Self { candidates })
+        Ok(Self { candidates, before })
     }
 
     /// All rows whose totals are needed, ascending.
@@ -54,6 +60,8 @@ impl Surroundings {
                 return Some(document);
             };
             let distances = self.candidates.get(&row)?;
+            document.before =
+                (self.before.get(&row)).and_then(|before| Some((*before, *totals.get(before)?)));
             for (rows, (distance, share)) in distances.iter().zip((1..).zip(SHARES)) {
                 if let Some((row, total)) = best(rows, &totals) {
                     let counted = if by_path {

@@ -56,6 +56,10 @@ pub struct Setup<'a> {
     pub fusion: Fusion,
     /// Whether the chunks beside a chunk count for it.
     pub neighbors: bool,
+    /// Whether it counts who said a chunk. With score fusion alone.
+    pub speakers: bool,
+    /// Whether the days and months that a question names count. With score fusion alone.
+    pub dates: bool,
     /// Whether scores are multiplied by what the query asks for.
     pub reweight: bool,
     /// What the fuzzy rung searches.
@@ -63,6 +67,23 @@ pub struct Setup<'a> {
     /// The name of the embedder of the requests' vectors, if it has one: an error unless it is that of
     /// the index's vectors.
     pub embedder: Option<&'a str>,
+}
+
+impl Setup<'_> {
+    /// Whether it counts who said a chunk.
+    pub(super) fn counts_speakers(&self) -> bool {
+        self.fusion == Fusion::Score && self.speakers
+    }
+
+    /// Whether the day of a chunk counts.
+    pub(super) fn counts_dates(&self) -> bool {
+        self.fusion == Fusion::Score && self.dates
+    }
+
+    /// Whether searches need to know who said a chunk, and when.
+    pub fn needs_turns(&self) -> bool {
+        self.counts_speakers() || self.counts_dates()
+    }
 }
 
 /// What the embedder made of the query, before the engine was called.
@@ -98,6 +119,8 @@ pub struct Request<'a> {
     pub augmented: Option<&'a str>,
     /// Those dates.
     pub date_hints: &'a [String],
+    /// The name of the speaker who asks.
+    pub asker: Option<&'a str>,
     /// Which legs take part.
     pub mode: Mode,
     /// The query's vector.
@@ -127,9 +150,10 @@ impl<'a> Request<'a> {
         Selection {
             limit: self.candidate_k.saturating_mul(chunks_per_path),
             filters: self.filters,
-            // Neighbors are chunks, so that groups are made only after they have counted.
-            group_by: self.group_by.filter(|_| !setup.neighbors),
+            // Neighbors and speakers are of chunks, so that groups are made only after these have counted.
+            group_by: self.group_by.filter(|_| !self.groups_late(setup)),
             statistics: setup.fusion == Fusion::Score,
+            matching: setup.matching,
         }
     }
 
@@ -151,7 +175,8 @@ impl<'a> Request<'a> {
         found.truncate(behind.unwrap_or(found.len()));
     }
 
-    fn groups_late(&self, setup: &Setup<'_>) -> bool {
-        setup.neighbors && self.group_by.is_some()
+    /// Whether groups are made of the fused chunks, instead of by each leg.
+    pub(super) fn groups_late(&self, setup: &Setup<'_>) -> bool {
+        self.group_by.is_some() && (setup.neighbors || setup.needs_turns())
     }
 }

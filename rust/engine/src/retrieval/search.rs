@@ -6,9 +6,10 @@ use std::time::Instant;
 
 use super::candidates::Candidates;
 use super::collection::Reader;
+use super::dates;
 use super::explanation::ExplainedHit;
 use super::fuse::DEFAULT_K;
-use super::fused::Fused;
+use super::fused::{Document, Fused};
 use super::intent::Intent;
 use super::keywords::{Compiled, Keywords};
 use super::leg_error::of_the_leg;
@@ -17,9 +18,10 @@ use super::matches::Matches;
 use super::neighbors::Surroundings;
 use super::request::{Embedding, Fusion, Mode, Request, Reranker, Setup};
 use super::reweight::reweight_explained;
+use super::speakers;
 use super::trace::{SkippedReason, Timings, Trace};
 use super::unanimity::{self, DEFAULT_AGREE_MIN};
-use crate::chunks::{GroupBy, Selection};
+use crate::chunks::{GroupBy, Selection, Turn};
 use crate::error::{Error, ErrorCode, Result};
 use crate::index::session::Needs;
 use crate::interrupt;
@@ -62,6 +64,7 @@ pub(super) fn search_together(
         vectors,
         group_by,
         neighbors: setup.neighbors,
+        turns: setup.needs_turns(),
         slugs: false,
     };
     let mut found = in_one_state(setup, requests, needs);
@@ -158,6 +161,7 @@ pub fn matching_rows(
         filters: request.filters,
         group_by: None,
         statistics: false,
+        matching: setup.matching,
     };
     let matched = reader.match_rows(&compiled.expression, &selection)?;
     Ok(matched.rows.iter().map(|found| found.row).collect())
@@ -331,7 +335,7 @@ impl<'a> Legs<'a> {
         let mode = self.mode(request);
         let fusion = setup.fusion;
         let matches = &self.bm25.matches;
-        let mut candidates = match mode {
+        let candidates = match mode {
             Mode::Bm25 => Candidates::join(matches, &Nearest::default()),
             Mode::Semantic => {
                 let none = Matches::default();
@@ -341,10 +345,37 @@ impl<'a> Legs<'a> {
                 Candidates::join(matches, &self.vector.nearest(reader, fusion, matches)?)
             }
         };
-        let legs = self.that_took_part(mode);
-        if !setup.neighbors {
-            return Ok(candidates.fuse(fusion, legs));
+        let mut fused = if setup.neighbors {
+            self.with_neighbors(reader, setup, request, candidates)?
+        } else {
+            candidates.fuse(fusion, self.that_took_part(mode))
+        };
+        if setup.needs_turns() {
+            let turns = turns_of(reader, &fused.0)?;
+            if setup.counts_speakers() {
+                speakers::raise(reader, setup, request, &turns, &mut fused.0)?;
+            }
+            if setup.counts_dates() {
+                dates::raise(request.query, &turns, &mut fused.0);
+            }
         }
+        Ok(match request.group_by {
+            Some(GroupBy::Path) if request.groups_late(setup) => {
+                fused.grouped(|row| reader.group_of(row))
+            }
+            _ => fused,
+        })
+    }
+
+    /// Fuse the candidates and the chunks beside them, and add what neighbors give.
+    fn with_neighbors(
+        &self,
+        reader: &dyn Reader,
+        setup: &Setup<'_>,
+        request: &Request<'_>,
+        mut candidates: Candidates<'a>,
+    ) -> Result<Fused<'a>> {
+        let (mode, fusion) = (self.mode(request), setup.fusion);
         let found = candidates.keys();
         let surroundings = Surroundings::of(reader, request.filters, &found)?;
         let mut others = surroundings.rows();
@@ -356,11 +387,8 @@ impl<'a> Legs<'a> {
             self.vector.cosines(reader, &others)?
         };
         candidates.add(&others, &cosines);
-        let raised = surroundings.raise(candidates.fuse(fusion, legs), request.group_by.is_some());
-        Ok(match request.group_by {
-            Some(GroupBy::Path) => raised.grouped(|row| reader.group_of(row)),
-            None => raised,
-        })
+        let fused = candidates.fuse(fusion, self.that_took_part(mode));
+        Ok(surroundings.raise(fused, request.group_by.is_some()))
     }
 
     /// At how many positions of the head both legs agree, if that is to stop a reranker.
@@ -391,6 +419,8 @@ impl<'a> Legs<'a> {
             matching: setup.matching,
             fusion: setup.fusion,
             neighbors: setup.neighbors,
+            speakers: setup.counts_speakers(),
+            dates: setup.counts_dates(),
             reweight: setup.reweight,
             group_by: request.group_by,
             original_query: request.query.to_owned(),
@@ -423,6 +453,14 @@ impl<'a> Legs<'a> {
             error: self.bm25.failure.or(self.vector.failure()),
         }
     }
+}
+
+/// Who said each document, and when.
+fn turns_of(reader: &dyn Reader, documents: &[Document<'_>]) -> Result<Vec<Turn>> {
+    let rows: Vec<i64> = documents.iter().filter_map(|one| one.key).collect();
+    let mut turns = reader.turns(&rows)?.into_iter();
+    let of = |one: &Document<'_>| one.key.and_then(|_| turns.next()).unwrap_or_default();
+    Ok(documents.iter().map(of).collect())
 }
 
 fn asks_for_vectors(request: &Request<'_>) -> bool {

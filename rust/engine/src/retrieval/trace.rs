@@ -120,6 +120,10 @@ pub struct Trace {
     pub fusion: Fusion,
     /// Whether what stands beside a chunk counted for it.
     pub neighbors: bool,
+    /// Whether it counted who said a chunk.
+    pub speakers: bool,
+    /// Whether the days and months that the query names counted.
+    pub dates: bool,
     /// Whether scores were multiplied by what the query asks for.
     pub reweight: bool,
     /// Which chunks counted as one document.

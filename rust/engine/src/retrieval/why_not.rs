@@ -46,6 +46,7 @@ pub fn why_not(setup: &Setup<'_>, request: &Request<'_>, id: &str) -> Result<Why
         keywords: true,
         vectors: super::legs::vector(request).is_some(),
         neighbors: setup.neighbors,
+        turns: setup.needs_turns(),
         ..Needs::default()
     };
     let look = |needs| {
@@ -139,7 +140,7 @@ fn ranked(
         let found = ranked.find(|(_, one)| one.hit.id == id);
         return Ok(found.map(|(rank, one)| (rank, one.explanation)));
     }
-    let fused = legs.fuse(search.reader, search.setup, search.request)?.0;
+    let mut fused = legs.fuse(search.reader, search.setup, search.request)?.0;
     let Some(at) = fused.iter().position(|one| one.key == Some(row)) else {
         return Ok(None);
     };
@@ -147,7 +148,10 @@ fn ranked(
         .iter()
         .filter(|other| before(&other.explanation, &fused[at].explanation).is_lt());
     let rank = better.count();
-    Ok(Some((rank, fused[at].explanation.clone())))
+    let document = &mut fused[at];
+    let given = document.take_given();
+    given.explain(&mut document.explanation, |row| search.reader.id(row))?;
+    Ok(Some((rank, document.explanation.clone())))
 }
 
 /// Each phrase once, in order.

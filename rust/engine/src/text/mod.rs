@@ -11,6 +11,7 @@ pub mod pattern;
 mod registered;
 pub mod slug;
 pub mod snippet;
+pub mod speech;
 pub mod suggest;
 pub mod tokenizer;
 pub mod trigram;

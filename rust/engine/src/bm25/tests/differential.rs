@@ -15,7 +15,7 @@ use crate::bm25::*;
 use crate::chunks::Chunk;
 use crate::chunks::{Filters, Paths, RowSet};
 use crate::index::Index;
-use crate::query::{MatchExpression, Phrase};
+use crate::query::{MatchExpression, Matching, Phrase};
 use crate::storage::cache::RowVersion;
 use crate::storage::generations;
 use crate::text::tokenizer::TokenizerKind;
@@ -223,24 +223,38 @@ pub(super) fn compare(
             let snapshot = snapshot.expect("small changes are followed");
             assert_eq!(snapshot.generation(), generation);
             let rows: RowSet = filters.rows(connection)?.into_iter().collect();
+            let in_memory = |matching| -> rusqlite::Result<_> {
+                let limit = limit.unwrap_or(usize::MAX);
+                let by_file = Filter::File(connection, &filters);
+                let by_rows = Filter::Rows(&rows);
+                let known = snapshot.rank(&plan, limit, by_rows, None, matching)?;
+                let looked_up = snapshot.rank(&plan, limit, by_file, None, matching)?;
+                assert_eq!(known, looked_up, "{expression} {filters:?}");
+                let paths = Paths::load(&(), connection)?;
+                let (all, _) = snapshot.rank(&plan, usize::MAX, by_rows, None, matching)?;
+                let expected = first_of_paths(&paths, all, limit)?;
+                for filter in [by_rows, by_file] {
+                    let (grouped, _) =
+                        snapshot.rank(&plan, limit, filter, Some(&paths), matching)?;
+                    assert_eq!(grouped, expected, "{expression} {filters:?}");
+                }
+                Ok(known)
+            };
+            let by_fts5 =
+                |matching| rank_by_fts5(connection, &plan, expression, limit, &filters, matching);
             let ours = (!plan.only_fts5)
-                .then(|| {
-                    let limit = limit.unwrap_or(usize::MAX);
-                    let by_file = Filter::File(connection, &filters);
-                    let known = snapshot.rank(&plan, limit, Filter::Rows(&rows), None)?;
-                    let looked_up = snapshot.rank(&plan, limit, by_file, None)?;
-                    assert_eq!(known, looked_up, "{expression} {filters:?}");
-                    let paths = Paths::load(&(), connection)?;
-                    let (all, _) = snapshot.rank(&plan, usize::MAX, Filter::Rows(&rows), None)?;
-                    let expected = first_of_paths(&paths, all, limit)?;
-                    for filter in [Filter::Rows(&rows), by_file] {
-                        let (grouped, _) = snapshot.rank(&plan, limit, filter, Some(&paths))?;
-                        assert_eq!(grouped, expected, "{expression} {filters:?}");
-                    }
-                    Ok::<_, rusqlite::Error>(known)
-                })
+                .then(|| in_memory(Matching::Spec))
                 .transpose()?;
-            let fallback = rank_by_fts5(connection, &plan, expression, limit, &filters)?;
+            let fallback = by_fts5(Matching::Spec)?;
+            if !plan.only_fts5 {
+                let (extended, _) = in_memory(Matching::Extended)?;
+                let by_function = by_fts5(Matching::Extended)?;
+                assert_eq!(
+                    bits(extended),
+                    bits(by_function),
+                    "{expression} {filters:?}"
+                );
+            }
             Ok((
                 ours,
                 fallback,

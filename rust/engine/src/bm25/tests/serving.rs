@@ -15,12 +15,13 @@ use crate::error::ErrorCode;
 use crate::index::Index;
 use crate::index::session::Needs;
 use crate::interrupt;
-use crate::query::{MatchExpression, MatchOptions, Phrase, parse};
+use crate::query::{MatchExpression, MatchOptions, Matching, Phrase, parse};
 use crate::storage::generations;
 use crate::text::tokenizer::TokenizerKind;
 
 const KEYWORDS: Needs = Needs {
     neighbors: false,
+    turns: false,
     keywords: true,
     vectors: false,
     group_by: None,
@@ -292,8 +293,16 @@ fn concurrent_searches_are_of_their_own_generation() {
                             return Ok(());
                         };
                         from_memory.fetch_add(1, Ordering::SeqCst);
-                        let (ours, _) = snapshot.rank(&plan, usize::MAX, Filter::None, None)?;
-                        let theirs = rank_by_fts5(connection, &plan, expression, None, &filters)?;
+                        let (ours, _) =
+                            snapshot.rank(&plan, usize::MAX, Filter::None, None, Matching::Spec)?;
+                        let theirs = rank_by_fts5(
+                            connection,
+                            &plan,
+                            expression,
+                            None,
+                            &filters,
+                            Matching::Spec,
+                        )?;
                         assert_eq!(ours, theirs, "{expression}");
                         Ok(())
                     })

@@ -29,6 +29,35 @@ pub(crate) fn instant(text: &str) -> Option<Instant> {
     reader.0.is_empty().then_some((seconds, nanos))
 }
 
+/// The day that a text begins with, in days since 1970, whatever its time and offset. None for anything
+/// that does not begin with `2024-03-05`.
+pub(crate) fn day(text: &str) -> Option<i32> {
+    let day = text.get(..10)?;
+    let ends = text
+        .as_bytes()
+        .get(10)
+        .is_none_or(|next| !next.is_ascii_digit());
+    let (seconds, _) = instant(day).filter(|_| ends)?;
+    i32::try_from(seconds / 86_400).ok()
+}
+
+/// The year, the month and the day, both from 1, of a number of days since 1970.
+pub(crate) fn civil(days: i32) -> (i32, u32, u32) {
+    let days = i64::from(days);
+    // Near the year; the loop ends after a step or two.
+    let mut year = 1970 + days.div_euclid(366);
+    while days_before(year + 1, 1) <= days {
+        year += 1;
+    }
+    let mut month = 1;
+    while month < 12 && days_before(year, month + 1) <= days {
+        month += 1;
+    }
+    let day = days - days_before(year, month) + 1;
+    let year = i32::try_from(year).unwrap_or(i32::MAX);
+    (year, month, u32::try_from(day).unwrap_or(1))
+}
+
 /// What is left to read.
 struct Reader<'t>(&'t [u8]);
 

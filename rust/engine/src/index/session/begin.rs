@@ -65,6 +65,9 @@ impl Index {
         if needs.neighbors {
             self.neighbors.wait_for_newer(seen)?;
         }
+        if needs.turns {
+            self.turns.wait_for_newer(seen)?;
+        }
         if needs.slugs {
             self.slugs.wait_for_newer(seen)?;
         }
@@ -101,6 +104,9 @@ impl Index {
         let neighbors = needed(needs.neighbors, || {
             self.neighbors.current(connection, generation, waits)
         })?;
+        let turns = needed(needs.turns, || {
+            self.turns.current(connection, generation, waits)
+        })?;
         let keywords = if needs.keywords {
             match self.ranker.acquire(connection, generation, waits)? {
                 Acquired::Snapshot(snapshot) => Some(Some(snapshot)),
@@ -113,12 +119,12 @@ impl Index {
         let slugs = needed(needs.slugs, || {
             self.slugs.current(connection, generation, waits)
         })?;
-        let (Some(keywords), Some(matrix), Some(paths), Some(neighbors), Some(slugs)) =
-            (keywords, matrix, paths, neighbors, slugs)
+        let (Some(keywords), Some(matrix), Some(paths), Some(neighbors), Some(turns), Some(slugs)) =
+            (keywords, matrix, paths, neighbors, turns, slugs)
         else {
             return Ok(None);
         };
-        let (paths, groups) = if needs.neighbors {
+        let (paths, groups) = if needs.groups_late() {
             (None, paths)
         } else {
             (paths, None)
@@ -135,6 +141,7 @@ impl Index {
             matrix,
             paths,
             neighbors,
+            turns,
             groups,
             slugs,
             lacks_slugs: Cell::new(false),

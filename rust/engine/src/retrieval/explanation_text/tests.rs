@@ -3,7 +3,7 @@
 use super::*;
 use crate::chunks::Texts;
 use crate::index::Hit;
-use crate::retrieval::explanation::{ByKeywords, ByMeaning};
+use crate::retrieval::explanation::{ByDate, ByKeywords, ByMeaning, ByQuestion, BySpeaker};
 use crate::retrieval::intent::Intent;
 use crate::retrieval::multiplier::Multiplier;
 use crate::retrieval::rerank::RerankBlend;
@@ -26,6 +26,9 @@ fn rrf() -> Explanation {
         }),
         fused: 1.0 / 61.0 + 1.0 / 63.0,
         neighbors: Vec::new(),
+        speaker: None,
+        answers: None,
+        date: None,
         best_possible: Some(2.0 / 61.0),
         coverage: None,
         weight: None,
@@ -54,6 +57,9 @@ fn score() -> Explanation {
         }),
         fused: 6.0 / 9.0 + 0.8,
         neighbors: Vec::new(),
+        speaker: None,
+        answers: None,
+        date: None,
         best_possible: None,
         coverage: Some(0.5),
         weight: Some(1.0),
@@ -299,4 +305,68 @@ fn a_blend_shows_both_parts() {
     let blend = "; reranker's score 0.9314, 1.25 standard deviations above the average of the reranked \
                  hits, counts 30 %, and the score of the search, 0.50 below, 70 % = 0.03";
     assert!(text.ends_with(blend), "{text}");
+}
+
+#[test]
+fn a_speaker_is_named_with_the_reason() {
+    let mut explained = score();
+    for (name, because, expected) in [
+        (
+            "Caroline",
+            Because::Named,
+            "said by Caroline, whom the question names: +0.60 = 2.07",
+        ),
+        (
+            "user",
+            Because::FirstPerson,
+            "said by the user, and the question says I: +0.60 = 2.07",
+        ),
+        (
+            "Zoë",
+            Because::FirstPerson,
+            "said by Zoë, and the question says I: +0.60 = 2.07",
+        ),
+    ] {
+        explained.speaker = Some(BySpeaker {
+            name: name.to_owned(),
+            because,
+            contribution: 0.6,
+        });
+        let text = explained.to_string();
+        assert!(text.ends_with(&format!("; {expected}")), "{text}");
+    }
+}
+
+#[test]
+fn a_question_and_a_day_are_named_with_what_they_give() {
+    let mut explained = score();
+    explained.answers = Some(ByQuestion {
+        id: "q".to_owned(),
+        total: 0.5,
+        contribution: 0.15,
+    });
+    for (because, contribution, expected) in [
+        (
+            DateKind::Day,
+            0.4,
+            "a day that the question names, or up to 3 days later: +0.40 = 2.02",
+        ),
+        (
+            DateKind::Month,
+            0.2,
+            "a month that the question names: +0.20 = 1.82",
+        ),
+    ] {
+        explained.date = Some(ByDate {
+            day: "2023-05-08".to_owned(),
+            because,
+            contribution,
+        });
+        let text = explained.to_string();
+        let answers = "; answers \"q\" (30 % of 0.50): +0.15";
+        assert!(
+            text.ends_with(&format!("{answers}; from 2023-05-08, {expected}")),
+            "{text}"
+        );
+    }
 }

@@ -1,0 +1,125 @@
+"""Measure profile="best" on the suite of eight collections, by keywords alone and with vectors.
+
+python benches/quality.py --suite FOLDER
+
+The folder has a folder for each of `COLLECTIONS`, in the form that `quality.py` reads. Conversations have an
+index each, in which a turn is a chunk of its session. Sessions are ranked by their best turn.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import hedgerow as hr
+from hedgerow import evaluation
+from hedgerow._judged import JudgedQuery, read_judgements, read_queries, read_vectors
+from hedgerow.typing import JudgedBy, Judgements
+
+MEASURE = evaluation.MEASURES[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """A collection of the suite: its folder, the folder of its chunks, and how it is judged."""
+
+    folder: str
+    chunks: str
+    by: JudgedBy = "id"
+    talks: bool = False
+
+
+COLLECTIONS = (
+    Collection("scifact", "scifact"),
+    Collection("cranfield", "cranfield"),
+    Collection("cacm", "cacm"),
+    Collection("cisi", "cisi"),
+    Collection("npl", "npl"),
+    Collection("jb-lme-seed", "jb-lme-seed"),
+    Collection("locomo-turn", "locomo-turn", talks=True),
+    Collection("locomo-session", "locomo-turn", by="path", talks=True),
+)
+
+
+def lines(file: Path) -> list[dict[str, Any]]:
+    """Return the objects of a file of JSON Lines."""
+    with gzip.open(file, "rt", encoding="utf-8") as opened:
+        return [json.loads(line) for line in opened]
+
+
+def chunks(folder: Path, collection: Collection) -> Iterator[tuple[str, hr.Chunk]]:
+    """Yield each chunk with the scope that has an index of its own."""
+    documents = lines(folder / collection.chunks / "corpus.jsonl.gz")
+    vectors = np.load(folder / collection.chunks / "emb_docs.npy").astype(np.float32)
+    for ordinal, (keys, vector) in enumerate(zip(documents, vectors, strict=True)):
+        path = keys.get("path") or keys["id"]
+        metadata = {key: keys[key] for key in ("speaker", "role", "date") if keys.get(key)}
+        yield (
+            keys.get("scope", ""),
+            hr.Chunk(
+                keys["id"],
+                path.rpartition("/")[0] if collection.talks else path,
+                keys["content"],
+                title=keys.get("title", ""),
+                summary=keys.get("summary", ""),
+                tags=keys.get("tags", ()),
+                metadata=metadata if collection.talks else {},
+                ordinal=ordinal if collection.talks else 0,
+                embedding=vector,
+            ),
+        )
+
+
+def judgements_of(folder: Path, collection: Collection) -> Judgements:
+    """Return the judgements; those of sessions by the paths that their turns have."""
+    judgements = read_judgements(folder / collection.folder / "qrels.tsv.gz")
+    if collection.by == "id":
+        return judgements
+    documents = lines(folder / collection.folder / "corpus.jsonl.gz")
+    paths = {keys["id"]: keys["path"].removesuffix(".md") for keys in documents}
+    return {
+        query: {paths[name]: score for name, score in judged.items()}
+        for query, judged in judgements.items()
+    }
+
+
+def measure(folder: Path, collection: Collection) -> list[float]:
+    """Return the mean of nDCG@10 by keywords alone, and with vectors."""
+    own = folder / collection.folder
+    queries = read_queries(own / "queries.jsonl.gz")
+    scopes = {keys["id"]: keys.get("scope", "") for keys in lines(own / "queries.jsonl.gz")}
+    rows = read_vectors(own / "emb_queries.npy", len(queries))
+    vectors = evaluation.ReadyVectors([query.text for query in queries], rows)
+    judgements = judgements_of(folder, collection)
+    found: dict[str, list[hr.Chunk]] = {}
+    for scope, chunk in chunks(folder, collection):
+        found.setdefault(scope, []).append(chunk)
+    values: list[list[float]] = [[], []]
+    for scope, scoped in found.items():
+        index = hr.Index.in_memory()
+        index.upsert(scoped)
+        asked: Sequence[JudgedQuery] = [one for one in queries if scopes[one.id] == scope]
+        of_scope = {one.id: judgements[one.id] for one in asked if one.id in judgements}
+        task = evaluation.make_task(index, asked, of_scope, collection.by)
+        for measured, way in zip(values, evaluation.best(["bm25", "hybrid"]), strict=True):
+            outcome = evaluation.outcome_of(index, task, way, vectors=vectors)
+            measured += [one[MEASURE] for one in outcome.per_query.values()]
+    return [sum(one) / len(one) for one in values]
+
+
+def print_suite(folder: Path) -> None:
+    """Print a line for each collection, and the means of all."""
+    print(f"{MEASURE:20}{'keywords':>10}{'vectors':>10}")
+    measured = []
+    for collection in COLLECTIONS:
+        measured.append(measure(folder, collection))
+        keywords, with_vectors = measured[-1]
+        print(f"{collection.folder:20}{keywords:10.4f}{with_vectors:10.4f}", flush=True)
+    keywords, with_vectors = (sum(one) / len(measured) for one in zip(*measured, strict=True))
+    print(f"{'mean':20}{keywords:10.4f}{with_vectors:10.4f}")
