@@ -16,7 +16,7 @@ from hedgerow.errors import InvalidInputError
 from hedgerow.typing import Progress
 
 from .discovery import Discovery, PassedBy, check_not_empty, is_within
-from .index_target import IndexTarget, current_ledger
+from .index_target import IndexTarget
 from .ledger import Ledger, Record
 from .readers import read_chunks
 from .source import Skip, Source, UnreadableSourceError
@@ -105,7 +105,7 @@ class IndexRun:
         before stays. Raises InvalidInputError, with nothing changed, when a path has nothing to
         read and the index has files from there, unless `allow_empty`.
         """
-        ledger = current_ledger(self._index, _SCOPE, _owner)
+        ledger = Ledger.load(self._index, _SCOPE).prepared(self._index, by_source_file=True)
         target = _Files(self._index, ledger, self._found.named_files, self.report)
         gone = self._gone(target)
         if not self._allow_empty:
@@ -316,12 +316,6 @@ class _Files(IndexTarget):
 def _groups(chunks: Iterator[Chunk]) -> Iterator[list[Chunk]]:
     while group := list(islice(chunks, _GROUP)):
         yield group
-
-
-def _owner(chunk: Chunk) -> str | None:
-    """Return the file of a chunk from before there was a ledger."""
-    file = (chunk.metadata or {}).get("source_file")
-    return file if isinstance(file, str) else None
 
 
 def _may_take(owner: str | None, file: str) -> bool:

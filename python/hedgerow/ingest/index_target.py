@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from hedgerow._engine import Chunk, Index, _sync_index
@@ -69,21 +69,3 @@ class IndexTarget:
         self.changed += counts[1]
         self.unchanged += counts[2]
         self.removed += counts[3]
-
-
-def current_ledger(index: Index, scope: str, owner: Callable[[Chunk], str | None]) -> Ledger:
-    """Return the ledger of an index; if it has another scope, one in which no file counts as read.
-
-    Chunks from before there was a ledger are assigned to the file that `owner` names.
-    """
-    ledger = Ledger.load(index, scope)
-    if ledger.is_current:
-        return ledger
-    known: dict[str, list[str]] = {path: [] for path in ledger.paths}
-    if ledger.is_new:
-        for chunk in index.chunks():
-            path = owner(chunk)
-            if path:
-                known.setdefault(path, []).append(chunk.id)
-    _sync_index(index, [], adopted=list(known.items()), notes=ledger.notes)
-    return Ledger.load(index, scope)

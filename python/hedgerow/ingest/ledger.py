@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from hedgerow._engine import Index, _Ledger
+from hedgerow._engine import Index, Store, _Ledger, _prepared_index, _prepared_store
 from hedgerow.errors import IndexFileError
 
 from .discovery import Listing
@@ -95,15 +95,22 @@ class Ledger:
         note = f"{READERS} {scope}"
         return cls(_Ledger(index, note), note, index.path)
 
+    def prepared(self, into: Index | Store, *, by_source_file: bool = False) -> Ledger:
+        """Return the ledger of an index or a store that is prepared for a sync.
+
+        In one of another scope no file counts as read. Chunks from before there was a ledger are those
+        of their path, or with `by_source_file` of that file in their metadata.
+        """
+        if isinstance(into, Index):
+            ledger = _prepared_index(into, self.found, by_source_file)
+        else:
+            ledger = _prepared_store(into, self.found)
+        return Ledger(ledger, self.note, self._file)
+
     def refreshed(self, index: Index) -> Ledger:
         """Return the ledger with what has changed since; itself where nothing has."""
         ledger = self.found.refreshed(index)
         return self if ledger is None else Ledger(ledger, self.note, self._file)
-
-    @property
-    def notes(self) -> list[tuple[str, str | None]]:
-        """What to note with the first transaction of a sync."""
-        return [(SCOPE, self.note)]
 
     @property
     def generation(self) -> int:

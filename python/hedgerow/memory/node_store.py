@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from hedgerow._checks import checked_text
-from hedgerow._engine import Store, _Names
+from hedgerow._engine import Store, _is_unlinked, _Names
 from hedgerow.errors import HedgerowError, IndexFileError, InvalidInputError
 from hedgerow.ingest.ledger import Ledger
 from hedgerow.typing import Legs, Progress, Time, VisitOutcome
@@ -28,7 +28,7 @@ from .files import system_errors
 from .freshness import FileCheck
 from .links import without_attachments
 from .lock import locked
-from .node_state import NodeState, is_unlinked
+from .node_state import NodeState
 from .results import RootGraph
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class NodeStore:
             return False
         try:
             ledger = self._known(derived).ledger
-            if is_unlinked(self._opened(derived)):
+            if _is_unlinked(self._opened(derived)):
                 return False
             key = ("store", self._file)
             return self._check.skips(derived, ledger, key) is not None

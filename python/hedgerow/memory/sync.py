@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
-from hedgerow._engine import Index
+from hedgerow._engine import Index, Store, _Changes, _is_unlinked, _relink, _sync_root
 from hedgerow.errors import IndexFileError
 from hedgerow.ingest.discovery import (
     Listing,
@@ -37,9 +38,11 @@ from .derived import (
 )
 from .files import system_errors
 from .lock import locked
-from .targets import RootIndex, RootStore
+from .node_state import NodeState
 
 __all__ = ["PassedBy", "SyncReport"]
+
+_logger = logging.getLogger("hedgerow.memory")
 
 _OLD = 600.0
 _EARLIER = ("ledger", "nodes.json")
@@ -115,14 +118,12 @@ def _sync(
 ) -> SyncReport:
     with locked(derived.lock), _Run(derived, with_store=with_store) as run:
         listing = list_folder(derived.source_root, derived.rules, named=True)
-        gone = run.gone(listing)
+        changes = run.changes(listing)
         if not allow_empty:
-            folder = str(derived.source_root)
-            check_not_empty(folder, max(map(len, gone)), len(listing.found))
-        run.read(run.changed(listing), progress)
-        run.drop(gone, relink=with_store)
+            check_not_empty(str(derived.source_root), changes.most_gone, len(listing.found))
+        run.sync(changes, progress, relink=with_store)
         _remove_leftovers(derived, listing.leftovers)
-        return _report(derived, listing, run, len(gone[0]))
+        return _report(derived, listing, run, changes.gone)
 
 
 def sync_one(derived: Derived, path: str) -> Skip | None:
@@ -138,15 +139,14 @@ def sync_written(derived: Derived, paths: Sequence[str], *, with_store: bool = F
     check_folder(derived)
     if derived.index.exists():
         with locked(derived.lock), _Run(derived, with_store=with_store) as run:
-            if all(len(target.ledger) for target in run.targets):
-                files = {}
-                read = [path for path in paths if not passes_by(derived.rules, path)]
-                for path in read:
-                    with system_errors("read", derived.source_root / path):
-                        files[path] = signature(derived.source_root / path)
-                run.read([files for _ in run.targets])
-                run.drop([[] for _ in run.targets], relink=with_store)
-                return run.index.ledger
+            if run.has_read:
+                files = []
+                for path in paths:
+                    if not passes_by(derived.rules, path):
+                        with system_errors("read", derived.source_root / path):
+                            files.append((path, signature(derived.source_root / path)))
+                run.sync(_Changes.written(files), relink=with_store)
+                return run.ledger
     sync(derived, with_store=with_store)
     with Index.open(derived.index, read_only=True) as index:
         return Ledger.load(index, derived.scope)
@@ -159,16 +159,19 @@ class _Run:
         self._derived = derived
         self._with_store = with_store or derived.store.exists()
         self._opened = ExitStack()
-        self.store: RootStore | None = None
+        self._store: Store | None = None
+        self._nodes: NodeState | None = None
+        self.added_files = self.changed_files = 0
 
     def __enter__(self) -> _Run:  # noqa: PYI034 - not for subclasses
         derived = self._derived
         disown(derived)
         with self._opened as opened:
-            self.index = RootIndex(opened.enter_context(open_to_write(derived)), derived.scope)
+            self._index = opened.enter_context(open_to_write(derived))
+            self.ledger = Ledger.load(self._index, derived.scope).prepared(self._index)
             if self._with_store:
-                store = opened.enter_context(open_store_to_write(derived))
-                self.store = RootStore(store, derived.scope)
+                self._store = store = opened.enter_context(open_store_to_write(derived))
+                self._nodes = NodeState(Ledger.load(store.index, derived.scope).prepared(store))
             self._opened = opened.pop_all()
         return self
 
@@ -176,28 +179,41 @@ class _Run:
         self._opened.close()
 
     @property
-    def targets(self) -> list[RootIndex | RootStore]:
-        """The index, and the store if there is one."""
-        return [self.index] if self.store is None else [self.index, self.store]
+    def has_read(self) -> bool:
+        """Whether index and store have read files before."""
+        nodes = self._nodes
+        return len(self.ledger) > 0 and (nodes is None or len(nodes.ledger) > 0)
 
-    def gone(self, listing: Listing) -> list[list[str]]:
-        """Return the files that each target knows and that are no more."""
-        return [target.ledger.gone(listing) for target in self.targets]
+    def changes(self, listing: Listing) -> _Changes:
+        """Return the files that index or store have to read or to drop."""
+        nodes = None if self._nodes is None else self._nodes.ledger.found
+        return _Changes(listing.found, self.ledger.found, nodes)
 
-    def changed(self, listing: Listing) -> list[dict[str, str]]:
-        """Return the files that each target has to read, with their signatures."""
-        return [target.ledger.changed(listing) for target in self.targets]
-
-    def read(self, changed: Sequence[Mapping[str, str]], progress: Progress | None = None) -> None:
-        """Have each target read files."""
-        for target, files in zip(self.targets, changed, strict=True):
-            target.read(self._derived.source_root, files, progress)
-
-    def drop(self, gone: Sequence[Sequence[str]], *, relink: bool) -> None:
-        """Drop what is gone from each target, and with `relink` join what is linked."""
-        self.index.drop(gone[0])
-        if self.store is not None:
-            self.store.finish(gone[1], relink=relink)
+    def sync(self, changes: _Changes, progress: Progress | None = None, *, relink: bool) -> None:
+        """Read and drop files; with `relink` make the edges those of the links."""
+        store, nodes = self._store, self._nodes
+        # The edges are those of the state before, unless a sync ended before it wrote them.
+        is_linked = store is not None and not _is_unlinked(store)
+        added, changed, written, skips = _sync_root(
+            self._index,
+            self.ledger.found,
+            store,
+            None if nodes is None else nodes.ledger.found,
+            self._derived.source_root,
+            changes,
+            progress,
+        )
+        for skip in skips:
+            _logger.warning("%s", Skip(*skip))
+        self.added_files += added
+        self.changed_files += changed
+        self.ledger = self.ledger.refreshed(self._index)
+        if store is None or nodes is None:
+            return
+        after = NodeState(nodes.ledger.refreshed(store.index), nodes)
+        if relink and _is_unlinked(store):
+            _relink(store, nodes.nodes if is_linked else None, after.nodes, set(written))
+        self._nodes = after
 
 
 def _failure(ledger: Ledger, path: str) -> Skip | None:
@@ -207,13 +223,13 @@ def _failure(ledger: Ledger, path: str) -> Skip | None:
 
 
 def _report(derived: Derived, listing: Listing, run: _Run, removed: int) -> SyncReport:
-    ledger = run.index.ledger
+    ledger = run.ledger
     reported = [skip for record in ledger.failures() for skip in record.skips]
     return SyncReport(
         root=str(derived.root),
         documents=ledger.documents,
-        added=run.index.added_files,
-        changed=run.index.changed_files,
+        added=run.added_files,
+        changed=run.changed_files,
         removed=removed,
         skips=[*listing.skips, *reported],
         passed_by=listing.passed_by,

@@ -3,17 +3,22 @@
 //! It is kept in the SQLite file that it describes and written in the same transactions. A `Ledger`
 //! is that of one moment; `refresh` takes in what has changed since.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use hedgerow_engine::Result;
-use hedgerow_engine::index::Index;
+use hedgerow_engine::chunks::Chunk;
+use hedgerow_engine::index::{FileSync, Index};
 use hedgerow_engine::sources::SourceFile;
+use serde_json::Value;
 
 use crate::folder::{Listing, Signature};
 
 /// The note that says what a ledger is about.
 pub const SCOPE: &str = "scope";
+
+/// The count of chunks that are read at once from an index without a ledger.
+const PAGE: u32 = 256;
 
 /// The records of an index by the paths of their files.
 #[derive(Debug, Clone)]
@@ -23,6 +28,7 @@ pub struct Ledger {
     expected: String,
     note: Option<String>,
     files: HashMap<Arc<str>, Arc<Record>>,
+    chunks: u64,
 }
 
 /// One file as it was when it was read.
@@ -55,6 +61,7 @@ impl Ledger {
             expected: expected.to_owned(),
             note: None,
             files: HashMap::new(),
+            chunks: 0,
         };
         ledger.refresh(index)?;
         Ok(ledger)
@@ -73,6 +80,7 @@ impl Ledger {
             // Some were forgotten.
             let all = index.sources_since(-1)?;
             self.files.clear();
+            self.chunks = 0;
             self.take(all.changed);
             self.generation = all.generation;
         }
@@ -83,7 +91,10 @@ impl Ledger {
     fn take(&mut self, sources: Vec<SourceFile>) {
         for source in sources {
             let path = source.path.as_str().into();
-            self.files.insert(path, Arc::new(Record::of(source)));
+            self.chunks += source.chunks;
+            if let Some(before) = self.files.insert(path, Arc::new(Record::of(source))) {
+                self.chunks -= before.source.chunks;
+            }
         }
     }
 
@@ -95,6 +106,11 @@ impl Ledger {
     /// Whether it is about the scope and made by these readers; else all files are to be read again.
     pub fn is_current(&self) -> bool {
         self.note.as_deref() == Some(&self.expected)
+    }
+
+    /// What is noted in the ledger of an index or a store that is about the scope.
+    pub fn current_note(&self) -> (String, Option<String>) {
+        (SCOPE.to_owned(), Some(self.expected.clone()))
     }
 
     /// Whether nothing has been noted yet.
@@ -114,7 +130,7 @@ impl Ledger {
 
     /// How many chunks the files have.
     pub fn chunks(&self) -> u64 {
-        self.files.values().map(|record| record.source.chunks).sum()
+        self.chunks
     }
 
     /// What is known of a path.
@@ -187,4 +203,67 @@ impl Ledger {
         gone.sort_unstable();
         gone
     }
+}
+
+/// How a chunk from before there was a ledger names its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// By its path.
+    Path,
+    /// By `source_file` in its metadata.
+    SourceFile,
+}
+
+impl Owner {
+    fn of(self, chunk: &Chunk) -> Option<&str> {
+        let name = match self {
+            Self::Path => Some(chunk.path.as_str()),
+            Self::SourceFile => chunk.metadata.get("source_file").and_then(Value::as_str),
+        };
+        name.filter(|name| !name.is_empty())
+    }
+}
+
+/// Prepare an index for a sync: of another scope or made by other readers, no file counts as read.
+/// Chunks from before there was a ledger are those of their `owner`. Nothing but a sync writes into an
+/// index whose chunks name their files by path: chunks of no file are deleted there. `ledger` is that of
+/// the index.
+pub fn prepare_index(index: &Index, ledger: &mut Ledger, owner: Owner) -> Result<()> {
+    if !ledger.is_current() {
+        adopt(index, ledger, owner)?;
+    }
+    if owner == Owner::Path && index.len()? != ledger.chunks() {
+        index.delete(&index.chunks_without_source()?)?;
+        ledger.refresh(index)?;
+    }
+    Ok(())
+}
+
+fn adopt(index: &Index, ledger: &mut Ledger, owner: Owner) -> Result<()> {
+    let paths = ledger.files.keys().map(ToString::to_string);
+    let mut known: BTreeMap<String, Vec<String>> = paths.map(|path| (path, Vec::new())).collect();
+    if ledger.is_new() {
+        let mut after = 0;
+        loop {
+            let page = index.page(after, PAGE)?;
+            if page.chunks.is_empty() {
+                break;
+            }
+            for chunk in &page.chunks {
+                if let Some(path) = owner.of(chunk) {
+                    let ids = known.entry(path.to_owned()).or_default();
+                    ids.push(chunk.id.clone());
+                }
+            }
+            after = page.after;
+        }
+    }
+    let sync = FileSync {
+        adopted: known.into_iter().collect(),
+        notes: vec![ledger.current_note()],
+        ..FileSync::default()
+    };
+    index.sync(&sync)?;
+    ledger.refresh(index)?;
+    Ok(())
 }

@@ -1,15 +1,10 @@
 //! Names: the type words of a memory, and the files that names mean (spec/memory.md, "Links").
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
 use crate::text::{casefold, normalized, one_line, split_spaces, trimmed};
-
-/// The most characters of a value that are read for links. Aliases of YAML, which count each time they are
-/// used, can make much of little.
-const MOST_STATED: usize = 262_144;
 
 /// The types of memories and the folder that each is written to.
 pub const FOLDERS: [(&str, &str); 6] = [
@@ -102,55 +97,6 @@ fn wikilink(text: &str) -> Option<(&str, usize)> {
     let inner = &inner[..end];
     let name = inner.find(['|', '#']).unwrap_or(end);
     Some((&inner[..name], end + 4))
-}
-
-/// The targets of the links under a key of front matter that names files: paths, names, `[[name]]`,
-/// `{to: name}`, or a list of these.
-pub fn stated_links(value: &Value) -> Vec<String> {
-    let items: Vec<Cow<'_, Value>> = match value {
-        Value::Array(items) => items.iter().map(unquoted_link).collect(),
-        other => vec![Cow::Borrowed(other)],
-    };
-    let mut targets = Vec::new();
-    let mut left = MOST_STATED;
-    for item in &items {
-        let text = match &**item {
-            Value::Object(fields) => fields.get("to").and_then(Value::as_str),
-            other => other.as_str(),
-        };
-        let size = 1 + text.map_or(0, |text| text.chars().count());
-        let Some(rest) = left.checked_sub(size) else {
-            break;
-        };
-        left = rest;
-        let Some(text) = text else { continue };
-        let names = wikilinks(text);
-        if names.is_empty() && !trimmed(text).is_empty() && !has_scheme(text) {
-            targets.push(trimmed(text).to_owned());
-        }
-        targets.extend(names.into_iter().map(str::to_owned));
-    }
-    targets
-}
-
-/// An item of a list. YAML reads an unquoted `[[name]]` as a list in a list.
-fn unquoted_link(item: &Value) -> Cow<'_, Value> {
-    match item {
-        Value::Array(inner) => match inner.as_slice() {
-            [Value::String(name)] => Cow::Owned(format!("[[{name}]]").into()),
-            _ => Cow::Borrowed(item),
-        },
-        _ => Cow::Borrowed(item),
-    }
-}
-
-/// Whether a text begins like an address, as in `https:` or `//`.
-pub(crate) fn has_scheme(text: &str) -> bool {
-    if text.starts_with("//") {
-        return true;
-    }
-    let rest = text.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "+.-".contains(c));
-    rest.starts_with(':') && text.starts_with(|c: char| c.is_ascii_alphabetic())
 }
 
 /// The titles of a file to look names up by.
@@ -335,24 +281,6 @@ mod tests {
         }
         assert_eq!(bucket("a.md", None), "a.md");
         assert_eq!(bucket("pages/a.md", None), "page");
-    }
-
-    #[test]
-    fn links_under_a_key() {
-        for (given, expected) in [
-            (json!("[[old]]"), &["old"][..]),
-            (
-                json!(["[[a|b]] and [[c#d]]", ["e"], "f.md", {"to": "g"}, {"at": "h"}, 7]),
-                &["a", "c", "e", "f.md", "g"],
-            ),
-            (json!("https://example.org"), &[]),
-            (json!("a: b"), &[]),
-            (json!("[[#heading]]"), &["[[#heading]]"]),
-            (json!("[[a\n]] [[[b]]"), &["b"]),
-            (json!(" "), &[]),
-        ] {
-            assert_eq!(stated_links(&given), expected, "{given}");
-        }
     }
 
     #[test]

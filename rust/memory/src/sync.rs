@@ -1,6 +1,7 @@
 //! Reading the files that changed: in rounds, each on several threads while the one before is written.
 
 use std::fmt::Write;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -12,7 +13,7 @@ use hedgerow_engine::Result;
 use sha2::{Digest, Sha256};
 
 use crate::folder::Signature;
-use crate::source::{Unreadable, read_bytes};
+use crate::source::{Unreadable, read_open};
 
 /// The most files and the bytes of a round, which one transaction writes.
 const ROUND: usize = 512;
@@ -28,7 +29,7 @@ pub struct Wanted {
     pub path: String,
     /// Where it is.
     pub place: PathBuf,
-    /// What the system reported of it when it was found.
+    /// Its signature when it was found.
     pub signature: Signature,
 }
 
@@ -37,7 +38,7 @@ pub struct Wanted {
 pub struct Reading {
     /// What its records and chunks know it by.
     pub path: String,
-    /// What the system reported of it when it was found.
+    /// Its signature when it was read.
     pub signature: Signature,
     /// Whether any later change will show in the signature.
     pub settled: bool,
@@ -115,16 +116,25 @@ fn on_threads<T: Send>(files: &[Wanted], make: &(impl Fn(Reading) -> T + Sync)) 
     results.into_iter().map(|(_, one)| one).collect()
 }
 
-/// Read one file; None when it is gone.
+/// Read one file; None when it is gone. Its signature is that of the file that was read.
 pub fn read(file: &Wanted) -> Option<Reading> {
-    let settled = file.signature.is_settled(now());
-    let data = read_bytes(&file.place);
+    let opened = File::open(&file.place);
+    let status = opened
+        .as_ref()
+        .ok()
+        .and_then(|opened| opened.metadata().ok());
+    let signature = status.map_or(file.signature, |status| Signature::of(&status));
+    let settled = signature.is_settled(now());
+    let data = match opened {
+        Ok(opened) => read_open(opened),
+        Err(error) => Err(Unreadable::system(&error)),
+    };
     if data.is_err() && is_gone(&file.place) {
         return None;
     }
     Some(Reading {
         path: file.path.clone(),
-        signature: file.signature,
+        signature,
         settled,
         digest: data
             .as_ref()
@@ -203,7 +213,6 @@ mod tests {
     #[test]
     fn what_is_too_large_says_so() {
         use crate::source::FILE_LIMIT;
-        use std::fs::File;
 
         let folder = tempfile::tempdir().unwrap();
         let mut file = wanted(folder.path(), "a.md");

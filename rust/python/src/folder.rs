@@ -77,7 +77,7 @@ impl PyWatch {
 
 /// What is below a folder.
 #[pyclass(frozen, module = "hedgerow._engine", name = "_Listing")]
-pub struct PyListing(Listing);
+pub struct PyListing(pub Listing);
 
 #[pymethods]
 impl PyListing {
@@ -236,7 +236,7 @@ fn texts(given: &[Text]) -> Vec<String> {
     given.iter().map(|text| text.to_string()).collect()
 }
 
-fn tuple_of(skip: &Skip) -> SkipTuple {
+pub fn tuple_of(skip: &Skip) -> SkipTuple {
     let Skip {
         path,
         code,

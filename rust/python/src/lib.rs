@@ -44,7 +44,7 @@ mod query;
 mod ranking;
 mod recall;
 mod results;
-mod root_index;
+mod root_sync;
 mod search_options;
 mod search_target;
 mod searcher;
@@ -140,11 +140,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(sources::_vacuum, module)?,
         wrap_pyfunction!(sources::_sync_note, module)?,
         wrap_pyfunction!(sources::_source_chunks, module)?,
-        wrap_pyfunction!(sources::_chunks_without_source, module)?,
         wrap_pyfunction!(sources::_source_files, module)?,
         wrap_pyfunction!(sources::_sync_index, module)?,
-        wrap_pyfunction!(sources::_sync_store, module)?,
-        wrap_pyfunction!(sources::_adopt_nodes, module)?,
         wrap_pyfunction!(agents::_unclaimed, module)?,
         wrap_pyfunction!(agents::_begin_run, module)?,
         wrap_pyfunction!(agents::_end_run, module)?,
@@ -174,6 +171,7 @@ fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<folder::PyWatch>()?;
     module.add_class::<folder::PyListing>()?;
     module.add_class::<folder::PyLedger>()?;
+    module.add_class::<root_sync::PyChanges>()?;
     module.add_class::<ingest::PyFrontMatter>()?;
     module.add_class::<ingest::FileChunkIterator>()?;
     for function in [
@@ -199,8 +197,12 @@ fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(ingest::_first_sentence, module)?,
         wrap_pyfunction!(ingest::_shorten, module)?,
         wrap_pyfunction!(folder::_signature, module)?,
-        wrap_pyfunction!(root_index::_sync_root, module)?,
-        wrap_pyfunction!(root_index::_conflict_line, module)?,
+        wrap_pyfunction!(root_sync::_sync_root, module)?,
+        wrap_pyfunction!(root_sync::_conflict_line, module)?,
+        wrap_pyfunction!(root_sync::_prepared_index, module)?,
+        wrap_pyfunction!(root_sync::_prepared_store, module)?,
+        wrap_pyfunction!(root_sync::_is_unlinked, module)?,
+        wrap_pyfunction!(root_sync::_relink, module)?,
         wrap_pyfunction!(recall::_facts_of, module)?,
         wrap_pyfunction!(recall::_recall_terms, module)?,
     ] {

@@ -2,19 +2,16 @@
 
 use hedgerow_engine::index::{FileSync, Synced};
 use hedgerow_engine::sources::SourceFile;
-use hedgerow_graph::graph::NodeSync;
 use pyo3::prelude::*;
 
 use crate::chunk::{self, PyChunk};
 use crate::errors;
 use crate::index::PyIndex;
-use crate::node::{self, PyNode};
-use crate::store::PyStore;
 use crate::text::Text;
 
 /// The path, the signature and whether it is settled, the digest, skips and facts.
 type GivenSource = (Text, Text, bool, Text, Text, Text);
-pub type Note = (Text, Option<Text>);
+type Note = (Text, Option<Text>);
 
 /// The number of the last change of the ledger.
 #[pyfunction]
@@ -50,13 +47,6 @@ pub fn _source_chunks(
 ) -> PyResult<Vec<String>> {
     let index = &index.get().index;
     errors::call_detached(py, || index.source_chunks(&path))
-}
-
-/// The ids of the chunks that are of no file.
-#[pyfunction]
-pub fn _chunks_without_source(py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResult<Vec<String>> {
-    let index = &index.get().index;
-    errors::call_detached(py, || index.chunks_without_source())
 }
 
 /// Which of these ids are stored, each with the `source_file` of its metadata.
@@ -113,44 +103,6 @@ pub fn _sync_index(
     Ok((added, changed, unchanged, removed))
 }
 
-/// Write what a sync read into a store, in one transaction.
-#[pyfunction]
-#[pyo3(signature = (store, read, *, lost=Vec::new(), gone=Vec::new(), notes=Vec::new()))]
-pub fn _sync_store(
-    py: Python<'_>,
-    store: &Bound<'_, PyStore>,
-    read: Vec<(GivenSource, Option<Py<PyNode>>)>,
-    lost: Vec<Text>,
-    gone: Vec<Text>,
-    notes: Vec<Note>,
-) -> PyResult<()> {
-    let bytes = read
-        .iter()
-        .filter_map(|(_, node)| node.as_ref())
-        .map(node::bytes_of)
-        .sum::<usize>()
-        + (read.len() + gone.len() + lost.len()) * errors::ITEM;
-    let sync = NodeSync {
-        read: read
-            .iter()
-            .map(|(source, node)| (given(source), node.as_ref().map(|node| &node.get().0)))
-            .collect(),
-        lost: texts(&lost),
-        gone: texts(&gone),
-        notes: noted(notes),
-    };
-    let now = node::now();
-    let store = &store.get().store;
-    errors::call_writing(py, Some(bytes), || store.sync(&sync, now))
-}
-
-/// Note a file for every node of a store, by its key as the path, which the next sync reads again.
-#[pyfunction]
-pub fn _adopt_nodes(py: Python<'_>, store: &Bound<'_, PyStore>) -> PyResult<()> {
-    let store = &store.get().store;
-    errors::call_writing(py, None, || store.adopt_nodes())
-}
-
 fn given((path, signature, settled, digest, skips, facts): &GivenSource) -> SourceFile {
     SourceFile {
         path: path.to_string(),
@@ -167,7 +119,7 @@ fn texts(given: &[Text]) -> Vec<String> {
     given.iter().map(|text| text.to_string()).collect()
 }
 
-pub fn noted(notes: Vec<Note>) -> Vec<(String, Option<String>)> {
+fn noted(notes: Vec<Note>) -> Vec<(String, Option<String>)> {
     notes
         .into_iter()
         .map(|(name, text)| (name.to_string(), text.map(|text| text.to_string())))
