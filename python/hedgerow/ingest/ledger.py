@@ -105,7 +105,7 @@ class Ledger:
             ledger = _prepared_index(into, self.found, by_source_file)
         else:
             ledger = _prepared_store(into, self.found)
-        return Ledger(ledger, self.note, self._file)
+        return self if ledger is None else Ledger(ledger, self.note, self._file)
 
     def refreshed(self, index: Index) -> Ledger:
         """Return the ledger with what has changed since; itself where nothing has."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 
-from hedgerow._engine import _Names, _Nodes
+from hedgerow._engine import Store, _Names, _Nodes
 from hedgerow.ingest.ledger import Ledger
 
 
@@ -15,9 +15,20 @@ class NodeState:
     def __init__(self, ledger: Ledger, before: NodeState | None = None) -> None:
         """Take what a ledger notes; what is as it was `before` is not read again."""
         self.ledger = ledger
-        # A state whose nodes nothing asked for holds on to none before it.
-        is_read = before is None or "nodes" in before.__dict__
-        self._before = before if is_read else before._before  # noqa: SLF001 - of this class
+        # States whose nodes nothing asked for are not kept.
+        while before is not None and "nodes" not in before.__dict__:
+            before = before._before  # noqa: SLF001 - of this class
+        self._before: NodeState | None = before
+
+    def refreshed(self, store: Store) -> NodeState:
+        """Return the state with what has changed since; itself where nothing has."""
+        ledger = self.ledger.refreshed(store.index)
+        return self if ledger is self.ledger else NodeState(ledger, self)
+
+    def prepared(self, store: Store) -> NodeState:
+        """Return the state of a store that is prepared for a sync (`Ledger.prepared`)."""
+        ledger = self.ledger.prepared(store)
+        return self if ledger is self.ledger else NodeState(ledger, self)
 
     @cached_property
     def nodes(self) -> _Nodes:

@@ -191,7 +191,7 @@ class MemoryRoot(RootEdits):
 
         self._check_whole("sync")
         found = self._config()
-        report = sync(Derived.of(found), progress, allow_empty=allow_empty)
+        report = sync(Derived.of(found), progress, files=self._check.files, allow_empty=allow_empty)
         self._opened.embed(found, progress)
         return report
 
@@ -246,6 +246,7 @@ class MemoryRoot(RootEdits):
                 tags=tags,
                 scope=self._scope,
                 instead_of=old,
+                files=self._check.files,
             )
 
     def import_from(

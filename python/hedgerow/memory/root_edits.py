@@ -110,9 +110,16 @@ class RootEdits(RootNodes):
         derived = self._derived()
         path = self._own(old)
         if by is not None:
-            return self._marked(path, marking.supersede(derived, path, self._own(by)))
+            return self._marked(path, marking.supersede(derived, path, self._own(by, sync=False)))
         new, changed = remembering.remember_instead(
-            derived, path, text or "", title=title, kind=type, tags=tags, scope=self._scope
+            derived,
+            path,
+            text or "",
+            title=title,
+            kind=type,
+            tags=tags,
+            scope=self._scope,
+            files=self._check.files,
         )
         return self._marked(path, changed, new)
 
@@ -136,7 +143,7 @@ class RootEdits(RootNodes):
 
         found = self._config()
         path = self._own(key, ended=True)
-        marks = self._opened.marks(found, sync=True)
+        marks = self._opened.marks(found, sync=True, fresh=True)
         news = [
             one for one in marks.said_to_supersede(path) if self._scope.own.has(marks.scope(one))
         ]

@@ -13,6 +13,7 @@ from hedgerow.typing import Legs, Progress, Time, VisitOutcome
 from .choices import Choices
 from .config import Config, read_config
 from .derived import Derived
+from .freshness import FileCheck
 from .node_state import NodeState
 from .node_store import NodeStore, key_of
 from .note import now
@@ -35,6 +36,7 @@ class RootNodes:
     _choices: Choices
     _opened: OpenedIndex
     _nodes: NodeStore
+    _check: FileCheck
 
     def memories(
         self,
@@ -53,7 +55,7 @@ class RootNodes:
         from .listing import listed  # noqa: PLC0415 - slow to import
 
         state = self.graph() if superseded else None
-        store, visible = self._store(), self._visible()
+        store, visible = self._store(), self._visible(fresh=True)
         return listed(self._root, store, type, limit, offset, state, visible)
 
     def resolve(self, name: str, *, sync: bool = True) -> str:
@@ -74,7 +76,8 @@ class RootNodes:
         """Return the path that a name means; of several the one that holds, or with `ended` not."""
         found = self._config()
         state = self._nodes.state(found, sync=sync)
-        visible = self._opened.visible(found, scope or self._scope, sync=sync)
+        # The index is up to date with the store.
+        visible = self._opened.visible(found, scope or self._scope, sync=sync, fresh=sync)
         names, paths = state.names(visible), self._paths_of(state, visible)
         return key_of(names, paths, name, self._holding(found, ended=ended))
 
@@ -89,7 +92,7 @@ class RootNodes:
         """Return whether a memory holds now, or with `ended` no longer does."""
 
         def holds(path: str) -> bool:
-            marks = self._opened.marks(found, sync=True)
+            marks = self._opened.marks(found, sync=True, fresh=True)
             return marks.holds(path, now()) is not ended
 
         return holds
@@ -144,7 +147,7 @@ class RootNodes:
     def visit_many(self, visits: Iterable[tuple[str, str, Time, VisitOutcome]]) -> None:
         """Record visits (agent, key, time, outcome): all of them, or none if one is refused."""
         found = self._config()
-        state, visible = self._nodes.state(found, sync=True), self._visible()
+        state, visible = self._nodes.state(found, sync=True), self._visible(fresh=True)
         names, paths = state.names(visible), self._paths_of(state, visible)
         noted = [
             (agent, key_of(names, paths, key, self._holding(found)), at, outcome)
@@ -161,9 +164,9 @@ class RootNodes:
     def _store(self, *, sync: bool = True, progress: Progress | None = None) -> Store:
         return self._nodes.open(self._config(), sync=sync, progress=progress)
 
-    def _visible(self, *, sync: bool = True) -> frozenset[str] | None:
+    def _visible(self, *, sync: bool = True, fresh: bool = False) -> frozenset[str] | None:
         """Return the files of the scope; None for all."""
-        return self._opened.visible(self._config(), self._scope, sync=sync)
+        return self._opened.visible(self._config(), self._scope, sync=sync, fresh=fresh)
 
     def _check_whole(self, method: str) -> None:
         """Raise InvalidInputError for a method that concerns the whole root, if there is a scope."""

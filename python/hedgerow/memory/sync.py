@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
-from hedgerow._engine import Index, Store, _Changes, _is_unlinked, _relink, _sync_root
+from hedgerow._engine import Store, _Changes, _is_unlinked, _relink, _sync_root
 from hedgerow.errors import IndexFileError
 from hedgerow.ingest.discovery import (
     Listing,
@@ -39,6 +39,7 @@ from .derived import (
 from .files import system_errors
 from .lock import locked
 from .node_state import NodeState
+from .root_files import RootFiles
 
 __all__ = ["PassedBy", "SyncReport"]
 
@@ -81,14 +82,19 @@ class SyncReport:
         }
 
 
-def sync(
+def sync(  # noqa: PLR0913 - the options of a sync
     derived: Derived,
     progress: Progress | None = None,
     *,
+    files: RootFiles | None = None,
+    listing: Listing | None = None,
     allow_empty: bool = False,
     with_store: bool = False,
 ) -> SyncReport:
     """Read what changed and write the differences; `progress(done, total)` counts files to read.
+
+    `files` are the index and the store of a handle: what it knows is not read again. `listing` has the
+    files of the root as of a moment ago; without it they are listed, and `named` in the report.
 
     The nodes of an existing store are brought up to date too; `with_store` makes a store, and the
     edges. A file that cannot be read is named in the report, and the run continues. Raises
@@ -100,7 +106,19 @@ def sync(
     check_folder(derived)
 
     def attempt() -> SyncReport:
-        return _sync(derived, progress, allow_empty=allow_empty, with_store=with_store)
+        known = RootFiles() if files is None else files
+        try:
+            return _sync(
+                derived,
+                progress,
+                known,
+                listing,
+                allow_empty=allow_empty,
+                with_store=with_store,
+            )
+        finally:
+            if files is None:
+                known.close()
 
     try:
         return attempt()
@@ -113,12 +131,22 @@ def sync(
     return attempt()
 
 
-def _sync(
-    derived: Derived, progress: Progress | None, *, allow_empty: bool, with_store: bool
+def _sync(  # noqa: PLR0913 - the options of a sync
+    derived: Derived,
+    progress: Progress | None,
+    files: RootFiles,
+    listing: Listing | None,
+    *,
+    allow_empty: bool,
+    with_store: bool,
 ) -> SyncReport:
-    with locked(derived.lock), _Run(derived, with_store=with_store) as run:
-        listing = list_folder(derived.source_root, derived.rules, named=True)
-        changes = run.changes(listing)
+    with locked(derived.lock), _Run(derived, files, with_store=with_store) as run:
+        if listing is not None:
+            changes = run.changes(listing)
+        if listing is None or changes.most_gone:
+            # What is gone from a listing of before may have been written since.
+            listing = list_folder(derived.source_root, derived.rules, named=True)
+            changes = run.changes(listing)
         if not allow_empty:
             check_not_empty(str(derived.source_root), changes.most_gone, len(listing.found))
         run.sync(changes, progress, relink=with_store)
@@ -126,37 +154,54 @@ def _sync(
         return _report(derived, listing, run, changes.gone)
 
 
-def sync_one(derived: Derived, path: str) -> Skip | None:
+def sync_one(derived: Derived, path: str, files: RootFiles | None = None) -> Skip | None:
     """Read one file that was just written; returns why the index does not have it, if it does not."""
-    return _failure(sync_written(derived, [path]), path)
+    return _failure(sync_written(derived, [path], files), path)
 
 
-def sync_written(derived: Derived, paths: Sequence[str], *, with_store: bool = False) -> Ledger:
-    """Read files that were just written; all files, where index or store have read nothing yet.
+def sync_written(
+    derived: Derived,
+    paths: Sequence[str],
+    files: RootFiles | None = None,
+    *,
+    with_store: bool = False,
+) -> Ledger:
+    """Read files that were just written; all files, if index or store have read nothing yet.
 
-    Returns the ledger of the index. `with_store` makes a store, and its edges.
+    Returns the ledger of the index. `with_store` makes a store, and its edges. `files` are the index and
+    the store of a handle.
     """
     check_folder(derived)
-    if derived.index.exists():
-        with locked(derived.lock), _Run(derived, with_store=with_store) as run:
-            if run.has_read:
-                files = []
-                for path in paths:
-                    if not passes_by(derived.rules, path):
-                        with system_errors("read", derived.source_root / path):
-                            files.append((path, signature(derived.source_root / path)))
-                run.sync(_Changes.written(files), relink=with_store)
-                return run.ledger
-    sync(derived, with_store=with_store)
-    with Index.open(derived.index, read_only=True) as index:
-        return Ledger.load(index, derived.scope)
+    known = RootFiles() if files is None else files
+    try:
+        if derived.index.exists():
+            with locked(derived.lock), _Run(derived, known, with_store=with_store) as run:
+                if run.has_read:
+                    run.sync(_Changes.written(_signed(derived, paths)), relink=with_store)
+                    return run.ledger
+        sync(derived, files=known, with_store=with_store)
+        return known.ledger(derived)
+    finally:
+        if files is None:
+            known.close()
+
+
+def _signed(derived: Derived, paths: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the files that the rules take, each with its signature."""
+    read = [path for path in paths if not passes_by(derived.rules, path)]
+    files = []
+    for path in read:
+        with system_errors("read", derived.source_root / path):
+            files.append((path, signature(derived.source_root / path)))
+    return files
 
 
 class _Run:
     """One run into the index and perhaps the store of a root, by a holder of the lock."""
 
-    def __init__(self, derived: Derived, *, with_store: bool = False) -> None:
+    def __init__(self, derived: Derived, files: RootFiles, *, with_store: bool = False) -> None:
         self._derived = derived
+        self._files = files
         self._with_store = with_store or derived.store.exists()
         self._opened = ExitStack()
         self._store: Store | None = None
@@ -164,14 +209,14 @@ class _Run:
         self.added_files = self.changed_files = 0
 
     def __enter__(self) -> _Run:  # noqa: PYI034 - not for subclasses
-        derived = self._derived
+        derived, files = self._derived, self._files
         disown(derived)
         with self._opened as opened:
             self._index = opened.enter_context(open_to_write(derived))
-            self.ledger = Ledger.load(self._index, derived.scope).prepared(self._index)
+            self.ledger = files.ledger_in(derived, self._index).prepared(self._index)
             if self._with_store:
                 self._store = store = opened.enter_context(open_store_to_write(derived))
-                self._nodes = NodeState(Ledger.load(store.index, derived.scope).prepared(store))
+                self._nodes = files.nodes_in(derived, store).prepared(store)
             self._opened = opened.pop_all()
         return self
 
@@ -192,13 +237,23 @@ class _Run:
     def sync(self, changes: _Changes, progress: Progress | None = None, *, relink: bool) -> None:
         """Read and drop files; with `relink` make the edges those of the links."""
         store, nodes = self._store, self._nodes
-        # The edges are those of the state before, unless a sync ended before it wrote them.
+        # If the edges are those of the links now, only what changes is linked again.
         is_linked = store is not None and not _is_unlinked(store)
-        added, changed, written, skips = _sync_root(
+        before = nodes if is_linked else self._files.linked(self._derived)
+        if changes:
+            self._read(changes, progress)
+        if store is not None and nodes is not None:
+            self._nodes = nodes = nodes.refreshed(store)
+            if relink and _is_unlinked(store):
+                _relink(store, None if before is None else before.nodes, nodes.nodes)
+        self._files.note(self._derived, self.ledger, self._nodes)
+
+    def _read(self, changes: _Changes, progress: Progress | None) -> None:
+        added, changed, skips = _sync_root(
             self._index,
             self.ledger.found,
-            store,
-            None if nodes is None else nodes.ledger.found,
+            self._store,
+            None if self._nodes is None else self._nodes.ledger.found,
             self._derived.source_root,
             changes,
             progress,
@@ -208,12 +263,6 @@ class _Run:
         self.added_files += added
         self.changed_files += changed
         self.ledger = self.ledger.refreshed(self._index)
-        if store is None or nodes is None:
-            return
-        after = NodeState(nodes.ledger.refreshed(store.index), nodes)
-        if relink and _is_unlinked(store):
-            _relink(store, nodes.nodes if is_linked else None, after.nodes, set(written))
-        self._nodes = after
 
 
 def _failure(ledger: Ledger, path: str) -> Skip | None:

@@ -1,6 +1,6 @@
 //! Names: the type words of a memory, and the files that names mean (spec/memory.md, "Links").
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -131,8 +131,11 @@ impl Names {
                 .paths
                 .entry(normalized(file.path).into_owned())
                 .or_insert(number);
-            let base = file.path.rsplit('/').next().unwrap_or(file.path);
-            names.by_name.entry(stem(base)).or_default().push(number);
+            names
+                .by_name
+                .entry(stem(base_of(file.path)))
+                .or_default()
+                .push(number);
             if !file.title.is_empty() {
                 names.add_title(file.title, number);
             }
@@ -184,7 +187,7 @@ impl Names {
         if is_path {
             return Vec::new();
         }
-        let base = name.rsplit('/').next().unwrap_or(name);
+        let base = base_of(name);
         let ending = format!("/{}", stem(rooted));
         let named = self.by_name.get(&stem(base)).into_iter().flatten();
         let ends = |path: &&String| format!("/{}", stem(path)).ends_with(&ending);
@@ -198,6 +201,45 @@ impl Names {
         }
         named
     }
+}
+
+/// The keys of names of some files, by which a link may mean one of them.
+#[derive(Debug, Default)]
+pub struct NameKeys {
+    stems: HashSet<String>,
+    titles: HashSet<String>,
+}
+
+impl NameKeys {
+    /// Add the names of a file.
+    pub fn add(&mut self, file: &Named<'_>) {
+        self.stems.insert(stem(base_of(file.path)));
+        if !file.title.is_empty() {
+            self.titles.insert(title_key(file.title));
+        }
+        self.titles
+            .extend(file.aliases.iter().map(|alias| title_key(alias)));
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.stems.is_empty()
+    }
+
+    /// Whether a link with this target may mean one of the files, from any folder. `is_path` is as in
+    /// `Names::find`.
+    pub fn may_mean(&self, name: &str, is_path: bool) -> bool {
+        let base = base_of(name);
+        // A path that ends in no name means a file with the name of a folder.
+        matches!(base, "" | "." | "..")
+            || self.stems.contains(&stem(base))
+            || self.stems.contains(&stem(&format!("{base}.md")))
+            || (!is_path && self.titles.contains(&title_key(name)))
+    }
+}
+
+fn base_of(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// The folder of a path, or an empty text.

@@ -1,6 +1,7 @@
 //! A file of a root in its store: a node, and what is known of the file (spec/memory.md, "The store").
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use hedgerow_engine::Result;
 use hedgerow_engine::sources::SourceFile as Row;
@@ -95,41 +96,40 @@ pub(crate) fn unlinked() -> Vec<(String, Option<String>)> {
 
 /// Prepare a store for a sync: of another scope or made by other readers, no file counts as read; nodes
 /// of no file are marked as deleted. `ledger` is that of the store.
-pub fn prepare(store: &Store, ledger: &mut Ledger, now: i64) -> Result<()> {
-    if ledger.is_current() {
-        if store.index().len()? != ledger.chunks() {
-            // Nothing but a sync writes here.
-            let sync = NodeSync {
-                lost: store.index().chunks_without_source()?,
-                notes: unlinked(),
-                ..NodeSync::default()
-            };
-            store.sync(&sync, now)?;
-            ledger.refresh(store.index())?;
+///
+/// Returns the ledger as it is then; None where it is as it was.
+pub fn prepare(store: &Store, ledger: &Ledger, now: i64) -> Result<Option<Ledger>> {
+    let sync = if !ledger.is_current() {
+        if ledger.is_new() {
+            store.adopt_nodes()?;
         }
-        return Ok(());
-    }
-    if ledger.is_new() {
-        store.adopt_nodes()?;
-    }
-    let blank = |record: &Record| {
-        let path = record.source.path.clone();
-        (
-            Row {
+        let blank = |record: &Arc<Record>| {
+            let path = record.path().to_owned();
+            let row = Row {
                 path,
                 ..Row::default()
-            },
-            None,
-        )
-    };
-    let sync = NodeSync {
-        read: ledger.records().map(blank).collect(),
-        notes: [vec![ledger.current_note()], unlinked()].concat(),
-        ..NodeSync::default()
+            };
+            (row, None)
+        };
+        NodeSync {
+            read: ledger.records().iter().map(blank).collect(),
+            notes: [vec![ledger.current_note()], unlinked()].concat(),
+            ..NodeSync::default()
+        }
+    } else if store.index().len()? != ledger.chunks() {
+        // Nothing but a sync writes here.
+        NodeSync {
+            lost: store.index().chunks_without_source()?,
+            notes: unlinked(),
+            ..NodeSync::default()
+        }
+    } else {
+        return Ok(None);
     };
     store.sync(&sync, now)?;
-    ledger.refresh(store.index())?;
-    Ok(())
+    let mut prepared = ledger.clone();
+    prepared.refresh(store.index())?;
+    Ok(Some(prepared))
 }
 
 /// Register the types of nodes that a store does not know yet.
@@ -153,23 +153,17 @@ pub(crate) fn register_types(store: &Store, nodes: &[&Node]) -> Result<()> {
 
 /// Make the edges of a store those of the links of its files.
 ///
-/// If `before` is the state in which all edges were those of the links, only the links of `written`
-/// files are looked at, unless a name means another file now.
-pub fn relink(
-    store: &Store,
-    before: Option<&Nodes>,
-    after: &Nodes,
-    written: &HashSet<String>,
-) -> Result<()> {
-    let is_as_it_was = before.is_some_and(|before| before.is_named_like(after));
-    let sources = is_as_it_was.then_some(written);
-    let known = match sources {
+/// `before` is a state of the files whose links the edges were. Only links that are others since, or that
+/// lead elsewhere, are looked at then; without it all are.
+pub fn relink(store: &Store, before: Option<&Nodes>, after: &Nodes) -> Result<()> {
+    let sources = before.map(|before| after.relinked(before));
+    let known = match &sources {
         None => store.edges()?,
         Some(files) => {
             let edges = files.iter().map(|file| store.edges_from(file));
             edges.collect::<Result<Vec<_>>>()?.concat()
         }
     };
-    let (removed, added) = after.difference(&known, sources);
+    let (removed, added) = after.difference(&known, sources.as_ref());
     store.relink(&removed, &added, &[(UNLINKED.to_owned(), None)])
 }

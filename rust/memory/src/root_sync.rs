@@ -1,6 +1,7 @@
 //! The sync of a root: its files into its index and its store, each file read and parsed once
 //! (spec/memory.md, "Sync").
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use hedgerow_engine::Result;
@@ -48,15 +49,14 @@ pub struct Changes {
 impl Changes {
     /// Compare a listing with the ledgers of the index and the store.
     pub fn of(listing: &Listing, index: &Ledger, store: Option<&Ledger>) -> Self {
-        let ledgers = [Some(index), store];
-        let is_read = |path: &str, signature| {
-            let mut ledgers = ledgers.iter().flatten();
-            ledgers.all(|ledger| ledger.is_read(path, signature))
-        };
-        let changed = listing.files.iter();
-        let changed = changed.filter(|(path, signature)| !is_read(path, *signature));
+        let mut read: BTreeMap<&str, Signature> = BTreeMap::new();
+        for ledger in [Some(index), store].into_iter().flatten() {
+            let changed = ledger.changed(listing).into_iter();
+            read.extend(changed.map(|(path, signature)| (path.as_str(), *signature)));
+        }
+        let owned = |(path, signature): (&str, Signature)| (path.to_owned(), signature);
         Self {
-            read: changed.cloned().collect(),
+            read: read.into_iter().map(owned).collect(),
             gone: index.gone(listing),
             gone_nodes: store.map_or_else(Vec::new, |store| store.gone(listing)),
         }
@@ -75,8 +75,6 @@ pub struct Synced {
     pub added: usize,
     /// Files that the index knew with other content.
     pub changed: usize,
-    /// Files whose nodes were written.
-    pub nodes: Vec<String>,
     /// What the nodes of files that were read lack.
     pub skips: Vec<Skip>,
 }
@@ -160,7 +158,6 @@ fn write_nodes(
     };
     store.sync(&sync, now)?;
     for part in parts {
-        synced.nodes.extend(part.node.map(|node| node.key));
         synced.skips.extend(part.skips);
     }
     Ok(())

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use hedgerow_engine::sources::SourceFile;
 use hedgerow_memory::folder::{self, Listing, Reason, Rules, Signature};
-use hedgerow_memory::ledger::Ledger;
+use hedgerow_memory::ledger::{Ledger, Record};
 use hedgerow_memory::skip::Skip;
 use hedgerow_memory::watch::Watch;
 use pyo3::exceptions::PyOSError;
@@ -186,7 +186,7 @@ impl PyLedger {
     }
 
     fn row(&self, path: Text) -> Option<SourceTuple> {
-        self.0.record(&path).map(|record| row_of(&record.source))
+        self.0.record(&path).map(row_of)
     }
 
     /// The rows whose facts have a text, and those that have skips, or all; by their paths.
@@ -195,16 +195,16 @@ impl PyLedger {
         let has_facts = |source: &&SourceFile| {
             (facts.as_ref()).is_none_or(|text| source.facts.contains(&**text))
         };
-        (self.0.records().map(|record| &record.source))
-            .filter(has_facts)
-            .filter(|source| !skips || !source.skips.is_empty())
-            .map(row_of)
+        (self.0.records().iter())
+            .filter(|record| has_facts(&&record.source))
+            .filter(|record| !skips || !record.source.skips.is_empty())
+            .map(|record| row_of(record))
             .collect()
     }
 
     fn paths(&self) -> Vec<String> {
-        let records = self.0.records();
-        records.map(|record| record.source.path.clone()).collect()
+        let records = self.0.records().iter();
+        records.map(|record| record.path().to_owned()).collect()
     }
 
     /// Those of the listed files that have to be read, with their signatures.
@@ -246,15 +246,17 @@ pub fn tuple_of(skip: &Skip) -> SkipTuple {
     (path, code, reason, line)
 }
 
-fn row_of(source: &SourceFile) -> SourceTuple {
+fn row_of(record: &Record) -> SourceTuple {
+    let signature = record.signature();
     let SourceFile {
         path,
-        signature,
+        signature: _,
         settled,
         digest,
         chunks,
         skips,
         facts,
-    } = source.clone();
+    } = record.source.clone();
+    let signature = signature.map_or_else(String::new, |signature| signature.to_string());
     (path, signature, settled, digest, chunks, skips, facts)
 }

@@ -78,11 +78,6 @@ impl PyNodes {
         PyNames(Arc::new(self.0.names_after(&file, &to)))
     }
 
-    /// Whether every name means what it means in another state.
-    fn is_named_like(&self, other: &Bound<'_, Self>) -> bool {
-        self.0.is_named_like(&other.get().0)
-    }
-
     fn __contains__(&self, path: Text) -> bool {
         self.0.get(&path).is_some()
     }

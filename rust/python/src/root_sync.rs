@@ -1,6 +1,5 @@
 //! The sync of a root: its files into its index and its store.
 
-use std::collections::HashSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -80,8 +79,8 @@ impl PyChanges {
     }
 }
 
-/// Files added and changed, the keys of nodes that were written, and what these lack.
-type SyncedTuple = (usize, usize, Vec<String>, Vec<SkipTuple>);
+/// Files added and changed, and what the nodes that were written lack.
+type SyncedTuple = (usize, usize, Vec<SkipTuple>);
 
 /// Read the files that changed into the index of a root, and into its store if it has one.
 ///
@@ -132,10 +131,10 @@ pub fn _sync_root(
     }
     let synced = synced?;
     let skips = synced.skips.iter().map(tuple_of).collect();
-    Ok((synced.added, synced.changed, synced.nodes, skips))
+    Ok((synced.added, synced.changed, skips))
 }
 
-/// The ledger of an index that is prepared for a sync.
+/// Prepare an index for a sync, and return its ledger as it is then; None where it is as it was.
 ///
 /// In an index of another scope no file counts as read. Chunks from before there was a ledger are those
 /// of their path, or of `source_file` in their metadata.
@@ -145,22 +144,18 @@ pub fn _prepared_index(
     index: &Bound<'_, PyIndex>,
     ledger: &Bound<'_, PyLedger>,
     by_source_file: bool,
-) -> PyResult<PyLedger> {
-    let index = &index.get().index;
-    let mut ledger = ledger.get().0.clone();
+) -> PyResult<Option<PyLedger>> {
+    let (index, ledger) = (&index.get().index, &ledger.get().0);
     let owner = if by_source_file {
         Owner::SourceFile
     } else {
         Owner::Path
     };
-    errors::call_writing(py, None, || {
-        prepare_index(index, &mut ledger, owner)?;
-        Ok(ledger)
-    })
-    .map(PyLedger)
+    let prepared = errors::call_writing(py, None, || prepare_index(index, ledger, owner))?;
+    Ok(prepared.map(PyLedger))
 }
 
-/// The ledger of a store that is prepared for a sync.
+/// Prepare a store for a sync, and return its ledger as it is then; None where it is as it was.
 ///
 /// In a store of another scope no file counts as read. Nodes of no file are marked as deleted.
 #[pyfunction]
@@ -168,15 +163,11 @@ pub fn _prepared_store(
     py: Python<'_>,
     store: &Bound<'_, PyStore>,
     ledger: &Bound<'_, PyLedger>,
-) -> PyResult<PyLedger> {
-    let store = &store.get().store;
-    let mut ledger = ledger.get().0.clone();
+) -> PyResult<Option<PyLedger>> {
+    let (store, ledger) = (&store.get().store, &ledger.get().0);
     let now = node::now();
-    errors::call_writing(py, None, || {
-        root_store::prepare(store, &mut ledger, now)?;
-        Ok(ledger)
-    })
-    .map(PyLedger)
+    let prepared = errors::call_writing(py, None, || root_store::prepare(store, ledger, now))?;
+    Ok(prepared.map(PyLedger))
 }
 
 /// Whether nodes were written, and the edges of their links not yet.
@@ -188,21 +179,18 @@ pub fn _is_unlinked(py: Python<'_>, store: &Bound<'_, PyStore>) -> PyResult<bool
 
 /// Make the edges of a store those of the links of its files.
 ///
-/// If `before` is the state in which all edges were those of the links, only the links of `written`
-/// files are looked at, unless a name means another file now.
+/// `before` is a state of the files whose links the edges were. Only links that are others since, or that
+/// lead elsewhere, are looked at then; without it all are.
 #[pyfunction]
 pub fn _relink(
     py: Python<'_>,
     store: &Bound<'_, PyStore>,
     before: Option<&Bound<'_, PyNodes>>,
     after: &Bound<'_, PyNodes>,
-    written: HashSet<String>,
 ) -> PyResult<()> {
     let store = &store.get().store;
     let (before, after) = (before.map(|before| &before.get().0), &after.get().0);
-    errors::call_writing(py, None, || {
-        root_store::relink(store, before, after, &written)
-    })
+    errors::call_writing(py, None, || root_store::relink(store, before, after))
 }
 
 /// The line, from 1, of the first conflict that git left in a text; None if there is none.
