@@ -13,8 +13,8 @@ from pathlib import Path
 from hedgerow._engine import Index, _Watch
 from hedgerow.errors import IndexFileError
 from hedgerow.ingest.discovery import Listing, PassedBy, Rules, list_folder
-from hedgerow.ingest.ledger import Ledger, digest_of
-from hedgerow.ingest.source import Skip, Source, UnreadableSourceError, read_bytes
+from hedgerow.ingest.ledger import Ledger
+from hedgerow.ingest.source import Skip
 
 from .derived import FOREIGN, OLDER, Derived, check_regular
 from .root_files import RootFiles
@@ -95,7 +95,7 @@ class FileCheck:
         if changes is not None and known is not None and known[0] == seen:
             return Looked([*known[1], *ledgers[0].skips])
         listing = list_folder(derived.source_root, derived.rules)
-        if not all(ledger.has_read(listing) for ledger in ledgers):
+        if not all(ledger.has_read(listing, derived.source_root) for ledger in ledgers):
             return Looked(None, listing)
         if changes is not None:
             self._fresh[len(ledgers)] = seen, listing.skips, ledgers
@@ -153,23 +153,10 @@ def index_state(derived: Derived) -> IndexState | None:
     if not ledger.is_current:
         return None
     listing = list_folder(derived.source_root, derived.rules, named=True)
-    changed = ledger.changed(listing)
-    # Some are only not known to be unchanged, for they were read so soon after a change.
-    stale = [path for path in changed if not _reads_the_same(derived, ledger, path)]
-    gone = ledger.gone(listing)
     return IndexState(
         ledger.documents,
-        len(stale) + len(gone),
+        ledger.stale(listing, derived.source_root),
         listing.passed_by,
         tuple(listing.named),
         tuple(derived.unused(listing)),
     )
-
-
-def _reads_the_same(derived: Derived, ledger: Ledger, path: str) -> bool:
-    record = ledger.record(path)
-    try:
-        data = read_bytes(Source(path, str(derived.source_root / path)))
-    except UnreadableSourceError:
-        return False
-    return record is not None and record.digest == digest_of(data)

@@ -34,7 +34,7 @@ from .marks import Marks
 from .names import check_types
 from .problems import notices_of
 from .recall import Recall
-from .scope import FIELD, Scope
+from .scope import Scope
 from .score import DepthPolicy
 from .shared import Shared
 
@@ -71,8 +71,6 @@ class OpenedIndex:
         self._looking: Shared[Looked] = Shared()
         self._files = check.files
         self._damaged: tuple[int, int] | None = None
-        self._read_marks: tuple[Ledger, Marks] | None = None
-        self._scopes: tuple[Ledger, dict[Scope, list[str]]] | None = None
         self._columns: tuple[Index | None, _FileColumns] = None, _FileColumns()
         self._embedder: AnyEmbedder | None = None
         self._embedder_name: str | None = None
@@ -127,12 +125,9 @@ class OpenedIndex:
         derived = Derived.of(config)
 
         def files() -> frozenset[str]:
-            found = self._files_by_scope(derived)
-            own = {path for stated in found if scope.has(stated) for path in found[stated]}
-            if scope.shared:
-                scoped = {path for paths in found.values() for path in paths}
-                own |= set(self._known(derived).paths) - scoped
-            return frozenset(own)
+            index = self._index(derived)
+            ids = (scope.user, scope.agent, scope.session)
+            return frozenset(self._columns_of(index).paths_in(index, ids, scope.shared))
 
         return self._current(config, files, sync=sync, fresh=fresh)[0]
 
@@ -244,29 +239,15 @@ class OpenedIndex:
         return self._files.ledger(derived)
 
     def _marks(self, derived: Derived) -> Marks:
-        """Return what the index knows of what holds, read again when that has changed."""
-        ledger = self._known(derived)
-        with self._opening:
-            if self._read_marks is None or self._read_marks[0] is not ledger:
-                self._read_marks = ledger, Marks.of_ledger(ledger)
-            return self._read_marks[1]
+        """Return what the index knows of what holds."""
+        index = self._index(derived)
+        return Marks(self._columns_of(index).marks(index))
 
     def _types(self, derived: Derived, scope: Scope) -> list[str]:
         """Return the words of types in a scope."""
         ids = (scope.user, scope.agent, scope.session)
         index = self._index(derived)
         return self._columns_of(index).types(index, ids, scope.shared)
-
-    def _files_by_scope(self, derived: Derived) -> dict[Scope, list[str]]:
-        """Return the files that state a scope, by it, read again when that has changed."""
-        ledger = self._known(derived)
-        with self._opening:
-            if self._scopes is None or self._scopes[0] is not ledger:
-                files: dict[Scope, list[str]] = {}
-                for record in ledger.with_fact(FIELD):
-                    files.setdefault(Scope(**record.facts[FIELD]), []).append(record.path)
-                self._scopes = ledger, files
-            return self._scopes[1]
 
     def embed(self, config: Config, progress: Progress | None = None) -> None:
         """Embed what has no vector; nothing, without an embedder. Raises what that raises."""

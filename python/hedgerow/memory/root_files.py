@@ -123,7 +123,7 @@ class RootFiles:
         with self._opening:
             store, opened = self.store(derived), self._store
             if opened is None or opened.known is None or opened.scope != derived.scope:
-                nodes = NodeState(Ledger.load(store.index, derived.scope))
+                nodes = NodeState(Ledger.load(store.index, derived.scope, facts=True))
             else:
                 nodes = opened.known.refreshed(store)
             if opened is not None:
@@ -137,7 +137,7 @@ class RootFiles:
         with self._opening:
             opened = self._store
             if opened is None or opened.known is None or not opened.is_of(derived, derived.store):
-                return NodeState(Ledger.load(store.index, derived.scope))
+                return NodeState(Ledger.load(store.index, derived.scope, facts=True))
             return opened.known.refreshed(store)
 
     def linked(self, derived: Derived) -> NodeState | None:

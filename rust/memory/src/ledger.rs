@@ -4,6 +4,7 @@
 //! is that of one moment; `refresh` takes in what has changed since.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use hedgerow_engine::Result;
@@ -13,10 +14,14 @@ use hedgerow_engine::sources::SourceFile;
 use serde_json::Value;
 
 use crate::folder::{Listing, Signature};
+use crate::source::read_bytes;
+use crate::sync::digest_of;
 
 /// The note that says what a ledger is about.
 pub const SCOPE: &str = "scope";
 
+/// The most files that are read and compared to tell whether a ledger has all as they are.
+const MOST_COMPARED: usize = 64;
 /// The count of chunks that are read at once from an index without a ledger.
 const PAGE: u32 = 256;
 
@@ -29,6 +34,7 @@ pub struct Ledger {
     note: Option<String>,
     files: Vec<Arc<Record>>,
     chunks: u64,
+    has_facts: bool,
 }
 
 /// One file as it was when it was read.
@@ -41,8 +47,11 @@ pub struct Record {
 }
 
 impl Record {
-    fn of(mut source: SourceFile) -> Self {
+    fn of(mut source: SourceFile, has_facts: bool) -> Self {
         let signature = source.signature.parse().ok();
+        if !has_facts {
+            source.facts = String::new();
+        }
         // It is kept once, as numbers.
         source.signature = String::new();
         Self { source, signature }
@@ -58,6 +67,12 @@ impl Record {
         self.signature
     }
 
+    /// Whether the file has the content with which it was read.
+    fn is_content_of(&self, folder: &Path) -> bool {
+        let data = read_bytes(&folder.join(self.path()));
+        data.is_ok_and(|data| digest_of(&data) == self.source.digest)
+    }
+
     /// The path of the file.
     pub fn path(&self) -> &str {
         &self.source.path
@@ -69,14 +84,16 @@ type Pair<'p> = (Option<&'p (String, Signature)>, Option<&'p Record>);
 
 impl Ledger {
     /// Read the ledger of an index. One that is about the same scope and made by the same readers has
-    /// the note `expected`.
-    pub fn load(index: &Index, expected: &str) -> Result<Self> {
+    /// the note `expected`. Records have the facts of their files, which take the most memory, only with
+    /// `has_facts`.
+    pub fn load(index: &Index, expected: &str, has_facts: bool) -> Result<Self> {
         let mut ledger = Self {
             generation: -1,
             expected: expected.to_owned(),
             note: None,
             files: Vec::new(),
             chunks: 0,
+            has_facts,
         };
         ledger.refresh(index)?;
         Ok(ledger)
@@ -104,9 +121,10 @@ impl Ledger {
 
     /// Take in files, which are in the order of their paths.
     fn take(&mut self, sources: Vec<SourceFile>) {
+        let has_facts = self.has_facts;
         let news = sources
             .into_iter()
-            .map(|source| Arc::new(Record::of(source)));
+            .map(|source| Arc::new(Record::of(source, has_facts)));
         if self.files.is_empty() {
             self.files = news.collect();
         } else {
@@ -213,14 +231,41 @@ impl Ledger {
             .collect()
     }
 
-    /// Whether the listed files are just these, and all are read as they are.
-    pub fn has_read(&self, listing: &Listing) -> bool {
-        let is_read = |(listed, record): &Pair<'_>| match (listed, record) {
-            (Some(listed), Some(record)) => record.is_of(listed.1),
-            (Some(_), None) => false,
-            (None, record) => record.is_none_or(|record| is_unknown(listing, record.path())),
+    /// Whether the files below `folder` are just these, and all are read as they are.
+    ///
+    /// Files that were read so soon after a change that another may not show are read and compared, if
+    /// they are few.
+    pub fn has_read(&self, listing: &Listing, folder: &Path) -> bool {
+        let mut unsettled = Vec::new();
+        for (listed, record) in self.beside(listing) {
+            match (listed, record) {
+                (Some((_, signature)), Some(record)) if record.is_of(*signature) => {}
+                (Some((_, signature)), Some(record)) if record.signature == Some(*signature) => {
+                    unsettled.push(record);
+                }
+                (None, Some(record)) if is_unknown(listing, record.path()) => {}
+                (None, None) => {}
+                _ => return false,
+            }
+        }
+        self.is_current()
+            && unsettled.len() <= MOST_COMPARED
+            && unsettled.iter().all(|record| record.is_content_of(folder))
+    }
+
+    /// How many of the files below `folder` are others than when they were read, or are gone.
+    pub fn stale(&self, listing: &Listing, folder: &Path) -> usize {
+        let is_stale = |(listed, record): &Pair<'_>| match (listed, record) {
+            (Some((_, signature)), Some(record)) => {
+                !record.is_of(*signature) && !record.is_content_of(folder)
+            }
+            (None, Some(record)) => !is_unknown(listing, record.path()),
+            (listed, None) => listed.is_some(),
         };
-        self.is_current() && self.beside(listing).iter().all(is_read)
+        self.beside(listing)
+            .iter()
+            .filter(|pair| is_stale(pair))
+            .count()
     }
 
     /// The paths that are not listed, but for those that could not be looked at, in their order.

@@ -8,6 +8,7 @@ mod error;
 pub mod facts;
 pub mod field_links;
 pub mod file_node;
+pub mod files_index;
 pub mod folder;
 pub mod front_matter;
 pub mod jsonl;

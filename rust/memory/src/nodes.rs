@@ -341,7 +341,7 @@ mod tests {
             states in prop::collection::vec(prop::collection::vec(a_file(), 0..7), 2..4),
         ) {
             let index = Index::in_memory(TokenizerKind::Porter).unwrap();
-            let mut known = Ledger::load(&index, "x").unwrap();
+            let mut known = Ledger::load(&index, "x", true).unwrap();
             let mut before = Nodes::of(&known, None).unwrap();
             for mut files in states {
                 files.sort();

@@ -18,7 +18,14 @@ use crate::tags::inline_tags;
 /// The codes of what is wrong with a file that is read nevertheless.
 const STILL_READ: [&str; 3] = ["bad_front_matter", "bad_line", "git_conflict"];
 
-/// What a file comes to in the index.
+/// Whether a file with these problems could be read.
+pub(crate) fn is_still_read(skips: &[Skip]) -> bool {
+    skips
+        .iter()
+        .all(|skip| STILL_READ.contains(&skip.code.as_str()))
+}
+
+/// What a file comes to in the index, if it has changed.
 #[derive(Debug)]
 pub(crate) struct IndexPart {
     /// The row of the file in the ledger.
@@ -34,22 +41,6 @@ pub(crate) struct IndexPart {
 }
 
 impl IndexPart {
-    /// A file that is as it was when it was last read; `row` has its new signature.
-    pub(crate) fn unchanged(row: Row, before: &Record) -> Self {
-        let (skips, facts) = (before.source.skips.clone(), before.source.facts.clone());
-        Self {
-            row: Row {
-                skips,
-                facts,
-                ..row
-            },
-            chunks: Vec::new(),
-            removed: Vec::new(),
-            is_added: false,
-            is_changed: false,
-        }
-    }
-
     /// A file that was parsed, or could not be; `row` has its signature and its digest.
     pub(crate) fn parsed(
         row: Row,
@@ -69,9 +60,7 @@ impl IndexPart {
             usize::try_from(before.source.chunks).unwrap_or(0)
         });
         let gone = chunks.len()..known.max(chunks.len());
-        let is_read = skips
-            .iter()
-            .all(|skip| STILL_READ.contains(&skip.code.as_str()));
+        let is_read = is_still_read(&skips);
         Self {
             removed: gone
                 .map(|ordinal| format!("{}#{ordinal}", row.path))
@@ -161,7 +150,7 @@ pub fn parse(document: &Document<'_>, file: &str) -> Parsed {
 }
 
 /// The targets of the links under each mark that names other memories.
-fn links_of(matter: &FrontMatter) -> Vec<(&'static str, Vec<String>)> {
+pub fn links_of(matter: &FrontMatter) -> Vec<(&'static str, Vec<String>)> {
     let stated = LINK_MARKS
         .into_iter()
         .filter_map(|key| match matter.fields.get(key) {

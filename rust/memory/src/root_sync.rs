@@ -95,6 +95,7 @@ pub fn sync_files(
             path: path.clone(),
             place: folder.join(path),
             signature: *signature,
+            is_stream: false,
         })
         .collect();
     let mut synced = Synced::default();
@@ -114,18 +115,23 @@ pub fn sync_files(
     Ok(synced)
 }
 
-fn write_chunks(index: &Index, parts: Vec<Option<IndexPart>>, synced: &mut Synced) -> Result<()> {
-    let parts: Vec<IndexPart> = parts.into_iter().flatten().collect();
-    if parts.is_empty() {
-        return Ok(());
-    }
+fn write_chunks(index: &Index, parts: Vec<InIndex>, synced: &mut Synced) -> Result<()> {
     let mut sync = FileSync::default();
     for part in &parts {
-        sync.read
-            .push((part.row.clone(), part.chunks.iter().collect()));
-        sync.removed.extend_from_slice(&part.removed);
-        synced.added += usize::from(part.is_added);
-        synced.changed += usize::from(part.is_changed);
+        match part {
+            InIndex::Known => {}
+            InIndex::Touched(row) => sync.touched.push(row.clone()),
+            InIndex::Changed(part) => {
+                sync.read
+                    .push((part.row.clone(), part.chunks.iter().collect()));
+                sync.removed.extend_from_slice(&part.removed);
+                synced.added += usize::from(part.is_added);
+                synced.changed += usize::from(part.is_changed);
+            }
+        }
+    }
+    if sync.read.is_empty() && sync.touched.is_empty() {
+        return Ok(());
     }
     index.sync(&sync).map(|_| ())
 }
@@ -184,10 +190,20 @@ fn drop_gone(targets: &Targets<'_>, changes: &Changes, now: i64) -> Result<()> {
     Ok(())
 }
 
-/// What a file comes to in the index and in the store; None where it is known as it is.
+/// What a file comes to in the index and in the store; None if the store knows it as it is.
 struct Made {
-    index: Option<IndexPart>,
+    index: InIndex,
     store: Option<StorePart>,
+}
+
+/// What a file comes to in the index.
+enum InIndex {
+    /// It is known as it is.
+    Known,
+    /// It has another signature and the same content.
+    Touched(Row),
+    /// It is written.
+    Changed(IndexPart),
 }
 
 impl Made {
@@ -212,11 +228,11 @@ impl Made {
         };
         Self {
             index: match index {
-                State::Known => None,
-                State::Same(before) => Some(IndexPart::unchanged(row(), before)),
+                State::Known => InIndex::Known,
+                State::Same(_) => InIndex::Touched(row()),
                 State::Changed(before) => {
                     let file = printable(folder.join(path).as_os_str());
-                    Some(IndexPart::parsed(row(), before, document, &file))
+                    InIndex::Changed(IndexPart::parsed(row(), before, document, &file))
                 }
             },
             store: match store {

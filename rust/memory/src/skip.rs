@@ -56,6 +56,20 @@ pub fn noted_skips(skips: &[Skip]) -> String {
     Value::Array(rows.collect()).to_string()
 }
 
+/// The skips that a ledger has; none if its text is empty or cannot be read.
+pub fn skips_of(noted: &str) -> Vec<Skip> {
+    type Row = (String, String, String, Option<u64>);
+    let rows: Vec<Row> = serde_json::from_str(noted).unwrap_or_default();
+    rows.into_iter()
+        .map(|(path, code, reason, line)| Skip {
+            path,
+            code,
+            reason,
+            line,
+        })
+        .collect()
+}
+
 /// Why the system refused a file, in words.
 pub fn why_unreadable(error: &io::Error) -> String {
     match error.kind() {

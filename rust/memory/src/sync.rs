@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,6 +19,8 @@ use crate::source::{Unreadable, read_open};
 const ROUND: usize = 512;
 const ROUND_BYTES: u64 = 16 * 1024 * 1024;
 const MOST_THREADS: usize = 8;
+/// The bytes of a stream that are read at once.
+const PIECE: usize = 1024 * 1024;
 /// The bytes of a digest.
 const DIGEST: usize = 16;
 
@@ -31,6 +33,8 @@ pub struct Wanted {
     pub place: PathBuf,
     /// Its signature when it was found.
     pub signature: Signature,
+    /// Whether it may be larger than memory: only its digest is made, in pieces.
+    pub is_stream: bool,
 }
 
 /// A file that was read, or that the system refused.
@@ -44,7 +48,7 @@ pub struct Reading {
     pub settled: bool,
     /// The digest of its bytes; empty where there are none.
     pub digest: String,
-    /// Its bytes, or why there are none.
+    /// Its bytes, or why there are none; empty for a stream.
     pub data: std::result::Result<Vec<u8>, Unreadable>,
 }
 
@@ -125,23 +129,40 @@ pub fn read(file: &Wanted) -> Option<Reading> {
         .and_then(|opened| opened.metadata().ok());
     let signature = status.map_or(file.signature, |status| Signature::of(&status));
     let settled = signature.is_settled(now());
-    let data = match opened {
-        Ok(opened) => read_open(opened),
-        Err(error) => Err(Unreadable::system(&error)),
-    };
-    if data.is_err() && is_gone(&file.place) {
+    let opened = opened.map_err(|error| Unreadable::system(&error));
+    let read = opened.and_then(|opened| {
+        if file.is_stream {
+            let digest = digest_in_pieces(opened).map_err(|error| Unreadable::system(&error))?;
+            return Ok((digest, Vec::new()));
+        }
+        let data = read_open(opened)?;
+        Ok((digest_of(&data), data))
+    });
+    if read.is_err() && is_gone(&file.place) {
         return None;
     }
+    let (digest, data) = match read {
+        Ok((digest, data)) => (digest, Ok(data)),
+        Err(unreadable) => (String::new(), Err(unreadable)),
+    };
     Some(Reading {
         path: file.path.clone(),
         signature,
         settled,
-        digest: data
-            .as_ref()
-            .map(|data| digest_of(data))
-            .unwrap_or_default(),
+        digest,
         data,
     })
+}
+
+fn digest_in_pieces(mut file: File) -> io::Result<String> {
+    let (mut digest, mut piece) = (Sha256::new(), vec![0; PIECE]);
+    loop {
+        let length = file.read(&mut piece)?;
+        if length == 0 {
+            return Ok(hexadecimal(&digest.finalize()));
+        }
+        digest.update(&piece[..length]);
+    }
 }
 
 fn is_gone(place: &Path) -> bool {
@@ -151,8 +172,12 @@ fn is_gone(place: &Path) -> bool {
 
 /// What tells the content of a file from another: 32 hexadecimal digits.
 pub fn digest_of(data: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(data))
+}
+
+fn hexadecimal(digest: &[u8]) -> String {
     let mut text = String::with_capacity(2 * DIGEST);
-    for byte in Sha256::digest(data).iter().take(DIGEST) {
+    for byte in digest.iter().take(DIGEST) {
         // Writing to a String cannot fail.
         let _ = write!(text, "{byte:02x}");
     }
@@ -179,6 +204,7 @@ mod tests {
             path: name.to_owned(),
             place,
             signature,
+            is_stream: false,
         }
     }
 

@@ -139,11 +139,17 @@ pub struct PyLedger(pub Ledger);
 
 #[pymethods]
 impl PyLedger {
-    /// Read the ledger of an index; a current one has the note `expected`.
+    /// Read the ledger of an index; a current one has the note `expected`. Rows have facts only with
+    /// `has_facts`.
     #[new]
-    fn new(py: Python<'_>, index: &Bound<'_, PyIndex>, expected: Text) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        index: &Bound<'_, PyIndex>,
+        expected: Text,
+        has_facts: bool,
+    ) -> PyResult<Self> {
         let index = &index.get().index;
-        errors::call_detached(py, || Ledger::load(index, &expected)).map(Self)
+        errors::call_detached(py, || Ledger::load(index, &expected, has_facts)).map(Self)
     }
 
     /// The same with what has changed since; None where nothing has.
@@ -189,14 +195,10 @@ impl PyLedger {
         self.0.record(&path).map(row_of)
     }
 
-    /// The rows whose facts have a text, and those that have skips, or all; by their paths.
-    #[pyo3(signature = (*, facts=None, skips=false))]
-    fn rows(&self, facts: Option<Text>, skips: bool) -> Vec<SourceTuple> {
-        let has_facts = |source: &&SourceFile| {
-            (facts.as_ref()).is_none_or(|text| source.facts.contains(&**text))
-        };
+    /// The rows, or only those that have skips, by their paths.
+    #[pyo3(signature = (*, skips=false))]
+    fn rows(&self, skips: bool) -> Vec<SourceTuple> {
         (self.0.records().iter())
-            .filter(|record| has_facts(&&record.source))
             .filter(|record| !skips || !record.source.skips.is_empty())
             .map(|record| row_of(record))
             .collect()
@@ -207,22 +209,26 @@ impl PyLedger {
         records.map(|record| record.path().to_owned()).collect()
     }
 
-    /// Those of the listed files that have to be read, with their signatures.
-    fn changed(&self, listing: &Bound<'_, PyListing>) -> Vec<(String, String)> {
-        let changed = self.0.changed(&listing.get().0).into_iter();
-        changed
-            .map(|(path, signature)| (path.clone(), signature.to_string()))
-            .collect()
+    /// Whether the listed files below a folder are just these, and all are read as they are.
+    fn has_read(
+        &self,
+        py: Python<'_>,
+        listing: &Bound<'_, PyListing>,
+        folder: PathBuf,
+    ) -> PyResult<bool> {
+        let listing = &listing.get().0;
+        errors::call_detached(py, || Ok(self.0.has_read(listing, &folder)))
     }
 
-    /// The paths that are not listed, but for those that could not be looked at.
-    fn gone(&self, listing: &Bound<'_, PyListing>) -> Vec<String> {
-        self.0.gone(&listing.get().0)
-    }
-
-    /// Whether the listed files are just these, and all are read as they are.
-    fn has_read(&self, listing: &Bound<'_, PyListing>) -> bool {
-        self.0.has_read(&listing.get().0)
+    /// How many of the listed files below a folder are others than when they were read, or are gone.
+    fn stale(
+        &self,
+        py: Python<'_>,
+        listing: &Bound<'_, PyListing>,
+        folder: PathBuf,
+    ) -> PyResult<usize> {
+        let listing = &listing.get().0;
+        errors::call_detached(py, || Ok(self.0.stale(listing, &folder)))
     }
 }
 

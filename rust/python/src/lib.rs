@@ -22,6 +22,7 @@ mod embed;
 mod errors;
 mod explain;
 mod fields;
+mod files_index;
 mod filters;
 mod folder;
 mod fork;
@@ -34,6 +35,7 @@ mod index_options;
 mod ingest;
 mod interrupt;
 mod linked;
+mod marks;
 mod memory;
 mod node;
 mod node_iterator;
@@ -98,6 +100,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<searcher::PyStop>()?;
     module.add_class::<recall::PyFileColumns>()?;
     module.add_class::<recall::PyRecall>()?;
+    module.add_class::<marks::PyMarks>()?;
     for function in [
         wrap_pyfunction!(query::normalise, module)?,
         wrap_pyfunction!(query::_check_query, module)?,
@@ -136,12 +139,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(embed::_unstaged_page, module)?,
         wrap_pyfunction!(embed::_stage_embeddings, module)?,
         wrap_pyfunction!(embed::_replace_by_staged, module)?,
-        wrap_pyfunction!(sources::_sources_generation, module)?,
         wrap_pyfunction!(sources::_vacuum, module)?,
         wrap_pyfunction!(sources::_sync_note, module)?,
-        wrap_pyfunction!(sources::_source_chunks, module)?,
-        wrap_pyfunction!(sources::_source_files, module)?,
-        wrap_pyfunction!(sources::_sync_index, module)?,
         wrap_pyfunction!(agents::_unclaimed, module)?,
         wrap_pyfunction!(agents::_begin_run, module)?,
         wrap_pyfunction!(agents::_end_run, module)?,
@@ -172,6 +171,7 @@ fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<folder::PyListing>()?;
     module.add_class::<folder::PyLedger>()?;
     module.add_class::<root_sync::PyChanges>()?;
+    module.add_class::<files_index::PyFilesRun>()?;
     module.add_class::<ingest::PyFrontMatter>()?;
     module.add_class::<ingest::FileChunkIterator>()?;
     for function in [
@@ -203,7 +203,6 @@ fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(root_sync::_prepared_store, module)?,
         wrap_pyfunction!(root_sync::_is_unlinked, module)?,
         wrap_pyfunction!(root_sync::_relink, module)?,
-        wrap_pyfunction!(recall::_facts_of, module)?,
         wrap_pyfunction!(recall::_recall_terms, module)?,
     ] {
         module.add_function(function)?;
