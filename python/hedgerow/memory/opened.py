@@ -15,6 +15,7 @@ from hedgerow._engine import Index, _FileColumns
 from hedgerow.errors import HedgerowError, IndexFileError, InvalidInputError
 from hedgerow.ingest.ledger import Ledger
 from hedgerow.ingest.source import Skip
+from hedgerow.retriever import Retriever
 
 from . import recall as recalling
 from .asked import Asked
@@ -32,7 +33,7 @@ from .evidence import Evidence, passages
 from .freshness import FileCheck, Looked
 from .marks import Marks
 from .names import check_types
-from .problems import notices_of
+from .problems import CODES, notices_of
 from .recall import Recall
 from .scope import Scope
 from .score import DepthPolicy
@@ -41,6 +42,7 @@ from .shared import Shared
 if TYPE_CHECKING:
     from hedgerow.embedders import AnyEmbedder
     from hedgerow.typing import Progress
+    from hedgerow.why_not import WhyNot
 
     from .duplicates import Duplicate
 
@@ -107,6 +109,17 @@ class OpenedIndex:
             return passages(index, embedder, query, files)
 
         return self._current(config, search, sync=sync)[0]
+
+    def why_not(self, config: Config, query: str, id_: str) -> WhyNot:
+        """Find what kept a passage out of the search of a recall."""
+        embedder, _ = self._ready_model(config, sync=False)
+        retriever = Retriever(self._index(Derived.of(config)), embedder=embedder, profile="best")
+        return retriever.why_not(query, id_, group_by="path", skip_retry_ladder=True)
+
+    def unreadable(self, config: Config) -> list[Skip]:
+        """Return what the index could not read at the last sync."""
+        skips = self._known(Derived.of(config)).skips
+        return [skip for skip in skips if skip.code not in CODES]
 
     def marks(self, config: Config, *, sync: bool, fresh: bool = False) -> Marks:
         """Return what the files say of what holds, up to date with `sync`.

@@ -29,12 +29,13 @@ from .setup import Initialized
 
 if TYPE_CHECKING:
     from hedgerow.embedders import AnyEmbedder
-    from hedgerow.typing import ContextKeywords
+    from hedgerow.typing import ContextKeywords, RecallKeywords
 
     from .context import Context
     from .imports.moving import Imported
     from .process import Processed
     from .sync import SyncReport
+    from .why_not import RecallWhyNot
 
     if sys.version_info >= (3, 11):
         from typing import Unpack
@@ -320,6 +321,26 @@ class MemoryRoot(RootEdits):
             scope=self._scope,
         )
         return self._opened.recall(self._config(), asked, sync=sync)
+
+    def why_not(
+        self, query: str, key: str, *, sync: bool = True, **options: Unpack[RecallKeywords]
+    ) -> RecallWhyNot:
+        """Return why a memory is not among the results of `recall`, which takes the same options.
+
+        `key` is a path, a name or a title. `str()` of the answer is the reason in words. Searches without
+        a limit, so its time grows with the size of the root. Raises InvalidInputError as `resolve` and
+        `recall` do.
+        """
+        from .why_not import why_not  # noqa: PLC0415 - slow to import
+
+        asked = checked_recall(query, scope=self._scope, **options)
+        found = self._config()
+        self._nodes.state(found, sync=sync)
+        # A file that cannot be read is no memory that a name could mean.
+        unreadable = [] if self._scope else self._opened.unreadable(found)
+        is_path = any(skip.path == key for skip in unreadable)
+        file = key if is_path else self.resolve(key, sync=False)
+        return why_not(self._opened, found, asked, file)
 
     def context(
         self,
