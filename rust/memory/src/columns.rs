@@ -41,8 +41,8 @@ pub struct FileFacts {
     pub strength: f64,
     /// The values of the front matter in lower case.
     pub words: String,
-    /// The marks, if it has any.
-    pub marks: Option<FileMarks>,
+    /// The marks, if it has any. Most files have none.
+    pub marks: Option<Box<FileMarks>>,
 }
 
 impl AsRef<Self> for FileFacts {
@@ -86,7 +86,7 @@ impl FileFacts {
                 .and_then(Value::as_f64)
                 .unwrap_or(0.0),
             words: text(key::WORDS).unwrap_or_default().to_owned(),
-            marks: marks.map(|marks| FileMarks::new(marks, time.map(|time| time.time))),
+            marks: marks.map(|marks| Box::new(FileMarks::new(marks, time.map(|time| time.time)))),
         }
     }
 }

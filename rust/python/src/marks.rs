@@ -100,13 +100,13 @@ impl PyMarks {
 
     /// Whether a memory is valid until a time before it begins to be.
     fn contradicts_itself(&self, path: Text) -> bool {
-        let marks = self.facts(&path).and_then(|facts| facts.marks.as_ref());
+        let marks = self.facts(&path).and_then(|facts| facts.marks.as_deref());
         marks.is_some_and(hedgerow_memory::marks::FileMarks::contradicts_itself)
     }
 
     /// The marks (field, value) of a memory that should be a time and are not.
     fn unreadable(&self, path: Text) -> Vec<(&'static str, String)> {
-        let marks = self.facts(&path).and_then(|facts| facts.marks.as_ref());
+        let marks = self.facts(&path).and_then(|facts| facts.marks.as_deref());
         marks.map_or_else(Vec::new, |marks| marks.unreadable().to_vec())
     }
 }
