@@ -3,57 +3,68 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from hedgerow import Chunk, Index
-from hedgerow.ingest import IndexRun, Rules, discover, index_run, index_target
-from hedgerow.ingest import sync as file_sync
+from hedgerow._engine import _FilesRun
+from hedgerow.ingest import IndexRun, Rules, discover
+from hedgerow.ingest.ledger import Ledger
 from index_doubles import without_ledger
 from ingest_runs import codes, counts, ids, run
+from waiting import until
 
 pytestmark = pytest.mark.usefixtures("two_notes")
+
+
+def noted(index: Index) -> tuple[int, list[str]]:
+    """The number of the last change of the ledger, and the files in it."""
+    ledger = Ledger.load(index, "files")
+    return ledger.generation, ledger.paths
+
+
+def in_parts(index: Index) -> tuple[int, int, int, int]:
+    """Do a run that writes 600 chunks of a file at most together; returns what `counts` does."""
+    found = [(one.path, one.file, one.signature, False) for one in discover(["notes"]).sources]
+    ledger = Ledger.load(index, "files", facts=True).prepared(index, by_source_file=True)
+    files = _FilesRun()
+    files.run(index, ledger.found, found, [], longest_queue=600)
+    return files.report()[2:6]
 
 
 class TestLedger:
     """What was read before is not read again, unless something else changed it meanwhile."""
 
-    def read(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-        read: list[str] = []
-        real = file_sync.read_source
-        monkeypatch.setattr(
-            file_sync, "read_source", lambda source: read.append(source.path) or real(source)
-        )
-        return read
-
-    def test_only_what_changed_is_read(
-        self, empty_index: Index, two_notes: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_only_what_changed_is_read(self, empty_index: Index, two_notes: Path) -> None:
         run(empty_index)
         time.sleep(0.15)
         run(empty_index)
-        read = self.read(monkeypatch)
+        before = noted(empty_index)
         report = run(empty_index)
-        assert (counts(report), report.files, read) == ((0, 0, 3, 0), 2, [])
+        assert (counts(report), report.files) == ((0, 0, 3, 0), 2)
+        assert noted(empty_index) == before
         (two_notes / "b.txt").write_text("Other.\n")
         (two_notes / "c.md").write_text("New.\n")
         assert counts(run(empty_index)) == (1, 1, 2, 0)
-        assert read == ["notes/b.txt", "notes/c.md"]
+        assert [Path(file).name for file in noted(empty_index)[1]] == ["a.md", "b.txt", "c.md"]
 
     def test_what_could_not_be_read_is_named_each_time(
-        self, empty_index: Index, two_notes: Path, monkeypatch: pytest.MonkeyPatch
+        self, empty_index: Index, two_notes: Path
     ) -> None:
         (two_notes / "c.md").write_bytes(b"\xff")
         (two_notes / "d.md").write_text("---\na: b: c\n---\nx\n")
         first = run(empty_index)
         time.sleep(0.15)
         run(empty_index)
-        read = self.read(monkeypatch)
+        before = noted(empty_index)
         assert run(empty_index).skips == first.skips
         assert codes(first) == [("notes/c.md", "not_utf8"), ("notes/d.md", "bad_front_matter")]
-        assert (read, first.files) == ([], 3)
+        assert (noted(empty_index), first.files) == (before, 3)
 
     def test_what_others_changed_is_read_again(self, empty_index: Index) -> None:
         run(empty_index)
@@ -92,36 +103,29 @@ class TestLedger:
         assert (report.removed, report.removed_files) == (1, 1)
 
     def test_a_file_of_json_lines_may_be_written_in_parts(
-        self, empty_index: Index, two_notes: Path, monkeypatch: pytest.MonkeyPatch
+        self, empty_index: Index, two_notes: Path
     ) -> None:
-        monkeypatch.setattr(index_run, "_LONGEST_QUEUE", 600)
         file = two_notes / "c.jsonl"
         lines = [json.dumps({"content": f"line {number}"}) + "\n" for number in range(2500)]
         file.write_text("".join(lines))
-        assert counts(run(empty_index)) == (2503, 0, 0, 0)
+        assert in_parts(empty_index) == (2503, 0, 0, 0)
         file.write_text("".join(lines[:1500]))
-        assert counts(run(empty_index)) == (0, 0, 1503, 1000)
+        assert in_parts(empty_index) == (0, 0, 1503, 1000)
         assert empty_index.check() == []
 
+    @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
     def test_a_kill_between_two_parts_leaves_the_file_to_be_read_again(
-        self, empty_index: Index, two_notes: Path, monkeypatch: pytest.MonkeyPatch
+        self, tmp_path: Path, two_notes: Path
     ) -> None:
-        monkeypatch.setattr(index_run, "_LONGEST_QUEUE", 600)
-        lines = [json.dumps({"content": f"line {number}"}) + "\n" for number in range(2500)]
+        lines = [json.dumps({"content": f"line {number}"}) + "\n" for number in range(20_000)]
         (two_notes / "c.jsonl").write_text("".join(lines))
-        written = []
-
-        def sync_index(*args: object, **more: object) -> tuple[int, int, int, int]:
-            written.append(1)
-            if len(written) == 3:
-                raise KeyboardInterrupt
-            return real(*args, **more)
-
-        real = index_target._sync_index
-        with monkeypatch.context() as patch:
-            patch.setattr(index_target, "_sync_index", sync_index)
-            with pytest.raises(KeyboardInterrupt):
-                run(empty_index)
-        assert 0 < len(empty_index) < 2503
-        report = run(empty_index)
-        assert report.added + report.unchanged == len(empty_index) == 2503
+        path = tmp_path / "i.db"
+        code = "import sys; from hedgerow import Index; from test_ledger import in_parts; in_parts(Index.open(sys.argv[1]))"
+        with subprocess.Popen([sys.executable, "-c", code, path], cwd=two_notes.parent, env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}) as worker:  # fmt: skip
+            with Index.open(path) as index:
+                until(lambda: len(index) > 1000)
+            worker.kill()
+        with Index.open(path) as index:
+            report = run(index)
+            assert report.added + report.unchanged == len(index) == 20_003
+            assert index.check() == []

@@ -9,6 +9,7 @@ import pytest
 
 from hedgerow import IndexFileError, MemoryRoot
 from hedgerow.memory import recall as recalling
+from hedgerow.memory.doctor import diagnose
 from index_doubles import run_sql
 from memory_doubles import found, keys, put
 
@@ -44,6 +45,26 @@ def assert_whole(root: MemoryRoot) -> None:
     # The best file is found by both ways of asking.
     assert "notes/7.md" in [one.file for one in root.recall("hedge elm", limit=500)]
     root.close()
+
+
+def test_doctor_names_what_is_damaged_and_what_was_put_aside(root: MemoryRoot) -> None:
+    assert diagnose(root.path).to_dict()["index"]["broken"] == []
+    store = root.path / ".hedgerow/store.db"
+    run_sql(store, "DELETE FROM knowledge_chunks WHERE id = 'notes/a.md'")
+    index = diagnose(root.path).index
+    assert not index.ok
+    assert index.is_warning
+    assert index.message.startswith("Damaged: store.db: ")
+    assert "notes/a.md" in index.message
+    for suffix in ("", "-wal", "-shm"):
+        store.with_name(store.name + suffix).unlink(missing_ok=True)
+    store.write_bytes(b"no database at all" * 99)
+    assert "store.db: " in diagnose(root.path).index.message
+    keys(root)
+    root.close()
+    index = diagnose(root.path).index
+    assert index.ok
+    assert index.message.endswith(" Put aside by a sync: store.db.damaged.")
 
 
 @pytest.mark.parametrize("what", ["zeros", "text"])

@@ -38,7 +38,7 @@ def is_fresh(folder: str) -> bool:
     derived = Derived.of(read_config(Path(folder)))
     with Index.open(derived.index, read_only=True) as index:
         ledger = Ledger.load(index, derived.scope)
-        return FileCheck(watch=False).skips(derived, ledger) is not None
+        return FileCheck(watch=False).look(derived, ledger).skips is not None
 
 
 def listed(folder: str) -> dict[str, str]:

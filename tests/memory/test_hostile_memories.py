@@ -16,7 +16,6 @@ import hedgerow as hr
 from hedgerow.memory.config import LIMIT, read_config
 from hedgerow.memory.documents import parse_document
 from hedgerow.memory.lint import lint
-from hedgerow.memory.nodes import node_of
 from hedgerow.memory.note import slug
 from hedgerow.memory.scope import Scope
 from hedgerow.memory.score import all_text
@@ -63,13 +62,6 @@ def test_a_bomb_in_any_field_holds_nothing_up(tmp_path: Path, bomb: str) -> None
     assert all("aliases written out" in skip.reason for skip in graph.skips)
     with pytest.raises(hr.HedgerowError, match="aliases written out"):
         root.link("notes/title.md", "Good")
-
-
-def test_a_long_value_is_not_told_whole() -> None:
-    document = parse_document("a.md", f"---\nweight: [{'x, ' * 5000}]\n---\n".encode())
-    (problem,) = node_of(document, 0)[1]
-    assert problem.startswith("weight must be a number from 0 to 1, not ['x', 'x',")
-    assert len(problem) < 150
 
 
 LINES: dict[str, Make] = {
@@ -182,7 +174,7 @@ YAML = st.lists(
 
 
 @given(YAML, st.text(max_size=20))
-def test_any_memory_is_a_node_or_is_refused(fields: list[tuple[str, str]], body: str) -> None:
+def test_any_memory_is_linted_or_is_refused(fields: list[tuple[str, str]], body: str) -> None:
     block = "\n".join(f"{key}: {value}" for key, value in fields)
     try:
         text = f"---\n{block}\n---\n{body}".encode()
@@ -192,8 +184,5 @@ def test_any_memory_is_a_node_or_is_refused(fields: list[tuple[str, str]], body:
         document = parse_document("notes/a.md", text)
     except hr.ingest.source.UnreadableSourceError:
         return
-    node, problems = node_of(document, 0)
-    assert all(len(problem) < 300 for problem in problems)
     assert json.dumps(document.metadata)
-    assert isinstance(node, hr.Node)
     lint([document], Selection.of(None, None, 100), NOW)

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
-from hedgerow.memory.cycles import in_cycles
 from hedgerow.memory.documents import parse_document
 from hedgerow.memory.marks import Marks
 from hedgerow.memory.validity import HOLDS, Validity
@@ -155,8 +154,15 @@ def test_circles_are_the_edges_with_a_way_back(edges: dict[str, list[str]]) -> N
                 waiting.extend(edges.get(node, ()))
         return False
 
+    edges = {one: [to for to in others if to != one] for one, others in edges.items()}
     expected = {(one, to) for one, others in edges.items() for to in others if reaches(to, one)}
-    assert in_cycles(edges) == expected
+    matters = {one: f"superseded_by: [{', '.join(others)}]" for one, others in edges.items()}
+    marks = marks_of(**{name[:-3]: matters.get(name, "x: 1") for name in NAMES})
+    assert marks.cycles == sorted(expected)
+    for one, others in edges.items():
+        assert marks.said_to_supersede(one) == sorted(others)
+        kept = [to for to in others if (one, to) not in expected]
+        assert marks.superseding(one) == sorted(kept)
 
 
 @given(

@@ -81,15 +81,15 @@ class TestNodes:
     @pytest.mark.parametrize(
         ("field", "problem"),
         [
-            ("weight: high", "weight must be a number from 0 to 1, not 'high'; 0.7 is used"),
+            ("weight: high", 'weight must be a number from 0 to 1, not "high"; 0.7 is used'),
             ("weight: 2", "weight must be a number from 0 to 1, not 2; 0.7 is used"),
-            ("emotion: true", "emotion must be a number from 0 to 10, not True; 0.0 is used"),
+            ("emotion: true", "emotion must be a number from 0 to 10, not true; 0.0 is used"),
             ("category: mine", "category must be one of core, general, technical, observation, "
-             "task, not 'mine'; 'general' is used"),
-            ("last_replayed: soon", "last_replayed must be a date, or Unix seconds, not 'soon'"),
+             'task, not "mine"; "general" is used'),
+            ("last_replayed: soon", 'last_replayed must be a date, or Unix seconds, not "soon"'),
             ("replay_interval: 0", "replay_interval must be a whole number of days from 1, not 0"),
-            ("type: a.b", "type must be a word of up to 64 letters, digits, - and _, not 'a.b'; "
-             "'note' is used"),
+            ("type: a.b", 'type must be a word of up to 64 letters, digits, - and _, not "a.b"; '
+             '"note" is used'),
             ("related: [{to: b, strength: 3}]", "related: strength must be above 0 and at most 1"),
         ],
     )  # fmt: skip

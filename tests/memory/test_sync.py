@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from typing import Any
 
 import pytest
 
 from hedgerow import Index, InvalidInputError, MemoryRoot
-from hedgerow._engine import _sync_root
+from hedgerow._engine import _Changes
 from hedgerow.ingest.ledger import Ledger
-from hedgerow.memory import documents, sync, targets
+from hedgerow.memory import sync
 from hedgerow.memory.config import read_config
 from hedgerow.memory.freshness import FileCheck
 from memory_doubles import counts, found, keys, put
@@ -113,32 +112,27 @@ class TestChanges:
         assert counts(synced_root.sync()) == (2, 0, 0, 0)
         derived = sync.Derived.of(read_config(synced_root.path))
         with Index.open(derived.index, read_only=True) as index:
-            assert FileCheck(watch=False).skips(derived, Ledger.load(index, derived.scope)) == []
+            looked = FileCheck(watch=False).look(derived, Ledger.load(index, derived.scope))
+            assert looked.skips == []
 
-    def test_each_file_is_parsed_once_for_index_and_store(
-        self, synced_root: MemoryRoot, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_one_that_is_behind_catches_up(self, synced_root: MemoryRoot) -> None:
         keys(synced_root)
-        parsed: list[str] = []
-
-        def parse(path: str, data: bytes) -> Any:
-            parsed.append(path)
-            return documents.parse_document(path, data)
-
-        monkeypatch.setattr(targets, "parse_document", parse)
-        put(synced_root.path, "notes/c.md", "hawthorn [[a]]")
-        put(synced_root.path, "notes/a.md", "hawthorn [[b]]")
-        assert found(synced_root, "hawthorn") == ["notes/a.md", "notes/c.md"]
+        synced_root.close()
+        kept = {
+            name: (synced_root.path / ".hedgerow" / name).read_bytes()
+            for name in ("index.db", "store.db")
+        }
+        put(synced_root.path, "notes/c.md", "zucchini [[a]]")
+        for name, data in kept.items():
+            assert found(synced_root, "zucchini") == ["notes/c.md"]
+            assert keys(synced_root) == ["notes/a.md", "notes/b.md", "notes/c.md"]
+            synced_root.close()
+            (synced_root.path / ".hedgerow" / name).write_bytes(data)
+        assert found(synced_root, "zucchini") == ["notes/c.md"]
         assert keys(synced_root) == ["notes/a.md", "notes/b.md", "notes/c.md"]
-        assert len(synced_root.graph().edges) == 2
-        synced_root.remember("more hawthorn", title="T")
-        assert len(keys(synced_root)) == 4
-        assert len(parsed) == 3
+        assert len(synced_root.graph().edges) == 1
 
 
-def test_what_has_no_signature_is_no_file_to_read(synced_root: MemoryRoot) -> None:
-    derived = sync.Derived.of(read_config(synced_root.path))
-    with Index.open(derived.index) as index:
-        ledger = Ledger.load(index, derived.scope).found
-        with pytest.raises(ValueError, match=r'a\.md has no signature: "x"'):
-            _sync_root(index, ledger, synced_root.path, [("a.md", "x")])
+def test_what_has_no_signature_is_no_file_to_read() -> None:
+    with pytest.raises(ValueError, match=r'a\.md has no signature: "x"'):
+        _Changes.written([("a.md", "x")])

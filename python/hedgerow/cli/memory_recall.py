@@ -94,6 +94,12 @@ _RECIPE = "memory:"
 @click.option(
     "--explain", is_flag=True, help="Show the parts of each score, and the steps of the search."
 )
+@click.option(
+    "--why-not",
+    metavar="FILE",
+    type=TEXT,
+    help="Say why a memory is not among the results. A path, a name or a title.",
+)
 @report_option
 @json_option
 @click.pass_context
@@ -119,6 +125,7 @@ def recall(  # noqa: PLR0913 - one argument for each option
     budget: int | None,
     per_file: int | None,
     explain: bool,
+    why_not: str | None,
     report: str | None,
     as_json: bool,
 ) -> None:
@@ -151,6 +158,10 @@ def recall(  # noqa: PLR0913 - one argument for each option
     }
     _check(options)
     _check_packing(budget, per_file, explain=explain or report is not None)
+    if why_not is not None:
+        local = open_root(root, target_url, remote_url)
+        _show_why_not(local, wanted, why_not, sync=not no_sync, options=options, as_json=as_json)
+        return
     memory = open_memory(root, target_url, remote_url)
     options |= _syncing(memory, no_sync=no_sync)
     if budget is not None:
@@ -168,6 +179,22 @@ def recall(  # noqa: PLR0913 - one argument for each option
     echo(f"Prior memory scan for: {visible(found.query)}")
     echo(f"Memory root: {visible(found.root)}\n")
     show_results(found, explain=explain, report=report)
+
+
+def _show_why_not(  # noqa: PLR0913 - what the reason depends on
+    memory: MemoryRoot,
+    text: str,
+    file: str,
+    *,
+    sync: bool,
+    options: dict[str, Any],
+    as_json: bool,
+) -> None:
+    found = memory.why_not(text, file, sync=sync, **options)
+    if as_json:
+        write_json(found.to_dict())
+    else:
+        echo(visible(str(found)))
 
 
 class Packing(NamedTuple):

@@ -5,16 +5,14 @@ It is kept in the SQLite file that it describes and written in the same transact
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from hedgerow._engine import Index, _Ledger
+from hedgerow._engine import Index, Store, _Ledger, _prepared_index, _prepared_store
 from hedgerow.errors import IndexFileError
 
 from .discovery import Listing
@@ -25,17 +23,10 @@ READERS = 7
 
 Row = tuple[str, str, bool, str, int, str, str]
 """Path, signature, whether that is settled, digest, number of chunks, skips and facts."""
-GivenRow = tuple[str, str, bool, str, str, str]
-"""The same as it is written: the engine counts the chunks."""
-
-DIGEST = 32
-"""The hexadecimal digits of a digest."""
 
 SCOPE = "scope"
 """The note that says what a ledger is about."""
-_TICK = 100_000_000
-_COARSE_TICK = 2_000_000_000
-_SECOND = 1_000_000_000
+
 _STILL_READ = frozenset({"bad_front_matter", "bad_line", "git_conflict"})
 
 
@@ -61,19 +52,6 @@ class Record:
         """Whether the file could not be read."""
         return any(skip.code not in _STILL_READ for skip in self.skips)
 
-    @property
-    def row(self) -> GivenRow:
-        """The record as the engine takes it."""
-        skips = [[skip.path, skip.code, skip.reason, skip.line] for skip in self.skips]
-        return (
-            self.path,
-            self.signature,
-            self.settled,
-            self.digest,
-            json.dumps(skips, ensure_ascii=False) if skips else "",
-            json.dumps(self.facts, ensure_ascii=False) if self.facts else "",
-        )
-
 
 class Ledger:
     """The records of an index as they were when they were loaded, by path.
@@ -90,20 +68,27 @@ class Ledger:
         self.is_new = ledger.is_new
 
     @classmethod
-    def load(cls, index: Index, scope: str) -> Ledger:
-        """Read the ledger of an index."""
+    def load(cls, index: Index, scope: str, *, facts: bool = False) -> Ledger:
+        """Read the ledger of an index; without `facts`, which take the most memory, its records have none."""
         note = f"{READERS} {scope}"
-        return cls(_Ledger(index, note), note, index.path)
+        return cls(_Ledger(index, note, facts), note, index.path)
+
+    def prepared(self, into: Index | Store, *, by_source_file: bool = False) -> Ledger:
+        """Return the ledger of an index or a store that is prepared for a sync.
+
+        In one of another scope no file counts as read. Chunks from before there was a ledger are those
+        of their path, or with `by_source_file` of that file in their metadata.
+        """
+        if isinstance(into, Index):
+            ledger = _prepared_index(into, self.found, by_source_file)
+        else:
+            ledger = _prepared_store(into, self.found)
+        return self if ledger is None else Ledger(ledger, self.note, self._file)
 
     def refreshed(self, index: Index) -> Ledger:
         """Return the ledger with what has changed since; itself where nothing has."""
         ledger = self.found.refreshed(index)
         return self if ledger is None else Ledger(ledger, self.note, self._file)
-
-    @property
-    def notes(self) -> list[tuple[str, str | None]]:
-        """What to note with the first transaction of a sync."""
-        return [(SCOPE, self.note)]
 
     @property
     def generation(self) -> int:
@@ -127,28 +112,22 @@ class Ledger:
         """Return all records, in path order."""
         return map(self._record, self.found.rows())
 
-    def with_fact(self, key: str) -> list[Record]:
-        """Return the records with a fact of this name, in path order."""
-        # Most have none, and parsing the facts of all of them takes long.
-        some = map(self._record, self.found.rows(facts=f"{json.dumps(key)}:"))
-        return [one for one in some if key in one.facts]
-
     def is_read(self, path: str, signature: str) -> bool:
         """Tell whether a file of this signature has certainly been read as it is."""
         row = self.found.row(path)
         return row is not None and row[1] == signature and row[2] and self.is_current
 
-    def changed(self, listing: Listing) -> dict[str, str]:
-        """Return those of the listed files that have to be read, with their signatures."""
-        return dict(self.found.changed(listing.found))
+    def has_read(self, listing: Listing, folder: Path) -> bool:
+        """Tell whether the listed files below a folder are just these, and all are read as they are.
 
-    def gone(self, listing: Listing) -> list[str]:
-        """Return the paths that are not listed, except those that could not be looked at."""
-        return self.found.gone(listing.found)
+        Files that were read so soon after a change that another may not show are compared by content,
+        if they are few.
+        """
+        return self.found.has_read(listing.found, folder)
 
-    def has_read(self, listing: Listing) -> bool:
-        """Tell whether the listed files are just these, and all are read as they are."""
-        return self.found.has_read(listing.found)
+    def stale(self, listing: Listing, folder: Path) -> int:
+        """Return how many of the files below a folder have changed since they were read, or are gone."""
+        return self.found.stale(listing.found, folder)
 
     def failures(self) -> list[Record]:
         """Return the records with something to report, in path order."""
@@ -181,19 +160,3 @@ class Ledger:
                 code="index_damaged",
             ) from error
         return Record(path, signature, digest, settled, chunks, skipped, told)
-
-
-def digest_of(data: bytes) -> str:
-    """Return the digest of the content of a file."""
-    return hashlib.sha256(data).hexdigest()[:DIGEST]
-
-
-def is_settled(signature: str, read_at: int) -> bool:
-    """Tell whether any change after this moment will show in the signature.
-
-    Clocks of file systems tick: a change in the tick of the one before leaves no trace.
-    """
-    _, modified, changed, _ = (int(part) for part in signature.split("."))
-    last = modified if os.name == "nt" else changed
-    tick = _TICK if last % _SECOND else _COARSE_TICK
-    return last + tick <= read_at

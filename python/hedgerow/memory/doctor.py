@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hedgerow._engine import Chunk, Index, __version__
-from hedgerow.errors import HedgerowError
+from hedgerow._engine import Chunk, Index, Store, __version__
+from hedgerow.errors import HedgerowError, IndexFileError
 from hedgerow.ingest.discovery import PassedBy
 from hedgerow.ingest.source import Skip
 
-from .derived import Derived
+from .derived import OLDER, Derived
 from .documents import read_documents
 from .links import unresolved_links
 from .problems import problems_of
@@ -134,13 +134,19 @@ def _index(root: MemoryRoot | None) -> tuple[Check, tuple[PassedBy, ...]]:
     if root is None:
         return _not_looked_at(), ()
     try:
+        broken, aside = _broken(root), _put_aside(root)
+        facts: dict[str, Any] = {"broken": broken, "putAside": aside}
+        kept = f" Put aside by a sync: {', '.join(aside)}." if aside else ""
+        if broken:
+            message = f"Damaged: {_some(broken)}. The next recall or query rebuilds it.{kept}"
+            return Check(ok=False, message=message, facts=facts, is_warning=True), ()
         state = root.index_state()
     except HedgerowError as error:
         return Check(ok=False, message=error.message, facts={}, is_warning=True), ()
     how = f"Retrieval: {root.retrieval}."
     if state is None:
-        message = f"There is none yet; the first recall makes it. {how}"
-        return Check(ok=False, message=message, facts={}, is_warning=True), ()
+        message = f"There is none yet; the first recall makes it. {how}{kept}"
+        return Check(ok=False, message=message, facts=facts, is_warning=True), ()
     stale = state.stale > 0
     behind = f"{state.stale} files have changed since; the next recall reads them."
     passed = f" Passed by: {state.passed_by.total():,} (--verbose names them)."
@@ -148,15 +154,38 @@ def _index(root: MemoryRoot | None) -> tuple[Check, tuple[PassedBy, ...]]:
         f" The exclude pattern {pattern!r} of hedgerow.json matches nothing."
         for pattern in state.unused
     )
-    message = (
-        f"{behind if stale else 'Up to date.'} {how}{passed if state.passed_by else ''}{unused}"
-    )
-    facts = {
+    message = f"{behind if stale else 'Up to date.'} {how}{passed if state.passed_by else ''}{unused}{kept}"
+    facts |= {
         "documents": state.documents,
         "stale": stale,
         "passedBy": dict(state.passed_by),
     }
     return Check(not stale, message, facts, is_warning=True), state.named
+
+
+def _broken(root: MemoryRoot) -> list[str]:
+    """Return what is damaged in the index and the store of a root."""
+    derived = Derived.of(root._config())  # noqa: SLF001 - of the same package
+    found = []
+    for file, opened in ((derived.index, Index.open), (derived.store, Store.open)):
+        if not file.exists():
+            continue
+        try:
+            with opened(file, read_only=True) as checked:
+                index = checked if isinstance(checked, Index) else checked.index
+                found += [f"{file.name}: {problem}" for problem in index.check()]
+        except IndexFileError as error:
+            # A file of an earlier version is migrated by the next sync.
+            if error.code != OLDER:
+                found.append(f"{file.name}: {error.message}")
+    return found
+
+
+def _put_aside(root: MemoryRoot) -> list[str]:
+    """Return the names of files that a sync put aside, because they were damaged or made by others."""
+    folder = Derived.of(root._config()).folder  # noqa: SLF001 - of the same package
+    names = [file.name for why in ("damaged", "foreign") for file in folder.glob(f"*.{why}*")]
+    return sorted(name for name in names if not name.endswith(("-wal", "-shm")))
 
 
 def _links_and_files(root: MemoryRoot | None) -> tuple[Check, Check]:

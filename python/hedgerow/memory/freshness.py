@@ -6,17 +6,18 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from hedgerow._engine import Index, _Watch
 from hedgerow.errors import IndexFileError
-from hedgerow.ingest.discovery import PassedBy, Rules, list_folder
-from hedgerow.ingest.ledger import Ledger, digest_of
-from hedgerow.ingest.source import Skip, Source, UnreadableSourceError, read_bytes
+from hedgerow.ingest.discovery import Listing, PassedBy, Rules, list_folder
+from hedgerow.ingest.ledger import Ledger
+from hedgerow.ingest.source import Skip
 
 from .derived import FOREIGN, OLDER, Derived, check_regular
+from .root_files import RootFiles
 
 _RETRY = 60.0
 """Seconds after which a watch that ended or could not begin is tried again."""
@@ -41,8 +42,22 @@ class IndexState:
     unused: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a look at the files of a root found.
+
+    `skips` are the files that could not be read; None if there may be a file to read. `listing` has the
+    files, if they were listed.
+    """
+
+    skips: list[Skip] | None
+    listing: Listing | None = None
+
+
 class FileCheck:
     """Whether an index or a store has surely read every file of a root as it is now.
+
+    `files` are the index and the store of the handle.
 
     With a watch, files are looked at only after the system has reported a change; where it cannot
     watch, and once it may have missed a change, they are looked at each time. Threads may share one.
@@ -55,7 +70,9 @@ class FileCheck:
         self._problem: str | None = None
         self._begun_at: float | None = None
         self._beginning = threading.Lock()
-        self._fresh: dict[Hashable, tuple[object, list[Skip]]] = {}
+        # By the count of ledgers, which are kept, so that no other object gets their ids.
+        self._fresh: dict[int, tuple[object, list[Skip], Sequence[Ledger]]] = {}
+        self.files = RootFiles()
 
     @property
     def state(self) -> str | None:
@@ -64,24 +81,25 @@ class FileCheck:
             return None
         return self._problem or "active"
 
-    def skips(self, derived: Derived, ledger: Ledger, key: Hashable = None) -> list[Skip] | None:
-        """Return what could not be read; None if there may be a file to read.
+    def look(self, derived: Derived, *ledgers: Ledger) -> Looked:
+        """Compare the files with ledgers of the root: of the index, and perhaps of the store.
 
-        `ledger` is that of the index or the store that `key` stands for.
+        The first decides which problems of files are reported. Takes no lock.
         """
-        if not ledger.is_current:
-            return None
+        if not all(ledger.is_current for ledger in ledgers):
+            return Looked(None)
         changes = self._changes(derived)
-        seen = (changes, ledger.generation, derived.source_root, derived.rules)
-        if changes is not None and key in self._fresh:
-            known, skips = self._fresh[key]
-            if known == seen:
-                return [*skips, *ledger.skips]
+        # A ledger is one object as long as nothing has changed in it.
+        seen = (changes, derived.source_root, derived.rules, *map(id, ledgers))
+        known = self._fresh.get(len(ledgers))
+        if changes is not None and known is not None and known[0] == seen:
+            return Looked([*known[1], *ledgers[0].skips])
         listing = list_folder(derived.source_root, derived.rules)
-        if not ledger.has_read(listing):
-            return None
-        self._fresh[key] = seen, listing.skips
-        return [*listing.skips, *ledger.skips]
+        if not all(ledger.has_read(listing, derived.source_root) for ledger in ledgers):
+            return Looked(None, listing)
+        if changes is not None:
+            self._fresh[len(ledgers)] = seen, listing.skips, ledgers
+        return Looked([*listing.skips, *ledgers[0].skips], listing)
 
     def close(self) -> None:
         """End the watch; the next call begins it again."""
@@ -135,23 +153,10 @@ def index_state(derived: Derived) -> IndexState | None:
     if not ledger.is_current:
         return None
     listing = list_folder(derived.source_root, derived.rules, named=True)
-    changed = ledger.changed(listing)
-    # Some are only not known to be unchanged, for they were read so soon after a change.
-    stale = [path for path in changed if not _reads_the_same(derived, ledger, path)]
-    gone = ledger.gone(listing)
     return IndexState(
         ledger.documents,
-        len(stale) + len(gone),
+        ledger.stale(listing, derived.source_root),
         listing.passed_by,
         tuple(listing.named),
         tuple(derived.unused(listing)),
     )
-
-
-def _reads_the_same(derived: Derived, ledger: Ledger, path: str) -> bool:
-    record = ledger.record(path)
-    try:
-        data = read_bytes(Source(path, str(derived.source_root / path)))
-    except UnreadableSourceError:
-        return False
-    return record is not None and record.digest == digest_of(data)

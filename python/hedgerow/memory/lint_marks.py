@@ -25,7 +25,7 @@ def findings_of_marks(
     paths = [document.path for document in chosen]
     yield from _contradictions(paths, marks, now)
     for path in paths:
-        news = [one for one in marks.superseded.get(path, ()) if marks.holds(one, now)]
+        news = [one for one in marks.superseding(path) if marks.holds(one, now)]
         if len(news) > 1:
             listed = ", ".join(f"`{one}`" for one in news)
             said = f"`{path}` is superseded by several memories that hold: {listed}"
@@ -56,7 +56,7 @@ def _contradictions(paths: Sequence[str], marks: Marks, now: datetime) -> Iterat
         if marks.contradicts_itself(path):
             yield "contradiction", f"`{path}` is valid until a time before it begins to be"
     for path in paths:
-        for new in marks.superseded.get(path, ()):
+        for new in marks.superseding(path):
             if marks.at(new, now).why == "retracted":
                 said = f"`{path}` is superseded by `{new}`, which was retracted"
                 yield "contradiction", f"{said}: restore the one that holds"

@@ -23,7 +23,7 @@ def write_manifest(derived: Derived) -> None:
                 facts = chunk.metadata
                 known[chunk.path] = facts["front_matter"], facts["body_start_line"]
         # A document without any chunk is in the ledger alone.
-        for record in Ledger.load(index, derived.scope).records():
+        for record in Ledger.load(index, derived.scope, facts=True).records():
             if "front_matter" in record.facts:
                 matter = record.facts["front_matter"]
                 known[record.path] = matter, record.facts["body_start_line"]

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from hedgerow._checks import checked_text
-from hedgerow._engine import Store, _Names
+from hedgerow._engine import Store, _is_unlinked, _Names
 from hedgerow.errors import HedgerowError, IndexFileError, InvalidInputError
-from hedgerow.ingest.ledger import Ledger
 from hedgerow.typing import Legs, Progress, Time, VisitOutcome
 
 from .config import Config
 from .derived import (
     OLDER,
     Derived,
-    check_ours,
-    check_regular,
     damage_in,
     is_of_no_use,
     make_room,
 )
 from .files import system_errors
-from .freshness import FileCheck
+from .freshness import FileCheck, Looked
 from .links import without_attachments
 from .lock import locked
-from .node_state import NodeState, is_unlinked
+from .node_state import NodeState
 from .results import RootGraph
 
 if TYPE_CHECKING:
@@ -47,10 +43,7 @@ class NodeStore:
     def __init__(self, root: Path, check: FileCheck) -> None:
         self._root = root
         self._check = check
-        self._opening = threading.Lock()
-        self._store: Store | None = None
-        self._file: tuple[int, int] | None = None
-        self._state: tuple[object, NodeState] | None = None
+        self._files = check.files
 
     def query(  # noqa: PLR0913 - what a query depends on
         self,
@@ -88,7 +81,7 @@ class NodeStore:
 
         def work() -> RootGraph:
             state = self.state(config, sync=sync)
-            edges = self._opened(Derived.of(config))._edges()  # noqa: SLF001 - of the same package
+            edges = self._files.store(Derived.of(config))._edges()  # noqa: SLF001 - of the same package
             unresolved = without_attachments(state.nodes.unresolved(), config.source_root)
             return RootGraph(tuple(edges), tuple(unresolved), tuple(state.ledger.skips))
 
@@ -97,30 +90,25 @@ class NodeStore:
     def open(self, config: Config, *, sync: bool, progress: Progress | None = None) -> Store:
         """Return the open store, up to date with `sync`."""
         self.state(config, sync=sync, progress=progress)
-        return self._opened(Derived.of(config))
+        return self._files.store(Derived.of(config))
 
     def written(self, config: Config, paths: Sequence[str]) -> None:
         """Bring index and store up to date with files that were just written."""
         from .sync import sync_written  # noqa: PLC0415 - slow to import
 
-        sync_written(Derived.of(config), paths, with_store=True)
+        sync_written(Derived.of(config), paths, self._files, with_store=True)
 
     def close(self) -> None:
         """Close the store; the next call opens it again."""
-        with self._opening:
-            if self._store is not None:
-                self._store.close()
-            self._store = self._file = None
+        self._files.close_store()
 
     def state(self, config: Config, *, sync: bool, progress: Progress | None = None) -> NodeState:
         """Return what is known of the files, up to date with `sync`."""
         derived = Derived.of(config)
-        if sync and not self._is_fresh(derived):
-            from .sync import sync as bring_up_to_date  # noqa: PLC0415 - slow to import
-
-            bring_up_to_date(derived, progress, with_store=True)
+        if sync:
+            self._bring_up_to_date(derived, progress)
         if derived.store.exists():
-            state = self._known(derived)
+            state = self._files.nodes(derived)
             if state.ledger.is_current:
                 return state
         raise IndexFileError(
@@ -141,61 +129,29 @@ class NodeStore:
                     raise
         return work()
 
-    def _is_fresh(self, derived: Derived) -> bool:
-        """Tell, without a lock, whether the store has surely read every file as it is now."""
-        if not derived.store.exists():
-            return False
+    def _bring_up_to_date(self, derived: Derived, progress: Progress | None) -> None:
+        """Sync index and store, unless they have surely read every file as it is now."""
+        looked = self._look(derived)
+        if looked is not None and looked.skips is not None:
+            files = self._files
+            if not _is_unlinked(files.store(derived)):
+                return
+        from .sync import sync  # noqa: PLC0415 - slow to import
+
+        listing = None if looked is None else looked.listing
+        sync(derived, progress, files=self._files, listing=listing, with_store=True)
+
+    def _look(self, derived: Derived) -> Looked | None:
+        """Compare the files with index and store, without a lock; None if one cannot be read."""
+        if not (derived.store.exists() and derived.index.exists()):
+            return None
         try:
-            ledger = self._known(derived).ledger
-            if is_unlinked(self._opened(derived)):
-                return False
-            key = ("store", self._file)
-            return self._check.skips(derived, ledger, key) is not None
+            ledgers = self._files.ledger(derived), self._files.nodes(derived).ledger
         except IndexFileError as error:
-            if not is_of_no_use(error):
+            if not (error.code == OLDER or is_of_no_use(error)):
                 raise
-            return False
-
-    def _known(self, derived: Derived) -> NodeState:
-        """Return what the store knows of the files, with what has changed since the last call."""
-        store = self._opened(derived)
-        of = (self._file, derived.scope)
-        known = self._state  # read once: other threads replace it
-        if known is None or known[0] != of:
-            self._state = known = of, NodeState(Ledger.load(store.index, derived.scope))
-        ledger = known[1].ledger.refreshed(store.index)
-        if ledger is not known[1].ledger:
-            self._state = known = of, NodeState(ledger, known[1])
-        return known[1]
-
-    def _opened(self, derived: Derived) -> Store:
-        """Return the open store, opened again when its file was deleted and made anew."""
-        status = derived.store.stat()
-        identity = (status.st_dev, status.st_ino)
-        with self._opening:
-            if self._store is None or self._file != identity:
-                if self._store is not None:
-                    self._store.close()
-                self._store = None
-                check_regular(derived.store)
-                store = _opened(derived.store)
-                try:
-                    check_ours(derived, store.index, derived.store)
-                except IndexFileError:
-                    store.close()
-                    raise
-                self._store, self._file = store, identity
-            return self._store
-
-
-def _opened(file: Path) -> Store:
-    """Open a store to write where that can be done, and else to read."""
-    try:
-        return Store.open(file)
-    except IndexFileError as error:
-        if error.code != OLDER:
-            raise
-        return Store.open(file, read_only=True)
+            return None
+        return self._check.look(derived, *ledgers)
 
 
 def key_of(

@@ -15,6 +15,8 @@ from hedgerow._engine import Index, _FileColumns
 from hedgerow.errors import HedgerowError, IndexFileError, InvalidInputError
 from hedgerow.ingest.ledger import Ledger
 from hedgerow.ingest.source import Skip
+from hedgerow.ranking import Ranking
+from hedgerow.retriever import Retriever
 
 from . import recall as recalling
 from .asked import Asked
@@ -24,25 +26,24 @@ from .derived import (
     OLDER,
     TOKENIZER,
     Derived,
-    check_ours,
-    check_regular,
     damage_in,
     identity_of,
     is_of_no_use,
 )
 from .evidence import Evidence, passages
-from .freshness import FileCheck
+from .freshness import FileCheck, Looked
 from .marks import Marks
 from .names import check_types
-from .problems import notices_of
+from .problems import CODES, notices_of
 from .results import Recall
-from .scope import FIELD, Scope
+from .scope import Scope
 from .score import DepthPolicy
 from .shared import Shared
 
 if TYPE_CHECKING:
     from hedgerow.embedders import AnyEmbedder
     from hedgerow.typing import Progress
+    from hedgerow.why_not import WhyNot
 
     from .duplicates import Duplicate
 
@@ -70,13 +71,10 @@ class OpenedIndex:
         self._given = None if isinstance(embedder, str) else embedder
         self._policy = policy
         self._opening = threading.RLock()
-        self._looking: Shared[list[Skip] | None] = Shared()
-        self._reader: Index | None = None
-        self._reader_file: tuple[int, int] | None = None
-        self._ledger: tuple[object, Ledger] | None = None
-        self._read_marks: tuple[Ledger, Marks] | None = None
-        self._scopes: tuple[Ledger, dict[Scope, list[str]]] | None = None
-        self._columns = _FileColumns()
+        self._looking: Shared[Looked] = Shared()
+        self._files = check.files
+        self._damaged: tuple[int, int] | None = None
+        self._columns: tuple[Index | None, _FileColumns] = None, _FileColumns()
         self._embedder: AnyEmbedder | None = None
         self._embedder_name: str | None = None
         self._model_failed_at: float | None = None
@@ -114,26 +112,41 @@ class OpenedIndex:
 
         return found, self._current(config, search, sync=False)[0]
 
-    def marks(self, config: Config, *, sync: bool) -> Marks:
-        """Return what the files say of what holds, up to date with `sync`."""
-        derived = Derived.of(config)
-        return self._current(config, lambda: self._marks(derived), sync=sync)[0]
+    def why_not(self, config: Config, query: str, id_: str) -> WhyNot:
+        """Find what kept a passage out of the search of a recall."""
+        embedder, _ = self._ready_model(config, sync=False)
+        retriever = Retriever(
+            self._index(Derived.of(config)), embedder=embedder, ranking=Ranking("best")
+        )
+        return retriever.why_not(query, id_, group_by="path", skip_retry_ladder=True)
 
-    def visible(self, config: Config, scope: Scope, *, sync: bool) -> frozenset[str] | None:
-        """Return the files of a scope, up to date with `sync`; None for all."""
+    def unreadable(self, config: Config) -> list[Skip]:
+        """Return what the index could not read at the last sync."""
+        skips = self._known(Derived.of(config)).skips
+        return [skip for skip in skips if skip.code not in CODES]
+
+    def marks(self, config: Config, *, sync: bool, fresh: bool = False) -> Marks:
+        """Return what the files say of what holds, up to date with `sync`.
+
+        The index is not compared with the files if it is `fresh`: just brought up to date.
+        """
+        derived = Derived.of(config)
+        return self._current(config, lambda: self._marks(derived), sync=sync, fresh=fresh)[0]
+
+    def visible(
+        self, config: Config, scope: Scope, *, sync: bool, fresh: bool = False
+    ) -> frozenset[str] | None:
+        """Return the files of a scope, up to date with `sync`; None for all. `fresh` is as in `marks`."""
         if not scope:
             return None
         derived = Derived.of(config)
 
         def files() -> frozenset[str]:
-            found = self._files_by_scope(derived)
-            own = {path for stated in found if scope.has(stated) for path in found[stated]}
-            if scope.shared:
-                scoped = {path for paths in found.values() for path in paths}
-                own |= set(self._known(derived).paths) - scoped
-            return frozenset(own)
+            index = self._index(derived)
+            ids = (scope.user, scope.agent, scope.session)
+            return frozenset(self._columns_of(index).paths_in(index, ids, scope.shared))
 
-        return self._current(config, files, sync=sync)[0]
+        return self._current(config, files, sync=sync, fresh=fresh)[0]
 
     def duplicate(self, config: Config, text: str, scope: Scope) -> Duplicate | None:
         """Return the memory of a scope that says what a text says, as of the last sync, if there is one.
@@ -177,18 +190,19 @@ class OpenedIndex:
         return self._current(config, search, sync=sync)[0]
 
     def _current(
-        self, config: Config, search: Callable[[], T], *, sync: bool
+        self, config: Config, search: Callable[[], T], *, sync: bool, fresh: bool = False
     ) -> tuple[T, list[Skip]]:
         """Search, after bringing the index up to date with `sync`; a damaged one is made anew.
 
-        Also returns what the index could not read.
+        Also returns what the index could not read. `fresh` is as in `marks`.
         """
         derived = Derived.of(config)
-        skips = self._skips(derived, sync=sync)
+        looked = Looked([]) if fresh else self._look(derived, sync=sync)
+        skips = looked.skips
         if skips is None:
             from .sync import sync as bring_up_to_date  # noqa: PLC0415 - slow to import
 
-            skips = bring_up_to_date(derived).skips
+            skips = bring_up_to_date(derived, files=self._files, listing=looked.listing).skips
         try:
             return search(), skips
         except HedgerowError as error:
@@ -209,13 +223,13 @@ class OpenedIndex:
         """Make a damaged index anew, and search again; what fails then is raised."""
         from .sync import rebuild  # noqa: PLC0415 - slow to import
 
-        skips = rebuild(derived, damage, self._reader_file).skips
+        skips = rebuild(derived, damage, self._damaged).skips
         return search(), skips
 
-    def _skips(self, derived: Derived, *, sync: bool) -> list[Skip] | None:
+    def _look(self, derived: Derived, *, sync: bool) -> Looked:
         """Return what the index could not read, without a lock.
 
-        None, with `sync`, where it has to be brought up to date first.
+        The skips are None, with `sync`, if the index has to be brought up to date first.
         """
         try:
             ledger = self._known(derived) if derived.index.exists() else None
@@ -225,13 +239,12 @@ class OpenedIndex:
                 raise
             ledger = None
         if ledger is None or not ledger.is_current or self._is_of_other_words(derived):
-            return None if sync else []
+            return Looked(None if sync else [])
         if not sync:
-            return ledger.skips
+            return Looked(ledger.skips)
         # Looking through many files takes most of a recall: those at the same time share it.
         known = (derived.source_root, derived.scope, id(ledger))
-        key = ("index", self._reader_file)
-        return self._looking.result(known, lambda: self._check.skips(derived, ledger, key))
+        return self._looking.result(known, lambda: self._check.look(derived, ledger))
 
     def _is_of_other_words(self, derived: Derived) -> bool:
         """Whether an earlier version made the index, with another tokenizer."""
@@ -239,38 +252,19 @@ class OpenedIndex:
 
     def _known(self, derived: Derived) -> Ledger:
         """Return what the index knows of the files, with what has changed since the last call."""
-        index = self._index(derived)
-        of = (self._reader_file, derived.scope)
-        with self._opening:
-            if self._ledger is None or self._ledger[0] != of:
-                self._ledger = of, Ledger.load(index, derived.scope)
-            else:
-                self._ledger = of, self._ledger[1].refreshed(index)
-            return self._ledger[1]
+        self._index(derived)
+        return self._files.ledger(derived)
 
     def _marks(self, derived: Derived) -> Marks:
-        """Return what the index knows of what holds, read again when that has changed."""
-        ledger = self._known(derived)
-        with self._opening:
-            if self._read_marks is None or self._read_marks[0] is not ledger:
-                self._read_marks = ledger, Marks.of_ledger(ledger)
-            return self._read_marks[1]
+        """Return what the index knows of what holds."""
+        index = self._index(derived)
+        return Marks(self._columns_of(index).marks(index))
 
     def _types(self, derived: Derived, scope: Scope) -> list[str]:
         """Return the words of types in a scope."""
         ids = (scope.user, scope.agent, scope.session)
-        return self._columns.types(self._index(derived), ids, scope.shared)
-
-    def _files_by_scope(self, derived: Derived) -> dict[Scope, list[str]]:
-        """Return the files that state a scope, by it, read again when that has changed."""
-        ledger = self._known(derived)
-        with self._opening:
-            if self._scopes is None or self._scopes[0] is not ledger:
-                files: dict[Scope, list[str]] = {}
-                for record in ledger.with_fact(FIELD):
-                    files.setdefault(Scope(**record.facts[FIELD]), []).append(record.path)
-                self._scopes = ledger, files
-            return self._scopes[1]
+        index = self._index(derived)
+        return self._columns_of(index).types(index, ids, scope.shared)
 
     def embed(self, config: Config, progress: Progress | None = None) -> None:
         """Embed what has no vector; nothing, without an embedder. Raises what that raises."""
@@ -293,10 +287,9 @@ class OpenedIndex:
 
     def close(self) -> None:
         """Close the index and let go of the embedder; the next call opens them again."""
+        self._files.close_index()
         with self._opening:
-            if self._reader is not None:
-                self._reader.close()
-            self._reader = self._reader_file = None
+            self._columns = None, _FileColumns()
             self._close_embedder()
 
     def _search(self, config: Config, asked: Asked, *, sync: bool) -> Recall:
@@ -304,10 +297,11 @@ class OpenedIndex:
         if asked.wanted.types:
             check_types(asked.wanted.types, self._types(derived, asked.scope))
         embedder, problem = self._ready_model(config, sync=sync)
+        index = self._index(derived)
         found = recalling.recall(
-            self._index(derived),
+            index,
             embedder,
-            self._columns,
+            self._columns_of(index),
             asked,
             root=str(self._root),
             policy=self._policy,
@@ -354,29 +348,17 @@ class OpenedIndex:
         return bool(embed(derived, embedder)) or may_search(self._index(derived), embedder)
 
     def _index(self, derived: Derived) -> Index:
-        """Return the open index, opened again when its file was deleted and made anew."""
-        identity = identity_of(derived.index)
-        if identity is None:
-            raise IndexFileError(
-                f"{self._root} has no index yet; make it with: hedgerow index --root {self._root}",
-                code="index_not_found",
-            )
+        """Return the open index, reopened if its file was rebuilt."""
+        # Noted before it opens: the error handler rebuilds this file, unless another took its place.
+        self._damaged = identity_of(derived.index)
+        return self._files.index(derived)
+
+    def _columns_of(self, index: Index) -> _FileColumns:
+        """Return the columns of the files of an index, which a reopened index does not share."""
         with self._opening:
-            if self._reader is None or self._reader_file != identity:
-                if self._reader is not None:
-                    self._reader.close()
-                # Known before it opens: what cannot be opened is made anew by this name.
-                self._reader, self._reader_file = None, identity
-                self._columns = _FileColumns()
-                check_regular(derived.index)
-                reader = Index.open(derived.index, read_only=True)
-                try:
-                    check_ours(derived, reader, derived.index)
-                except IndexFileError:
-                    reader.close()
-                    raise
-                self._reader = reader
-            return self._reader
+            if self._columns[0] is not index:
+                self._columns = index, _FileColumns()
+            return self._columns[1]
 
     def _model(self, config: Config) -> AnyEmbedder | None:
         """Return the embedder of the caller or that is configured, loaded when it is first needed."""

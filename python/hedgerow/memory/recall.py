@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, timezone, tzinfo
+from datetime import datetime, timezone, tzinfo
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from hedgerow._engine import Hit, Index, Searcher, _FileColumns, _Recall
@@ -25,6 +25,7 @@ from .derived import is_of_no_use
 from .results import Provenance, Recall, Recalled
 from .scope import Scope
 from .score import DepthPolicy, ScoreParts
+from .times import micros_of
 from .validity import HOLDS, Validity
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 _DEEPER = 10
 _AT_LEAST = 200
 _RANKED = 1000
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _DIGITS, _GREATEST = 19, (1 << 63) - 1
 
 
@@ -97,7 +97,7 @@ class _Recaller:
             before=_bound(wanted.before, zone),
             scope=(scope.user, scope.agent, scope.session),
             shared=scope.shared,
-            at=_micros(asked.now if asked.as_of is None else asked.as_of),
+            at=micros_of(asked.now if asked.as_of is None else asked.as_of),
             was_known=asked.as_of is not None,
             include_superseded=asked.include_superseded,
             depths=self.depths[0],
@@ -156,11 +156,7 @@ def _bound(time: datetime | None, zone: tzinfo | None) -> tuple[int, int] | None
     if time is None:
         return None
     local = time.astimezone(zone).replace(tzinfo=timezone.utc)
-    return _micros(time), _micros(local)
-
-
-def _micros(time: datetime) -> int:
-    return (time - _EPOCH) // timedelta(microseconds=1)
+    return micros_of(time), micros_of(local)
 
 
 def _how(trace: Trace) -> str:

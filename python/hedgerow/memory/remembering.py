@@ -18,6 +18,7 @@ from .marks import SUPERSEDES
 from .names import DIRECTORIES
 from .note import checked_body, checked_type, iso_time, now, title_of
 from .results import Remembered
+from .root_files import RootFiles
 from .scope import Scope
 from .sync import sync_one
 from .times import checked_end, parse_age
@@ -34,17 +35,19 @@ def remember(  # noqa: PLR0913 - the parts of a memory
     fields: Mapping[str, Any] | None = None,
     scope: Scope = Scope(),  # noqa: B008 - frozen
     instead_of: str | None = None,
+    files: RootFiles | None = None,
 ) -> Remembered:
     """Write a memory, with further `fields` of front matter, and index it.
 
-    It takes the place of the memory `instead_of`, if one is given.
+    It takes the place of the memory `instead_of`, if one is given. `files` are the index and the store of
+    a handle.
     """
     if instead_of is None:
-        return _remember(derived, text, title, kind, tags, fields or {}, scope)
+        return _remember(derived, text, title, kind, tags, fields or {}, scope, files)
     check_markable(derived, instead_of)
     _check_inside(derived, kind)
     said = {**(fields or {}), SUPERSEDES: [written_name(instead_of)]}
-    done = _remember(derived, text, title, kind, tags, said, scope)
+    done = _remember(derived, text, title, kind, tags, said, scope, files)
     supersede(derived, instead_of, indexed_path(derived, done.file))
     return replace(done, superseded=instead_of)
 
@@ -82,6 +85,7 @@ def _remember(  # noqa: PLR0913, PLR0917 - the parts of a memory
     tags: Sequence[str],
     fields: Mapping[str, Any],
     scope: Scope,
+    files: RootFiles | None,
 ) -> Remembered:
     file = write_memory(
         derived.root, text, title=title, kind=kind, tags=tags, fields=fields, scope=scope
@@ -95,7 +99,7 @@ def _remember(  # noqa: PLR0913, PLR0917 - the parts of a memory
         problem = "hedgerow.json excludes it, or a folder above it is hidden"
         return _unindexed(root, file, problem)
     try:
-        skip = sync_one(derived, inside)
+        skip = sync_one(derived, inside, files)
     except HedgerowError as error:
         problem = f"Not indexed yet: {error.message}. The next recall reads it."
         return Remembered(root, file, indexed=False, problem=problem)
@@ -121,6 +125,7 @@ def remember_instead(  # noqa: PLR0913 - the parts of a memory
     kind: str | None,
     tags: Sequence[str] | None,
     scope: Scope,
+    files: RootFiles | None = None,
 ) -> tuple[str, list[str]]:
     """Write a memory that takes the place of another; returns its path and the changed files.
 
@@ -141,6 +146,7 @@ def remember_instead(  # noqa: PLR0913 - the parts of a memory
         tags,
         {SUPERSEDES: [written_name(old)]},
         scope,
+        files,
     )
     new = indexed_path(derived, done.file)
     return new, supersede(derived, old, new)

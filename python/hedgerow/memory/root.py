@@ -174,7 +174,7 @@ class MemoryRoot(RootWrites):
 
         self._check_whole("sync")
         found = self._config()
-        report = sync(Derived.of(found), progress, allow_empty=allow_empty)
+        report = sync(Derived.of(found), progress, files=self._check.files, allow_empty=allow_empty)
         self._opened.embed(found, progress)
         return report
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hedgerow._operations.operation import Request
 from hedgerow._steps import Call, Steps, arun
@@ -36,6 +36,8 @@ from .validity import HOLDS, Validity
 if TYPE_CHECKING:
     from hedgerow._engine import Pipeline, Store
     from hedgerow.results import QueryResult
+
+    from .why_not import RecallWhyNot
 
 R = TypeVar("R")
 
@@ -119,6 +121,24 @@ class RootReads(RootOperations):
         there is no such memory, `ambiguous_node` if several hold, or none.
         """
         return self._session(sync=sync).resolve(key)[0]
+
+    def why_not(self, query: str, key: str, *, sync: bool = True, **options: Any) -> RecallWhyNot:
+        """Return why a memory is not among the results of `recall`, which takes the same options.
+
+        `key` is a path, a name or a title. `str()` of the answer is the reason in words. Searches without
+        a limit, so its time grows with the size of the root. Raises InvalidInputError as `resolve` and
+        `recall` do.
+        """
+        from .why_not import why_not  # noqa: PLC0415 - slow to import
+
+        asked = resolved_recall(RecallRequest(query, **options), self._scope)
+        session = self._session(sync=sync)
+        session.nodes()
+        # A file that cannot be read is no memory that a name could mean.
+        unreadable = [] if self._scope else self._opened.unreadable(session.config)
+        is_path = any(skip.path == key for skip in unreadable)
+        file = key if is_path else session.resolve(key)[0]
+        return why_not(self._opened, session.config, asked, file)
 
     def query(
         self,

@@ -72,6 +72,7 @@ class RootWrites(RootReads):
                 fields=fields,
                 scope=self._scope,
                 instead_of=old,
+                files=self._check.files,
             )
 
     def _wrapup(self, request: WrapupRequest) -> WrappedUp:
@@ -151,6 +152,7 @@ class RootWrites(RootReads):
             kind=request.type,
             tags=request.tags,
             scope=self._scope,
+            files=self._check.files,
         )
         return self._marked(session, old, changed, new)
 

@@ -36,44 +36,48 @@ class Session:
         self.index = index
         self.scope = scope
         self._nodes = nodes
-        self._index_due = self._store_due = sync
+        self._sync = sync
+        self._store_due = sync
+        self._index_fresh = False
 
     @cached_property
     def derived(self) -> Derived:
         """Where what is derived from the files is."""
         return Derived.of(self.config)
 
-    @property
-    def index_due(self) -> bool:
-        """Whether the index has to be brought up to date; False when asked again."""
-        due, self._index_due = self._index_due, False
-        return due
-
     def nodes(self) -> NodeState:
         """Return what the store knows of the files."""
-        due, self._store_due = self._store_due, False
-        return self._nodes.state(self.config, sync=due)
+        return self._nodes.state(self.config, sync=self._bring_up_to_date())
 
     def store(self, progress: Progress | None = None) -> Store:
         """Return the open store."""
-        due, self._store_due = self._store_due, False
+        due = self._bring_up_to_date()
         return self._nodes.open(self.config, sync=due, progress=progress)
 
     def graph(self) -> RootGraph:
         """Return the links between the memories of the scope."""
-        due, self._store_due = self._store_due, False
-        found = self._nodes.graph(self.config, sync=due)
+        found = self._nodes.graph(self.config, sync=self._bring_up_to_date())
         visible = self.visible()
         return found if visible is None else found.within(visible)
 
     def marks(self) -> Marks:
         """Return what the files say about what holds."""
-        return self.index.marks(self.config, sync=self.index_due)
+        fresh, self._index_fresh = self._index_fresh, self._sync
+        return self.index.marks(self.config, sync=self._sync, fresh=fresh)
 
     def visible(self, scope: Scope | None = None) -> frozenset[str] | None:
         """Return the files of the scope, or of another one; None for all."""
         wanted = self.scope if scope is None else scope
-        return self.index.visible(self.config, wanted, sync=self.index_due) if wanted else None
+        if not wanted:
+            return None
+        fresh, self._index_fresh = self._index_fresh, self._sync
+        return self.index.visible(self.config, wanted, sync=self._sync, fresh=fresh)
+
+    def _bring_up_to_date(self) -> bool:
+        """Whether the store is due; a sync of it brings the index up to date too."""
+        due, self._store_due = self._store_due, False
+        self._index_fresh = self._index_fresh or due
+        return due
 
     def resolve(self, *keys: str) -> list[str]:
         """Return the path of the memory that each key means, as in `[[name]]`.

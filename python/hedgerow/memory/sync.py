@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from hedgerow._engine import Index
+from hedgerow._engine import Store, _Changes, _is_unlinked, _relink, _sync_root
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
 from hedgerow.errors import IndexFileError
@@ -39,9 +40,12 @@ from .derived import (
 )
 from .files import system_errors
 from .lock import locked
-from .targets import RootIndex, RootStore
+from .node_state import NodeState
+from .root_files import RootFiles
 
 __all__ = ["PassedBy", "SyncReport"]
+
+_logger = logging.getLogger("hedgerow.memory")
 
 _OLD = 600.0
 _EARLIER = ("ledger", "nodes.json")
@@ -70,14 +74,19 @@ class SyncReport(Result):
     )
 
 
-def sync(
+def sync(  # noqa: PLR0913 - the options of a sync
     derived: Derived,
     progress: Progress | None = None,
     *,
+    files: RootFiles | None = None,
+    listing: Listing | None = None,
     allow_empty: bool = False,
     with_store: bool = False,
 ) -> SyncReport:
     """Read what changed and write the differences; `progress(done, total)` counts files to read.
+
+    `files` are the index and the store of a handle: what it knows is not read again. `listing` has the
+    files of the root as of a moment ago; without it they are listed, and `named` in the report.
 
     The nodes of an existing store are brought up to date too; `with_store` makes a store, and the
     edges. A file that cannot be read is named in the report, and the run continues. Raises
@@ -89,7 +98,19 @@ def sync(
     check_folder(derived)
 
     def attempt() -> SyncReport:
-        return _sync(derived, progress, allow_empty=allow_empty, with_store=with_store)
+        known = RootFiles() if files is None else files
+        try:
+            return _sync(
+                derived,
+                progress,
+                known,
+                listing,
+                allow_empty=allow_empty,
+                with_store=with_store,
+            )
+        finally:
+            if files is None:
+                known.close()
 
     try:
         return attempt()
@@ -102,65 +123,92 @@ def sync(
     return attempt()
 
 
-def _sync(
-    derived: Derived, progress: Progress | None, *, allow_empty: bool, with_store: bool
+def _sync(  # noqa: PLR0913 - the options of a sync
+    derived: Derived,
+    progress: Progress | None,
+    files: RootFiles,
+    listing: Listing | None,
+    *,
+    allow_empty: bool,
+    with_store: bool,
 ) -> SyncReport:
-    with locked(derived.lock), _Run(derived, with_store=with_store) as run:
-        listing = list_folder(derived.source_root, derived.rules, named=True)
-        gone = run.gone(listing)
+    with locked(derived.lock), _Run(derived, files, with_store=with_store) as run:
+        if listing is not None:
+            changes = run.changes(listing)
+        if listing is None or changes.most_gone:
+            # What is gone from a listing of before may have been written since.
+            listing = list_folder(derived.source_root, derived.rules, named=True)
+            changes = run.changes(listing)
         if not allow_empty:
-            folder = str(derived.source_root)
-            check_not_empty(folder, max(map(len, gone)), len(listing.found))
-        run.read(run.changed(listing), progress)
-        run.drop(gone, relink=with_store)
+            check_not_empty(str(derived.source_root), changes.most_gone, len(listing.found))
+        run.sync(changes, progress, relink=with_store)
         _remove_leftovers(derived, listing.leftovers)
-        return _report(derived, listing, run, len(gone[0]))
+        return _report(derived, listing, run, changes.gone)
 
 
-def sync_one(derived: Derived, path: str) -> Skip | None:
+def sync_one(derived: Derived, path: str, files: RootFiles | None = None) -> Skip | None:
     """Read one file that was just written; returns why the index does not have it, if it does not."""
-    return _failure(sync_written(derived, [path]), path)
+    return _failure(sync_written(derived, [path], files), path)
 
 
-def sync_written(derived: Derived, paths: Sequence[str], *, with_store: bool = False) -> Ledger:
-    """Read files that were just written; all files, where index or store have read nothing yet.
+def sync_written(
+    derived: Derived,
+    paths: Sequence[str],
+    files: RootFiles | None = None,
+    *,
+    with_store: bool = False,
+) -> Ledger:
+    """Read files that were just written; all files, if index or store have read nothing yet.
 
-    Returns the ledger of the index. `with_store` makes a store, and its edges.
+    Returns the ledger of the index. `with_store` makes a store, and its edges. `files` are the index and
+    the store of a handle.
     """
     check_folder(derived)
-    if derived.index.exists():
-        with locked(derived.lock), _Run(derived, with_store=with_store) as run:
-            if all(len(target.ledger) for target in run.targets):
-                files = {}
-                read = [path for path in paths if not passes_by(derived.rules, path)]
-                for path in read:
-                    with system_errors("read", derived.source_root / path):
-                        files[path] = signature(derived.source_root / path)
-                run.read([files for _ in run.targets])
-                run.drop([[] for _ in run.targets], relink=with_store)
-                return run.index.ledger
-    sync(derived, with_store=with_store)
-    with Index.open(derived.index, read_only=True) as index:
-        return Ledger.load(index, derived.scope)
+    known = RootFiles() if files is None else files
+    try:
+        if derived.index.exists():
+            with locked(derived.lock), _Run(derived, known, with_store=with_store) as run:
+                if run.has_read:
+                    run.sync(_Changes.written(_signed(derived, paths)), relink=with_store)
+                    return run.ledger
+        sync(derived, files=known, with_store=with_store)
+        return known.ledger(derived)
+    finally:
+        if files is None:
+            known.close()
+
+
+def _signed(derived: Derived, paths: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the files that the rules take, each with its signature."""
+    read = [path for path in paths if not passes_by(derived.rules, path)]
+    files = []
+    for path in read:
+        with system_errors("read", derived.source_root / path):
+            files.append((path, signature(derived.source_root / path)))
+    return files
 
 
 class _Run:
     """One run into the index and perhaps the store of a root, by a holder of the lock."""
 
-    def __init__(self, derived: Derived, *, with_store: bool = False) -> None:
+    def __init__(self, derived: Derived, files: RootFiles, *, with_store: bool = False) -> None:
         self._derived = derived
+        self._files = files
         self._with_store = with_store or derived.store.exists()
         self._opened = ExitStack()
-        self.store: RootStore | None = None
+        self._store: Store | None = None
+        self._nodes: NodeState | None = None
+        self.added_files = self.changed_files = 0
 
     def __enter__(self) -> _Run:  # noqa: PYI034 - not for subclasses
-        derived = self._derived
+        derived, files = self._derived, self._files
         disown(derived)
         with self._opened as opened:
-            self.index = RootIndex(opened.enter_context(open_to_write(derived)), derived.scope)
+            self._index = opened.enter_context(open_to_write(derived))
+            self.ledger = files.ledger_in(derived, self._index).prepared(self._index)
             if self._with_store:
-                store = opened.enter_context(open_store_to_write(derived))
-                self.store = RootStore(store, derived.scope)
+                self._store = store = opened.enter_context(open_store_to_write(derived))
+                self._nodes = files.nodes_in(derived, store).prepared(store)
             self._opened = opened.pop_all()
         return self
 
@@ -168,28 +216,45 @@ class _Run:
         self._opened.close()
 
     @property
-    def targets(self) -> list[RootIndex | RootStore]:
-        """The index, and the store if there is one."""
-        return [self.index] if self.store is None else [self.index, self.store]
+    def has_read(self) -> bool:
+        """Whether index and store have read files before."""
+        nodes = self._nodes
+        return len(self.ledger) > 0 and (nodes is None or len(nodes.ledger) > 0)
 
-    def gone(self, listing: Listing) -> list[list[str]]:
-        """Return the files that each target knows and that are no more."""
-        return [target.ledger.gone(listing) for target in self.targets]
+    def changes(self, listing: Listing) -> _Changes:
+        """Return the files that index or store have to read or to drop."""
+        nodes = None if self._nodes is None else self._nodes.ledger.found
+        return _Changes(listing.found, self.ledger.found, nodes)
 
-    def changed(self, listing: Listing) -> list[dict[str, str]]:
-        """Return the files that each target has to read, with their signatures."""
-        return [target.ledger.changed(listing) for target in self.targets]
+    def sync(self, changes: _Changes, progress: Progress | None = None, *, relink: bool) -> None:
+        """Read and drop files; with `relink` make the edges those of the links."""
+        store, nodes = self._store, self._nodes
+        # If the edges are those of the links now, only what changes is linked again.
+        is_linked = store is not None and not _is_unlinked(store)
+        before = nodes if is_linked else self._files.linked(self._derived)
+        if changes:
+            self._read(changes, progress)
+        if store is not None and nodes is not None:
+            self._nodes = nodes = nodes.refreshed(store)
+            if relink and _is_unlinked(store):
+                _relink(store, None if before is None else before.nodes, nodes.nodes)
+        self._files.note(self._derived, self.ledger, self._nodes)
 
-    def read(self, changed: Sequence[Mapping[str, str]], progress: Progress | None = None) -> None:
-        """Have each target read files."""
-        for target, files in zip(self.targets, changed, strict=True):
-            target.read(self._derived.source_root, files, progress)
-
-    def drop(self, gone: Sequence[Sequence[str]], *, relink: bool) -> None:
-        """Drop what is gone from each target, and with `relink` join what is linked."""
-        self.index.drop(gone[0])
-        if self.store is not None:
-            self.store.finish(gone[1], relink=relink)
+    def _read(self, changes: _Changes, progress: Progress | None) -> None:
+        added, changed, skips = _sync_root(
+            self._index,
+            self.ledger.found,
+            self._store,
+            None if self._nodes is None else self._nodes.ledger.found,
+            self._derived.source_root,
+            changes,
+            progress,
+        )
+        for skip in skips:
+            _logger.warning("%s", Skip(*skip))
+        self.added_files += added
+        self.changed_files += changed
+        self.ledger = self.ledger.refreshed(self._index)
 
 
 def _failure(ledger: Ledger, path: str) -> Skip | None:
@@ -199,13 +264,13 @@ def _failure(ledger: Ledger, path: str) -> Skip | None:
 
 
 def _report(derived: Derived, listing: Listing, run: _Run, removed: int) -> SyncReport:
-    ledger = run.index.ledger
+    ledger = run.ledger
     reported = [skip for record in ledger.failures() for skip in record.skips]
     return SyncReport(
         root=str(derived.root),
         documents=ledger.documents,
-        added=run.index.added_files,
-        changed=run.index.changed_files,
+        added=run.added_files,
+        changed=run.changed_files,
         removed=removed,
         skips=[*listing.skips, *reported],
         passed_by=listing.passed_by,

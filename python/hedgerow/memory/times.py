@@ -28,6 +28,12 @@ _LONGEST_MONTH = timedelta(days=31)
 _HOUR = 4
 _DAY = timedelta(days=1)
 _TICK = timedelta(microseconds=1)
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def micros_of(time: datetime) -> int:
+    """Return the microseconds since 1970 of a time."""
+    return (time - _EPOCH) // _TICK
 
 
 def parse_time(value: object, day_zone: tzinfo = timezone.utc) -> datetime | None:

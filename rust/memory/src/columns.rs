@@ -10,7 +10,7 @@ use hedgerow_engine::{Error, ErrorCode, Result};
 use serde_json::{Map, Value};
 
 use crate::facts::key;
-use crate::marks::{FileMarks, Marks, Why};
+use crate::marks::{FileMarks, Marks, Validity, Why};
 use crate::names::{bucket, type_words};
 use crate::scope::Scope;
 use crate::tags::is_within;
@@ -41,8 +41,8 @@ pub struct FileFacts {
     pub strength: f64,
     /// The values of the front matter in lower case.
     pub words: String,
-    /// The marks, if it has any.
-    pub marks: Option<FileMarks>,
+    /// The marks, if it has any. Most files have none.
+    pub marks: Option<Box<FileMarks>>,
 }
 
 impl AsRef<Self> for FileFacts {
@@ -86,7 +86,7 @@ impl FileFacts {
                 .and_then(Value::as_f64)
                 .unwrap_or(0.0),
             words: text(key::WORDS).unwrap_or_default().to_owned(),
-            marks: marks.map(|marks| FileMarks::new(marks, time.map(|time| time.time))),
+            marks: marks.map(|marks| Box::new(FileMarks::new(marks, time.map(|time| time.time)))),
         }
     }
 }
@@ -96,7 +96,7 @@ impl FileFacts {
 struct FileColumn {
     facts: Arc<FileFacts>,
     /// Ascending.
-    rows: Vec<i64>,
+    rows: Arc<[i64]>,
 }
 
 impl AsRef<FileFacts> for FileColumn {
@@ -214,7 +214,7 @@ impl FileColumns {
         }
         let mut changed = Vec::with_capacity(news.changed.len());
         for source in news.changed {
-            let rows = rows.remove(&source.path).unwrap_or_default();
+            let rows = rows.remove(&source.path).unwrap_or_default().into();
             let facts = Arc::new(facts_of(&source)?);
             changed.push(FileColumn { facts, rows });
         }
@@ -240,6 +240,45 @@ impl FileColumns {
             file_of,
             marks,
         }
+    }
+
+    /// The columns of files without rows, to ask what holds.
+    pub fn of_files(mut files: Vec<FileFacts>) -> Self {
+        files.sort_by(|one, other| one.path.cmp(&other.path));
+        let column = |facts| FileColumn {
+            facts: Arc::new(facts),
+            rows: Arc::default(),
+        };
+        Self::new(0, files.into_iter().map(column).collect())
+    }
+
+    /// The marks of the files.
+    pub fn marks(&self) -> &Marks {
+        &self.marks
+    }
+
+    /// Whether a memory holds at a time, in microseconds since 1970. With `was_known`, a memory without
+    /// `valid_from` holds from its own time on.
+    pub fn validity_at(&self, number: u32, time: i64, was_known: bool) -> Validity {
+        self.marks.at(&self.files, number as usize, time, was_known)
+    }
+
+    /// Whether a memory holds at a time. Quicker than `validity_at`.
+    pub fn holds(&self, number: u32, time: i64) -> bool {
+        let why = self
+            .marks
+            .why_not(&self.files, number as usize, time, false);
+        why.is_none()
+    }
+
+    /// The paths of the files that a scope sees, with those of no scope if they are `shared`.
+    pub fn paths_in(&self, scope: &Scope, shared: bool) -> Vec<&str> {
+        let is_seen = |file: &&FileColumn| {
+            let stated = &file.facts.scope;
+            scope.has(stated) || (shared && stated.is_empty())
+        };
+        let seen = self.files.iter().filter(is_seen);
+        seen.map(|file| &*file.facts.path).collect()
     }
 
     /// The facts of a file by its number.
@@ -270,10 +309,8 @@ impl FileColumns {
     }
 
     /// Whether a file holds at the time of a filter, without the names of memories that are not visible.
-    pub fn validity(&self, number: u32, filter: &RecallFilter) -> crate::marks::Validity {
-        let mut found = self
-            .marks
-            .at(&self.files, number as usize, filter.at, filter.was_known);
+    pub fn validity(&self, number: u32, filter: &RecallFilter) -> Validity {
+        let mut found = self.validity_at(number, filter.at, filter.was_known);
         if !filter.scope.is_empty() {
             let is_visible = |path: &String| {
                 let file = self

@@ -3,26 +3,38 @@
 //! It is kept in the SQLite file that it describes and written in the same transactions. A `Ledger`
 //! is that of one moment; `refresh` takes in what has changed since.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use hedgerow_engine::Result;
-use hedgerow_engine::index::Index;
+use hedgerow_engine::chunks::Chunk;
+use hedgerow_engine::index::{FileSync, Index};
 use hedgerow_engine::sources::SourceFile;
+use serde_json::Value;
 
 use crate::folder::{Listing, Signature};
+use crate::source::read_bytes;
+use crate::sync::digest_of;
 
 /// The note that says what a ledger is about.
 pub const SCOPE: &str = "scope";
 
-/// The records of an index by the paths of their files.
+/// The most files that are read and compared to tell whether a ledger has all as they are.
+const MOST_COMPARED: usize = 64;
+/// The count of chunks that are read at once from an index without a ledger.
+const PAGE: u32 = 256;
+
+/// The records of an index in the order of the paths of their files.
 #[derive(Debug, Clone)]
 pub struct Ledger {
     generation: i64,
     /// What a ledger of the same scope and readers has noted.
     expected: String,
     note: Option<String>,
-    files: HashMap<Arc<str>, Arc<Record>>,
+    files: Vec<Arc<Record>>,
+    chunks: u64,
+    has_facts: bool,
 }
 
 /// One file as it was when it was read.
@@ -35,8 +47,13 @@ pub struct Record {
 }
 
 impl Record {
-    fn of(source: SourceFile) -> Self {
+    fn of(mut source: SourceFile, has_facts: bool) -> Self {
         let signature = source.signature.parse().ok();
+        if !has_facts {
+            source.facts = String::new();
+        }
+        // It is kept once, as numbers.
+        source.signature = String::new();
         Self { source, signature }
     }
 
@@ -44,17 +61,39 @@ impl Record {
     pub fn is_of(&self, signature: Signature) -> bool {
         self.source.settled && self.signature == Some(signature)
     }
+
+    /// The signature of the file; None for a file that has to be read again.
+    pub fn signature(&self) -> Option<Signature> {
+        self.signature
+    }
+
+    /// Whether the file has the content with which it was read.
+    fn is_content_of(&self, folder: &Path) -> bool {
+        let data = read_bytes(&folder.join(self.path()));
+        data.is_ok_and(|data| digest_of(&data) == self.source.digest)
+    }
+
+    /// The path of the file.
+    pub fn path(&self) -> &str {
+        &self.source.path
+    }
 }
+
+/// A file of a listing beside the record of its path; one of the two may be missing.
+type Pair<'p> = (Option<&'p (String, Signature)>, Option<&'p Record>);
 
 impl Ledger {
     /// Read the ledger of an index. One that is about the same scope and made by the same readers has
-    /// the note `expected`.
-    pub fn load(index: &Index, expected: &str) -> Result<Self> {
+    /// the note `expected`. Records have the facts of their files, which take the most memory, only with
+    /// `has_facts`.
+    pub fn load(index: &Index, expected: &str, has_facts: bool) -> Result<Self> {
         let mut ledger = Self {
             generation: -1,
             expected: expected.to_owned(),
             note: None,
-            files: HashMap::new(),
+            files: Vec::new(),
+            chunks: 0,
+            has_facts,
         };
         ledger.refresh(index)?;
         Ok(ledger)
@@ -80,11 +119,28 @@ impl Ledger {
         Ok(true)
     }
 
+    /// Take in files, which are in the order of their paths.
     fn take(&mut self, sources: Vec<SourceFile>) {
-        for source in sources {
-            let path = source.path.as_str().into();
-            self.files.insert(path, Arc::new(Record::of(source)));
+        let has_facts = self.has_facts;
+        let news = sources
+            .into_iter()
+            .map(|source| Arc::new(Record::of(source, has_facts)));
+        if self.files.is_empty() {
+            self.files = news.collect();
+        } else {
+            let mut files = Vec::with_capacity(self.files.len() + news.len());
+            let mut known = std::mem::take(&mut self.files).into_iter().peekable();
+            for new in news {
+                while let Some(before) = known.next_if(|one| one.path() < new.path()) {
+                    files.push(before);
+                }
+                known.next_if(|one| one.path() == new.path());
+                files.push(new);
+            }
+            files.extend(known);
+            self.files = files;
         }
+        self.chunks = self.files.iter().map(|record| record.source.chunks).sum();
     }
 
     /// The number of the last change of the ledger that is known.
@@ -95,6 +151,11 @@ impl Ledger {
     /// Whether it is about the scope and made by these readers; else all files are to be read again.
     pub fn is_current(&self) -> bool {
         self.note.as_deref() == Some(&self.expected)
+    }
+
+    /// What is noted in the ledger of an index or a store that is about the scope.
+    pub fn current_note(&self) -> (String, Option<String>) {
+        (SCOPE.to_owned(), Some(self.expected.clone()))
     }
 
     /// Whether nothing has been noted yet.
@@ -114,24 +175,20 @@ impl Ledger {
 
     /// How many chunks the files have.
     pub fn chunks(&self) -> u64 {
-        self.files.values().map(|record| record.source.chunks).sum()
+        self.chunks
     }
 
     /// What is known of a path.
     pub fn record(&self, path: &str) -> Option<&Record> {
-        self.files.get(path).map(Arc::as_ref)
-    }
-
-    /// All records with their paths, in the order of these.
-    pub fn sorted(&self) -> Vec<(&Arc<str>, &Arc<Record>)> {
-        let mut records: Vec<_> = self.files.iter().collect();
-        records.sort_unstable_by_key(|(path, _)| *path);
-        records
+        let found = self
+            .files
+            .binary_search_by(|record| record.path().cmp(path));
+        found.ok().map(|at| &*self.files[at])
     }
 
     /// All records, in the order of their paths.
-    pub fn records(&self) -> impl Iterator<Item = &Record> {
-        self.sorted().into_iter().map(|(_, record)| record.as_ref())
+    pub fn records(&self) -> &[Arc<Record>] {
+        &self.files
     }
 
     /// Whether a file of this signature has certainly been read as it is.
@@ -142,49 +199,162 @@ impl Ledger {
                 .is_some_and(|record| record.is_of(signature))
     }
 
+    /// The files of a listing beside the records of their paths, in the order of the paths. Takes linear
+    /// time for a listing in about that order.
+    pub fn beside<'p>(&'p self, listing: &'p Listing) -> Vec<Pair<'p>> {
+        let mut listed: Vec<&(String, Signature)> = listing.files.iter().collect();
+        listed.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let mut pairs = Vec::with_capacity(listed.len().max(self.files.len()));
+        let mut known = self.files.iter().map(|record| &**record).peekable();
+        for file in listed {
+            let path = file.0.as_str();
+            while let Some(record) = known.next_if(|record| record.path() < path) {
+                pairs.push((None, Some(record)));
+            }
+            pairs.push((Some(file), known.next_if(|record| record.path() == path)));
+        }
+        pairs.extend(known.map(|record| (None, Some(record))));
+        pairs
+    }
+
     /// Those of the listed files that have to be read.
-    pub fn changed<'l>(&self, listing: &'l Listing) -> Vec<&'l (String, Signature)> {
+    pub fn changed<'l>(&'l self, listing: &'l Listing) -> Vec<&'l (String, Signature)> {
         let is_current = self.is_current();
-        let is_read = |path: &str, signature| {
-            is_current
-                && self
-                    .record(path)
-                    .is_some_and(|record| record.is_of(signature))
+        let changed = |(listed, record): Pair<'l>| {
+            let listed = listed?;
+            let is_read = is_current && record.is_some_and(|record| record.is_of(listed.1));
+            (!is_read).then_some(listed)
         };
-        (listing.files.iter())
-            .filter(|(path, signature)| !is_read(path, *signature))
+        self.beside(listing)
+            .into_iter()
+            .filter_map(changed)
             .collect()
     }
 
-    /// Whether the listed files are just these, and all are read as they are.
-    pub fn has_read(&self, listing: &Listing) -> bool {
-        let is_read = |(path, signature): &(String, Signature)| {
-            self.record(path)
-                .is_some_and(|record| record.is_of(*signature))
+    /// Whether the files below `folder` are just these, and all are read as they are.
+    ///
+    /// Files that were read so soon after a change that another may not show are read and compared, if
+    /// they are few.
+    pub fn has_read(&self, listing: &Listing, folder: &Path) -> bool {
+        let mut unsettled = Vec::new();
+        for (listed, record) in self.beside(listing) {
+            match (listed, record) {
+                (Some((_, signature)), Some(record)) if record.is_of(*signature) => {}
+                (Some((_, signature)), Some(record)) if record.signature == Some(*signature) => {
+                    unsettled.push(record);
+                }
+                (None, Some(record)) if is_unknown(listing, record.path()) => {}
+                (None, None) => {}
+                _ => return false,
+            }
+        }
+        self.is_current()
+            && unsettled.len() <= MOST_COMPARED
+            && unsettled.iter().all(|record| record.is_content_of(folder))
+    }
+
+    /// How many of the files below `folder` are others than when they were read, or are gone.
+    pub fn stale(&self, listing: &Listing, folder: &Path) -> usize {
+        let is_stale = |(listed, record): &Pair<'_>| match (listed, record) {
+            (Some((_, signature)), Some(record)) => {
+                !record.is_of(*signature) && !record.is_content_of(folder)
+            }
+            (None, Some(record)) => !is_unknown(listing, record.path()),
+            (listed, None) => listed.is_some(),
         };
-        self.is_current() && listing.files.iter().all(is_read) && self.gone(listing).is_empty()
+        self.beside(listing)
+            .iter()
+            .filter(|pair| is_stale(pair))
+            .count()
     }
 
     /// The paths that are not listed, but for those that could not be looked at, in their order.
     pub fn gone(&self, listing: &Listing) -> Vec<String> {
-        let listed: HashSet<&str> = (listing.files.iter())
-            .map(|(path, _)| path.as_str())
-            .filter(|path| self.files.contains_key(*path))
-            .collect();
-        if listed.len() == self.files.len() {
-            return Vec::new();
-        }
-        let is_unknown = |path: &str| {
-            let unknown = listing.unknown.iter();
-            unknown
-                .map(|start| start.as_encoded_bytes())
-                .any(|start| path.as_bytes().starts_with(start))
+        let gone = |(listed, record): Pair<'_>| match (listed, record) {
+            (None, Some(record)) if !is_unknown(listing, record.path()) => {
+                Some(record.path().to_owned())
+            }
+            _ => None,
         };
-        let mut gone: Vec<String> = (self.files.keys())
-            .filter(|path| !listed.contains(path.as_ref()) && !is_unknown(path))
-            .map(ToString::to_string)
-            .collect();
-        gone.sort_unstable();
-        gone
+        self.beside(listing).into_iter().filter_map(gone).collect()
     }
+}
+
+/// Whether a file could not be looked at, or a folder above it.
+fn is_unknown(listing: &Listing, path: &str) -> bool {
+    let unknown = listing.unknown.iter();
+    unknown
+        .map(|start| start.as_encoded_bytes())
+        .any(|start| path.as_bytes().starts_with(start))
+}
+
+/// How a chunk from before there was a ledger names its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// By its path.
+    Path,
+    /// By `source_file` in its metadata.
+    SourceFile,
+}
+
+impl Owner {
+    fn of(self, chunk: &Chunk) -> Option<&str> {
+        let name = match self {
+            Self::Path => Some(chunk.path.as_str()),
+            Self::SourceFile => chunk.metadata.get("source_file").and_then(Value::as_str),
+        };
+        name.filter(|name| !name.is_empty())
+    }
+}
+
+/// Prepare an index for a sync: of another scope or made by other readers, no file counts as read.
+/// Chunks from before there was a ledger are those of their `owner`. Nothing but a sync writes into an
+/// index whose chunks name their files by path: chunks of no file are deleted there. `ledger` is that of
+/// the index.
+///
+/// Returns the ledger as it is then; None where it is as it was.
+pub fn prepare_index(index: &Index, ledger: &Ledger, owner: Owner) -> Result<Option<Ledger>> {
+    let mut prepared = None;
+    if !ledger.is_current() {
+        let mut adopted = ledger.clone();
+        adopt(index, &mut adopted, owner)?;
+        prepared = Some(adopted);
+    }
+    let chunks = prepared.as_ref().unwrap_or(ledger).chunks();
+    if owner == Owner::Path && index.len()? != chunks {
+        index.delete(&index.chunks_without_source()?)?;
+        let mut cleaned = prepared.unwrap_or_else(|| ledger.clone());
+        cleaned.refresh(index)?;
+        prepared = Some(cleaned);
+    }
+    Ok(prepared)
+}
+
+fn adopt(index: &Index, ledger: &mut Ledger, owner: Owner) -> Result<()> {
+    let paths = ledger.files.iter().map(|record| record.path().to_owned());
+    let mut known: BTreeMap<String, Vec<String>> = paths.map(|path| (path, Vec::new())).collect();
+    if ledger.is_new() {
+        let mut after = 0;
+        loop {
+            let page = index.page(after, PAGE)?;
+            if page.chunks.is_empty() {
+                break;
+            }
+            for chunk in &page.chunks {
+                if let Some(path) = owner.of(chunk) {
+                    let ids = known.entry(path.to_owned()).or_default();
+                    ids.push(chunk.id.clone());
+                }
+            }
+            after = page.after;
+        }
+    }
+    let sync = FileSync {
+        adopted: known.into_iter().collect(),
+        notes: vec![ledger.current_note()],
+        ..FileSync::default()
+    };
+    index.sync(&sync)?;
+    ledger.refresh(index)?;
+    Ok(())
 }

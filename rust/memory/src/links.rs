@@ -6,8 +6,9 @@ use std::sync::LazyLock;
 use pulldown_cmark::{CowStr, Event, LinkType, Tag, TagEnd};
 use regex::{Regex, bytes};
 
+use crate::field_links::has_scheme;
 use crate::markdown;
-use crate::names::{has_scheme, wikilinks};
+use crate::names::wikilinks;
 use crate::text::trimmed;
 
 static DESTINATION: LazyLock<Option<bytes::Regex>> = LazyLock::new(|| {

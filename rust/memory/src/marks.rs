@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::columns::FileFacts;
 use crate::facts::key;
+use crate::front_matter::json_text;
 use crate::names::{Named, Names};
 use crate::text::one_line;
 use crate::times::{Time, parse_age, parse_end, parse_time};
@@ -64,6 +65,8 @@ pub struct FileMarks {
     supersedes: Vec<String>,
     superseded_by: Vec<String>,
     derived_from: Vec<String>,
+    contradicts: bool,
+    unreadable: Vec<(&'static str, String)>,
 }
 
 impl FileMarks {
@@ -96,7 +99,38 @@ impl FileMarks {
             supersedes: names(key::SUPERSEDES),
             superseded_by: names(key::SUPERSEDED_BY),
             derived_from: names(key::DERIVED_FROM),
+            contradicts,
+            unreadable: unreadable(marks),
         }
+    }
+
+    /// Whether it ends before it begins, so that neither time counts.
+    pub fn contradicts_itself(&self) -> bool {
+        self.contradicts
+    }
+
+    /// The marks that should be a time and are not, each as its field and its value.
+    pub fn unreadable(&self) -> &[(&'static str, String)] {
+        &self.unreadable
+    }
+}
+
+fn unreadable(marks: &Map<String, Value>) -> Vec<(&'static str, String)> {
+    let times = [key::VALID_FROM, key::VALID_UNTIL, key::STALE_AFTER].into_iter();
+    let stated = times.filter_map(|field| Some((field, marks.get(field)?)));
+    let is_read = |field: &str, value: &Value| {
+        parse_time(value).is_some() || (field == key::STALE_AFTER && parse_age(value).is_some())
+    };
+    stated
+        .filter(|(field, value)| !is_read(field, value))
+        .map(|(field, value)| (field, shown(value)))
+        .collect()
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => json_text(other),
     }
 }
 
@@ -122,6 +156,8 @@ fn reason(value: &Value) -> String {
 pub struct Marks {
     /// The memories that supersede each, without cycles; a name that leads to no file counts too.
     superseded: BTreeMap<usize, Vec<Replacement>>,
+    /// The memories that each is said to supersede in a cycle, as (old, new).
+    cycles: Vec<(usize, usize)>,
     /// The files that each is derived from.
     sources: HashMap<usize, Vec<usize>>,
     marked: BTreeSet<usize>,
@@ -176,29 +212,40 @@ impl Marks {
             }
         }
         let components = components(&said);
-        let mut superseded = BTreeMap::new();
+        let (mut superseded, mut cycles) = (BTreeMap::new(), Vec::new());
         for (old, news) in said {
-            let is_cycle = |file: &Option<usize>| {
-                file.is_some_and(|new| {
-                    components
-                        .get(&new)
-                        .is_some_and(|c| components.get(&old) == Some(c))
-                })
+            let is_cycle = |new: usize| {
+                let component = components.get(&new);
+                component.is_some() && component == components.get(&old)
             };
-            let kept: Vec<Replacement> = news
-                .into_iter()
-                .filter(|(_, file)| !is_cycle(file))
-                .map(|(name, file)| Replacement { name, file })
-                .collect();
+            let mut kept = Vec::new();
+            for (name, file) in news {
+                match file.filter(|new| is_cycle(*new)) {
+                    Some(new) => cycles.push((old, new)),
+                    None => kept.push(Replacement { name, file }),
+                }
+            }
             if !kept.is_empty() {
                 superseded.insert(old, kept);
             }
         }
         Self {
             superseded,
+            cycles,
             sources,
             marked,
         }
+    }
+
+    /// What supersedes a memory, by its path or the name that leads to no file. Cycles do not count.
+    pub fn superseding(&self, number: usize) -> Vec<&str> {
+        let news = self.superseded.get(&number).into_iter().flatten();
+        news.map(|new| &*new.name).collect()
+    }
+
+    /// The memories that supersede each other in a cycle, as (old, new), in the order of paths.
+    pub fn cycles(&self) -> &[(usize, usize)] {
+        &self.cycles
     }
 
     /// The files whose validity can be another than [`Validity::default`] at some time.

@@ -1,15 +1,10 @@
 //! Names: the type words of a memory, and the files that names mean (spec/memory.md, "Links").
 
-use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
 use crate::text::{casefold, normalized, one_line, split_spaces, trimmed};
-
-/// The most characters of a value that are read for links. Aliases of YAML, which count each time they are
-/// used, can make much of little.
-const MOST_STATED: usize = 262_144;
 
 /// The types of memories and the folder that each is written to.
 pub const FOLDERS: [(&str, &str); 6] = [
@@ -104,55 +99,6 @@ fn wikilink(text: &str) -> Option<(&str, usize)> {
     Some((&inner[..name], end + 4))
 }
 
-/// The targets of the links under a key of front matter that names files: paths, names, `[[name]]`,
-/// `{to: name}`, or a list of these.
-pub fn stated_links(value: &Value) -> Vec<String> {
-    let items: Vec<Cow<'_, Value>> = match value {
-        Value::Array(items) => items.iter().map(unquoted_link).collect(),
-        other => vec![Cow::Borrowed(other)],
-    };
-    let mut targets = Vec::new();
-    let mut left = MOST_STATED;
-    for item in &items {
-        let text = match &**item {
-            Value::Object(fields) => fields.get("to").and_then(Value::as_str),
-            other => other.as_str(),
-        };
-        let size = 1 + text.map_or(0, |text| text.chars().count());
-        let Some(rest) = left.checked_sub(size) else {
-            break;
-        };
-        left = rest;
-        let Some(text) = text else { continue };
-        let names = wikilinks(text);
-        if names.is_empty() && !trimmed(text).is_empty() && !has_scheme(text) {
-            targets.push(trimmed(text).to_owned());
-        }
-        targets.extend(names.into_iter().map(str::to_owned));
-    }
-    targets
-}
-
-/// An item of a list. YAML reads an unquoted `[[name]]` as a list in a list.
-fn unquoted_link(item: &Value) -> Cow<'_, Value> {
-    match item {
-        Value::Array(inner) => match inner.as_slice() {
-            [Value::String(name)] => Cow::Owned(format!("[[{name}]]").into()),
-            _ => Cow::Borrowed(item),
-        },
-        _ => Cow::Borrowed(item),
-    }
-}
-
-/// Whether a text begins like an address, as in `https:` or `//`.
-pub(crate) fn has_scheme(text: &str) -> bool {
-    if text.starts_with("//") {
-        return true;
-    }
-    let rest = text.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "+.-".contains(c));
-    rest.starts_with(':') && text.starts_with(|c: char| c.is_ascii_alphabetic())
-}
-
 /// The titles of a file to look names up by.
 #[derive(Debug, Clone, Copy)]
 pub struct Named<'a> {
@@ -185,8 +131,11 @@ impl Names {
                 .paths
                 .entry(normalized(file.path).into_owned())
                 .or_insert(number);
-            let base = file.path.rsplit('/').next().unwrap_or(file.path);
-            names.by_name.entry(stem(base)).or_default().push(number);
+            names
+                .by_name
+                .entry(stem(base_of(file.path)))
+                .or_default()
+                .push(number);
             if !file.title.is_empty() {
                 names.add_title(file.title, number);
             }
@@ -238,7 +187,7 @@ impl Names {
         if is_path {
             return Vec::new();
         }
-        let base = name.rsplit('/').next().unwrap_or(name);
+        let base = base_of(name);
         let ending = format!("/{}", stem(rooted));
         let named = self.by_name.get(&stem(base)).into_iter().flatten();
         let ends = |path: &&String| format!("/{}", stem(path)).ends_with(&ending);
@@ -252,6 +201,45 @@ impl Names {
         }
         named
     }
+}
+
+/// The keys of names of some files, by which a link may mean one of them.
+#[derive(Debug, Default)]
+pub struct NameKeys {
+    stems: HashSet<String>,
+    titles: HashSet<String>,
+}
+
+impl NameKeys {
+    /// Add the names of a file.
+    pub fn add(&mut self, file: &Named<'_>) {
+        self.stems.insert(stem(base_of(file.path)));
+        if !file.title.is_empty() {
+            self.titles.insert(title_key(file.title));
+        }
+        self.titles
+            .extend(file.aliases.iter().map(|alias| title_key(alias)));
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.stems.is_empty()
+    }
+
+    /// Whether a link with this target may mean one of the files, from any folder. `is_path` is as in
+    /// `Names::find`.
+    pub fn may_mean(&self, name: &str, is_path: bool) -> bool {
+        let base = base_of(name);
+        // A path that ends in no name means a file with the name of a folder.
+        matches!(base, "" | "." | "..")
+            || self.stems.contains(&stem(base))
+            || self.stems.contains(&stem(&format!("{base}.md")))
+            || (!is_path && self.titles.contains(&title_key(name)))
+    }
+}
+
+fn base_of(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// The folder of a path, or an empty text.
@@ -335,24 +323,6 @@ mod tests {
         }
         assert_eq!(bucket("a.md", None), "a.md");
         assert_eq!(bucket("pages/a.md", None), "page");
-    }
-
-    #[test]
-    fn links_under_a_key() {
-        for (given, expected) in [
-            (json!("[[old]]"), &["old"][..]),
-            (
-                json!(["[[a|b]] and [[c#d]]", ["e"], "f.md", {"to": "g"}, {"at": "h"}, 7]),
-                &["a", "c", "e", "f.md", "g"],
-            ),
-            (json!("https://example.org"), &[]),
-            (json!("a: b"), &[]),
-            (json!("[[#heading]]"), &["[[#heading]]"]),
-            (json!("[[a\n]] [[[b]]"), &["b"]),
-            (json!(" "), &[]),
-        ] {
-            assert_eq!(stated_links(&given), expected, "{given}");
-        }
     }
 
     #[test]

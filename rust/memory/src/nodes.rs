@@ -1,7 +1,7 @@
 //! What the store of a root knows of its files: their titles, other names and links (spec/memory.md,
 //! "The store").
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use hedgerow_engine::{Error, ErrorCode, Result};
@@ -9,7 +9,7 @@ use hedgerow_graph::graph::Edge;
 use serde::Deserialize;
 
 use crate::ledger::{Ledger, Record};
-use crate::names::{Named, Names};
+use crate::names::{NameKeys, Named, Names};
 
 /// One link as it is written.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -36,14 +36,13 @@ pub struct Linked {
     pub aliases: Vec<String>,
 }
 
-/// A file by its path, its record, and what was read of that.
-type File = (Arc<str>, Arc<Record>, Arc<Linked>);
+/// A file by its record, and what was read of that.
+type File = (Arc<Record>, Arc<Linked>);
 
-/// The files that are nodes, by their paths.
+/// The files that are nodes, in the order of their paths.
 #[derive(Debug)]
 pub struct Nodes {
     files: Vec<File>,
-    numbers: HashMap<Arc<str>, usize>,
     names: Arc<Names>,
 }
 
@@ -58,42 +57,89 @@ impl Nodes {
     /// Read the nodes that a ledger notes; what is as in `before` is taken from there.
     pub fn of(ledger: &Ledger, before: Option<&Self>) -> Result<Self> {
         let mut files = Vec::with_capacity(ledger.len());
-        for (path, record) in ledger.sorted() {
-            let known = before.and_then(|before| before.same(path, record));
-            let linked = match known {
-                Some(linked) => linked,
+        let known = before.map_or(&[][..], |before| &before.files);
+        let mut known = known.iter().peekable();
+        for record in ledger.records() {
+            while known
+                .next_if(|(one, _)| one.path() < record.path())
+                .is_some()
+            {}
+            let same = known.next_if(|(one, _)| Arc::ptr_eq(one, record));
+            let linked = match same {
+                Some((_, linked)) => Arc::clone(linked),
                 None if record.source.facts.is_empty() => continue,
                 None => Arc::new(read(record)?),
             };
-            files.push((Arc::clone(path), Arc::clone(record), linked));
+            files.push((Arc::clone(record), linked));
         }
         let names = match before.filter(|before| before.is_named_as(&files)) {
             Some(before) => Arc::clone(&before.names),
             None => Arc::new(names_of(&files, |path| path)),
         };
-        let numbered = files.iter().enumerate();
-        let numbers = numbered
-            .map(|(number, (path, ..))| (Arc::clone(path), number))
-            .collect();
-        Ok(Self {
-            files,
-            numbers,
-            names,
-        })
-    }
-
-    fn same(&self, path: &str, record: &Arc<Record>) -> Option<Arc<Linked>> {
-        let (_, known, linked) = &self.files[*self.numbers.get(path)?];
-        Arc::ptr_eq(known, record).then(|| Arc::clone(linked))
+        Ok(Self { files, names })
     }
 
     fn is_named_as(&self, files: &[File]) -> bool {
-        let is_same = |((path, _, linked), (other, _, now)): (&File, &File)| {
-            path == other
-                && (Arc::ptr_eq(linked, now)
-                    || (linked.title == now.title && linked.aliases == now.aliases))
+        let is_same = |((record, linked), (other, now)): (&File, &File)| {
+            Arc::ptr_eq(linked, now)
+                || (record.path() == other.path()
+                    && linked.title == now.title
+                    && linked.aliases == now.aliases)
         };
         self.files.len() == files.len() && self.files.iter().zip(files).all(is_same)
+    }
+
+    /// The files whose links are others than before, or may lead elsewhere.
+    pub fn relinked(&self, before: &Self) -> HashSet<String> {
+        let mut sources = HashSet::new();
+        let mut names = NameKeys::default();
+        for (old, new) in self.beside(before) {
+            if let (Some(old), Some(new)) = (old, new)
+                && Arc::ptr_eq(&old.1, &new.1)
+            {
+                continue;
+            }
+            if let Some((record, linked)) = new
+                && old.is_none_or(|(_, before)| before.links != linked.links)
+            {
+                sources.insert(record.path().to_owned());
+            }
+            let is_renamed = match (old, new) {
+                (Some((_, old)), Some((_, new))) => {
+                    old.title != new.title || old.aliases != new.aliases
+                }
+                _ => true,
+            };
+            if is_renamed {
+                [old, new]
+                    .into_iter()
+                    .flatten()
+                    .for_each(|(record, linked)| names.add(&named(record.path(), linked)));
+            }
+        }
+        if !names.is_empty() {
+            let may_lead_elsewhere = self.files.iter().filter(|(_, linked)| {
+                let mut links = linked.links.iter();
+                links.any(|link| names.may_mean(&link.0, link.3))
+            });
+            sources.extend(may_lead_elsewhere.map(|(record, _)| record.path().to_owned()));
+        }
+        sources
+    }
+
+    /// The files of an earlier state beside those of this one, in the order of their paths.
+    fn beside<'n>(&'n self, before: &'n Self) -> Vec<(Option<&'n File>, Option<&'n File>)> {
+        let mut pairs = Vec::with_capacity(self.files.len());
+        let mut olds = before.files.iter().peekable();
+        for new in &self.files {
+            let path = new.0.path();
+            while let Some(old) = olds.next_if(|old| old.0.path() < path) {
+                pairs.push((Some(old), None));
+            }
+            pairs.push((olds.next_if(|old| old.0.path() == path), Some(new)));
+        }
+        pairs.extend(olds.map(|old| (Some(old), None)));
+        pairs
     }
 
     /// The files that names mean.
@@ -104,7 +150,7 @@ impl Nodes {
     /// The same for those files alone that are visible.
     pub fn names_within(&self, visible: &HashSet<String>) -> Names {
         let files: Vec<_> = (self.files.iter())
-            .filter(|(path, ..)| visible.contains(&**path))
+            .filter(|(record, _)| visible.contains(record.path()))
             .cloned()
             .collect();
         names_of(&files, |path| path)
@@ -115,30 +161,28 @@ impl Nodes {
         names_of(&self.files, |path| if path == file { to } else { path })
     }
 
-    /// Whether every name means what it means in another state.
-    pub fn is_named_like(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.names, &other.names) || self.is_named_as(&other.files)
-    }
-
     /// What is known of a file.
     pub fn get(&self, path: &str) -> Option<&Linked> {
-        self.numbers.get(path).map(|number| &*self.files[*number].2)
+        let found = self
+            .files
+            .binary_search_by(|(record, _)| record.path().cmp(path));
+        found.ok().map(|at| &*self.files[at].1)
     }
 
     /// The paths of all files, in their order.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
-        self.files.iter().map(|(path, ..)| &**path)
+        self.files.iter().map(|(record, _)| record.path())
     }
 
     /// The files with a link to a file, in their order.
     pub fn linking_to(&self, file: &str) -> Vec<String> {
-        let leads = |(path, _, linked): &&File| {
-            (linked.links.iter()).any(|link| self.target(link, path) == Some(file))
+        let leads = |(record, linked): &&File| {
+            (linked.links.iter()).any(|link| self.target(link, record.path()) == Some(file))
         };
         self.files
             .iter()
             .filter(leads)
-            .map(|(path, ..)| path.to_string())
+            .map(|(record, _)| record.path().to_owned())
             .collect()
     }
 
@@ -182,18 +226,19 @@ impl Nodes {
     /// The edges of the links of some files, or of all.
     pub fn edges(&self, sources: Option<&HashSet<String>>) -> Edges {
         let (mut edges, mut missing) = (BTreeMap::new(), Vec::new());
-        for (path, _, linked) in &self.files {
-            if sources.is_some_and(|sources| !sources.contains(&**path)) {
+        for (record, linked) in &self.files {
+            let path = record.path();
+            if sources.is_some_and(|sources| !sources.contains(path)) {
                 continue;
             }
             let mut seen = HashSet::new();
             for link in &linked.links {
                 match self.target(link, path) {
                     None if seen.insert(&link.0) => {
-                        missing.push((path.to_string(), link.0.clone()));
+                        missing.push((path.to_owned(), link.0.clone()));
                     }
-                    Some(target) if target != &**path => {
-                        let key = (path.to_string(), target.to_owned(), link.1.clone());
+                    Some(target) if target != path => {
+                        let key = (path.to_owned(), target.to_owned(), link.1.clone());
                         let strength = edges.entry(key).or_insert(0.0_f64);
                         *strength = strength.max(link.2);
                     }
@@ -205,16 +250,20 @@ impl Nodes {
     }
 }
 
+fn named<'f>(path: &'f str, linked: &'f Linked) -> Named<'f> {
+    Named {
+        path,
+        title: &linked.title,
+        aliases: &linked.aliases,
+    }
+}
+
 fn names_of<'f>(files: &'f [File], renamed: impl Fn(&'f str) -> &'f str) -> Names {
-    let mut named: Vec<Named<'_>> = (files.iter())
-        .map(|(path, _, linked)| Named {
-            path: renamed(path),
-            title: &linked.title,
-            aliases: &linked.aliases,
-        })
+    let mut names: Vec<Named<'_>> = (files.iter())
+        .map(|(record, linked)| named(renamed(record.path()), linked))
         .collect();
-    named.sort_by_key(|file| file.path);
-    Names::new(named.into_iter())
+    names.sort_by_key(|file| file.path);
+    Names::new(names.into_iter())
 }
 
 fn read(record: &Record) -> Result<Linked> {
@@ -226,4 +275,90 @@ fn read(record: &Record) -> Result<Linked> {
         );
         Error::new(ErrorCode::IndexDamaged, message)
     })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use hedgerow_engine::index::{FileSync, Index};
+    use hedgerow_engine::sources::SourceFile;
+    use hedgerow_engine::text::tokenizer::TokenizerKind;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    /// The path, the title and the targets of links of a file.
+    type Drawn = (String, String, Vec<(String, bool)>);
+
+    fn source((path, title, links): &Drawn) -> SourceFile {
+        let links: Vec<_> = links
+            .iter()
+            .map(|(to, is_path)| json!([to, "link", 0.7, is_path]))
+            .collect();
+        SourceFile {
+            path: path.clone(),
+            facts: json!({"title": title, "links": links}).to_string(),
+            ..SourceFile::default()
+        }
+    }
+
+    /// Write a state of all files into the ledger of an index, and take it in.
+    fn ledger(index: &Index, files: &[Drawn], before: &Ledger) -> Ledger {
+        let gone = before
+            .records()
+            .iter()
+            .map(|record| record.path().to_owned());
+        let sync = FileSync {
+            read: files
+                .iter()
+                .map(|file| (source(file), Vec::new()))
+                .collect(),
+            gone: gone
+                .filter(|path| files.iter().all(|file| file.0 != *path))
+                .collect(),
+            ..FileSync::default()
+        };
+        index.sync(&sync).unwrap();
+        let mut ledger = before.clone();
+        ledger.refresh(index).unwrap();
+        ledger
+    }
+
+    prop_compose! {
+        fn a_file()(
+            path in "(|d/|d/e/)[abdÄ](|[.]x|[.]md)[.]md",
+            title in "(|a|b|A  b|d)",
+            links in prop::collection::vec(("(|/|[.][.]/|d/)(a|b|ä|a b|e|[.][.]|[.]|d)(|[.]md)", any::<bool>()), 0..4),
+        ) -> Drawn {
+            (path, title, links)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_relinked_makes_the_edges_of_all_links(
+            states in prop::collection::vec(prop::collection::vec(a_file(), 0..7), 2..4),
+        ) {
+            let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+            let mut known = Ledger::load(&index, "x", true).unwrap();
+            let mut before = Nodes::of(&known, None).unwrap();
+            for mut files in states {
+                files.sort();
+                files.dedup_by(|one, other| one.0 == other.0);
+                known = ledger(&index, &files, &known);
+                let after = Nodes::of(&known, Some(&before)).unwrap();
+                let fresh = Nodes::of(&known, None).unwrap();
+                prop_assert_eq!(after.paths().collect::<Vec<_>>(), fresh.paths().collect::<Vec<_>>());
+                let sources = after.relinked(&before);
+                // The edges of the other files are as they were.
+                let (mut edges, _) = before.edges(None);
+                edges.retain(|(source, ..), _| !sources.contains(source) && after.get(source).is_some());
+                edges.extend(after.edges(Some(&sources)).0);
+                edges.retain(|(_, target, _), _| after.get(target).is_some());
+                prop_assert_eq!(edges, fresh.edges(None).0);
+                before = after;
+            }
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Recall: one search of the index of a root, with filters before and scores after ranking
 //! (spec/memory.md, "Recall").
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use hedgerow_engine::chunks::Texts;
@@ -119,27 +119,10 @@ pub fn recall(
     })
 }
 
-/// The buckets of all files of an index.
-pub fn buckets(index: &Index, cache: &ColumnCache) -> Result<Vec<String>> {
+/// The columns of the files of an index.
+pub fn columns(index: &Index, cache: &ColumnCache) -> Result<Arc<FileColumns>> {
     index.session(Needs::default(), |session| {
-        let columns = FileColumns::current(cache, session)?;
-        Ok(columns.buckets().into_iter().map(str::to_owned).collect())
-    })
-}
-
-/// The words of the types of the files that a filter sees.
-pub fn types(
-    index: &Index,
-    cache: &ColumnCache,
-    filter: &RecallFilter,
-) -> Result<BTreeSet<String>> {
-    index.session(Needs::default(), |session| {
-        let columns = FileColumns::current(cache, session)?;
-        Ok(columns
-            .types(filter)
-            .into_iter()
-            .map(str::to_owned)
-            .collect())
+        FileColumns::current(cache, session)
     })
 }
 

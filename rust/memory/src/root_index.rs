@@ -1,137 +1,74 @@
-//! The index of a root: its files as chunks with what is known of each (spec/memory.md, "Sync").
+//! A file of a root in its index: chunks, and what is known of the file (spec/memory.md, "Sync").
 
-use std::collections::HashSet;
-use std::path::Path;
-
-use hedgerow_engine::Result;
 use hedgerow_engine::chunks::Chunk;
-use hedgerow_engine::index::{FileSync, Index};
 use hedgerow_engine::sources::SourceFile as Row;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use crate::chunks::{REPEATED_LIMIT, SharedFields, bad_front_matter, markdown_chunks};
-use crate::conflict::conflict_line;
+use crate::chunks::{REPEATED_LIMIT, SharedFields, markdown_chunks};
+use crate::document::{Document, distinct};
 use crate::facts::{LINK_MARKS, Memory, facts_of};
-use crate::folder::Signature;
+use crate::field_links::stated_links;
 use crate::front_matter::FrontMatter;
-use crate::ledger::{Ledger, Record};
-use crate::names::stated_links;
+use crate::ledger::Record;
 use crate::page::without_frame;
-use crate::sections::first_heading;
-use crate::skip::{Skip, printable};
-use crate::source::{SourceFile, text_of};
-use crate::sync::{Reading, Wanted, in_rounds};
+use crate::skip::{Skip, noted_skips};
+use crate::source::{SourceFile, Unreadable};
 use crate::tags::inline_tags;
 use crate::text::trimmed;
 use crate::times::memory_time;
 
-/// The most aliases of a file that count.
-const MOST_ALIASES: usize = 100;
 /// The codes of what is wrong with a file that is read nevertheless.
 const STILL_READ: [&str; 3] = ["bad_front_matter", "bad_line", "git_conflict"];
 
-/// How many files a sync added to an index and changed in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Synced {
-    /// Were not known before, and could be read.
-    pub added: usize,
-    /// Were known with other content.
-    pub changed: usize,
+/// Whether a file with these problems could be read.
+pub(crate) fn is_still_read(skips: &[Skip]) -> bool {
+    skips
+        .iter()
+        .all(|skip| STILL_READ.contains(&skip.code.as_str()))
 }
 
-/// Read files of a root into its index, in rounds, each in one transaction. `ledger` is that of the
-/// index. A file that cannot be read has no chunks then. `progress(done, total)` counts files.
-pub fn sync_files(
-    index: &Index,
-    ledger: &Ledger,
-    folder: &Path,
-    files: &[(String, Signature)],
-    mut progress: impl FnMut(usize, usize) -> Result<()>,
-) -> Result<Synced> {
-    let wanted: Vec<Wanted> = (files.iter())
-        .map(|(path, signature)| Wanted {
-            path: path.clone(),
-            place: folder.join(path),
-            signature: *signature,
-        })
-        .collect();
-    let mut synced = Synced::default();
-    let make = |reading: Reading| Made::of(&reading, ledger, folder);
-    in_rounds(&wanted, make, |made, done| {
-        let mut sync = FileSync::default();
-        for file in &made {
-            sync.read
-                .push((file.row.clone(), file.chunks.iter().collect()));
-            sync.removed.extend_from_slice(&file.removed);
-            synced.added += usize::from(file.is_added);
-            synced.changed += usize::from(file.is_changed);
-        }
-        index.sync(&sync)?;
-        progress(done, wanted.len())
-    })?;
-    Ok(synced)
+/// What a file comes to in the index, if it has changed.
+#[derive(Debug)]
+pub(crate) struct IndexPart {
+    /// The row of the file in the ledger.
+    pub(crate) row: Row,
+    /// The chunks to write.
+    pub(crate) chunks: Vec<Chunk>,
+    /// The ids of chunks that the file no longer has.
+    pub(crate) removed: Vec<String>,
+    /// Whether the file was not known before, and could be read.
+    pub(crate) is_added: bool,
+    /// Whether the file was known with other content.
+    pub(crate) is_changed: bool,
 }
 
-/// What a file comes to in the index.
-struct Made {
-    row: Row,
-    chunks: Vec<Chunk>,
-    /// The ids of chunks that it no longer has.
-    removed: Vec<String>,
-    is_added: bool,
-    is_changed: bool,
-}
-
-impl Made {
-    fn of(reading: &Reading, ledger: &Ledger, folder: &Path) -> Self {
-        let before = ledger.record(&reading.path);
-        let row = Row {
-            path: reading.path.clone(),
-            signature: reading.signature.to_string(),
-            settled: reading.settled,
-            digest: reading.digest.clone(),
-            ..Row::default()
-        };
-        match before.filter(|before| is_the_same(before, reading)) {
-            Some(before) => Self::unchanged(row, before),
-            None => Self::parsed(row, before, parse(reading, folder)),
-        }
-    }
-
-    fn unchanged(row: Row, before: &Record) -> Self {
-        let (skips, facts) = (before.source.skips.clone(), before.source.facts.clone());
-        Self {
-            row: Row {
-                skips,
-                facts,
-                ..row
-            },
-            chunks: Vec::new(),
-            removed: Vec::new(),
-            is_added: false,
-            is_changed: false,
-        }
-    }
-
-    fn parsed(row: Row, before: Option<&Record>, parsed: Parsed) -> Self {
+impl IndexPart {
+    /// A file that was parsed, or could not be; `row` has its signature and its digest.
+    pub(crate) fn parsed(
+        row: Row,
+        before: Option<&Record>,
+        document: Result<&Document<'_>, &Unreadable>,
+        file: &str,
+    ) -> Self {
         let Parsed {
             chunks,
             skips,
             facts,
-        } = parsed;
+        } = match document {
+            Ok(document) => parse(document, file),
+            Err(unreadable) => Parsed::refused(unreadable.clone().skip(&row.path)),
+        };
         let known = before.map_or(0, |before| {
             usize::try_from(before.source.chunks).unwrap_or(0)
         });
         let gone = chunks.len()..known.max(chunks.len());
-        let is_read = skips
-            .iter()
-            .all(|skip| STILL_READ.contains(&skip.code.as_str()));
+        let is_read = is_still_read(&skips);
         Self {
             removed: gone
                 .map(|ordinal| format!("{}#{ordinal}", row.path))
                 .collect(),
             row: Row {
-                skips: noted(&skips),
+                skips: noted_skips(&skips),
                 facts: if facts.is_empty() {
                     String::new()
                 } else {
@@ -144,21 +81,6 @@ impl Made {
             is_changed: before.is_some(),
         }
     }
-}
-
-fn is_the_same(before: &Record, reading: &Reading) -> bool {
-    !reading.digest.is_empty() && before.source.digest == reading.digest
-}
-
-/// Skips as the ledger has them.
-fn noted(skips: &[Skip]) -> String {
-    if skips.is_empty() {
-        return String::new();
-    }
-    let rows = skips
-        .iter()
-        .map(|skip| json!([skip.path, skip.code, skip.reason, skip.line]));
-    Value::Array(rows.collect()).to_string()
 }
 
 /// A file as chunks, with its front matter in each; why there are none, or what is wrong with it; and
@@ -183,26 +105,11 @@ impl Parsed {
     }
 }
 
-/// Make chunks of a file below `folder`.
-pub fn parse(reading: &Reading, folder: &Path) -> Parsed {
-    let path = reading.path.as_str();
-    let text = match &reading.data {
-        Ok(data) => text_of(data),
-        Err(unreadable) => Err(unreadable.clone()),
-    };
-    match text {
-        Ok(text) => parse_text(path, &printable(folder.join(path).as_os_str()), &text),
-        Err(unreadable) => Parsed::refused(unreadable.skip(path)),
-    }
-}
-
-fn parse_text(path: &str, file: &str, text: &str) -> Parsed {
-    let lines: Vec<&str> = text.split('\n').collect();
-    let matter = FrontMatter::read(&lines);
-    let body = lines[matter.body_start.min(lines.len())..].join("\n");
-    let front_matter = matter.to_json();
-    let aliases = aliases_of(&front_matter);
-    let tags = distinct(matter.tags().into_iter().chain(inline_tags(&body)));
+/// Make the chunks of a document, whose file has an absolute path that can be shown.
+pub fn parse(document: &Document<'_>, file: &str) -> Parsed {
+    let Document { path, matter, .. } = document;
+    let tags = distinct(matter.tags().into_iter().chain(inline_tags(&document.body)));
+    let front_matter = &document.front_matter;
     let mut metadata = Map::new();
     metadata.insert("front_matter".to_owned(), front_matter.clone().into());
     metadata.insert("body_start_line".to_owned(), (matter.body_start + 1).into());
@@ -214,22 +121,22 @@ fn parse_text(path: &str, file: &str, text: &str) -> Parsed {
     let shared = SharedFields {
         metadata: &metadata,
         tags: &tags,
-        aliases: &aliases,
+        aliases: &document.aliases,
         repeated_limit: REPEATED_LIMIT,
     };
     let facts = || {
         facts_of(&Memory {
             path,
-            title: &title_of(&matter, &body),
-            aliases: &aliases,
+            title: &document.title,
+            aliases: &document.aliases,
             tags: &tags,
-            metadata: &front_matter,
-            links: &links_of(&matter),
+            metadata: front_matter,
+            links: &links_of(matter),
         })
     };
-    let skips = problems_of(path, &lines, &matter);
+    let skips = document.problems();
     let source = SourceFile { path, file };
-    match markdown_chunks(&source, &without_frame(&lines), &matter, shared) {
+    match markdown_chunks(&source, &without_frame(&document.lines), matter, shared) {
         Ok(chunks) => Parsed {
             chunks,
             skips,
@@ -249,46 +156,8 @@ fn parse_text(path: &str, file: &str, text: &str) -> Parsed {
     }
 }
 
-/// What is wrong with a file that is read nevertheless, each with its line.
-pub fn problems_of(path: &str, lines: &[&str], matter: &FrontMatter) -> Vec<Skip> {
-    let mut problems: Vec<Skip> = bad_front_matter(path, matter).into_iter().collect();
-    if let Some(line) = conflict_line(lines) {
-        let reason = "it is in conflict: git left two versions between <<<<<<< and >>>>>>>; keep one \
-                      of them";
-        let skip = Skip::whole(path, "git_conflict", reason);
-        problems.push(Skip {
-            line: Some(line as u64),
-            ..skip
-        });
-    }
-    problems
-}
-
-/// The title in the front matter, else the first heading, else an empty text.
-fn title_of(matter: &FrontMatter, body: &str) -> String {
-    let stated = matter.text(&["title"]);
-    if stated.is_empty() {
-        first_heading(body).to_owned()
-    } else {
-        stated
-    }
-}
-
-/// Other names of a file: `aliases`, a list or one text with commas.
-fn aliases_of(front_matter: &Map<String, Value>) -> Vec<String> {
-    let given: Vec<&str> = match front_matter.get("aliases") {
-        Some(Value::String(text)) => text.split(',').collect(),
-        Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
-    };
-    let named = given.into_iter().map(trimmed).filter(|one| !one.is_empty());
-    let mut aliases = distinct(named.map(str::to_owned));
-    aliases.truncate(MOST_ALIASES);
-    aliases
-}
-
 /// The targets of the links under each mark that names other memories.
-fn links_of(matter: &FrontMatter) -> Vec<(&'static str, Vec<String>)> {
+pub fn links_of(matter: &FrontMatter) -> Vec<(&'static str, Vec<String>)> {
     let stated = LINK_MARKS
         .into_iter()
         .filter_map(|key| match matter.fields.get(key) {
@@ -298,20 +167,16 @@ fn links_of(matter: &FrontMatter) -> Vec<(&'static str, Vec<String>)> {
     stated.collect()
 }
 
-fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
-    let mut known = HashSet::new();
-    texts.filter(|text| known.insert(text.clone())).collect()
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use proptest::prelude::*;
+    use serde_json::json;
 
     use super::*;
 
     fn parsed(text: &str) -> Parsed {
-        parse_text("notes/a.md", "/r/notes/a.md", text)
+        parse(&Document::parse("notes/a.md", text), "/r/notes/a.md")
     }
 
     #[test]
@@ -330,17 +195,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_have_chunks_or_a_reason(data: Vec<u8>, block in "[a-z:&*?!\\[\\]{}\\-#|> \"'\\n0-9]{0,60}") {
-            let text = format!("---\n{block}\n---\n# A\n\nbody\n");
-            for data in [data, text.into_bytes()] {
-                let reading = Reading {
-                    path: "a.md".to_owned(),
-                    signature: "1.2.3.4".parse().unwrap(),
-                    settled: true,
-                    digest: String::new(),
-                    data: Ok(data),
-                };
-                let found = parse(&reading, Path::new("/r"));
+        fn any_text_has_chunks_or_a_reason(text: String, block in "[a-z:&*?!\\[\\]{}\\-#|> \"'\\n0-9]{0,60}") {
+            for text in [text, format!("---\n{block}\n---\n# A\n\nbody\n")] {
+                let found = parsed(&text);
                 prop_assert!(!found.chunks.is_empty() || !found.skips.is_empty() || !found.facts.is_empty());
             }
         }

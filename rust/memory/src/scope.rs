@@ -29,6 +29,11 @@ impl Scope {
         Self { ids }
     }
 
+    /// The ids, in the order user, agent, session.
+    pub fn ids(&self) -> [Option<&str>; 3] {
+        self.ids.each_ref().map(Option::as_deref)
+    }
+
     /// Whether no id is stated.
     pub fn is_empty(&self) -> bool {
         self.ids.iter().all(Option::is_none)

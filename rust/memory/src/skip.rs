@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::fmt::{self, Write};
 use std::io;
 
+use serde_json::{Value, json};
+
 /// Something that was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skip {
@@ -41,6 +43,31 @@ impl fmt::Display for Skip {
             None => write!(formatter, "{}: {}", self.path, self.reason),
         }
     }
+}
+
+/// Skips as a ledger has them.
+pub fn noted_skips(skips: &[Skip]) -> String {
+    if skips.is_empty() {
+        return String::new();
+    }
+    let rows = skips
+        .iter()
+        .map(|skip| json!([skip.path, skip.code, skip.reason, skip.line]));
+    Value::Array(rows.collect()).to_string()
+}
+
+/// The skips that a ledger has; none if its text is empty or cannot be read.
+pub fn skips_of(noted: &str) -> Vec<Skip> {
+    type Row = (String, String, String, Option<u64>);
+    let rows: Vec<Row> = serde_json::from_str(noted).unwrap_or_default();
+    rows.into_iter()
+        .map(|(path, code, reason, line)| Skip {
+            path,
+            code,
+            reason,
+            line,
+        })
+        .collect()
 }
 
 /// Why the system refused a file, in words.

@@ -64,13 +64,15 @@ impl Unreadable {
 
 /// Return the bytes of a file of at most `FILE_LIMIT` bytes.
 pub fn read_bytes(file: &Path) -> Result<Vec<u8>, Unreadable> {
-    let read = || {
-        let mut data = Vec::new();
-        let limit = FILE_LIMIT as u64 + 1;
-        File::open(file)?.take(limit).read_to_end(&mut data)?;
-        io::Result::Ok(data)
-    };
-    let data = read().map_err(|error| Unreadable::system(&error))?;
+    read_open(File::open(file).map_err(|error| Unreadable::system(&error))?)
+}
+
+/// Like `read_bytes`, but of an open file.
+pub fn read_open(file: File) -> Result<Vec<u8>, Unreadable> {
+    let mut data = Vec::new();
+    let limit = FILE_LIMIT as u64 + 1;
+    let read = file.take(limit).read_to_end(&mut data);
+    read.map_err(|error| Unreadable::system(&error))?;
     if data.len() > FILE_LIMIT {
         let limit = FILE_LIMIT / (1024 * 1024);
         let reason = format!("the file is larger than {limit} MiB; split it");

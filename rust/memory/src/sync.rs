@@ -1,7 +1,8 @@
 //! Reading the files that changed: in rounds, each on several threads while the one before is written.
 
 use std::fmt::Write;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,12 +13,14 @@ use hedgerow_engine::Result;
 use sha2::{Digest, Sha256};
 
 use crate::folder::Signature;
-use crate::source::{Unreadable, read_bytes};
+use crate::source::{Unreadable, read_open};
 
 /// The most files and the bytes of a round, which one transaction writes.
 const ROUND: usize = 512;
 const ROUND_BYTES: u64 = 16 * 1024 * 1024;
 const MOST_THREADS: usize = 8;
+/// The bytes of a stream that are read at once.
+const PIECE: usize = 1024 * 1024;
 /// The bytes of a digest.
 const DIGEST: usize = 16;
 
@@ -28,8 +31,10 @@ pub struct Wanted {
     pub path: String,
     /// Where it is.
     pub place: PathBuf,
-    /// What the system reported of it when it was found.
+    /// Its signature when it was found.
     pub signature: Signature,
+    /// Whether it may be larger than memory: only its digest is made, in pieces.
+    pub is_stream: bool,
 }
 
 /// A file that was read, or that the system refused.
@@ -37,13 +42,13 @@ pub struct Wanted {
 pub struct Reading {
     /// What its records and chunks know it by.
     pub path: String,
-    /// What the system reported of it when it was found.
+    /// Its signature when it was read.
     pub signature: Signature,
     /// Whether any later change will show in the signature.
     pub settled: bool,
     /// The digest of its bytes; empty where there are none.
     pub digest: String,
-    /// Its bytes, or why there are none.
+    /// Its bytes, or why there are none; empty for a stream.
     pub data: std::result::Result<Vec<u8>, Unreadable>,
 }
 
@@ -115,23 +120,49 @@ fn on_threads<T: Send>(files: &[Wanted], make: &(impl Fn(Reading) -> T + Sync)) 
     results.into_iter().map(|(_, one)| one).collect()
 }
 
-/// Read one file; None when it is gone.
+/// Read one file; None when it is gone. Its signature is that of the file that was read.
 pub fn read(file: &Wanted) -> Option<Reading> {
-    let settled = file.signature.is_settled(now());
-    let data = read_bytes(&file.place);
-    if data.is_err() && is_gone(&file.place) {
+    let opened = File::open(&file.place);
+    let status = opened
+        .as_ref()
+        .ok()
+        .and_then(|opened| opened.metadata().ok());
+    let signature = status.map_or(file.signature, |status| Signature::of(&status));
+    let settled = signature.is_settled(now());
+    let opened = opened.map_err(|error| Unreadable::system(&error));
+    let read = opened.and_then(|opened| {
+        if file.is_stream {
+            let digest = digest_in_pieces(opened).map_err(|error| Unreadable::system(&error))?;
+            return Ok((digest, Vec::new()));
+        }
+        let data = read_open(opened)?;
+        Ok((digest_of(&data), data))
+    });
+    if read.is_err() && is_gone(&file.place) {
         return None;
     }
+    let (digest, data) = match read {
+        Ok((digest, data)) => (digest, Ok(data)),
+        Err(unreadable) => (String::new(), Err(unreadable)),
+    };
     Some(Reading {
         path: file.path.clone(),
-        signature: file.signature,
+        signature,
         settled,
-        digest: data
-            .as_ref()
-            .map(|data| digest_of(data))
-            .unwrap_or_default(),
+        digest,
         data,
     })
+}
+
+fn digest_in_pieces(mut file: File) -> io::Result<String> {
+    let (mut digest, mut piece) = (Sha256::new(), vec![0; PIECE]);
+    loop {
+        let length = file.read(&mut piece)?;
+        if length == 0 {
+            return Ok(hexadecimal(&digest.finalize()));
+        }
+        digest.update(&piece[..length]);
+    }
 }
 
 fn is_gone(place: &Path) -> bool {
@@ -141,8 +172,12 @@ fn is_gone(place: &Path) -> bool {
 
 /// What tells the content of a file from another: 32 hexadecimal digits.
 pub fn digest_of(data: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(data))
+}
+
+fn hexadecimal(digest: &[u8]) -> String {
     let mut text = String::with_capacity(2 * DIGEST);
-    for byte in Sha256::digest(data).iter().take(DIGEST) {
+    for byte in digest.iter().take(DIGEST) {
         // Writing to a String cannot fail.
         let _ = write!(text, "{byte:02x}");
     }
@@ -169,6 +204,7 @@ mod tests {
             path: name.to_owned(),
             place,
             signature,
+            is_stream: false,
         }
     }
 
@@ -203,7 +239,6 @@ mod tests {
     #[test]
     fn what_is_too_large_says_so() {
         use crate::source::FILE_LIMIT;
-        use std::fs::File;
 
         let folder = tempfile::tempdir().unwrap();
         let mut file = wanted(folder.path(), "a.md");

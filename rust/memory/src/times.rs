@@ -118,7 +118,12 @@ pub fn parse_age(value: &Value) -> Option<i64> {
 
 /// When a memory is from: by its front matter, else by the day its name begins with.
 pub fn memory_time(path: &str, metadata: &Map<String, Value>) -> Option<StatedTime> {
-    let mut stated = TIME_FIELDS.iter().filter_map(|key| metadata.get(*key));
+    event_time(path, metadata, &TIME_FIELDS)
+}
+
+/// The time under the first of the keys that holds one, else the day with which the name begins.
+pub fn event_time(path: &str, metadata: &Map<String, Value>, keys: &[&str]) -> Option<StatedTime> {
+    let mut stated = keys.iter().filter_map(|key| metadata.get(*key));
     stated.find_map(parse_time).or_else(|| day_in_name(path))
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use hedgerow_engine::sources::SourceFile;
 use hedgerow_memory::folder::{self, Listing, Reason, Rules, Signature};
-use hedgerow_memory::ledger::Ledger;
+use hedgerow_memory::ledger::{Ledger, Record};
 use hedgerow_memory::skip::Skip;
 use hedgerow_memory::watch::Watch;
 use pyo3::exceptions::PyOSError;
@@ -77,7 +77,7 @@ impl PyWatch {
 
 /// What is below a folder.
 #[pyclass(frozen, module = "hedgerow._engine", name = "_Listing")]
-pub struct PyListing(Listing);
+pub struct PyListing(pub Listing);
 
 #[pymethods]
 impl PyListing {
@@ -139,11 +139,17 @@ pub struct PyLedger(pub Ledger);
 
 #[pymethods]
 impl PyLedger {
-    /// Read the ledger of an index; a current one has the note `expected`.
+    /// Read the ledger of an index; a current one has the note `expected`. Rows have facts only with
+    /// `has_facts`.
     #[new]
-    fn new(py: Python<'_>, index: &Bound<'_, PyIndex>, expected: Text) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        index: &Bound<'_, PyIndex>,
+        expected: Text,
+        has_facts: bool,
+    ) -> PyResult<Self> {
         let index = &index.get().index;
-        errors::call_detached(py, || Ledger::load(index, &expected)).map(Self)
+        errors::call_detached(py, || Ledger::load(index, &expected, has_facts)).map(Self)
     }
 
     /// The same with what has changed since; None where nothing has.
@@ -186,43 +192,43 @@ impl PyLedger {
     }
 
     fn row(&self, path: Text) -> Option<SourceTuple> {
-        self.0.record(&path).map(|record| row_of(&record.source))
+        self.0.record(&path).map(row_of)
     }
 
-    /// The rows whose facts have a text, and those that have skips, or all; by their paths.
-    #[pyo3(signature = (*, facts=None, skips=false))]
-    fn rows(&self, facts: Option<Text>, skips: bool) -> Vec<SourceTuple> {
-        let has_facts = |source: &&SourceFile| {
-            (facts.as_ref()).is_none_or(|text| source.facts.contains(&**text))
-        };
-        (self.0.records().map(|record| &record.source))
-            .filter(has_facts)
-            .filter(|source| !skips || !source.skips.is_empty())
-            .map(row_of)
+    /// The rows, or only those that have skips, by their paths.
+    #[pyo3(signature = (*, skips=false))]
+    fn rows(&self, skips: bool) -> Vec<SourceTuple> {
+        (self.0.records().iter())
+            .filter(|record| !skips || !record.source.skips.is_empty())
+            .map(|record| row_of(record))
             .collect()
     }
 
     fn paths(&self) -> Vec<String> {
-        let records = self.0.records();
-        records.map(|record| record.source.path.clone()).collect()
+        let records = self.0.records().iter();
+        records.map(|record| record.path().to_owned()).collect()
     }
 
-    /// Those of the listed files that have to be read, with their signatures.
-    fn changed(&self, listing: &Bound<'_, PyListing>) -> Vec<(String, String)> {
-        let changed = self.0.changed(&listing.get().0).into_iter();
-        changed
-            .map(|(path, signature)| (path.clone(), signature.to_string()))
-            .collect()
+    /// Whether the listed files below a folder are just these, and all are read as they are.
+    fn has_read(
+        &self,
+        py: Python<'_>,
+        listing: &Bound<'_, PyListing>,
+        folder: PathBuf,
+    ) -> PyResult<bool> {
+        let listing = &listing.get().0;
+        errors::call_detached(py, || Ok(self.0.has_read(listing, &folder)))
     }
 
-    /// The paths that are not listed, but for those that could not be looked at.
-    fn gone(&self, listing: &Bound<'_, PyListing>) -> Vec<String> {
-        self.0.gone(&listing.get().0)
-    }
-
-    /// Whether the listed files are just these, and all are read as they are.
-    fn has_read(&self, listing: &Bound<'_, PyListing>) -> bool {
-        self.0.has_read(&listing.get().0)
+    /// How many of the listed files below a folder are others than when they were read, or are gone.
+    fn stale(
+        &self,
+        py: Python<'_>,
+        listing: &Bound<'_, PyListing>,
+        folder: PathBuf,
+    ) -> PyResult<usize> {
+        let listing = &listing.get().0;
+        errors::call_detached(py, || Ok(self.0.stale(listing, &folder)))
     }
 }
 
@@ -236,7 +242,7 @@ fn texts(given: &[Text]) -> Vec<String> {
     given.iter().map(|text| text.to_string()).collect()
 }
 
-fn tuple_of(skip: &Skip) -> SkipTuple {
+pub fn tuple_of(skip: &Skip) -> SkipTuple {
     let Skip {
         path,
         code,
@@ -246,15 +252,17 @@ fn tuple_of(skip: &Skip) -> SkipTuple {
     (path, code, reason, line)
 }
 
-fn row_of(source: &SourceFile) -> SourceTuple {
+fn row_of(record: &Record) -> SourceTuple {
+    let signature = record.signature();
     let SourceFile {
         path,
-        signature,
+        signature: _,
         settled,
         digest,
         chunks,
         skips,
         facts,
-    } = source.clone();
+    } = record.source.clone();
+    let signature = signature.map_or_else(String::new, |signature| signature.to_string());
     (path, signature, settled, digest, chunks, skips, facts)
 }

@@ -70,6 +70,12 @@ impl PartialEq for PyFrontMatter {
     }
 }
 
+impl PyFrontMatter {
+    pub fn read(&self) -> &FrontMatter {
+        &self.read
+    }
+}
+
 impl From<FrontMatter> for PyFrontMatter {
     fn from(read: FrontMatter) -> Self {
         Self {

@@ -22,6 +22,7 @@ mod embed;
 mod errors;
 mod explain;
 mod fields;
+mod files_index;
 mod filters;
 mod folder;
 mod fork;
@@ -34,6 +35,7 @@ mod index_options;
 mod ingest;
 mod interrupt;
 mod linked;
+mod marks;
 mod memory;
 mod node;
 mod node_iterator;
@@ -44,7 +46,7 @@ mod query;
 mod ranking;
 mod recall;
 mod results;
-mod root_index;
+mod root_sync;
 mod search_options;
 mod search_target;
 mod searcher;
@@ -100,6 +102,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<searcher::PyStop>()?;
     module.add_class::<recall::PyFileColumns>()?;
     module.add_class::<recall::PyRecall>()?;
+    module.add_class::<marks::PyMarks>()?;
     for function in [
         wrap_pyfunction!(query::normalise, module)?,
         wrap_pyfunction!(query::_check_query, module)?,
@@ -138,15 +141,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(embed::_unstaged_page, module)?,
         wrap_pyfunction!(embed::_stage_embeddings, module)?,
         wrap_pyfunction!(embed::_replace_by_staged, module)?,
-        wrap_pyfunction!(sources::_sources_generation, module)?,
         wrap_pyfunction!(sources::_vacuum, module)?,
         wrap_pyfunction!(sources::_sync_note, module)?,
-        wrap_pyfunction!(sources::_source_chunks, module)?,
-        wrap_pyfunction!(sources::_chunks_without_source, module)?,
-        wrap_pyfunction!(sources::_source_files, module)?,
-        wrap_pyfunction!(sources::_sync_index, module)?,
-        wrap_pyfunction!(sources::_sync_store, module)?,
-        wrap_pyfunction!(sources::_adopt_nodes, module)?,
         wrap_pyfunction!(agents::_unclaimed, module)?,
         wrap_pyfunction!(agents::_begin_run, module)?,
         wrap_pyfunction!(agents::_end_run, module)?,
@@ -176,6 +172,8 @@ fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<folder::PyWatch>()?;
     module.add_class::<folder::PyListing>()?;
     module.add_class::<folder::PyLedger>()?;
+    module.add_class::<root_sync::PyChanges>()?;
+    module.add_class::<files_index::PyFilesRun>()?;
     module.add_class::<ingest::PyFrontMatter>()?;
     module.add_class::<ingest::FileChunkIterator>()?;
     for function in [
@@ -201,9 +199,12 @@ fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(ingest::_first_sentence, module)?,
         wrap_pyfunction!(ingest::_shorten, module)?,
         wrap_pyfunction!(folder::_signature, module)?,
-        wrap_pyfunction!(root_index::_sync_root, module)?,
-        wrap_pyfunction!(root_index::_conflict_line, module)?,
-        wrap_pyfunction!(recall::_facts_of, module)?,
+        wrap_pyfunction!(root_sync::_sync_root, module)?,
+        wrap_pyfunction!(root_sync::_conflict_line, module)?,
+        wrap_pyfunction!(root_sync::_prepared_index, module)?,
+        wrap_pyfunction!(root_sync::_prepared_store, module)?,
+        wrap_pyfunction!(root_sync::_is_unlinked, module)?,
+        wrap_pyfunction!(root_sync::_relink, module)?,
         wrap_pyfunction!(recall::_recall_terms, module)?,
     ] {
         module.add_function(function)?;

@@ -9,8 +9,6 @@ use pyo3::prelude::*;
 
 use crate::errors;
 use crate::folder::PyLedger;
-use crate::sources::{self, Note};
-use crate::store::PyStore;
 use crate::text::Text;
 
 /// The target, the relation, the strength and whether it is a path.
@@ -48,7 +46,7 @@ impl PyNames {
 
 /// What the store knows of the files that are nodes.
 #[pyclass(frozen, module = "hedgerow._engine", name = "_Nodes")]
-pub struct PyNodes(Nodes);
+pub struct PyNodes(pub Nodes);
 
 #[pymethods]
 impl PyNodes {
@@ -80,11 +78,6 @@ impl PyNodes {
         PyNames(Arc::new(self.0.names_after(&file, &to)))
     }
 
-    /// Whether every name means what it means in another state.
-    fn is_named_like(&self, other: &Bound<'_, Self>) -> bool {
-        self.0.is_named_like(&other.get().0)
-    }
-
     fn __contains__(&self, path: Text) -> bool {
         self.0.get(&path).is_some()
     }
@@ -110,29 +103,5 @@ impl PyNodes {
     /// The links (file, target) that lead to no file.
     fn unresolved(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
         errors::call_detached(py, || Ok(self.0.edges(None).1))
-    }
-
-    /// Make the edges of a store those of the links of some files, or of all, and write notes about
-    /// the sync, in one transaction.
-    fn relink(
-        &self,
-        py: Python<'_>,
-        store: &Bound<'_, PyStore>,
-        changed: Option<HashSet<String>>,
-        notes: Vec<Note>,
-    ) -> PyResult<()> {
-        let (store, notes) = (&store.get().store, sources::noted(notes));
-        let relink = || {
-            let known = match &changed {
-                None => store.edges()?,
-                Some(files) => {
-                    let edges = files.iter().map(|file| store.edges_from(file));
-                    edges.collect::<Result<Vec<_>, _>>()?.concat()
-                }
-            };
-            let (removed, added) = self.0.difference(&known, changed.as_ref());
-            store.relink(&removed, &added, &notes)
-        };
-        errors::call_writing(py, None, relink)
     }
 }

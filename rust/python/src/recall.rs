@@ -5,25 +5,26 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use hedgerow_engine::ErrorCode;
-use hedgerow_memory::columns::{Bound as TimeBound, ColumnCache, RecallFilter};
-use hedgerow_memory::facts::{Memory, facts_of, session_id};
+use hedgerow_engine::index::Index;
+use hedgerow_memory::columns::{Bound as TimeBound, ColumnCache, FileColumns, RecallFilter};
+use hedgerow_memory::facts::session_id;
 use hedgerow_memory::marks::Validity;
-use hedgerow_memory::recall::{Recall, RecallRequest, Recalled, buckets, recall, types};
+use hedgerow_memory::recall::{Recall, RecallRequest, Recalled, columns, recall};
 use hedgerow_memory::scope::Scope;
 use hedgerow_memory::snippet::recall_terms;
 use hedgerow_memory::times::Time;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyTuple;
 
 use crate::errors;
 use crate::found::PyFound;
 use crate::index::PyIndex;
 use crate::interrupt;
+use crate::marks::PyMarks;
 use crate::search_options::{Dated, Embedded, PySearchOptions, embedded};
 use crate::searcher::{PySearcher, PyStop};
 use crate::text::Text;
-use crate::value::{self, Argument};
+use crate::value;
 
 /// The distinct lower-case tokens of a query, without stop words and single letters.
 #[pyfunction]
@@ -44,8 +45,25 @@ impl PyFileColumns {
 
     /// The buckets of all files, each once.
     fn buckets(&self, py: Python<'_>, searcher: &Bound<'_, PySearcher>) -> PyResult<Vec<String>> {
-        let index = searcher.get().index()?;
-        errors::call_detached(py, || buckets(index, &self.0))
+        let columns = self.current(py, searcher.get().index()?)?;
+        Ok(owned(columns.buckets()))
+    }
+
+    /// What holds, by the marks of all files.
+    fn marks(&self, py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResult<PyMarks> {
+        self.current(py, &index.get().index).map(PyMarks::of)
+    }
+
+    /// The paths of the files of a scope, with those of no scope if they are `shared`.
+    fn paths_in(
+        &self,
+        py: Python<'_>,
+        index: &Bound<'_, PyIndex>,
+        scope: [Option<Text>; 3],
+        shared: bool,
+    ) -> PyResult<Vec<String>> {
+        let columns = self.current(py, &index.get().index)?;
+        Ok(owned(columns.paths_in(&scope_of(scope), shared)))
     }
 
     /// The words of the types of the files of a scope, each once.
@@ -61,11 +79,23 @@ impl PyFileColumns {
             shared,
             ..RecallFilter::default()
         };
-        let index = &index.get().index;
-        errors::call_detached(py, || {
-            Ok(types(index, &self.0, &filter)?.into_iter().collect())
-        })
+        let columns = self.current(py, &index.get().index)?;
+        Ok(columns
+            .types(&filter)
+            .into_iter()
+            .map(str::to_owned)
+            .collect())
     }
+}
+
+impl PyFileColumns {
+    fn current(&self, py: Python<'_>, index: &Index) -> PyResult<Arc<FileColumns>> {
+        errors::call_detached(py, || columns(index, &self.0))
+    }
+}
+
+fn owned(texts: Vec<&str>) -> Vec<String> {
+    texts.into_iter().map(str::to_owned).collect()
 }
 
 /// One recall, searched in the place of a Searcher.
@@ -237,7 +267,10 @@ fn result<'py>(py: Python<'py>, one: &Recalled) -> PyResult<Bound<'py, PyTuple>>
 }
 
 /// A validity as the arguments of `Validity`, with times as ISO texts. None if it holds without a mark.
-fn validity<'py>(py: Python<'py>, validity: &Validity) -> PyResult<Option<Bound<'py, PyTuple>>> {
+pub fn validity<'py>(
+    py: Python<'py>,
+    validity: &Validity,
+) -> PyResult<Option<Bound<'py, PyTuple>>> {
     if *validity == Validity::default() {
         return Ok(None);
     }
@@ -250,38 +283,4 @@ fn validity<'py>(py: Python<'py>, validity: &Validity) -> PyResult<Option<Bound<
         validity.stale_since.map(Time::to_iso),
     );
     arguments.into_pyobject(py).map(Some)
-}
-
-/// The facts of a memory, as the ledger notes them. `links` has the targets of the links under each mark
-/// that names other memories, `tags` the tags of its chunks.
-#[pyfunction]
-pub fn _facts_of<'py>(
-    py: Python<'py>,
-    path: Text,
-    title: Text,
-    aliases: Vec<Text>,
-    tags: Vec<Text>,
-    metadata: &Bound<'py, PyDict>,
-    links: Vec<(Text, Vec<Text>)>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let texts = |texts: &[Text]| texts.iter().map(|text| text.to_string()).collect();
-    let argument = Argument {
-        name: "metadata",
-        code: ErrorCode::InvalidChunk,
-    };
-    let metadata = argument.json_object(Some(metadata))?;
-    let (aliases, tags): (Vec<String>, Vec<String>) = (texts(&aliases), texts(&tags));
-    let links: Vec<(&str, Vec<String>)> = links
-        .iter()
-        .map(|(key, targets)| (&**key, texts(targets)))
-        .collect();
-    let facts = facts_of(&Memory {
-        path: &path,
-        title: &title,
-        aliases: &aliases,
-        tags: &tags,
-        metadata: &metadata,
-        links: &links,
-    });
-    value::dict(py, &facts)
 }

@@ -11,6 +11,8 @@ use crate::sources::{self, LedgerChanges, OF_SOURCE, SourceFile, forget_source, 
 pub struct FileSync<'a> {
     /// Files with those of their chunks that are to be stored.
     pub read: Vec<(SourceFile, Vec<&'a Chunk>)>,
+    /// Files whose content is as it was when they were last read: only their signatures are written.
+    pub touched: Vec<SourceFile>,
     /// Files whose chunks, of these ids, are stored already; they are to be read again.
     pub adopted: Vec<(String, Vec<String>)>,
     /// The ids of chunks that their files no longer have.
@@ -67,6 +69,9 @@ impl Index {
             }
             for (source, chunks) in &sync.read {
                 put_source(connection, source, chunks.iter().map(|chunk| &*chunk.id))?;
+            }
+            for source in &sync.touched {
+                sources::touch_source(connection, source)?;
             }
             note(connection, &sync.notes)?;
             Ok(synced)
@@ -190,6 +195,35 @@ mod tests {
         assert_eq!((index.len().unwrap(), signatures(&index)), (0, vec![]));
         assert_eq!(index.sync_note("scope").unwrap(), None);
         assert_eq!(index.check().unwrap(), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn a_touched_file_has_another_signature_alone() {
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        let a = chunk("a", "x");
+        let mut read = one("f", vec![&a]);
+        read.read[0].0.facts = "{}".to_owned();
+        index.sync(&read).unwrap();
+        let generation = index.sources_generation().unwrap();
+        let touched = SourceFile {
+            path: "f".to_owned(),
+            signature: "3.4".to_owned(),
+            ..SourceFile::default()
+        };
+        let sync = FileSync {
+            touched: vec![touched],
+            ..FileSync::default()
+        };
+        index.sync(&sync).unwrap();
+        let expected = SourceFile {
+            signature: "3.4".to_owned(),
+            settled: false,
+            chunks: 1,
+            facts: "{}".to_owned(),
+            ..source("f")
+        };
+        let changes = index.sources_since(generation).unwrap();
+        assert_eq!(changes.changed, [expected]);
     }
 
     #[test]

@@ -208,6 +208,22 @@ pub fn put_source<'i>(
     Ok(())
 }
 
+/// Write the signature of a file that is otherwise as it is known.
+pub(crate) fn touch_source(connection: &Connection, source: &SourceFile) -> rusqlite::Result<()> {
+    let change = count(connection)?;
+    connection
+        .prepare_cached(
+            "UPDATE sources SET signature = ?2, settled = ?3, changed = ?4 WHERE path = ?1",
+        )?
+        .execute(params![
+            source.path,
+            source.signature,
+            source.settled,
+            change
+        ])?;
+    Ok(())
+}
+
 /// Forget a file; its chunks are no longer of any.
 pub fn forget_source(connection: &Connection, path: &str) -> rusqlite::Result<()> {
     let number: Option<i64> = connection

@@ -13,5 +13,5 @@ pub use schema::SOURCES;
 
 pub(crate) use ledger::{
     OF_SOURCE, changes_since, chunks_without_source, disown, paths, rows_since, source_chunks,
-    source_files, sources, sources_generation, sync_note,
+    source_files, sources, sources_generation, sync_note, touch_source,
 };

@@ -58,6 +58,11 @@ impl Signature {
         self.size
     }
 
+    /// When the content was last changed, in seconds since 1970.
+    pub fn modified_seconds(&self) -> i64 {
+        i64::try_from(self.modified / SECOND).unwrap_or(0)
+    }
+
     /// Whether any change after a moment, in nanoseconds since 1970, will show in the signature.
     ///
     /// Clocks of file systems tick: a change in the tick of the one before leaves no trace.

@@ -1,5 +1,6 @@
 //! The walk over a folder, with everything that is not read named or counted.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirEntry};
@@ -143,8 +144,8 @@ impl Rules {
     }
 
     fn has_suffix(&self, name: &str) -> bool {
-        let name = name.to_lowercase();
-        (self.suffixes.iter()).any(|suffix| name.ends_with(suffix.as_str()))
+        let ends = |name: &str| self.suffixes.iter().any(|suffix| name.ends_with(&**suffix));
+        ends(name) || ends(&name.to_lowercase())
     }
 
     fn is_temporary(&self, name: &str) -> bool {
@@ -253,63 +254,28 @@ impl Walk<'_> {
             self.pass_by(printable(prefix), Reason::Tools);
             return Vec::new().into_iter();
         }
-        let (mut steps, mut found) = (Vec::new(), Vec::new());
-        for (name, entry) in &entries {
-            let mut path = prefix.clone();
-            path.push(name);
-            match self.entry(entry, name, path) {
-                Some(Entry::Folder(path, included)) => {
-                    steps.push((found.len(), Step::Enter(entry.path(), path, !included)));
+        let looks = Looks {
+            rules: self.rules,
+            prefix,
+        };
+        let seen = on_threads(&entries, |(name, entry)| looks.at(entry, name));
+        let mut steps = Vec::with_capacity(seen.len());
+        for ((_, entry), (seen, decided)) in entries.iter().zip(seen) {
+            self.deciding.extend(decided);
+            match seen {
+                Seen::Folder(path, included) => {
+                    steps.push(Step::Enter(entry.path(), path, !included));
                 }
-                Some(Entry::File(path)) => found.push(Found { entry, path }),
-                None => {}
+                Seen::PassedBy(path, reason, is_temporary) => {
+                    self.pass_by(path, reason);
+                    if is_temporary {
+                        self.listing.leftovers.push(entry.path());
+                    }
+                }
+                seen => steps.push(Step::Report(seen)),
             }
         }
-        in_turn(on_threads(&found, see), steps)
-    }
-
-    /// What an entry is that is read or listed; None where it is passed by.
-    fn entry(&mut self, entry: &DirEntry, name: &OsStr, mut path: OsString) -> Option<Entry> {
-        let kind = match entry.file_type() {
-            Ok(kind) => kind,
-            Err(error) => {
-                let skip = Skip::refused(printable(&path), &error);
-                self.report(Seen::Unknown(path, skip));
-                return None;
-            }
-        };
-        let (name, shown) = (printable(name), printable(&path));
-        let is_folder = kind.is_dir();
-        let included = self.rules.includes(&shown, &name, is_folder);
-        let reason = if kind.is_symlink() {
-            Some(Reason::Link)
-        } else if included {
-            None
-        } else {
-            reason_of(&name, is_folder, self.is_excluded(&shown, is_folder))
-        };
-        if let Some(reason) = reason {
-            self.pass_by(if is_folder { shown + "/" } else { shown }, reason);
-            if self.rules.is_temporary(&name) {
-                self.listing.leftovers.push(entry.path());
-            }
-        } else if is_folder {
-            path.push("/");
-            return Some(Entry::Folder(path, included));
-        } else if self.rules.has_suffix(&name) {
-            return Some(Entry::File(path));
-        } else {
-            self.pass_by(shown, Reason::Other);
-        }
-        None
-    }
-
-    fn is_excluded(&mut self, path: &str, is_folder: bool) -> bool {
-        let Some(decision) = self.rules.exclude.decision(path, is_folder) else {
-            return false;
-        };
-        self.deciding.insert(decision.number);
-        decision.matches
+        steps.into_iter()
     }
 
     fn report(&mut self, seen: Seen) {
@@ -321,7 +287,7 @@ impl Walk<'_> {
                 self.listing.skips.push(skip);
                 self.listing.unknown.push(path);
             }
-            Seen::Gone => {}
+            Seen::Gone | Seen::Folder(..) | Seen::PassedBy(..) => {}
         }
     }
 
@@ -342,39 +308,16 @@ fn entries_of(folder: &Path) -> io::Result<Vec<(OsString, DirEntry)>> {
     Ok(entries)
 }
 
-/// Put the folders of a level between its files: each after as many files as stand before it.
-fn in_turn(files: Vec<Seen>, folders: Vec<(usize, Step)>) -> vec::IntoIter<Step> {
-    let mut steps = Vec::with_capacity(files.len() + folders.len());
-    let mut folders = folders.into_iter().peekable();
-    for (number, seen) in files.into_iter().enumerate() {
-        while let Some((_, folder)) = folders.next_if(|(before, _)| *before <= number) {
-            steps.push(folder);
-        }
-        steps.push(Step::Report(seen));
-    }
-    steps.extend(folders.map(|(_, folder)| folder));
-    steps.into_iter()
-}
-
 fn is_mark(name: &OsStr) -> bool {
     MARKS_OF_TOOLS.iter().any(|mark| name == *mark)
 }
 
-/// An entry that is not passed by: a folder with the beginning of the paths below it and whether it is
-/// included whatever it is, or a file with its path.
-enum Entry {
-    Folder(OsString, bool),
-    File(OsString),
-}
-
-/// A file that is to be looked at.
-struct Found<'a> {
-    entry: &'a DirEntry,
-    path: OsString,
-}
-
-/// What is to be said of a file that was looked at.
+/// What is to be said of an entry of a folder.
 enum Seen {
+    /// A folder: the beginning of the paths below it, and whether it is included whatever it is.
+    Folder(OsString, bool),
+    /// What is not read: its path, why, and whether a killed writer may have left it.
+    PassedBy(String, Reason, bool),
     File(String, Signature),
     Problem(Skip),
     Unknown(OsString, Skip),
@@ -382,17 +325,76 @@ enum Seen {
     Gone,
 }
 
-/// Look at files, on several threads where they are many.
-fn on_threads(found: &[Found<'_>], work: fn(&Found<'_>) -> Seen) -> Vec<Seen> {
+/// What looks at the entries of one folder.
+struct Looks<'a> {
+    rules: &'a Rules,
+    /// The beginning of the paths of the entries.
+    prefix: &'a OsStr,
+}
+
+impl Looks<'_> {
+    /// What an entry is, and the excluding pattern that decided about it.
+    fn at(&self, entry: &DirEntry, name: &OsStr) -> (Seen, Option<usize>) {
+        let mut path = OsString::with_capacity(self.prefix.len() + name.len());
+        path.push(self.prefix);
+        path.push(name);
+        let kind = match entry.file_type() {
+            Ok(kind) => kind,
+            Err(error) => {
+                let skip = Skip::refused(printable(&path), &error);
+                return (Seen::Unknown(path, skip), None);
+            }
+        };
+        let (name, shown) = (shown(name), shown(&path));
+        let is_folder = kind.is_dir();
+        let included = self.rules.includes(&shown, &name, is_folder);
+        let mut decided = None;
+        let reason = if kind.is_symlink() {
+            Some(Reason::Link)
+        } else if included {
+            None
+        } else {
+            let decision = self.rules.exclude.decision(&shown, is_folder);
+            decided = decision.map(|decision| decision.number);
+            let is_excluded = decision.is_some_and(|decision| decision.matches);
+            reason_of(&name, is_folder, is_excluded)
+        };
+        let seen = if let Some(reason) = reason {
+            let end = if is_folder { "/" } else { "" };
+            let is_temporary = self.rules.is_temporary(&name);
+            Seen::PassedBy(format!("{shown}{end}"), reason, is_temporary)
+        } else if is_folder {
+            let mut below = path.clone();
+            below.push("/");
+            Seen::Folder(below, included)
+        } else if self.rules.has_suffix(&name) {
+            see(entry, &path)
+        } else {
+            Seen::PassedBy(shown.into_owned(), Reason::Other, false)
+        };
+        (seen, decided)
+    }
+}
+
+/// A name as text that can be shown.
+fn shown(name: &OsStr) -> Cow<'_, str> {
+    match name.to_str() {
+        Some(name) => Cow::Borrowed(name),
+        None => Cow::Owned(printable(name)),
+    }
+}
+
+/// Look at the entries of a folder, on several threads where they are many.
+fn on_threads<E: Sync, T: Send>(entries: &[E], look: impl Fn(&E) -> T + Sync) -> Vec<T> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
-    let threads = (found.len() / SHARE).clamp(1, processors.min(MOST_THREADS));
-    let mut shares = found.chunks(found.len().div_ceil(threads).max(1));
+    let threads = (entries.len() / SHARE).clamp(1, processors.min(MOST_THREADS));
+    let mut shares = entries.chunks(entries.len().div_ceil(threads).max(1));
     let own = shares.next().unwrap_or_default();
-    let all = |share: &[Found<'_>]| share.iter().map(work).collect::<Vec<_>>();
+    let all = |share: &[E]| share.iter().map(&look).collect::<Vec<_>>();
     thread::scope(|scope| {
         let others: Vec<_> = shares
             .map(|share| {
-                let thread = thread::Builder::new().spawn_scoped(scope, move || all(share));
+                let thread = thread::Builder::new().spawn_scoped(scope, || all(share));
                 (share, thread)
             })
             .collect();
@@ -406,24 +408,24 @@ fn on_threads(found: &[Found<'_>], work: fn(&Found<'_>) -> Seen) -> Vec<Seen> {
     })
 }
 
-fn see(found: &Found<'_>) -> Seen {
-    let status = match found.entry.metadata() {
+fn see(entry: &DirEntry, path: &OsStr) -> Seen {
+    let status = match entry.metadata() {
         Ok(status) => status,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Seen::Gone,
         Err(error) => {
-            let skip = Skip::refused(printable(&found.path), &error);
-            return Seen::Unknown(found.path.clone(), skip);
+            let skip = Skip::refused(printable(path), &error);
+            return Seen::Unknown(path.to_owned(), skip);
         }
     };
     if !status.is_file() {
-        let shown = printable(&found.path);
-        return Seen::Problem(Skip::whole(shown, "not_a_file", "not a regular file"));
+        let skip = Skip::whole(printable(path), "not_a_file", "not a regular file");
+        return Seen::Problem(skip);
     }
-    match found.path.to_str() {
+    match path.to_str() {
         Some(path) if !path.chars().any(is_control) => {
             Seen::File(path.to_owned(), Signature::of(&status))
         }
-        _ => Seen::Problem(bad_name(printable(&found.path))),
+        _ => Seen::Problem(bad_name(printable(path))),
     }
 }
 

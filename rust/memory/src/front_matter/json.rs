@@ -105,6 +105,11 @@ fn float_text(number: f64) -> String {
     }
 }
 
+/// A value as JSON on one line, with spaces.
+pub fn json_text(value: &Value) -> String {
+    python_json(value, ", ", ": ")
+}
+
 /// A value as JSON in the form that Python writes, with these separators and no ASCII escapes.
 pub(super) fn python_json(value: &Value, comma: &str, colon: &str) -> String {
     let mut text = String::new();

@@ -18,7 +18,7 @@ pub use edit::{
     append_items, remove_items, remove_key, render_front_matter, update_front_matter, yaml_value,
 };
 pub use json::fields_length;
-pub(crate) use json::number_text;
+pub(crate) use json::{json_text, number_text};
 pub use nodes::YamlError;
 pub use yaml::load;
 

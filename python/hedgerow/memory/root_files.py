@@ -1,0 +1,190 @@
+"""The index and the store of a root, open, with what is known of its files."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from hedgerow._engine import Index, Store, _is_unlinked
+from hedgerow.errors import IndexFileError
+from hedgerow.ingest.ledger import Ledger
+
+from .derived import OLDER, Derived, check_ours, check_regular, identity_of
+from .node_state import NodeState
+
+T = TypeVar("T", Index, Store)
+K = TypeVar("K", Ledger, NodeState)
+
+
+@dataclass(slots=True)
+class _Open(Generic[T, K]):
+    """An open file, and what is known of the files of a scope as of its last change that was read.
+
+    The identity stays its own while it is open, even if the file was deleted.
+    """
+
+    identity: tuple[int, int]
+    file: T
+    scope: str = ""
+    known: K | None = None
+
+    def is_of(self, derived: Derived, path: Path) -> bool:
+        """Whether this is still the file of a path, and what is known is of the scope."""
+        return (
+            self.known is not None
+            and self.scope == derived.scope
+            and self.identity == identity_of(path)
+        )
+
+
+class RootFiles:
+    """The index of a root, open to read, and its store. Either may be deleted and rebuilt at any time.
+
+    What was read of their ledgers is kept, and brought up to date by the changes since. Threads may
+    share one.
+    """
+
+    def __init__(self) -> None:
+        self._opening = threading.RLock()
+        self._index: _Open[Index, Ledger] | None = None
+        self._store: _Open[Store, NodeState] | None = None
+        self._linked: NodeState | None = None
+
+    def index(self, derived: Derived) -> Index:
+        """Return the open index, reopened if its file was rebuilt.
+
+        Raises IndexFileError (`index_not_found`) if there is none, and for one that somebody else made.
+        """
+        identity = identity_of(derived.index)
+        if identity is None:
+            raise IndexFileError(
+                f"{derived.root} has no index yet; make it with: hedgerow index --root "
+                f"{derived.root}",
+                code="index_not_found",
+            )
+        with self._opening:
+            if self._index is None or self._index.identity != identity:
+                self.close_index()
+                check_regular(derived.index)
+                reader = Index.open(derived.index, read_only=True)
+                try:
+                    check_ours(derived, reader, derived.index)
+                except IndexFileError:
+                    reader.close()
+                    raise
+                self._index = _Open(identity, reader)
+            return self._index.file
+
+    def ledger(self, derived: Derived) -> Ledger:
+        """Return what the index knows of the files, with what has changed since the last call."""
+        with self._opening:
+            index, opened = self.index(derived), self._index
+            if opened is None or opened.known is None or opened.scope != derived.scope:
+                ledger = Ledger.load(index, derived.scope)
+            else:
+                ledger = opened.known.refreshed(index)
+            if opened is not None:
+                opened.scope, opened.known = derived.scope, ledger
+            return ledger
+
+    def ledger_in(self, derived: Derived, index: Index) -> Ledger:
+        """Return the same as `index` has it, which is open to write."""
+        with self._opening:
+            opened = self._index
+            if opened is None or opened.known is None or not opened.is_of(derived, derived.index):
+                return Ledger.load(index, derived.scope)
+            return opened.known.refreshed(index)
+
+    def store(self, derived: Derived) -> Store:
+        """Return the open store, reopened if its file was rebuilt.
+
+        Raises IndexFileError for one that somebody else made.
+        """
+        status = derived.store.stat()
+        identity = (status.st_dev, status.st_ino)
+        with self._opening:
+            if self._store is None or self._store.identity != identity:
+                self.close_store()
+                check_regular(derived.store)
+                store = _opened(derived.store)
+                try:
+                    check_ours(derived, store.index, derived.store)
+                except IndexFileError:
+                    store.close()
+                    raise
+                self._store = _Open(identity, store)
+            return self._store.file
+
+    def nodes(self, derived: Derived) -> NodeState:
+        """Return what the store knows of the files, with what has changed since the last call."""
+        with self._opening:
+            store, opened = self.store(derived), self._store
+            if opened is None or opened.known is None or opened.scope != derived.scope:
+                nodes = NodeState(Ledger.load(store.index, derived.scope, facts=True))
+            else:
+                nodes = opened.known.refreshed(store)
+            if opened is not None:
+                opened.scope, opened.known = derived.scope, nodes
+                if not _is_unlinked(store):
+                    self._linked = nodes
+            return nodes
+
+    def nodes_in(self, derived: Derived, store: Store) -> NodeState:
+        """Return the same as `store` has it, which is open to write."""
+        with self._opening:
+            opened = self._store
+            if opened is None or opened.known is None or not opened.is_of(derived, derived.store):
+                return NodeState(Ledger.load(store.index, derived.scope, facts=True))
+            return opened.known.refreshed(store)
+
+    def linked(self, derived: Derived) -> NodeState | None:
+        """Return a state of the nodes whose links the edges were, or became later; None if unknown."""
+        with self._opening:
+            is_known = self._store is not None and self._store.is_of(derived, derived.store)
+            return self._linked if is_known else None
+
+    def note(self, derived: Derived, ledger: Ledger, nodes: NodeState | None) -> None:
+        """Take over what a sync knows of the files; the index and the store are opened for that."""
+        # What cannot be opened is reported by the next call that needs it.
+        with self._opening, suppress(IndexFileError, FileNotFoundError):
+            self.index(derived)
+            if self._index is not None:
+                self._index.scope, self._index.known = derived.scope, ledger
+            if nodes is not None:
+                store = self.store(derived)
+                if self._store is not None:
+                    self._store.scope, self._store.known = derived.scope, nodes
+                    if not _is_unlinked(store):
+                        self._linked = nodes
+
+    def close(self) -> None:
+        """Close both files; the next call opens them again."""
+        self.close_index()
+        self.close_store()
+
+    def close_index(self) -> None:
+        """Close the index; the next call opens it again."""
+        with self._opening:
+            opened, self._index = self._index, None
+            if opened is not None:
+                opened.file.close()
+
+    def close_store(self) -> None:
+        """Close the store; the next call opens it again."""
+        with self._opening:
+            opened, self._store, self._linked = self._store, None, None
+            if opened is not None:
+                opened.file.close()
+
+
+def _opened(file: Path) -> Store:
+    """Open a store to write if that is possible, else to read."""
+    try:
+        return Store.open(file)
+    except IndexFileError as error:
+        if error.code != OLDER:
+            raise
+        return Store.open(file, read_only=True)

@@ -1,0 +1,100 @@
+"""Why a memory is not among the results of a recall (spec/memory.md, "Why not")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+from hedgerow._operations.fields import Field
+from hedgerow._operations.shapes import Result
+
+from .asked import Asked
+from .config import Config
+from .results import Recall
+from .validity import LEFT_OUT
+from .wanted import Wanted
+
+if TYPE_CHECKING:
+    from .opened import OpenedIndex
+
+_MOST_PASSAGES = 8
+"""The most passages of a memory that are looked at: each is a search without a limit."""
+_ALL = 1_000_000
+"""The limit of a recall of all memories that match."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecallWhyNot(Result):
+    """Why a memory is not among the results of a recall, or where it is.
+
+    `cut` is what kept it out, None for a result: `unreadable`, a reason for which a memory does not hold
+    (`retracted`, `superseded`, `expired`, `not_yet_valid`), `filtered`, `limit`, or what the search says of
+    the passage that has the most words (`no_match`, `excluded`, `candidates`). `result_rank` is its rank
+    among the results, and `rank` among all memories that match, both from 0; `score` and `needed` are its
+    score and that of the last result. `reason` is all of it in words.
+    """
+
+    root: str
+    query: str
+    file: str
+    cut: Annotated[str | None, Field(null=True)]
+    reason: str
+    result_rank: Annotated[int | None, Field(null=True)] = None
+    rank: Annotated[int | None, Field(null=True)] = None
+    score: Annotated[float | None, Field(null=True)] = None
+    needed: Annotated[float | None, Field(null=True)] = None
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+def why_not(opened: OpenedIndex, config: Config, asked: Asked, file: str) -> RecallWhyNot:
+    """Find what kept a memory out of a recall, as of the last sync."""
+
+    def recall(asked: Asked) -> Recall:
+        return opened.recall(config, asked, sync=False)
+
+    found = recall(asked)
+
+    def answer(cut: str | None, reason: str, **ranks: Any) -> RecallWhyNot:
+        return RecallWhyNot(found.root, asked.query, file, cut, reason, **ranks)
+
+    if (rank := _rank(found, file)) is not None:
+        score, needed = found.results[rank].score, found.results[-1].score
+        said = f"{file} is among the results: number {rank + 1}."
+        return answer(None, said, result_rank=rank, rank=rank, score=score, needed=needed)
+    for skip in opened.unreadable(config):
+        if skip.path == file:
+            return answer("unreadable", f"{file} could not be read: {skip.reason}.")
+    state = asked.validity(opened.marks(config, sync=False), file)
+    if state.why is not None and not asked.include_superseded:
+        said = f"{file} does not hold ({state}); --include-superseded finds it."
+        return answer(state.why, said)
+    everything = recall(replace(asked, limit=_ALL))
+    if (rank := _rank(everything, file)) is not None:
+        score, needed = everything.results[rank].score, found.results[-1].score
+        said = (
+            f"{file} is number {rank + 1}, with a score of {score:.4f}; the last of "
+            f"{len(found)} results has {needed:.4f}."
+        )
+        return answer("limit", said, rank=rank, score=score, needed=needed)
+    if _rank(recall(replace(asked, limit=_ALL, wanted=Wanted(), period=None)), file) is not None:
+        return answer("filtered", f"{file} is {LEFT_OUT['filtered']}.")
+    return answer(*_of_search(opened, config, asked.query, file))
+
+
+def _of_search(
+    opened: OpenedIndex, config: Config, query: str, file: str
+) -> tuple[str | None, str]:
+    """Return what kept the passages of a memory out of the search, of the one with the most words."""
+    ranked = [opened.why_not(config, query, f"{file}#{n}") for n in range(_MOST_PASSAGES)]
+    passages = [one for one in ranked if one.cut != "not_in_index"]
+    if not passages:
+        return "no_match", f"{file} has no text that a recall could find."
+    best = max(passages, key=lambda one: len(one.held))
+    return best.cut or "no_match", str(best)
+
+
+def _rank(found: Recall, file: str) -> int | None:
+    """Return the rank of a memory among the results, from 0."""
+    return next((rank for rank, one in enumerate(found) if one.file == file), None)

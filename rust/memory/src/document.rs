@@ -1,0 +1,98 @@
+//! A Markdown file of a root as it was read: what its chunks and its node are both made of.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use crate::chunks::bad_front_matter;
+use crate::conflict::conflict_line;
+use crate::front_matter::FrontMatter;
+use crate::sections::first_heading;
+use crate::skip::Skip;
+use crate::text::trimmed;
+
+/// The most aliases of a file that count.
+const MOST_ALIASES: usize = 100;
+
+/// A file of a root, parsed once.
+#[derive(Debug)]
+pub struct Document<'t> {
+    /// The path below the indexed folder.
+    pub path: &'t str,
+    /// The lines of the file.
+    pub lines: Vec<&'t str>,
+    /// The block at its head.
+    pub matter: FrontMatter,
+    /// The same as plain JSON.
+    pub front_matter: Map<String, Value>,
+    /// The text after the front matter.
+    pub body: String,
+    /// The title in the front matter, else the first heading, else an empty text.
+    pub title: String,
+    /// Other names of the file.
+    pub aliases: Vec<String>,
+}
+
+impl<'t> Document<'t> {
+    /// Parse the text of a file.
+    pub fn parse(path: &'t str, text: &'t str) -> Self {
+        let lines: Vec<&str> = text.split('\n').collect();
+        let matter = FrontMatter::read(&lines);
+        let body = lines[matter.body_start.min(lines.len())..].join("\n");
+        let front_matter = matter.to_json();
+        Self {
+            title: title_of(&matter, &body),
+            aliases: aliases_of(&front_matter),
+            path,
+            lines,
+            matter,
+            front_matter,
+            body,
+        }
+    }
+
+    /// What is wrong with the file, which is read nevertheless; each with its line.
+    pub fn problems(&self) -> Vec<Skip> {
+        let mut problems: Vec<Skip> = bad_front_matter(self.path, &self.matter)
+            .into_iter()
+            .collect();
+        if let Some(line) = conflict_line(&self.lines) {
+            let reason = "it is in conflict: git left two versions between <<<<<<< and >>>>>>>; keep \
+                          one of them";
+            let skip = Skip::whole(self.path, "git_conflict", reason);
+            problems.push(Skip {
+                line: Some(line as u64),
+                ..skip
+            });
+        }
+        problems
+    }
+}
+
+fn title_of(matter: &FrontMatter, body: &str) -> String {
+    let stated = matter.text(&["title"]);
+    if stated.is_empty() {
+        first_heading(body).to_owned()
+    } else {
+        stated
+    }
+}
+
+/// Other names of a file: `aliases`, a list or one text with commas.
+fn aliases_of(front_matter: &Map<String, Value>) -> Vec<String> {
+    let given: Vec<&str> = match front_matter.get("aliases") {
+        Some(Value::String(text)) => text.split(',').collect(),
+        Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    let named = given.into_iter().map(trimmed).filter(|one| !one.is_empty());
+    let mut aliases = distinct(named.map(str::to_owned));
+    aliases.truncate(MOST_ALIASES);
+    aliases
+}
+
+/// Texts without repetition, in order.
+pub(crate) fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let mut known = HashSet::new();
+    texts.filter(|text| known.insert(text.clone())).collect()
+}

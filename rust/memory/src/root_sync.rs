@@ -1,0 +1,276 @@
+//! The sync of a root: its files into its index and its store, each file read and parsed once
+//! (spec/memory.md, "Sync").
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use hedgerow_engine::Result;
+use hedgerow_engine::index::{FileSync, Index};
+use hedgerow_engine::sources::SourceFile as Row;
+use hedgerow_graph::graph::{NodeSync, Store};
+
+use crate::document::Document;
+use crate::folder::{Listing, Signature};
+use crate::ledger::{Ledger, Record};
+use crate::root_index::IndexPart;
+use crate::root_store::{StorePart, register_types, unlinked};
+use crate::skip::{Skip, printable};
+use crate::source::text_of;
+use crate::sync::{Reading, Wanted, in_rounds};
+
+/// An index or a store, and its ledger.
+#[derive(Debug)]
+pub struct Target<'a, T> {
+    /// The file to write.
+    pub into: &'a T,
+    /// Its ledger as of the beginning of the sync.
+    pub ledger: &'a Ledger,
+}
+
+/// What is kept up to date with the files of a root.
+pub struct Targets<'a> {
+    /// The index.
+    pub index: Target<'a, Index>,
+    /// The store, if the root has one.
+    pub store: Option<Target<'a, Store>>,
+}
+
+/// The files that a sync reads, and those that it drops.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Files that the index or the store has not read as they are, in the order of their paths.
+    pub read: Vec<(String, Signature)>,
+    /// Files that only the index still has.
+    pub gone: Vec<String>,
+    /// Files that only the store still has.
+    pub gone_nodes: Vec<String>,
+}
+
+impl Changes {
+    /// Compare a listing with the ledgers of the index and the store.
+    pub fn of(listing: &Listing, index: &Ledger, store: Option<&Ledger>) -> Self {
+        let mut read: BTreeMap<&str, Signature> = BTreeMap::new();
+        for ledger in [Some(index), store].into_iter().flatten() {
+            let changed = ledger.changed(listing).into_iter();
+            read.extend(changed.map(|(path, signature)| (path.as_str(), *signature)));
+        }
+        let owned = |(path, signature): (&str, Signature)| (path.to_owned(), signature);
+        Self {
+            read: read.into_iter().map(owned).collect(),
+            gone: index.gone(listing),
+            gone_nodes: store.map_or_else(Vec::new, |store| store.gone(listing)),
+        }
+    }
+
+    /// Whether there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.read.is_empty() && self.gone.is_empty() && self.gone_nodes.is_empty()
+    }
+}
+
+/// What a sync did, in files.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Synced {
+    /// Files that the index did not know before, and that could be read.
+    pub added: usize,
+    /// Files that the index knew with other content.
+    pub changed: usize,
+    /// What the nodes of files that were read lack.
+    pub skips: Vec<Skip>,
+}
+
+/// Read the files that changed, in rounds, and drop those that are gone.
+///
+/// Each round is one transaction of the index and one of the store. A file that cannot be read has no
+/// chunks and no node then. `progress(done, total)` counts files. `now` is in Unix seconds.
+pub fn sync_files(
+    targets: &Targets<'_>,
+    folder: &Path,
+    changes: &Changes,
+    now: i64,
+    mut progress: impl FnMut(usize, usize) -> Result<()>,
+) -> Result<Synced> {
+    let wanted: Vec<Wanted> = (changes.read.iter())
+        .map(|(path, signature)| Wanted {
+            path: path.clone(),
+            place: folder.join(path),
+            signature: *signature,
+            is_stream: false,
+        })
+        .collect();
+    let mut synced = Synced::default();
+    let make = |reading: Reading| Made::of(&reading, targets, folder);
+    in_rounds(&wanted, make, |made, done| {
+        let (indexed, stored): (Vec<_>, Vec<_>) = made
+            .into_iter()
+            .map(|made| (made.index, made.store))
+            .unzip();
+        write_chunks(targets.index.into, indexed, &mut synced)?;
+        if let Some(store) = &targets.store {
+            write_nodes(store.into, stored, now, &mut synced)?;
+        }
+        progress(done, wanted.len())
+    })?;
+    drop_gone(targets, changes, now)?;
+    Ok(synced)
+}
+
+fn write_chunks(index: &Index, parts: Vec<InIndex>, synced: &mut Synced) -> Result<()> {
+    let mut sync = FileSync::default();
+    for part in &parts {
+        match part {
+            InIndex::Known => {}
+            InIndex::Touched(row) => sync.touched.push(row.clone()),
+            InIndex::Changed(part) => {
+                sync.read
+                    .push((part.row.clone(), part.chunks.iter().collect()));
+                sync.removed.extend_from_slice(&part.removed);
+                synced.added += usize::from(part.is_added);
+                synced.changed += usize::from(part.is_changed);
+            }
+        }
+    }
+    if sync.read.is_empty() && sync.touched.is_empty() {
+        return Ok(());
+    }
+    index.sync(&sync).map(|_| ())
+}
+
+fn write_nodes(
+    store: &Store,
+    parts: Vec<Option<StorePart>>,
+    now: i64,
+    synced: &mut Synced,
+) -> Result<()> {
+    let parts: Vec<StorePart> = parts.into_iter().flatten().collect();
+    if parts.is_empty() {
+        return Ok(());
+    }
+    let nodes: Vec<_> = parts.iter().filter_map(|part| part.node.as_ref()).collect();
+    register_types(store, &nodes)?;
+    let lost = parts.iter().filter(|part| part.is_lost);
+    let lost: Vec<String> = lost.map(|part| part.row.path.clone()).collect();
+    let sync = NodeSync {
+        notes: if nodes.is_empty() && lost.is_empty() {
+            Vec::new()
+        } else {
+            unlinked()
+        },
+        lost,
+        read: (parts.iter())
+            .map(|part| (part.row.clone(), part.node.as_ref()))
+            .collect(),
+        gone: Vec::new(),
+    };
+    store.sync(&sync, now)?;
+    for part in parts {
+        synced.skips.extend(part.skips);
+    }
+    Ok(())
+}
+
+fn drop_gone(targets: &Targets<'_>, changes: &Changes, now: i64) -> Result<()> {
+    if !changes.gone.is_empty() {
+        let sync = FileSync {
+            gone: changes.gone.clone(),
+            ..FileSync::default()
+        };
+        targets.index.into.sync(&sync)?;
+    }
+    if let Some(store) = &targets.store
+        && !changes.gone_nodes.is_empty()
+    {
+        let sync = NodeSync {
+            gone: changes.gone_nodes.clone(),
+            notes: unlinked(),
+            ..NodeSync::default()
+        };
+        store.into.sync(&sync, now)?;
+    }
+    Ok(())
+}
+
+/// What a file comes to in the index and in the store; None if the store knows it as it is.
+struct Made {
+    index: InIndex,
+    store: Option<StorePart>,
+}
+
+/// What a file comes to in the index.
+enum InIndex {
+    /// It is known as it is.
+    Known,
+    /// It has another signature and the same content.
+    Touched(Row),
+    /// It is written.
+    Changed(IndexPart),
+}
+
+impl Made {
+    fn of(reading: &Reading, targets: &Targets<'_>, folder: &Path) -> Self {
+        let path = reading.path.as_str();
+        let index = State::of(reading, Some(targets.index.ledger));
+        let store = State::of(reading, targets.store.as_ref().map(|store| store.ledger));
+        let is_parsed = matches!(index, State::Changed(_)) || matches!(store, State::Changed(_));
+        let text = match &reading.data {
+            Ok(data) if is_parsed => text_of(data),
+            Ok(_) => Ok(String::new()),
+            Err(unreadable) => Err(unreadable.clone()),
+        };
+        let document = text.as_ref().map(|text| Document::parse(path, text));
+        let document = document.as_ref().map_err(|unreadable| *unreadable);
+        let row = || Row {
+            path: reading.path.clone(),
+            signature: reading.signature.to_string(),
+            settled: reading.settled,
+            digest: reading.digest.clone(),
+            ..Row::default()
+        };
+        Self {
+            index: match index {
+                State::Known => InIndex::Known,
+                State::Same(_) => InIndex::Touched(row()),
+                State::Changed(before) => {
+                    let file = printable(folder.join(path).as_os_str());
+                    InIndex::Changed(IndexPart::parsed(row(), before, document, &file))
+                }
+            },
+            store: match store {
+                State::Known => None,
+                State::Same(before) => Some(StorePart::unchanged(row(), before)),
+                State::Changed(before) => {
+                    let modified = reading.signature.modified_seconds();
+                    Some(StorePart::parsed(row(), before, document, modified))
+                }
+            },
+        }
+    }
+}
+
+/// How a file that was read differs from what a ledger knows of it.
+enum State<'l> {
+    /// It is known with this signature, or there is no ledger.
+    Known,
+    /// It has another signature and the same content.
+    Same(&'l Record),
+    /// It is new, or has other content.
+    Changed(Option<&'l Record>),
+}
+
+impl<'l> State<'l> {
+    fn of(reading: &Reading, ledger: Option<&'l Ledger>) -> Self {
+        let Some(ledger) = ledger else {
+            return Self::Known;
+        };
+        if ledger.is_read(&reading.path, reading.signature) {
+            return Self::Known;
+        }
+        let before = ledger.record(&reading.path);
+        let is_same =
+            |before: &&Record| !reading.digest.is_empty() && before.source.digest == reading.digest;
+        match before.filter(is_same) {
+            Some(before) => Self::Same(before),
+            None => Self::Changed(before),
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What holds in a root, by the marks of its memories.
+
+use std::sync::Arc;
+
+use hedgerow_memory::columns::{FileColumns, FileFacts};
+use hedgerow_memory::facts::{Memory, facts_of};
+use hedgerow_memory::root_index::links_of;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::errors;
+use crate::ingest::PyFrontMatter;
+use crate::recall::validity;
+use crate::text::Text;
+
+/// Which memories of a root hold at a time, and why others do not.
+#[pyclass(frozen, module = "hedgerow._engine", name = "_Marks")]
+pub struct PyMarks(Arc<FileColumns>);
+
+impl PyMarks {
+    pub fn of(columns: Arc<FileColumns>) -> Self {
+        Self(columns)
+    }
+}
+
+/// The path, the title, the other names and the front matter of a file.
+type File<'py> = (Text, Text, Vec<Text>, Bound<'py, PyFrontMatter>);
+
+#[pymethods]
+impl PyMarks {
+    /// Read the marks of files, each as its path, its title, its aliases and its front matter.
+    #[new]
+    fn new(py: Python<'_>, files: Vec<File<'_>>) -> PyResult<Self> {
+        let facts = files
+            .into_iter()
+            .map(|(path, title, aliases, matter)| {
+                let matter = matter.get().read();
+                let aliases: Vec<String> = aliases.iter().map(|one| one.to_string()).collect();
+                let facts = facts_of(&Memory {
+                    path: &path,
+                    title: &title,
+                    aliases: &aliases,
+                    tags: &[],
+                    metadata: &matter.to_json(),
+                    links: &links_of(matter),
+                });
+                FileFacts::new(&path, &facts)
+            })
+            .collect();
+        errors::call_detached(py, || Ok(FileColumns::of_files(facts)))
+            .map(|columns| Self(Arc::new(columns)))
+    }
+
+    /// The validity of a memory at a time, in microseconds since 1970; None if it holds without a mark.
+    ///
+    /// With `was_known`, a memory without `valid_from` holds from its own time on.
+    fn at<'py>(
+        &self,
+        py: Python<'py>,
+        path: Text,
+        time: i64,
+        was_known: bool,
+    ) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        match self.0.number_of(&path) {
+            Some(number) => validity(py, &self.0.validity_at(number, time, was_known)),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether a memory holds at a time, in microseconds since 1970.
+    fn holds(&self, path: Text, time: i64) -> bool {
+        let number = self.0.number_of(&path);
+        number.is_none_or(|number| self.0.holds(number, time))
+    }
+
+    /// What supersedes a memory, by path or by a name that leads to no file. Cycles do not count.
+    fn superseding(&self, path: Text) -> Vec<&str> {
+        let number = self.0.number_of(&path);
+        number.map_or_else(Vec::new, |number| {
+            self.0.marks().superseding(number as usize)
+        })
+    }
+
+    /// The pairs (old, new) of memories that supersede each other, in the order of paths.
+    #[getter]
+    fn cycles(&self) -> Vec<(&str, &str)> {
+        let cycles = self.0.marks().cycles().iter();
+        cycles
+            .filter_map(|(old, new)| Some((self.path(*old)?, self.path(*new)?)))
+            .collect()
+    }
+
+    /// The user, the agent and the session that a memory states.
+    fn scope(&self, path: Text) -> [Option<&str>; 3] {
+        match self.facts(&path) {
+            Some(facts) => facts.scope.ids(),
+            None => [None; 3],
+        }
+    }
+
+    /// Whether a memory is valid until a time before it begins to be.
+    fn contradicts_itself(&self, path: Text) -> bool {
+        let marks = self.facts(&path).and_then(|facts| facts.marks.as_deref());
+        marks.is_some_and(hedgerow_memory::marks::FileMarks::contradicts_itself)
+    }
+
+    /// The marks (field, value) of a memory that should be a time and are not.
+    fn unreadable(&self, path: Text) -> Vec<(&'static str, String)> {
+        let marks = self.facts(&path).and_then(|facts| facts.marks.as_deref());
+        marks.map_or_else(Vec::new, |marks| marks.unreadable().to_vec())
+    }
+}
+
+impl PyMarks {
+    fn facts(&self, path: &str) -> Option<&FileFacts> {
+        self.0.file(self.0.number_of(path)?)
+    }
+
+    fn path(&self, number: usize) -> Option<&str> {
+        let file = self.0.file(u32::try_from(number).ok()?)?;
+        Some(&file.path)
+    }
+}
