@@ -75,7 +75,7 @@ def test_wrong_usage() -> None:
 class TestInAnEditor:
     @pytest.fixture(autouse=True)
     def terminal(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("hedgerow.cli.memory_texts.has_terminal", lambda: True)
+        monkeypatch.setattr("hedgerow.cli.memories.has_terminal", lambda: True)
 
     @staticmethod
     def edits(folder: Path, monkeypatch: pytest.MonkeyPatch, work: str) -> None:

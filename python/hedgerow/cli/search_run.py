@@ -21,11 +21,11 @@ from hedgerow import (
 )
 from hedgerow._answers.highlight import Highlighter
 
+from .files import chunks_at
 from .models import Wanted, embedder_of, reranker_of
-from .places import chunks_at
+from .place import check_exists
 from .recorded import check_prompts, recorded_embedder
 from .servers import opened_collection
-from .stores import check_there_is
 
 if TYPE_CHECKING:
     from hedgerow.opensearch import Collection
@@ -118,7 +118,7 @@ def run(asked: Asked) -> Search:
 def _opened(asked: Asked) -> Index | Collection:
     if asked.url is not None:
         return opened_collection(asked.url, asked.server)
-    check_there_is(asked.db)
+    check_exists(asked.db)
     return Index.open(asked.db, read_only=True)
 
 
