@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import click
 
-from hedgerow.memory.operations import ProcessRequest, RecallRequest
+from hedgerow.memory.operations import ProcessRequest
 
 from .failures import UnfinishedError
 from .options import TEXT, Command, json_option, option, request_options
@@ -126,15 +126,6 @@ def topic_options(command: F) -> F:
     """Add `--topic` and `--query`, in this order of precedence."""
     query = option("--query", type=TEXT, hidden=True)
     return option("--topic", type=TEXT, hidden=True)(query(command))
-
-
-def root_search_options(command: F) -> F:
-    """Add the options of `search` that go with a memory root."""
-    command = request_options(RecallRequest, "depth", "sync", depth=_HIDDEN, sync=_HIDDEN)(command)
-    return place_options(hidden=True)(command)
-
-
-_HIDDEN = {"hidden": True}
 
 
 def search_root(  # noqa: PLR0913 - the options of a search

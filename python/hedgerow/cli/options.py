@@ -199,11 +199,12 @@ def _single(of: Any, field: Declared, word: str) -> dict[str, Any]:
     if get_origin(of) is Literal:
         return {"type": click.Choice(get_args(of))}
     if of is int:
-        return {"type": click.IntRange(bounds.least, bounds.most)}
+        least, most = (None if one is None else int(one) for one in (bounds.least, bounds.most))
+        return {"type": click.IntRange(least, most)}
     if of is float:
-        least = bounds.above if bounds.least is None else bounds.least
         is_open = bounds.least is None and bounds.above is not None
-        return {"type": click.FloatRange(least, bounds.most, min_open=is_open)}
+        start = bounds.above if is_open else bounds.least
+        return {"type": click.FloatRange(start, bounds.most, min_open=is_open)}
     is_time = any(isinstance(one, type) and issubclass(one, date) for one in get_args(of))
     return {"type": TEXT, "metavar": "WHEN" if is_time else re.sub(r".*-", "", word).upper()}
 
@@ -221,8 +222,11 @@ def _is_list(of: Any) -> bool:
     return isinstance(origin, type) and issubclass(origin, Sequence)
 
 
-NO_SYNC = {"help": "Read the index as it is, without looking at files."}
-"""What `--no-sync` of a request changes."""
+def sync_option(command: F, *, hidden: bool = False) -> F:
+    """Add `--no-sync`, which a command gets as `sync`."""
+    told = "Read the index as it is, without looking at files."
+    attributes = _flag("sync", is_on=True)[1] | {"help": told, "hidden": hidden}
+    return option("--no-sync", "sync", **attributes)(command)
 
 
 def json_option(command: F) -> F:

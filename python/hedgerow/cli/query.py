@@ -8,9 +8,8 @@ import click
 
 from hedgerow import PipelineError, parse_pipeline
 from hedgerow._answers.query import query_answer
-from hedgerow.memory.operations import RecallRequest
 
-from .options import NO_SYNC, TEXT, Command, json_option, option, request_options
+from .options import TEXT, Command, json_option, option, sync_option
 from .output import write_json
 from .place import open_store, server_of, store_options, time_option
 
@@ -37,7 +36,7 @@ SHOWN = ("type", "weight", "timestamp")
 )
 @store_options
 @time_option("--now", "What `age:`, `visited:` and priorities take for the present time")
-@request_options(RecallRequest, "sync", sync=NO_SYNC)
+@sync_option
 @option("--explain", is_flag=True, help="Show the effect of each stage.")
 @option("--keys", "only_keys", is_flag=True, help="Write the keys alone, one a line.")
 @json_option

@@ -12,7 +12,7 @@ import click
 from hedgerow.memory.operations import ContextRequest, RecallRequest
 
 from .compatibility import recall_mode, topic_options
-from .options import NO_SYNC, TEXT, Command, json_option, option, request_options
+from .options import TEXT, Command, json_option, option, request_options, sync_option
 from .output import echo, make_console, visible, write_json
 from .place import open_memory, place_options, refuse_without_files, usage_errors
 from .report import links_of, report_option, write_report
@@ -50,7 +50,7 @@ _NOTHING = "No memory matches found."
     },
     per_file={"default": None, "help": "With --budget, the most passages of a file.  [default: 2]"},
 )
-@request_options(RecallRequest, "sync", sync=NO_SYNC)
+@sync_option
 @option(
     "--explain", is_flag=True, help="Show the parts of each score, and the steps of the search."
 )
@@ -60,6 +60,7 @@ _NOTHING = "No memory matches found."
 @click.pass_context
 def recall(  # noqa: PLR0913 - one argument for each option that is more than passed on
     context: click.Context,
+    /,
     *,
     words: tuple[str, ...],
     limit: int,
@@ -89,8 +90,8 @@ def recall(  # noqa: PLR0913 - one argument for each option that is more than pa
     memory = open_memory()
     options |= syncing(memory, sync=options.pop("sync"))
     if budget is not None:
-        packing = {} if per_file is None else {"per_file": per_file}
-        _show_context(memory.context(query, budget=budget, **packing, **options), as_json=as_json)
+        options |= {} if per_file is None else {"per_file": per_file}
+        _show_context(memory.context(query, budget=budget, **options), as_json=as_json)
         return
     found = memory.recall(query, limit=limit, explain=True, **options)
     answer(
@@ -133,7 +134,7 @@ def _check_packing(budget: int | None, per_file: int | None, *, explain: bool) -
             raise click.UsageError("--budget packs passages: leave --explain and --report out.")
 
 
-def syncing(memory: MemoryRoot | RemoteRoot, *, sync: bool) -> dict[str, bool]:
+def syncing(memory: MemoryRoot | RemoteRoot, *, sync: bool) -> dict[str, Any]:
     """Return the option of a recall for `--no-sync`, which goes with a folder on this machine."""
     from hedgerow.memory import MemoryRoot  # noqa: PLC0415 - slow to import
 

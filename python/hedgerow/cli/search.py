@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from .compatibility import root_search_options, search_root
-from .options import TEXT, Command, json_option, option
+from .options import TEXT, Command, json_option, option, sync_option
 from .output import echo, visible, write_json
 from .params import alias_option, alias_table, filter_options, filters_of, ranking_options
-from .place import db_option
+from .place import db_option, place_options
 from .report import report_option, write_report
 from .servers import CollectionUrl, server_options
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .search_run import Search
+
+    F = TypeVar("F", bound=Callable[..., Any])
 
 _OF_A_ROOT = frozenset(
     {"root", "scope", "shared", "target", "target_url", "remote_url", "depth", "sync"}
 )
 _OF_A_SERVER = frozenset({"url", "user", "ca", "insecure_http"})
 _OF_BOTH = frozenset({"words", "query", "limit", "explain", "report", "as_json"})
+
+
+def _root_options(command: F) -> F:
+    """Add the hidden options of a search in a memory root, for the contract of another tool."""
+    depths = click.Choice(["shallow", "normal", "deep"])
+    depth = option("--depth", type=depths, default="normal", hidden=True)
+    return place_options(hidden=True)(depth(sync_option(command, hidden=True)))
 
 
 @click.command("search", cls=Command)
@@ -51,7 +61,7 @@ _OF_BOTH = frozenset({"words", "query", "limit", "explain", "report", "as_json"}
     show_default=True,
     help="Skip the first results (paging).",
 )
-@root_search_options
+@_root_options
 @filter_options
 @alias_option
 @ranking_options
@@ -117,6 +127,8 @@ def command(  # noqa: PLR0913 - one argument for each option
     text = " ".join(words) if query is None else query
     _check_options(context, "url" if url else "root" if db is None else "db")
     if db is None and url is None:
+        from .compatibility import search_root  # noqa: PLC0415 - of roots alone
+
         search_root(
             context,
             text=text,
