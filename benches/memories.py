@@ -111,7 +111,7 @@ class Hedgerow(Program):
 
     def asked(self, words: str) -> tuple[str, dict[str, Any]]:
         """It looks for changes too."""
-        return "memory_recall", {"topic": words, "limit": FOUND}
+        return "memory_recall", {"query": words, "limit": FOUND}
 
 
 class BasicMemory(Program):

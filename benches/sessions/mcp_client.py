@@ -24,17 +24,18 @@ class Server:
             command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, text=True, env=environment
         )
         self._numbers = count(1)
-        self._ask("initialize", _CLIENT)
+        self.instructions: str = self.ask("initialize", _CLIENT).get("instructions", "")
         self._tell({"method": "notifications/initialized"})
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
         """What the tool answers, as JSON; RuntimeError if it reports an error."""
-        answer = self._ask("tools/call", {"name": tool, "arguments": arguments})
+        answer = self.ask("tools/call", {"name": tool, "arguments": arguments})
         if answer.get("isError"):
             raise RuntimeError(f"{tool} failed: {json.dumps(answer)[:500]}")
         return json.dumps(answer)
 
-    def _ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    def ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Send a request and return its result; RuntimeError if it fails."""
         number = next(self._numbers)
         self._tell({"id": number, "method": method, "params": params})
         assert self._process.stdout is not None  # noqa: S101 - it is a pipe

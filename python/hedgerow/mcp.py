@@ -1,435 +1,566 @@
 """A memory root as tools for agents: the Model Context Protocol (docs/mcp.md).
 
-Needs the extra "mcp"; imported by `hedgerow mcp` alone.
+Needs the extra "mcp"; imported by `hedgerow mcp` and `hedgerow serve` alone. The tools are made from
+the operations of a root: `_TOOLS` says which operation a tool carries out, and which fields it shows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import logging
+import sys
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime
-from difflib import get_close_matches
-from inspect import signature
-from typing import Annotated, Any, Literal
+from functools import partial
+from io import TextIOWrapper
+from typing import Any, TypeVar
+from urllib.parse import unquote
 
-from mcp.server import MCPServer
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
-from mcp_types import ToolAnnotations
-from pydantic import Field
-from typing_extensions import NotRequired, TypedDict, Unpack
+import anyio
+import anyio.to_thread
+import mcp_types as types
+from mcp import MCPError
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
 
-from ._answers.root_shapes import (
-    Context,
-    Marked,
-    Memories,
-    Memory,
-    NotAllowed,
-    Period,
-    Recalled,
-    Remembered,
-    Unreadable,
-    WrappedUp,
-)
+from ._answers.markdown import STATUS, answer
 from ._checks import shown
 from ._engine import __version__
-from .errors import HedgerowError
-from .memory import Memory as _Memory
+from ._operations.fields import declared
+from ._operations.operation import Request
+from ._operations.schema import Definitions
+from ._operations.shapes import checked_arguments, unknown_argument
+from .errors import HedgerowError, InvalidInputError
 from .memory import MemoryRoot
+from .memory.operations import (
+    ContextRequest,
+    EditRequest,
+    ListRequest,
+    ReadRequest,
+    RecallRequest,
+    RememberRequest,
+    RestoreRequest,
+    RetractRequest,
+    SupersedeRequest,
+    WrapupRequest,
+)
 from .memory.tags import separate_tags
 from .memory.writer import WRAPUP_SECTIONS
-from .typing import OnDuplicate, RecallKeywords
 
-__all__ = ["build_server"]
+__all__ = ["build_server", "serve"]
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-_NAME = "hedgerow"
-_SIMILAR = 0.5
-"""How similar an argument is to the one that an error names, by difflib's ratio."""
+T = TypeVar("T")
+
+Schema = dict[str, Any]
+RequestType = type[Request[Any]]
+Run = Callable[[Callable[[], Any]], Awaitable[Any]]
+"""Calls a function that blocks, without blocking the event loop."""
+
+_logger = logging.getLogger("hedgerow.mcp")
 
 _INSTRUCTIONS = """\
-This project keeps its memory as Markdown files, which these tools search and add to. Recall before
-you start on a task, when the user refers to something earlier, and before a decision that may have
-been made already.
+The long-term memory of this project: Markdown files in {folder}. Recall before a task, when the user \
+refers to something earlier, and before a decision that may have been made already; cite files with \
+their lines. Remember decisions with their reason, findings and preferences; never secrets. What \
+changed is superseded, what was wrong is retracted: both files stay."""
 
-- memory_recall: before a task, find what the memory knows about its topic. depth "shallow" returns
-  pages and decisions first, "deep" also raw sessions.
-- memory_context: get the same as text to read, within a budget of tokens.
-- memory_search: search for a question or words. Read the few results and cite their files.
-- memory_remember: keep what will matter again: decisions with their reason, findings,
-  preferences. Never secrets, tokens, or the noise of a conversation.
-- memory_supersede: when a memory is no longer true, keep what is true now in its place. Both files
-  stay, and recall shows the new one.
-- memory_retract: when a memory was wrong and nothing takes its place.
-- memory_read: read the whole file of a memory.
-- memory_list: list the memories, the last changed first.
-- memory_edit: correct the text of a memory whose old wording need not be kept.
-- memory_wrapup: at the end of a session, keep its outcome. The prompt "wrapup" asks for it.
-- memory_status: show which folder the memory is in, and whether it is set up.
+_READ_ONLY_INSTRUCTIONS = """\
+The long-term memory of this project: Markdown files in {folder}, here only to read. Recall before a \
+task, when the user refers to something earlier, and before a decision that may have been made \
+already; cite files with their lines."""
 
-Nothing enters your context unless you call one of these tools.
-"""
-
-Depth = Annotated[
-    Literal["shallow", "normal", "deep"],
-    Field(description="shallow: pages and decisions first; deep: raw sessions too"),
-]
-Key = Annotated[str, Field(description="The file of the memory, its name or its title")]
-AsOf = Annotated[
-    str | None, Field(description="Only what held at this date, as in 2026-04-18, or time")
-]
-When = Annotated[
-    str | None,
-    Field(description="Compared with the date of a memory: a date, or an age such as 30d"),
-]
-Limit = Annotated[int, Field(ge=1, le=100, description="The most results")]
-WantedTypes = Annotated[list[str] | str | None, Field(description="Only memories of these types")]
-WantedTags = Annotated[list[str] | str | None, Field(description="Only those with all these tags")]
-GivenTags = Annotated[list[str] | str | None, Field(description="Words to group by")]
+_SECTIONS = ", ".join(f"## {name}" for name in WRAPUP_SECTIONS)
 
 
-class Found(TypedDict):
-    """What was found, the best first; no results mean that nothing is known."""
+@dataclass(frozen=True)
+class _Tool:
+    """A tool: the requests it may make, and the fields of these that it shows.
 
-    root: str
-    query: str
-    depth: str
-    results: list[Recalled]
-    mode: str
-    unreadable: list[Unreadable]
-    notices: NotRequired[list[str]]
-    leftOut: NotRequired[dict[str, int]]
-    asOf: NotRequired[str]
-    period: NotRequired[Period]
-
-
-class Status(TypedDict):
-    """The state of the memory root; `documents` and `stale` count what its index holds."""
-
-    root: str
-    initialized: bool
-    compatible: bool
-    message: str
-    configFile: NotRequired[str]
-    schemaVersion: NotRequired[int]
-    documents: NotRequired[int]
-    stale: NotRequired[int]
-    scope: NotRequired[dict[str, str]]
-    retrieval: NotRequired[str]
-    notAllowed: NotRequired[list[NotAllowed]]
-    watch: NotRequired[str]
-
-
-class _Server(MCPServer[Any]):
-    """A server that rejects arguments which a tool does not have, instead of ignoring them."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            _NAME, version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING"
-        )
-        self._arguments: dict[str, list[str]] = {}
-
-    def add(self, tool: Callable[..., Any], name: str, annotations: ToolAnnotations) -> None:
-        """Add a tool whose result is described by the annotation of its return value."""
-        self._arguments[name] = list(signature(tool).parameters)
-        self.add_tool(tool, name, annotations=annotations, structured_output=True)
-
-    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
-        known = self._arguments.get(name, list(arguments))
-        for argument in arguments:
-            if argument not in known:
-                near = get_close_matches(argument, known, 1, _SIMILAR)
-                hint = f"use {near[0]}" if near else f"it has {', '.join(known) or 'none'}"
-                raise ToolError(f"{name} has no argument {shown(argument)}: {hint}")
-        return await super().call_tool(name, arguments, context)
-
-
-def build_server(root: MemoryRoot, *, read_only: bool = False) -> MCPServer[Any]:
-    """Make the server for one root; `run()` serves it on standard input and output.
-
-    With `read_only` it has no tool that writes.
+    The request of a call is the first that has all its arguments. `docs` and `defaults` replace
+    those of fields.
     """
-    server = _Server()
-    tools = _Tools(root)
-    reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    writes = ToolAnnotations(
-        read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
+
+    name: str
+    doc: str
+    requests: tuple[RequestType, ...]
+    arguments: tuple[str, ...]
+    docs: Mapping[str, str] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    is_destructive: bool = False
+
+    @property
+    def writes(self) -> bool:
+        """Whether it changes files."""
+        return self.requests[0].operation.writes
+
+    def schema(self) -> Schema:
+        """Return the JSON Schema of the arguments, in as few words as possible."""
+        found: Schema = {}
+        for request in reversed(self.requests):
+            given = Definitions().arguments(request, self.arguments)
+            found = {**given, "properties": found.get("properties", {}) | given["properties"]}
+        properties = {name: self._property(name, found) for name in self.arguments}
+        return {**found, "properties": properties}
+
+    def _property(self, name: str, schema: Schema) -> Schema:
+        found = _compact(schema["properties"][name])
+        if name in self.docs:
+            found["description"] = self.docs[name]
+        if name in self.defaults:
+            found["default"] = self.defaults[name]
+        elif name not in _names(self.requests[0]):
+            found.pop("default", None)  # It chooses another request.
+        return found
+
+    def request(self, given: Mapping[str, Any]) -> Request[Any]:
+        """Return the request of a call; InvalidInputError for arguments that it does not take."""
+        for name in given:
+            if name not in self.arguments:
+                raise unknown_argument(name, self.arguments)
+        options = {name: value for name, value in given.items() if value is not None}
+        kind = next(one for one in self.requests if options.keys() <= _names(one))
+        lists = {one.name for one in declared(kind) if isinstance(one.default, tuple)}
+        known = {name: value for name, value in self.defaults.items() if name in _names(kind)}
+        known |= {
+            name: _listed(value) if name in lists else value for name, value in options.items()
+        }
+        if "question_date" in _names(kind):
+            known["question_date"] = datetime.now().astimezone()
+        return checked_arguments(kind, known, served=True)
+
+
+def _names(request: RequestType) -> set[str]:
+    return {one.name for one in declared(request)}
+
+
+def _compact(schema: Schema) -> Schema:
+    """Return the schema of an argument without what models do not need: null, empty defaults."""
+    found = dict(schema)
+    kinds = [one for one in found.pop("anyOf", ()) if one != {"type": "null"}]
+    if kinds:
+        # Dates are sent as text.
+        found = {"type": kinds[0]["type"], **kinds[0], **found}
+        found.pop("format", None)
+    if not found.get("default"):
+        found.pop("default", None)
+    if found.get("type") in ("integer", "number"):
+        found.pop("maximum", None)
+    return found
+
+
+def _listed(given: Any) -> Any:
+    """Return the items of a list that a model sent as one text, with commas or as JSON."""
+    if not isinstance(given, str):
+        return given
+    found: Any = None
+    if given.lstrip().startswith("["):
+        with suppress(ValueError, RecursionError):
+            found = json.loads(given)
+    return found if isinstance(found, list) else separate_tags([given])
+
+
+_TOOLS = (
+    _Tool(
+        "memory_recall",
+        "Find what the memory knows, best first, as excerpts with file and lines. "
+        '"last week" in the query narrows the time, unless quoted.',
+        (RecallRequest, ContextRequest),
+        (
+            *("query", "limit", "budget", "depth", "types", "tags", "after", "before", "as_of"),
+            "include_superseded",
+        ),
+        {"budget": "Whole passages instead of excerpts, within this many tokens"},
+    ),
+    _Tool(
+        "memory_read",
+        "Read a memory, or a part of it. The digest in the first line is for memory_edit.",
+        (ReadRequest,),
+        ("key", "section", "offset", "limit"),
+    ),
+    _Tool(
+        "memory_list",
+        "List memories, the last changed first.",
+        (ListRequest,),
+        ("type", "limit", "offset", "superseded"),
+        defaults={"limit": 20},
+    ),
+    _Tool(
+        "memory_remember",
+        "Keep a new memory: a decision with its reason, a finding, a preference. Never secrets. "
+        "What a memory already says is refused.",
+        (RememberRequest,),
+        ("title", "text", "type", "tags", "on_duplicate"),
+    ),
+    _Tool(
+        "memory_supersede",
+        "Put what is true now in place of a memory that no longer is: a new text, or another memory.",
+        (SupersedeRequest,),
+        ("old", "text", "title", "by"),
+    ),
+    _Tool(
+        "memory_retract",
+        "Mark a memory as wrong, so that recall leaves it out. Its file stays.",
+        (RetractRequest,),
+        ("key", "reason"),
+    ),
+    _Tool(
+        "memory_restore",
+        "Undo memory_supersede or memory_retract.",
+        (RestoreRequest,),
+        ("key",),
+    ),
+    _Tool(
+        "memory_edit",
+        "Correct a memory whose old wording need not be kept. Read it first.",
+        (EditRequest,),
+        ("key", "text", "digest", "section", "append"),
+        {"digest": "From memory_read"},
+        is_destructive=True,
+    ),
+    _Tool(
+        "memory_wrapup",
+        f"Keep the outcome of a session, under the headings {_SECTIONS}.",
+        (WrapupRequest,),
+        ("title", "text", "topic", "tags"),
+        {"topic": "What it was about", "text": "Markdown with the four headings, each with text"},
+    ),
+)
+
+
+def build_server(
+    root: MemoryRoot, *, read_only: bool = False, structured: bool = False, run: Run | None = None
+) -> Server[Any]:
+    """Make the server for one root.
+
+    With `read_only` it has no tool that writes. With `structured` answers have `structuredContent`,
+    the JSON of the result, instead of text. `run` calls what blocks, by default in a thread.
+    """
+    tools = [one for one in _TOOLS if not (read_only and one.writes)]
+    faces = _Faces(root, tools, run or anyio.to_thread.run_sync, structured=structured)
+    server: Server[Any] = Server(
+        "hedgerow",
+        version=__version__,
+        instructions=_instructions(root, read_only=read_only),
+        on_list_tools=faces.list_tools,
+        on_call_tool=faces.call_tool,
+        on_list_resources=faces.list_resources,
+        on_list_resource_templates=faces.list_templates,
+        on_read_resource=faces.read_resource,
+        on_list_prompts=faces.list_prompts,
+        on_get_prompt=faces.get_prompt,
     )
-    rewrites = writes.model_copy(update={"destructive_hint": True})
-    server.add(tools.search, "memory_search", reads)
-    server.add(tools.recall, "memory_recall", reads)
-    server.add(tools.context, "memory_context", reads)
-    server.add(tools.read, "memory_read", reads)
-    server.add(tools.list, "memory_list", reads)
-    if not read_only:
-        server.add(tools.remember, "memory_remember", writes)
-        server.add(tools.supersede, "memory_supersede", writes)
-        server.add(tools.retract, "memory_retract", writes)
-        server.add(tools.wrapup, "memory_wrapup", writes)
-        server.add(tools.edit, "memory_edit", rewrites)
-    _add_resources(server, root)
-    _add_prompts(server, read_only=read_only)
-    server.add(tools.status, "memory_status", reads)
+    server.middleware.append(_check_envelope)
     return server
 
 
-def _add_resources(server: MCPServer[Any], root: MemoryRoot) -> None:
-    """Offer the files of the root; only memories in its index can be read."""
-
-    @server.resource(
-        "memory://{+file}",
-        name="memory",
-        description="The Markdown file of a memory, by its path, its name or its title",
-        mime_type="text/markdown",
-    )
-    def memory(file: str) -> str:
-        try:
-            return root.read(file).text
-        except HedgerowError as error:
-            raise ResourceNotFoundError(error.message) from error
+def _instructions(root: MemoryRoot, *, read_only: bool) -> str:
+    """Return what the server says of itself, with what a session should know of the root."""
+    text = _READ_ONLY_INSTRUCTIONS if read_only else _INSTRUCTIONS
+    state = _problems(root)
+    return "\n\n".join(filter(None, [text.format(folder=root.path), state]))
 
 
-def _add_prompts(server: MCPServer[Any], *, read_only: bool) -> None:
-    """Offer what a user may ask for by name."""
-
-    @server.prompt(name="recall", description="Look up what the memory knows, before a task")
-    def recall(topic: Annotated[str, Field(description="What the task is about")]) -> str:
-        return (
-            f"Before we begin, call memory_recall with the topic {topic!r}. Tell me in a few lines "
-            "what matters for the task, with the files it is from, and where memories contradict "
-            "each other. If nothing is known, say so."
-        )
-
-    if read_only:
-        return
-
-    @server.prompt(name="wrapup", description="Keep the outcome of this session")
-    def wrapup(
-        topic: Annotated[str, Field(description="What the session was about")] = "",
-    ) -> str:
-        about = f" about {topic!r}" if topic else ""
-        sections = "\n".join(f"## {name}" for name in WRAPUP_SECTIONS)
-        return (
-            f"Write the wrapup of this session{about}: what the next one needs to know, in Markdown "
-            f"with these four headings, each with text ('None.' where there is nothing):\n\n"
-            f"{sections}\n\nShow it to me, and when I agree call memory_wrapup with it, a title "
-            "of one line and the topic."
-        )
+def _problems(root: MemoryRoot) -> str:
+    """Return what keeps a root from being used as it is configured, and its scope."""
+    lines = []
+    try:
+        status = root.status()
+    except HedgerowError as error:
+        return error.message
+    if not status.initialized:
+        lines.append(f"It was not set up with hedgerow init. {status.message}")
+    elif not status.compatible:
+        lines.append(status.message)
+    if root.scope:
+        scope = ", ".join(f"{name} {value}" for name, value in root.scope.items())
+        lines.append(f"Only the memories of {scope} are seen and written.")
+    lines += [one.notice for one in status.not_allowed]
+    return "\n".join(lines)
 
 
-def _now() -> datetime:
-    """The time of a question, in the time zone of this machine."""
-    return datetime.now().astimezone()
+def _status(root: MemoryRoot) -> str:
+    """Return the state of a root as Markdown."""
+    status, lines = root.status(), [f"root: {root.path}"]
+    if status.compatible:
+        lines.append(f"retrieval: {root.retrieval}")
+        # A scope must not reveal how much the memory of others holds.
+        state = None if root.scope else root.index_state()
+        if state is not None:
+            lines.append(f"documents: {state.documents}, of which {state.stale} changed since")
+    if status.watch is not None:
+        lines.append(f"watch: {status.watch}")
+    return "\n".join(filter(None, [*(f"- {line}" for line in lines), _problems(root)]))
 
 
-def _listed(given: list[str] | str | None) -> list[str]:
-    """The items of an argument, which models also send as one text with commas between."""
-    return separate_tags([given] if isinstance(given, str) else given or ())
-
-
-class _Tools:
-    """The tools of one root; their docstrings are what agents read."""
-
-    def __init__(self, root: MemoryRoot) -> None:
-        self._root = root
-
-    def search(
-        self,
-        query: Annotated[
-            str, Field(description='Words, "a phrase", hedg* or AND, OR, NOT in capitals')
-        ],
-        limit: Limit = 10,
-        depth: Depth = "normal",
-    ) -> Found:
-        """Search the project's memory for a question or words. Cite the files you use."""
-        return self._find(query, "search", limit=limit, depth=depth, question_date=_now())
-
-    def recall(  # noqa: PLR0913, PLR0917 - the arguments of a tool
-        self,
-        topic: Annotated[str, Field(description="What the task at hand is about")],
-        limit: Limit = 5,
-        depth: Depth = "normal",
-        as_of: AsOf = None,
-        include_superseded: Annotated[
-            bool, Field(description="Also what no longer holds, each with the reason")
-        ] = False,
-        types: WantedTypes = None,
-        tags: WantedTags = None,
-        after: When = None,
-        before: When = None,
-    ) -> Found:
-        """Recall what the project's memory knows about a topic, before working on it.
-
-        A period in the topic, such as "last week", narrows the time, unless it is in quotes. What no longer holds is left out and counted in leftOut.
-        """
-        return self._find(
-            topic,
-            "recall",
-            limit=limit,
-            depth=depth,
-            as_of=as_of,
-            include_superseded=include_superseded,
-            types=_listed(types),
-            tags=_listed(tags),
-            after=after,
-            before=before,
-            question_date=_now(),
-        )
-
-    def context(
-        self,
-        topic: Annotated[str, Field(description="What the task at hand is about")],
-        budget: Annotated[int, Field(ge=40, le=100_000, description="The most tokens")] = 2000,
-        depth: Depth = "normal",
-        as_of: AsOf = None,
-    ) -> Context:
-        """Pack what the project's memory knows about a topic into a budget of tokens.
-
-        The text has passages, each with [n] file:lines to cite; what was left out is listed at its end.
-        """
-        try:
-            found: Any = self._root.context(
-                topic, budget=budget, depth=depth, as_of=as_of, question_date=_now()
-            ).to_dict()
-        except HedgerowError as error:
-            raise ToolError(error.message) from error
-        answer: Context = found
-        return answer
-
-    def remember(
-        self,
-        title: Annotated[str, Field(description="One line on its subject")],
-        text: Annotated[str, Field(description="Markdown, without front matter")],
-        type: Literal["note", "session", "finding", "decision", "preference", "page"] = "note",  # noqa: A002 - as in the file
-        tags: GivenTags = None,
-        on_duplicate: Annotated[
-            OnDuplicate,
-            Field(description="If a memory already says this: keep both, or supersede the old"),
-        ] = "error",
-    ) -> Remembered:
-        """Keep a text as a new memory: a decision, a finding, a preference. Never secrets.
-
-        What is already in the memory is refused, with the name of the memory that says it.
-        """
-        try:
-            done = self._root.remember(
-                text, title=title, type=type, tags=_listed(tags), on_duplicate=on_duplicate
+async def _check_envelope(ctx: Any, call_next: Any) -> Any:
+    """Answer a call whose arguments are no object, in words that name the fix."""
+    params = ctx.params or {}
+    if ctx.method == "tools/call" and isinstance(params, Mapping):
+        given = params.get("arguments")
+        if given is not None and not isinstance(given, Mapping):
+            raise MCPError(
+                types.INVALID_PARAMS,
+                f'the arguments of a tool are an object, such as {{"query": "..."}}, not '
+                f"{shown(given)[:80]}",
             )
-        except HedgerowError as error:
-            raise ToolError(error.message) from error
-        written: Any = done.to_dict()
-        answer: Remembered = written
-        return answer
+    return await call_next(ctx)
 
-    def wrapup(
-        self,
-        title: Annotated[str, Field(description="One line on the session")],
-        text: Annotated[
-            str, Field(description=f"Markdown with the headings {', '.join(WRAPUP_SECTIONS)}")
-        ],
-        topic: Annotated[str | None, Field(description="What it was about")] = None,
-        tags: GivenTags = None,
-    ) -> WrappedUp:
-        """Keep the outcome of a session, in four sections that each have text."""
+
+class _Faces:
+    """What the server offers: tools, resources and prompts."""
+
+    def __init__(
+        self, root: MemoryRoot, tools: Sequence[_Tool], run: Run, *, structured: bool
+    ) -> None:
+        self._root = root
+        self._tools = {one.name: one for one in tools}
+        self._run = run
+        self._structured = structured
+        self._listed = [_described(one) for one in tools]
+
+    async def list_tools(self, _: Any, __: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=self._listed)
+
+    async def call_tool(self, _: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        tool = self._tools.get(params.name)
+        if tool is None:
+            raise MCPError(
+                types.INVALID_PARAMS,
+                f"there is no tool {shown(params.name)}; there are {', '.join(self._tools)}",
+            )
         try:
-            done: Any = self._root.wrapup(
-                text, title=title, topic=topic, tags=_listed(tags)
-            ).to_dict()
+            request = tool.request(params.arguments or {})
+            result = await self._run(partial(self._root._perform, request))  # noqa: SLF001 - of the same package
+            if self._structured:
+                told = result.to_dict()
+                return _text("The result is in structuredContent.", structured_content=told)
+            return _text(await self._run(partial(answer, request, result)))
         except HedgerowError as error:
-            raise ToolError(error.message) from error
-        answer: WrappedUp = done
-        return answer
+            return _text(_for_agents(error, tool), is_error=True)
 
-    def supersede(
-        self,
-        old: Key,
-        text: Annotated[str, Field(description="What is true now: Markdown without front matter")],
-        title: Annotated[
-            str | None,
-            Field(description="One line on its subject; by default the beginning of the text"),
-        ] = None,
-    ) -> Marked:
-        """Keep a text in place of a memory that is no longer true. Both files stay."""
-        return self._mark(lambda: self._root.supersede(old, text=text, title=title))
+    async def list_resources(self, _: Any, __: Any) -> types.ListResourcesResult:
+        status = types.Resource(
+            name="status",
+            uri=STATUS,
+            description="The folder of the memory, and what keeps it from being used in full",
+            mime_type="text/markdown",
+        )
+        return types.ListResourcesResult(resources=[status])
 
-    def retract(
-        self,
-        key: Key,
-        reason: Annotated[str | None, Field(description="Why, in one line")] = None,
-    ) -> Marked:
-        """Mark a memory as wrong, so that recall leaves it out. Its file stays."""
-        return self._mark(lambda: self._root.retract(key, reason))
+    async def list_templates(self, _: Any, __: Any) -> types.ListResourceTemplatesResult:
+        memory = types.ResourceTemplate(
+            name="memory",
+            uri_template="memory://{+file}",
+            description="The Markdown file of a memory, by its path, its name or its title",
+            mime_type="text/markdown",
+        )
+        return types.ListResourceTemplatesResult(resource_templates=[memory])
 
-    def read(self, key: Key) -> Memory:
-        """Read the whole file of a memory."""
-        return self._texted(lambda: self._root.read(key))
-
-    def list(
-        self,
-        type: Annotated[str | None, Field(description="Only memories of this type")] = None,  # noqa: A002 - as in the file
-        limit: Limit = 20,
-        superseded: Annotated[
-            bool, Field(description="Only those that another one supersedes")
-        ] = False,
-    ) -> Memories:
-        """List the memories, the last changed first."""
+    async def read_resource(
+        self, _: Any, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        """Return a file of the index; no other file can be read."""
+        scheme, _, name = params.uri.partition("://")
         try:
-            found: Any = self._root.memories(
-                type=type, limit=limit, superseded=superseded
-            ).to_dict()
+            if params.uri == STATUS:
+                text = await self._run(partial(_status, self._root))
+            elif scheme == "memory":
+                text = (await self._run(partial(self._root.read, unquote(name)))).text
+            else:
+                raise InvalidInputError(
+                    f"there is no resource {params.uri}; there are {STATUS} and memory://FILE",
+                    code="unknown_node",
+                )
         except HedgerowError as error:
-            raise ToolError(error.message) from error
-        answer: Memories = found
-        return answer
+            raise MCPError(types.INVALID_PARAMS, error.message, {"uri": params.uri}) from error
+        contents = types.TextResourceContents(
+            uri=params.uri, mime_type="text/markdown", text=_sendable(text)
+        )
+        return types.ReadResourceResult(contents=[contents])
 
-    def edit(
-        self,
-        key: Key,
-        text: Annotated[str, Field(description="The whole new file, with its front matter")],
-        digest: Annotated[str, Field(description="The digest that memory_read returned")],
-    ) -> Memory:
-        """Replace the text of a memory, unless it has changed since it was read."""
-        return self._texted(lambda: self._root.edit(_Memory(key, "", digest), text))
+    async def list_prompts(self, _: Any, __: Any) -> types.ListPromptsResult:
+        query = types.PromptArgument(
+            name="query", description="What the task is about", required=True
+        )
+        topic = types.PromptArgument(name="topic", description="What the session was about")
+        prompts = [
+            types.Prompt(
+                name="recall",
+                description="Look up what the memory knows, before a task",
+                arguments=[query],
+            ),
+            types.Prompt(
+                name="wrapup",
+                description="Keep the outcome of this session",
+                arguments=[topic],
+            ),
+        ]
+        known = "memory_wrapup" in self._tools
+        return types.ListPromptsResult(prompts=prompts if known else prompts[:1])
 
-    def status(self) -> Status:
-        """Report the folder of the memory, whether it is set up, and how much it holds."""
-        try:
-            found = self._root.status()
-            status: Any = found.to_dict()
-            if self._root.scope:
-                status["scope"] = self._root.scope
-            if found.compatible:
-                # A scope must not reveal how much the memory of others holds.
-                state = None if self._root.scope else self._root.index_state()
-                status["retrieval"] = self._root.retrieval
-                if state is not None:
-                    status |= {"documents": state.documents, "stale": state.stale}
-        except HedgerowError as error:
-            raise ToolError(error.message) from error
-        answer: Status = status
-        return answer
+    async def get_prompt(
+        self, _: Any, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
+        given = params.arguments or {}
+        if params.name == "recall" and given.get("query"):
+            text = _recall_prompt(given["query"])
+        elif params.name == "wrapup" and "memory_wrapup" in self._tools:
+            text = _wrapup_prompt(given.get("topic", ""))
+        else:
+            prompts = (await self.list_prompts(None, None)).prompts
+            names = ", ".join(one.name for one in prompts)
+            problem = f"give the prompt {params.name} a query, or use another: {names}"
+            raise MCPError(types.INVALID_PARAMS, problem)
+        content = types.TextContent(type="text", text=text)
+        return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
 
-    def _texted(self, work: Callable[[], _Memory]) -> Memory:
-        try:
-            found: Any = work().to_dict()
-        except HedgerowError as error:
-            raise ToolError(error.message) from error
-        answer: Memory = found
-        return answer
 
-    def _mark(self, mark: Callable[[], Any]) -> Marked:
-        try:
-            answer: Marked = mark().to_dict()
-        except HedgerowError as error:
-            raise ToolError(error.message) from error
-        return answer
+def _described(tool: _Tool) -> types.Tool:
+    """Return a tool as it is listed; hints that are the default of the protocol are left out."""
+    if tool.writes:
+        hints = types.ToolAnnotations(destructive_hint=tool.is_destructive, open_world_hint=False)
+    else:
+        hints = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    return types.Tool(
+        name=tool.name, description=tool.doc, input_schema=tool.schema(), annotations=hints
+    )
 
-    def _find(self, query: str, mode: str, **options: Unpack[RecallKeywords]) -> Found:
-        try:
-            found: Any = self._root.recall(query, **options).to_dict(mode)
-        except HedgerowError as error:
-            raise ToolError(error.message) from error
-        answer: Found = found
-        return answer
+
+def _text(text: str, **fields: Any) -> types.CallToolResult:
+    content = types.TextContent(type="text", text=_sendable(text))
+    return types.CallToolResult(content=[content], **fields)
+
+
+def _sendable(text: str) -> str:
+    """Return a text that is valid Unicode: names of files may be no text."""
+    return text.encode(errors="replace").decode()
+
+
+_COMMANDS = (
+    (" (--force)", ""),
+    (" (--supersede)", ""),
+    ("`hedgerow query all` lists what there is", "memory_list lists them"),
+    ("; give it on standard input", ""),
+    ("write the file yourself, and name it with --by", "give another memory as `by`"),
+)
+"""Options and commands that errors name, and what an agent has instead."""
+
+
+def _for_agents(error: HedgerowError, tool: _Tool) -> str:
+    """Return the message of an error in words of tools and arguments."""
+    text = error.message
+    for command, instead in _COMMANDS:
+        text = text.replace(command, instead)
+    return f"{tool.name}: {text}" if error.code == "invalid_option" else text
+
+
+def _recall_prompt(query: str) -> str:
+    return (
+        f"Before we begin, call memory_recall with the query {query!r}. Tell me in a few lines what "
+        "matters for the task, with the files it is from, and where memories contradict each other. "
+        "If nothing is known, say so."
+    )
+
+
+def _wrapup_prompt(topic: str) -> str:
+    about = f" about {topic!r}" if topic else ""
+    sections = "\n".join(f"## {name}" for name in WRAPUP_SECTIONS)
+    return (
+        f"Write the wrapup of this session{about}: what the next one needs to know, in Markdown "
+        f"with these four headings, each with text ('None.' where there is nothing):\n\n"
+        f"{sections}\n\nShow it to me, and when I agree call memory_wrapup with it, a title "
+        "of one line and the topic."
+    )
+
+
+# Standard input and output.
+
+
+async def serve(server: Server[Any]) -> None:
+    """Serve on standard input and output until the input ends.
+
+    A line that is no request of JSON-RPC is answered with an error.
+    """
+    lines = _Lines()
+    async with stdio_server(stdin=lines) as (incoming, outgoing):  # type: ignore[arg-type]
+        sent, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+
+        async def pass_on() -> None:
+            async with sent:
+                async for message in incoming:
+                    line = lines.unanswered.popleft()
+                    if not isinstance(message, Exception):
+                        await sent.send(message)
+                    elif (error := _error_of(line, message)) is not None:
+                        await outgoing.send(SessionMessage(error))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(pass_on)
+            await server.run(received, outgoing, server.create_initialization_options())
+            group.cancel_scope.cancel()
+
+
+class _Lines:
+    """The lines of standard input; each is in `unanswered` until its message was passed on."""
+
+    def __init__(self) -> None:
+        text = TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace")
+        self._lines = anyio.wrap_file(text)
+        self.unanswered: deque[str] = deque()
+
+    def __aiter__(self) -> _Lines:
+        return self
+
+    async def __anext__(self) -> str:
+        line = await self._lines.readline()
+        if not line:
+            raise StopAsyncIteration
+        self.unanswered.append(line)
+        return line
+
+
+def _error_of(line: str, reason: Exception) -> types.JSONRPCError | None:
+    """Return the error that answers a line that was not understood; None if it asks for no answer."""
+    _logger.debug("a line was not understood: %s", reason)
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return _error(None, types.PARSE_ERROR, "the line is not JSON")
+    if not isinstance(found, dict):
+        return _error(None, types.INVALID_REQUEST, "send one request of JSON-RPC a line")
+    if "id" not in found or "method" not in found:
+        return None
+    key = found["id"]
+    if isinstance(key, bool) or not isinstance(key, (int, str)) or _has_half_a_pair(key):
+        key = None
+    if _has_half_a_pair(found):
+        problem = (
+            "the request has half of a surrogate pair, such as \\ud83e alone; send the whole "
+            "character, or leave it out"
+        )
+    else:
+        problem = "the request is not of the form of JSON-RPC: id, method, and params, an object"
+    return _error(key, types.INVALID_REQUEST, problem)
+
+
+def _has_half_a_pair(value: Any) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _error(key: int | str | None, code: int, message: str) -> types.JSONRPCError:
+    return types.JSONRPCError(
+        jsonrpc="2.0", id=key, error=types.ErrorData(code=code, message=message)
+    )

@@ -63,7 +63,7 @@ class Retriever(Holding):
     """Searches an index by keywords and by meaning, and explains the results (spec/retrieval.md).
 
     `index` is an open index, a collection elsewhere (`hedgerow.opensearch.Collection`), or the path of
-    an index file. That is opened as by `Index.open`, and closed by `close` or at the end of
+    an index file, which must exist unless `create` is true. That is opened as by `Index.open`, and closed by `close` or at the end of
     `with Retriever(path) as retriever`, or of `async with`. An index that was given stays open for
     its other users: whoever opened it closes it.
 
@@ -89,7 +89,7 @@ class Retriever(Holding):
 
     Raises TypeError for an embedder or a reranker without the methods of one, InvalidInputError
     for options outside their sets or that exclude each other, and for a path what `Index.open`
-    raises.
+    raises, or IndexFileError (`index_not_found`) if there is no such file.
     """
 
     def __init__(  # noqa: PLR0913 - each has its default
@@ -108,6 +108,7 @@ class Retriever(Holding):
         operator: Operator | None = None,
         on_leg_failure: OnLegFailure = "degrade",
         slow_ms: float | None = None,
+        create: bool = False,
         default_operator: Operator | None = None,
     ) -> None:
         self._asynchronous = asynchronous_parts(embedder, reranker)
@@ -122,7 +123,7 @@ class Retriever(Holding):
         checked_on_leg_failure(on_leg_failure)
         slow_ms = checked_slow_ms(slow_ms)
         self._owned = isinstance(index, (str, os.PathLike))
-        with held_index(index) as held:
+        with held_index(index, create=create) as held:
             searcher = Searcher(
                 held,
                 aliases,

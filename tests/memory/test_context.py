@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -57,10 +58,11 @@ def words(text: str) -> int:
 
 class TestContext:
     def test_it_says_where_each_passage_is_from(self, hedges: MemoryRoot) -> None:
-        packed = hedges.context("hedge low", budget=82)
+        packed = hedges.context("hedge low", budget=92)
         assert str(packed) == (
-            "[1] notes/new.md:4\nThe hedge was low.\n\n[2] notes/old.md:4\nThe hedge was low.\n\n"
-            "[3] notes/plan.md:6-13\n# Hedge plan\n\n## When\n\nWe cut in August.\n\n"
+            "[1] notes/new.md:4 (2024-01-01)\nThe hedge was low.\n\n"
+            "[2] notes/old.md:4 (2020-01-01)\nThe hedge was low.\n\n"
+            "[3] notes/plan.md:6-13 (2026-01-02)\n# Hedge plan\n\n## When\n\nWe cut in August.\n\n"
             "- The north side first, the hedge is thick there.\n- Then the south side.\n\n"
             "Left out: 1 did not fit the budget."
         )
@@ -68,7 +70,7 @@ class TestContext:
         assert packed.left_out == {"budget": 1}
 
     def test_structures_are_whole(self, hedges: MemoryRoot) -> None:
-        packed = hedges.context("thick hedge", budget=42)
+        packed = hedges.context("thick hedge", budget=46)
         plan = next(one for one in packed.passages if one.file == "notes/plan.md")
         assert plan.text == ("## When\n…\n- The north side first, the hedge is thick there.")
         assert plan.lines == ((8, 8), (12, 12))
@@ -80,8 +82,28 @@ class TestContext:
     def test_what_has_no_room_is_counted(self, hedges: MemoryRoot) -> None:
         packed = hedges.context("oil saw", budget=60)
         assert packed.left_out == {"budget": 1}
-        assert "saw" not in str(packed)
+        assert "cut --hedge" not in str(packed)
         assert str(packed).endswith("Left out: 1 did not fit the budget.")
+
+    def test_a_paragraph_larger_than_the_budget_is_cut(self, hedges: MemoryRoot) -> None:
+        packed = hedges.context("oil saw", budget=60)
+        [passage] = packed.passages
+        assert passage.text.startswith("The saw is at the smith. Oil it often.")
+        assert passage.text.endswith(" Oil it often.…")
+        assert (passage.lines, packed.tokens <= 60) == (((17, 17),), True)
+
+    @pytest.mark.parametrize("count", [None, words])
+    def test_it_is_cut_around_the_words_of_the_query(
+        self, tmp_path: Path, count: Callable[[str], int] | None
+    ) -> None:
+        text = "\n".join(["wood " * 9] * 40 + ["A zebra crosses."] + ["grass " * 9] * 40)
+        put(tmp_path, "notes/long.md", text)
+        packed = MemoryRoot.open(tmp_path).context("zebra", budget=50, count_tokens=count)
+        [passage] = packed.passages
+        assert passage.text.startswith("…zebra crosses.")
+        assert passage.text.endswith("grass…")
+        assert passage.lines[0][0] == 41
+        assert 20 < packed.tokens <= 50
 
     def test_of_equals_the_newest_is_first(self, hedges: MemoryRoot) -> None:
         files = [one.file for one in hedges.context("low").passages]
@@ -100,7 +122,7 @@ class TestContext:
         assert packed.left_out == {"retracted": 1}
         assert str(packed).endswith("Left out: 1 retracted.")
         both = hedges.context("hedge low", include_superseded=True)
-        assert "(retracted since " in str(both)
+        assert "(2020-01-01; retracted since " in str(both)
 
     def test_a_tokenizer_may_be_given(self, hedges: MemoryRoot) -> None:
         packed = hedges.context("hedge", budget=40, count_tokens=words)

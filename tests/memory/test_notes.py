@@ -153,7 +153,7 @@ class TestWrapup:
 
     def test_headings_in_a_fence_are_text(self) -> None:
         fenced = WRAPUP.replace("## Findings", "```\n## Findings\n```")
-        assert writer.validate_wrapup(fenced).missing == ("Findings",)
+        assert writer.validate_wrapup(fenced).missing_sections == ("Findings",)
         assert writer.validate_wrapup(WRAPUP).valid
 
     def test_result_has_the_text_as_it_stands_in_the_file(self, root: MemoryRoot) -> None:

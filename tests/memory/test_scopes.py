@@ -213,7 +213,9 @@ class TestWriting:
             assert raised.value.message == (
                 "the text is not of the user ana; keep `scope` in its front matter as it is"
             )
-        assert ana.edit(memory.file, memory.text + "More.\n", memory.digest).text.endswith("More.\n")
+        assert ana.edit(memory.file, memory.text + "More.\n", memory.digest).text.endswith(
+            "More.\n"
+        )
         assert both.edit("b", "Of nobody.", both.read("b").digest).file == "notes/b.md"
 
     def test_nobody_takes_the_place_of_what_is_anothers(self, both: MemoryRoot) -> None:

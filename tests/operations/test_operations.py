@@ -141,7 +141,9 @@ class TestArguments:
 
 
 class TestJson:
-    HEDGE = Hedge("h", (Leaf(1.5, datetime(2026, 4, 18, tzinfo=timezone.utc)), Leaf(2.0)), None, ("x",))
+    HEDGE = Hedge(
+        "h", (Leaf(1.5, datetime(2026, 4, 18, tzinfo=timezone.utc)), Leaf(2.0)), None, ("x",)
+    )
 
     def test_keys_follow_from_the_fields(self) -> None:
         assert self.HEDGE.to_dict() == {

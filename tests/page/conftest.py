@@ -55,7 +55,7 @@ def hedges_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         for n in range(120)
     ]
-    with hr.Retriever(file, embedder=FnvEmbedder()) as retriever:
+    with hr.Retriever(file, embedder=FnvEmbedder(), create=True) as retriever:
         retriever.upsert(chunks)
     return file
 

@@ -12,7 +12,7 @@ from hedgerow._serve.index_routes import IndexService
 from hedgerow._serve.root_routes import RootService
 from places import ROOT
 from retrieval_doubles import FnvEmbedder
-from serving import TOKENS, listening
+from serving import WRITER, listening
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[hr.Retriever]:
 def index(local: hr.Retriever) -> Iterator[hr.remote.RemoteRetriever]:
     with (
         listening(IndexService(local)) as url,
-        hr.connect(url, kind="index", token=TOKENS.write) as connected,
+        hr.connect(url, kind="index", token=WRITER) as connected,
     ):
         yield connected
 
@@ -54,6 +54,6 @@ def memory(tmp_path: Path) -> Iterator[hr.MemoryRoot]:
 def root(memory: hr.MemoryRoot) -> Iterator[hr.remote.RemoteRoot]:
     with (
         listening(RootService(memory)) as url,
-        hr.connect(url, kind="root", token=TOKENS.write) as connected,
+        hr.connect(url, kind="root", token=WRITER) as connected,
     ):
         yield connected

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from command_line import as_json, ok, run
-from serving import TOKENS
+from serving import READER, WRITER
 
 WRAPUP = "\n\n".join(
     f"## {section}\n\nSlugs."
@@ -17,7 +17,7 @@ WRAPUP = "\n\n".join(
 
 @pytest.fixture(autouse=True)
 def token(monkeypatch):
-    monkeypatch.setenv("HEDGEROW_TOKEN", TOKENS.write)
+    monkeypatch.setenv("HEDGEROW_TOKEN", WRITER)
 
 
 def fails(*command):
@@ -127,8 +127,8 @@ def test_without_a_token_it_says_how_to_give_one(root, monkeypatch, tmp_path):
     told = fails("recall", "--topic", "x", "--target", root.url)
     assert f"{root.url} asks for a token; set the environment variable HEDGEROW_TOKEN" in told
     (tmp_path / "tokens").mkdir()
-    for scope in ("read", "write"):
-        (tmp_path / "tokens" / scope).write_text(getattr(TOKENS, scope) + "\n")
+    for scope, token in (("read", READER), ("write", WRITER)):
+        (tmp_path / "tokens" / scope).write_text(f"{token}\n")
     assert "slugs.md" in ok("recall", "--topic", "slugs", "--target", root.url)
     assert "Remembered" in ok("remember", "--title", "T", "--target", root.url, stdin=b"x")
     # These tokens are for servers of this machine alone.

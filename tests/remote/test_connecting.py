@@ -16,7 +16,7 @@ import pytest
 import hedgerow as hr
 from event_loops import Gone
 from hedgerow.remote import _client
-from serving import TOKENS
+from serving import READER
 
 
 @pytest.mark.parametrize(
@@ -50,18 +50,18 @@ def test_a_token_that_is_not_known(root, monkeypatch):
         with pytest.raises(hr.BackendError, match="send the token of this server") as caught:
             hr.connect(root.url, token=token)
         assert caught.value.code == "unauthorized"
-    monkeypatch.setenv("HEDGEROW_TOKEN", TOKENS.read)
+    monkeypatch.setenv("HEDGEROW_TOKEN", READER)
     with hr.connect(root.url) as found:
         assert found.recall("slugs").results
 
 
 def test_another_kind_than_is_wanted(root, index):
     with pytest.raises(hr.BackendError, match="serves a root, not an index"):
-        hr.connect(root.url, kind="index", token=TOKENS.read)
+        hr.connect(root.url, kind="index", token=READER)
     with pytest.raises(hr.BackendError, match="serves an index, not a root"):
-        hr.connect(index.url, kind="root", token=TOKENS.read)
+        hr.connect(index.url, kind="root", token=READER)
     with pytest.raises(hr.InvalidInputError, match='kind must be "root", "index" or None'):
-        hr.connect(root.url, kind="store", token=TOKENS.read)
+        hr.connect(root.url, kind="store", token=READER)
 
 
 class _Other(BaseHTTPRequestHandler):
@@ -127,14 +127,14 @@ def test_an_answer_that_is_too_large_is_not_read(index, monkeypatch):
 
 
 def test_a_closed_connection_says_so(root):
-    other = hr.connect(root.url, kind="root", token=TOKENS.read)
+    other = hr.connect(root.url, kind="root", token=READER)
     other.close()
     with pytest.raises(hr.HedgerowError, match="is closed; connect again") as caught:
         other.recall("slugs")
     assert caught.value.code == "endpoint_closed"
 
     async def with_async():
-        async with hr.connect(root.url, kind="root", token=TOKENS.read) as found:
+        async with hr.connect(root.url, kind="root", token=READER) as found:
             return await found.arecall("slugs")
 
     for _ in range(2):  # one event loop after another
@@ -143,7 +143,7 @@ def test_a_closed_connection_says_so(root):
 
 def test_event_loops_of_other_threads_come_and_go(root):
     async def recalled():
-        async with hr.connect(root.url, kind="root", token=TOKENS.read) as found:
+        async with hr.connect(root.url, kind="root", token=READER) as found:
             clients = found._client._clients
             clients.clear()
             clients[Gone(clients)] = None

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from connecting import awaited
-from serving import TOKENS
+from serving import READER, WRITER
 
 QUERIES = ["when do I cut the hedge", "slugs OR compost", '"no such thing"', "树篱 tea", "", "NOT"]
 
@@ -105,7 +105,7 @@ def test_a_backup_is_a_new_file(index, tmp_path, local):
     with pytest.raises(FileExistsError):
         index.backup(tmp_path / "copy.db")
     with (
-        hr.connect(index.url, kind="index", token=TOKENS.read) as reads,
+        hr.connect(index.url, kind="index", token=READER) as reads,
         pytest.raises(hr.BackendError, match="this token only reads"),
     ):
         reads.backup(tmp_path / "none.db")
@@ -166,13 +166,13 @@ def test_one_text_is_not_a_list_of_ids(index, local):
 
 
 def test_it_pickles_without_a_token_that_was_passed(index, monkeypatch):
-    assert TOKENS.write.encode() not in pickle.dumps(index)
+    assert WRITER.encode() not in pickle.dumps(index)
     with (
         pickle.loads(pickle.dumps(index)) as copy,
         pytest.raises(hr.HedgerowError, match="the key is not pickled"),
     ):
         copy.search("slugs")
-    monkeypatch.setenv("HEDGEROW_TOKEN", TOKENS.read)
+    monkeypatch.setenv("HEDGEROW_TOKEN", READER)
     with (
         hr.connect(index.url, kind="index") as reads,
         pickle.loads(pickle.dumps(reads)) as copy,

@@ -8,9 +8,9 @@ from datetime import date, datetime
 import pytest
 
 import hedgerow as hr
-from hedgerow.memory import Edge
 from connecting import awaited
-from serving import TOKENS
+from hedgerow.memory import Edge
+from serving import WRITER
 
 SECTIONS = ["Findings", "Decisions", "Conflicts / Corrections", "Open Questions"]
 WRAPUP = "\n\n".join(f"## {section}\n\nSlugs." for section in SECTIONS)
@@ -148,13 +148,15 @@ def test_lists_are_the_same(root, memory):
     assert read == memory.read("slugs")
     edited = memory.edit(read.file, read.text + "More.\n", read.digest)
     assert edited == root.read("slugs")
+    part = {"section": "Slugs", "offset": 1, "limit": 1}
+    assert root.read("slugs", **part) == memory.read("slugs", **part)
     with pytest.raises(hr.HedgerowError, match="has another text by now") as caught:
         memory.edit(read.file, "x", read.digest)
     assert caught.value.code == "file_changed"
 
 
 async def everything(url):
-    async with hr.connect(url, kind="root", token=TOKENS.write) as root:
+    async with hr.connect(url, kind="root", token=WRITER) as root:
         written = await root.aremember("Moles dig.", title="Moles")
         memory = await root.aread(written.file)
         await root.aedit(memory.file, memory.text + "\nDeep.\n", memory.digest)
@@ -178,7 +180,9 @@ def test_one_text_is_not_a_list_of_tags_or_terms(root, memory):
 
 
 def test_a_number_that_json_cannot_hold_is_not_sent(root):
-    with pytest.raises(hr.InvalidInputError, match="strength must be a number above 0 and at most 1") as caught:
+    with pytest.raises(
+        hr.InvalidInputError, match="strength must be a number above 0 and at most 1"
+    ) as caught:
         root.link("slugs", "ivy", strength=float("nan"))
     assert caught.value.code == "invalid_option"
 

@@ -25,7 +25,7 @@ from shown_commands import (
 pytestmark = pytest.mark.skipif(not MAKEFILE.exists(), reason="a source distribution")
 
 # Of others, or of the shell: that these commands are right, nobody checks here.
-OTHERS = {"$EDITOR", "cargo", "docker", "eval", "export", "git", "hf", "maturin", "source"}
+OTHERS = {"$EDITOR", "cargo", "docker", "eval", "export", "git", "hf", "maturin", "npm", "source"}
 SHELL = [block for page in pages() for block in blocks_of(page) if block.language == "sh"]
 
 

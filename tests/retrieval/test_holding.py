@@ -71,6 +71,14 @@ def test_what_cannot_be_opened(tmp_path: Path, oak_file: Path) -> None:
     with pytest.raises(hr.IndexFileError) as info:
         hr.Retriever(tmp_path / "text")
     assert info.value.code == "not_an_index"
+    for missing in (tmp_path / "typo.db", str(tmp_path / "typo.db")):
+        with pytest.raises(
+            hr.IndexFileError, match=r"typo\.db; check the path, or pass create=True"
+        ):
+            hr.Retriever(missing)
+    assert not (tmp_path / "typo.db").exists()
+    with hr.Retriever(tmp_path / "new.db", create=True) as made:
+        assert len(made.index) == 0
     for wrong in (3, None, b"oak.db", [oak_file]):
         with pytest.raises(
             TypeError, match="index must be an Index, the path of one, or a Collection, not "

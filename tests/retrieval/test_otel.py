@@ -154,7 +154,7 @@ def test_adapters_name_their_provider() -> None:
 
 
 def test_the_duration_of_operations_is_measured(telemetry: Telemetry, tmp_path: Path) -> None:
-    with hr.Retriever(tmp_path / "notes.db") as retriever:
+    with hr.Retriever(tmp_path / "notes.db", create=True) as retriever:
         retriever.upsert([hr.Chunk("a", "a.md", "oak"), hr.Chunk("b", "b.md", "oak")])
         for _ in range(3):
             retriever.search("oak")
@@ -289,7 +289,7 @@ def test_a_cancelled_search_ends_its_spans(telemetry: Telemetry) -> None:
 
 
 def test_documents_that_are_embedded(telemetry: Telemetry, tmp_path: Path) -> None:
-    with hr.Retriever(tmp_path / "notes.db", embedder=FnvEmbedder()) as retriever:
+    with hr.Retriever(tmp_path / "notes.db", embedder=FnvEmbedder(), create=True) as retriever:
         retriever.upsert([hr.Chunk("a", "a.md", "oak"), hr.Chunk("b", "b.md", "elm")])
         spans = telemetry.spans()
         assert list(spans) == ["upsert notes.db", "embeddings fnv64"]

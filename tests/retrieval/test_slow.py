@@ -121,7 +121,7 @@ def test_a_wrong_threshold(wrong: Any) -> None:
 
 
 def test_it_pickles(tmp_path: Any) -> None:
-    with hr.Retriever(tmp_path / "a.db", slow_ms=7) as retriever:
+    with hr.Retriever(tmp_path / "a.db", slow_ms=7, create=True) as retriever:
         assert "slow_ms=7" in repr(retriever)
         with pickle.loads(pickle.dumps(retriever)) as again:
             assert repr(again) == repr(retriever)

@@ -221,6 +221,20 @@ def test_an_edit_of_another_text_is_refused_with_the_present_one(of_root, root):
     assert (without.status_code, without.json()["code"]) == (428, "version_required")
 
 
+def test_a_part_of_a_memory_is_read_and_edited(of_root, root):
+    address = "/v1/memories/notes/slugs.md"
+    read = of_root.get(address, params={"section": "slugs", "offset": 1, "limit": 1})
+    part = read.json()
+    assert (part["text"], part["lines"], part["remaining"]) == ("\n", [2, 2], 1)
+    headers = {"If-Match": read.headers["etag"]}
+    new = {"text": "Beer.", "section": "Slugs", "append": True}
+    assert of_root.put(address, json=new, headers=headers).status_code == 200
+    text = "# Slugs\n\nNo pellets against slugs.\n\nBeer.\n"
+    assert (root / "notes" / "slugs.md").read_text() == text
+    for wrong in ({"section": "Snails"}, {"limit": "x"}, {"offset": 9}, {"limit": 0}):
+        assert of_root.get(address, params=wrong).status_code == 400
+
+
 def test_a_request_that_is_sent_again_is_done_once(of_root, root):
     new = {"text": "Moles dig.", "title": "Moles"}
     key = {"Idempotency-Key": "one"}

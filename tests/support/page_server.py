@@ -15,9 +15,9 @@ import hedgerow as hr
 from hedgerow._serve.index_routes import IndexService
 from hedgerow._serve.root_routes import RootService
 from retrieval_doubles import FnvEmbedder
-from serving import TOKENS, listening
+from serving import WRITER, listening
 
-TOKEN = TOKENS.write
+TOKEN = WRITER
 
 
 @dataclass
@@ -66,7 +66,7 @@ class PageServer:
 
 @contextmanager
 def serving_index(db: Path) -> Iterator[PageServer]:
-    with hr.Retriever(db, embedder=FnvEmbedder(), profile="best") as retriever:
+    with hr.Retriever(db, embedder=FnvEmbedder(), profile="best", create=True) as retriever:
         yield from _serving(IndexService(retriever), db, edit=False)
 
 

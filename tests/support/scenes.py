@@ -208,7 +208,7 @@ def service(scene: Scene) -> None:
     """A root and an index, served where the page says."""
     from hedgerow._serve.index_routes import IndexService
     from hedgerow._serve.root_routes import RootService
-    from serving import TOKENS, listening
+    from serving import READER, WRITER, listening
 
     indexed(scene)
     with hr.MemoryRoot.init("memory") as root:
@@ -219,8 +219,8 @@ def service(scene: Scene) -> None:
     index_url = scene.enter(listening(IndexService(retriever)))
     scene.answers("http://127.0.0.1:7411", scene.enter(listening(RootService(memory))))
     scene.answers("https://notes.example:7411", index_url)
-    scene.names["token"] = TOKENS.write
-    scene.patch.setenv("HEDGEROW_TOKEN", TOKENS.read)
+    scene.names["token"] = WRITER
+    scene.patch.setenv("HEDGEROW_TOKEN", READER)
     scene.patch.setenv("NOTES_URL", "https://notes.example:7411")
 
 

@@ -12,12 +12,20 @@ import uvicorn
 import hedgerow as hr
 from hedgerow._serve.app import Access, Limits, build
 from hedgerow._serve.running import Address, Protocol
-from hedgerow._serve.tokens import Tokens
+from hedgerow._serve.tokens import Grant, Tokens
+from hedgerow.memory.scope import Scope
 from waiting import until
 
-TOKENS = Tokens("w" * 40, "r" * 40)
-WRITE = {"Authorization": f"Bearer {TOKENS.write}"}
-READ = {"Authorization": f"Bearer {TOKENS.read}"}
+WRITER, READER, ANA = "w" * 40, "r" * 40, "a" * 40
+TOKENS = Tokens(
+    {
+        WRITER: Grant("write"),
+        READER: Grant("read"),
+        ANA: Grant("write", Scope(user="ana")),
+    }
+)
+WRITE = {"Authorization": f"Bearer {WRITER}"}
+READ = {"Authorization": f"Bearer {READER}"}
 
 CHUNKS = [
     hr.Chunk("a", "notes/a.md", "Hedgehogs sleep in winter.", title="Hedgehogs", tags=["animal"]),
@@ -28,12 +36,16 @@ CHUNKS = [
 
 @contextmanager
 def listening(
-    service: Any, around: Callable[[Any], Any] = lambda app: app, **access: Any
+    service: Any,
+    around: Callable[[Any], Any] = lambda app: app,
+    *,
+    limits: Limits = Limits(running=2),  # noqa: B008 - frozen
+    **access: Any,
 ) -> Iterator[str]:
     """Serve on a port of this machine until the block ends; its URL."""
     address = Address("127.0.0.1", 0)
     bound = address.bound()
-    app = around(build(service, Access(TOKENS, address.names, **access), Limits(running=2)))
+    app = around(build(service, Access(TOKENS, address.names, **access), limits))
     server = uvicorn.Server(uvicorn.Config(app, http=Protocol, log_level="warning", lifespan="on"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
     thread.start()

@@ -25,7 +25,7 @@ from hedgerow import temporal
 from hedgerow.agents import load_definition, parse_reply
 from places import ROOT
 from scenes import scene_of
-from serving import TOKENS
+from serving import READER, TOKENS
 from shown import Block, blocks_of
 from shown_commands import check_hedgerow
 from temporal_cases import CASES
@@ -55,9 +55,7 @@ def an_agent_that_starts_it(block: Block, folder: Path) -> None:
 def an_agent_over_http(block: Block, folder: Path) -> None:
     server = json.loads(block.text)["mcpServers"]["memory"]
     assert server["type"] == "http"
-    headers = {
-        name: value.replace("TOKEN", TOKENS.read) for name, value in server["headers"].items()
-    }
+    headers = {name: value.replace("TOKEN", READER) for name, value in server["headers"].items()}
     with scene_of(block.page, folder) as scene:
         url = server["url"].replace(
             "http://127.0.0.1:7411", scene.addresses["http://127.0.0.1:7411"]

@@ -15,7 +15,7 @@ import hedgerow as hr
 from hedgerow._serve.index_routes import IndexService
 from hedgerow._serve.root_routes import RootService
 from places import ROOT
-from serving import CHUNKS, TOKENS, WRITE, listening
+from serving import CHUNKS, READER, WRITE, WRITER, listening
 from shown import blocks_of
 
 CLIENT = ROOT / "clients" / "typescript"
@@ -62,7 +62,10 @@ def test_the_client_is_generated_typed_and_works(tmp_path: Path) -> None:
     if shutil.which("npm") is None:
         pytest.skip("NOT RUN: the TypeScript client was not tried, for want of npm")
     folder = tmp_path / "memory"
-    with hr.MemoryRoot.init(folder) as memory, hr.Retriever(tmp_path / "notes.db") as retriever:
+    with (
+        hr.MemoryRoot.init(folder) as memory,
+        hr.Retriever(tmp_path / "notes.db", create=True) as retriever,
+    ):
         (folder / "notes" / "slugs.md").write_text("# Slugs\n\nNo pellets against slugs.\n")
         retriever.upsert(CHUNKS)
         with (
@@ -77,6 +80,6 @@ def test_the_client_is_generated_typed_and_works(tmp_path: Path) -> None:
             (generated / "readme.ts").write_text(program_of_the_readme(root))
             npm("ci", "--no-audit", "--no-fund")
             npm("run", "build")
-            npm("test", ROOT_URL=root, INDEX_URL=index, HEDGEROW_TOKEN=TOKENS.write)
-            assert "notes/slugs.md" in node("built/generated/readme.js", TOKEN=TOKENS.read)
+            npm("test", ROOT_URL=root, INDEX_URL=index, HEDGEROW_TOKEN=WRITER)
+            assert "notes/slugs.md" in node("built/generated/readme.js", TOKEN=READER)
         assert any("Moles" in file.read_text() for file in (folder / "notes").iterdir())

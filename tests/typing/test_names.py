@@ -84,22 +84,45 @@ def annotated(node: Any) -> Iterator[ast.expr]:
         yield node.annotation
 
 
-def names_in(annotation: ast.expr) -> Iterator[str]:
-    for node in ast.walk(annotation):
-        if isinstance(node, ast.Name):
-            yield node.id
+def aliases(tree: ast.Module) -> dict[str, ast.expr]:
+    """The values of the names that a file assigns, such as those of types."""
+    return {
+        target.id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+
+
+def names_in(annotation: ast.AST, aliases: dict[str, ast.expr]) -> Iterator[str]:
+    """The names of types in an annotation, in place of an alias those in its value."""
+    if isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) in {
+        "Annotated",
+        "Literal",
+    }:
+        if ast.unparse(annotation.value) == "Annotated" and isinstance(annotation.slice, ast.Tuple):
+            yield from names_in(annotation.slice.elts[0], aliases)
+        return
+    if isinstance(annotation, ast.Name):
+        if annotation.id in aliases:
+            yield from names_in(aliases[annotation.id], aliases)
+        else:
+            yield annotation.id
+    for node in ast.iter_child_nodes(annotation):
+        yield from names_in(node, aliases)
 
 
 @pytest.mark.parametrize("file", sorted(SOURCES), ids=lambda file: file.stem)
 def test_every_type_of_a_signature_has_a_public_name(file: Path) -> None:
     tree = ast.parse(file.read_text(encoding="utf-8"))
-    known = PUBLIC | of_others(tree) | set(vars(builtins))
+    known, local = PUBLIC | of_others(tree) | set(vars(builtins)), aliases(tree)
     hidden = {
         (name_of(node), name)
         for node in tree.body
         if name_of(node) in SOURCES[file]
         for annotation in annotated(node)
-        for name in names_in(annotation)
+        for name in names_in(annotation, local)
         if name not in known
     }
     assert sorted(hidden) == []

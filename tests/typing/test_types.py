@@ -189,7 +189,7 @@ def test_memory_roots(tmp_path: Path) -> None:
     with hr.MemoryRoot.init(tmp_path) as root:
         assert_type(root, memory.MemoryRoot)
         assert_type(root.status(), memory.RootStatus)
-        assert_type(root.status().not_allowed, tuple[memory.Request, ...])
+        assert_type(root.status().not_allowed, tuple[memory.TrustRequest, ...])
         assert_type(root.remember("Oak.", title="Oak"), memory.Remembered)
         report = root.sync()
         assert_type(report, memory.SyncReport)

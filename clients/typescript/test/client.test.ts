@@ -49,11 +49,11 @@ test("a root recalls, and remembers once however often it is told", async () => 
 });
 
 test("an edit of another text is refused with the present one", async () => {
-  const path = { file: "notes/slugs.md" };
-  const read = await root.GET("/v1/memories/{file}", { params: { path } });
+  const path = { key: "notes/slugs.md" };
+  const read = await root.GET("/v1/memories/{key}", { params: { path } });
   assert.ok(read.data);
   const header = { "If-Match": '"of another text"' };
-  const refused = await root.PUT("/v1/memories/{file}", { body: { text: "x" }, params: { path, header } });
+  const refused = await root.PUT("/v1/memories/{key}", { body: { text: "x" }, params: { path, header } });
   const problem: Problem | undefined = refused.error;
   assert.equal(refused.response.status, 409);
   assert.equal(problem?.code, "file_changed");

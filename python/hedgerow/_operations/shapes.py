@@ -45,7 +45,7 @@ def checked_arguments(record: type[T], given: Mapping[str, Any], *, served: bool
     known = {one.name: one for one in declared(record) if not (served and one.field.local)}
     for name in given:
         if name not in known:
-            raise _unknown(name, list(known))
+            raise unknown_argument(name, list(known))
     for one in known.values():
         if one.is_required and one.name not in given:
             raise _invalid(f"{one.name} is missing; it is {_wanted(one)}")
@@ -55,7 +55,8 @@ def checked_arguments(record: type[T], given: Mapping[str, Any], *, served: bool
     return record(**given)
 
 
-def _unknown(name: str, known: Sequence[str]) -> InvalidInputError:
+def unknown_argument(name: str, known: Sequence[str]) -> InvalidInputError:
+    """Return the error of an argument that does not exist; it has the nearest name, or all."""
     near = get_close_matches(str(name), known, 1, _SIMILAR)
     hint = f"use {near[0]}" if near else f"it has {', '.join(known) or 'none'}"
     return _invalid(f"there is no argument {shown(name)}: {hint}")

@@ -13,6 +13,7 @@ from hedgerow._checks import shown
 from hedgerow._engine import Index
 from hedgerow._steps import Call, Steps, arun
 from hedgerow.embedders.base import AnyEmbedder
+from hedgerow.errors import IndexFileError
 from hedgerow.rerankers.base import AsyncReranker, Reranker
 from hedgerow.typing import Collection, Searchable
 
@@ -101,14 +102,23 @@ class Holding:
 
 
 @contextmanager
-def held_index(index: Searchable | str | os.PathLike[str]) -> Iterator[Searchable]:
-    """The index or the collection that was given, or that of a path: closed again if what follows fails."""
+def held_index(index: Searchable | str | os.PathLike[str], *, create: bool) -> Iterator[Searchable]:
+    """The index or the collection that was given, or that of a path: closed again if what follows fails.
+
+    Raises IndexFileError (`index_not_found`) if there is no file, unless it may be created.
+    """
     if isinstance(index, (Index, Collection)):
         yield index
         return
     if not isinstance(index, (str, os.PathLike)):
         raise TypeError(
             f"index must be an Index, the path of one, or a Collection, not {shown(index)}"
+        )
+    if create is not True and not os.path.lexists(index):
+        raise IndexFileError(
+            f"there is no index at {os.fspath(index)}; check the path, or pass create=True to make a "
+            "new one",
+            code="index_not_found",
         )
     opened = Index.open(index)
     try:

@@ -17,7 +17,7 @@ def may_write(request: Request) -> None:
             "read_only",
             "this server was started with --read-only; start it without to change something",
         )
-    if request.scope.get("token_scope") != "write":
+    if request.scope["grant"].kind != "write":
         raise Problem(
             HTTPStatus.FORBIDDEN,
             "read_only_token",

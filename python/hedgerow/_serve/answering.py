@@ -6,8 +6,9 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from fastapi import Response
+from fastapi import Request, Response
 
+from .once import Once
 from .shapes import ProblemDocument
 from .work import Work
 
@@ -25,13 +26,28 @@ def answers(shape: type[Any]) -> dict[str, Any]:
     return {"response_model": None, "responses": described}
 
 
-async def answered(work: Work, function: Callable[[], Answer], *, tagged: bool = False) -> Response:
-    """The answer of the function as JSON; with its digest as the ETag if `tagged`."""
+async def answered(work: Work, function: Callable[[], Answer]) -> Response:
+    """Answer with the JSON of the function's value, which is called in a thread."""
+    return _response(*await work.run(lambda: _written(function)))
 
-    def written() -> tuple[bytes, dict[str, str]]:
-        found = function()
-        headers = {"ETag": f'"{found["digest"]}"'} if tagged else {}
-        return json.dumps(found, ensure_ascii=False, allow_nan=False).encode(), headers
 
-    content, headers = await work.run(written)
-    return Response(content, media_type="application/json", headers=headers)
+async def written(once: Once, request: Request, function: Callable[[], Answer]) -> Response:
+    """Answer a write; one that has the Idempotency-Key of an earlier one gets its answer."""
+    key = request.headers.get("idempotency-key")
+    if key is None:
+        return _response(*await once.work.run(lambda: _written(function)))
+    asked = (request.method, str(request.url), request.headers.get("if-match", ""))
+    body = json.dumps(asked).encode() + await request.body()
+    reply = await once.reply(request.scope["grant"].file, key, body, lambda: _written(function))
+    return _response(*reply)
+
+
+def _written(function: Callable[[], Answer]) -> tuple[bytes, dict[str, str]]:
+    """Return the JSON of an answer, with the digest of a memory, if it has one, as the ETag."""
+    found = function()
+    headers = {"ETag": f'"{found["digest"]}"'} if "digest" in found else {}
+    return json.dumps(found, ensure_ascii=False, allow_nan=False).encode(), headers
+
+
+def _response(content: bytes, headers: Mapping[str, str]) -> Response:
+    return Response(content, media_type="application/json", headers=dict(headers))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -22,10 +23,10 @@ from hedgerow.errors import HedgerowError
 from .answering import answers
 from .description import describe, name_of, new_definitions
 from .guard import Guard
-from .idempotency import Idempotency
 from .index_routes import IndexService, index_routes
 from .mcp_routes import PATH, Tools
 from .metrics import CONTENT_TYPE, Metrics
+from .once import Journal, Once
 from .problems import Problem, answer, on_error
 from .root_routes import RootService, root_routes
 from .shapes import About, State
@@ -70,12 +71,23 @@ class Access:
     """Whether the page for people lets them edit memories."""
 
 
-def build(service: RootService | IndexService, access: Access, limits: Limits) -> ASGIApp:
-    """Make the application for one root or one index."""
+def build(
+    service: RootService | IndexService,
+    access: Access,
+    limits: Limits,
+    journal_file: Path | None = None,
+) -> ASGIApp:
+    """Make the application for one root or one index.
+
+    The keys of requests are recorded in `journal_file`, without one for as long as the process lives.
+    """
     work, metrics = Work(limits.running, limits.waiting, limits.seconds), Metrics()
+    journal = Journal(journal_file)
+    once = Once(work, journal)
+    tokens = access.tokens if isinstance(service, RootService) else access.tokens.of_everything()
     tools = None
     if isinstance(service, RootService):
-        tools = Tools(service.root, read_only=access.read_only)
+        tools = Tools(service.view, tokens.grants.values(), work, read_only=access.read_only)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -84,6 +96,7 @@ def build(service: RootService | IndexService, access: Access, limits: Limits) -
                 await stack.enter_async_context(tools.running())
             yield
         work.close()
+        journal.close()
 
     app = FastAPI(
         title="hedgerow",
@@ -104,15 +117,15 @@ def build(service: RootService | IndexService, access: Access, limits: Limits) -
     definitions = new_definitions()
     describe(app, definitions)
     if isinstance(service, RootService):
-        app.include_router(root_routes(service, work, definitions))
+        app.include_router(root_routes(service, once, definitions))
     else:
-        app.include_router(index_routes(service, work))
+        app.include_router(index_routes(service, once))
     _add_own_routes(app, service, metrics, work)
     if tools is not None:
         app.router.routes.append(Route(PATH, tools))
     guarded: ASGIApp = Guard(
-        Idempotency(app),
-        access.tokens,
+        app,
+        tokens,
         hosts=access.hosts,
         origins=access.origins,
         most_bytes=limits.body_bytes,
@@ -140,15 +153,16 @@ def _add_own_routes(
 
     @app.get("/v1/about", tags=["server"], summary="Say what is served", **answers(About))
     async def about(request: Request) -> JSONResponse:
-        scope, state = request.scope["token_scope"], app.state
+        grant, state = request.scope["grant"], app.state
         return JSONResponse(
             {
                 "hedgerow": __version__,
                 "kind": service.kind,
                 "name": service.name,
                 "readOnly": state.read_only,
-                "tokenScope": scope,
-                "edit": state.edit and not state.read_only and scope == "write",
+                "tokenScope": grant.kind,
+                "edit": state.edit and not state.read_only and grant.kind == "write",
+                **({"scope": grant.scope.to_dict()} if grant.scope else {}),
             }
         )
 

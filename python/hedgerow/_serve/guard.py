@@ -10,7 +10,7 @@ import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .problems import Problem, answer
-from .tokens import Tokens
+from .tokens import Grant, Tokens
 
 OPEN = frozenset({"/", "/healthz", "/readyz"})
 """The paths that need no token. They reveal nothing about what is served; the page asks for a token."""
@@ -49,7 +49,7 @@ class Guard:
         try:
             self._check_address(headers)
             if scope["path"] not in OPEN:
-                scope["token_scope"] = self._scope_of(headers)
+                scope["grant"] = self._grant_of(headers)
             self._check_length(headers)
         except Problem as problem:
             await answer(problem)(scope, receive, send)
@@ -75,11 +75,11 @@ class Guard:
                 "a page of another origin asked; start the server with --allow-origin URL to allow it",
             )
 
-    def _scope_of(self, headers: Mapping[str, str]) -> str:
+    def _grant_of(self, headers: Mapping[str, str]) -> Grant:
         given = headers.get("authorization", "")
         allowed = None
         if given[: len(_BEARER)].lower() == _BEARER:
-            allowed = self._tokens.scope_of(given[len(_BEARER) :].strip())
+            allowed = self._tokens.grant_of(given[len(_BEARER) :].strip())
         if allowed is None:
             raise Problem(
                 HTTPStatus.UNAUTHORIZED,

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import FileResponse
 from starlette.background import BackgroundTask
 
@@ -23,8 +23,9 @@ from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.typing import Matching
 
 from .access import may_write
-from .answering import Answer, answered, answers
+from .answering import Answer, answered, answers, written
 from .batching import Batching
+from .once import Once
 from .problems import problem_of
 from .requests import (
     ChunksBody,
@@ -36,7 +37,6 @@ from .requests import (
     WhyNotBody,
 )
 from .shapes import Chunk, Deleted, QueryTold, SearchAnswer, SearchAnswers, Stats, Upserted, WhyNot
-from .work import Work
 
 
 class IndexService:
@@ -151,10 +151,10 @@ class IndexService:
         )
 
 
-def index_routes(service: IndexService, work: Work) -> APIRouter:
+def index_routes(service: IndexService, once: Once) -> APIRouter:
     """The routes of an index."""
     routes = APIRouter(prefix="/v1", tags=["index"])
-    writes = [Depends(may_write)]
+    writes, work = [Depends(may_write)], once.work
 
     @routes.post("/search", summary="Search the index, the best first", **answers(SearchAnswer))
     async def search(body: SearchBody) -> Response:
@@ -183,12 +183,12 @@ def index_routes(service: IndexService, work: Work) -> APIRouter:
         return await answered(work, lambda: service.chunk(id))
 
     @routes.post("/chunks", summary="Write chunks", dependencies=writes, **answers(Upserted))
-    async def upsert(body: ChunksBody) -> Response:
-        return await answered(work, lambda: service.upsert(body))
+    async def upsert(body: ChunksBody, request: Request) -> Response:
+        return await written(once, request, lambda: service.upsert(body))
 
     @routes.post("/delete", summary="Remove chunks", dependencies=writes, **answers(Deleted))
-    async def delete(body: DeleteBody) -> Response:
-        return await answered(work, lambda: service.delete(body))
+    async def delete(body: DeleteBody, request: Request) -> Response:
+        return await written(once, request, lambda: service.delete(body))
 
     @routes.post(
         "/backup",

@@ -55,13 +55,15 @@ class Metrics:
                 await send(message)
 
             began = perf_counter()
-            with self._running.track_inprogress():
-                await app(scope, receive, noted)
-            # A path without a route, and a method that HTTP does not define, may be any text: a client
-            # that makes them up must not add a time series with each.
-            route = getattr(scope.get("route"), "path", "other")
-            method = scope["method"] if scope["method"] in _METHODS else "other"
-            self._requests.labels(route, method, status).inc()
-            self._seconds.labels(route, method).observe(perf_counter() - began)
+            try:
+                with self._running.track_inprogress():
+                    await app(scope, receive, noted)
+            finally:
+                # A path without a route, and a method that HTTP does not define, may be any text: a
+                # client that makes them up must not add a time series with each.
+                route = getattr(scope.get("route"), "path", "other")
+                method = scope["method"] if scope["method"] in _METHODS else "other"
+                self._requests.labels(route, method, status).inc()
+                self._seconds.labels(route, method).observe(perf_counter() - began)
 
         return counted

@@ -21,6 +21,7 @@ class About(TypedDict):
     readOnly: bool
     tokenScope: Literal["read", "write"]
     edit: bool
+    scope: NotRequired[dict[str, str]]
 
 
 class State(TypedDict):

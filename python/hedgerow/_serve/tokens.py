@@ -1,4 +1,4 @@
-"""The tokens that a server accepts: made when it first starts, each in a private file of the user."""
+"""The tokens that a server accepts: each is in a private file of the user, whose name says what it allows."""
 
 from __future__ import annotations
 
@@ -7,58 +7,114 @@ import os
 import re
 import secrets
 import stat
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Literal
+from urllib.parse import quote, unquote
 
 from hedgerow.errors import HedgerowError
+from hedgerow.memory.scope import Scope
 
-Scope = Literal["read", "write"]
+Kind = Literal["read", "write"]
 
 _BYTES = 32
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{32,256}\Z")
+_NAME = re.compile(r"(read|write)(?:@([^@]+))?\Z")
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _FOR_OTHERS = 0o077
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
-    """One token that allows everything, and one that only allows reading."""
+class Grant:
+    """What a token allows: to read or to write everything, or the memories of a scope alone."""
 
-    write: str
-    read: str
+    kind: Kind
+    scope: Scope = field(default_factory=Scope)
+
+    @property
+    def file(self) -> str:
+        """The name of the file of such a token, as in `write@user=ana`."""
+        pairs = [f"{key}={_quoted(id_)}" for key, id_ in self.scope.to_dict().items()]
+        return f"{self.kind}@{','.join(pairs)}" if pairs else self.kind
+
+    @classmethod
+    def of_file(cls, name: str) -> Grant | None:
+        """Return what the token in a file of this name allows; None for another file.
+
+        Raises InvalidInputError for a scope that is none.
+        """
+        found = _NAME.match(name)
+        if found is None:
+            return None
+        kind: Kind = "write" if found[1] == "write" else "read"
+        pairs = [one.partition("=") for one in (found[2] or "").split(",") if one]
+        return cls(kind, Scope.of({key: unquote(id_) for key, _, id_ in pairs} or None))
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The tokens of a server, each with what it allows."""
+
+    grants: Mapping[str, Grant]
 
     @classmethod
     def load(cls, folder: Path) -> Tokens:
-        """Read the tokens from the files `write` and `read` of a folder; a missing file is made.
+        """Read the tokens from the files of a folder; those that allow everything are made if missing.
 
         Raises HedgerowError (`token_unusable`) for a file that others may read, or that has no token.
         """
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            return cls(_token(folder / "write"), _token(folder / "read"))
+            for kind in ("write", "read"):
+                make_token(folder, Grant(kind))
+            files = sorted(folder.iterdir())
+            found = [(file, Grant.of_file(file.name)) for file in files]
+            return cls({_read(file): grant for file, grant in found if grant is not None})
         except OSError as error:
             raise _unusable(folder, error.strerror or str(error)) from error
 
-    def scope_of(self, given: str) -> Scope | None:
-        """What a token allows, found in a time that reveals nothing about the tokens."""
-        token = given.encode()
-        writes = hmac.compare_digest(token, self.write.encode())
-        reads = hmac.compare_digest(token, self.read.encode())
-        if writes:
-            return "write"
-        return "read" if reads else None
+    def of_everything(self) -> Tokens:
+        """Return the tokens without a scope, for a server of an index, which has no scopes."""
+        return Tokens({token: one for token, one in self.grants.items() if not one.scope})
+
+    def grant_of(self, given: str) -> Grant | None:
+        """Return what a token allows, in a time that reveals nothing about the tokens."""
+        token, found = given.encode(), None
+        for known, grant in self.grants.items():
+            if hmac.compare_digest(token, known.encode()):
+                found = grant
+        return found
 
 
-def _token(file: Path) -> str:
+def _quoted(text: str) -> str:
+    """Return an id as a part of a file's name; capitals are quoted, as some systems ignore case."""
+    return "".join(
+        f"%{ord(one):02X}" if one in ascii_uppercase else quote(one, safe="") for one in text
+    )
+
+
+def make_token(folder: Path, grant: Grant) -> Path:
+    """Return the file of the token for a grant, which is made if it is missing, whole or not at all."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file = folder / grant.file
+    if file.exists():
+        return file
+    descriptor, name = tempfile.mkstemp(dir=folder, prefix=".token-")
     try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o600)
-    except FileExistsError:
-        return _read(file)
-    token = secrets.token_urlsafe(_BYTES)
-    with open(descriptor, "w", encoding="ascii") as stream:  # noqa: PTH123 - of a descriptor
-        stream.write(f"{token}\n")
-    return token
+        with open(descriptor, "w", encoding="ascii") as stream:  # noqa: PTH123 - of a descriptor
+            stream.write(f"{secrets.token_urlsafe(_BYTES)}\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        # Another process may have made the file meanwhile: its token stays.
+        with suppress(FileExistsError):
+            os.link(name, file)
+    finally:
+        Path(name).unlink()
+    return file
 
 
 def _read(file: Path) -> str:

@@ -27,11 +27,15 @@ class Work:
     async def run(
         self, function: Callable[[], T], *, discard: Callable[[T], None] | None = None
     ) -> T:
-        """The value of the function, called in a thread.
+        """Return the value of a function, called in a thread.
 
         Raises a Problem if that takes too long; the call counts as running until it has ended. `discard`
         is then called with its value.
         """
+        return await self.wait(self.begin(function), discard=discard)
+
+    def begin(self, function: Callable[[], T]) -> asyncio.Future[T]:
+        """Call a function in a thread; raises a Problem if too many calls run or wait already."""
         if self.pending >= self._most:
             raise Problem(
                 HTTPStatus.TOO_MANY_REQUESTS,
@@ -42,6 +46,12 @@ class Work:
         self.pending += 1
         future = asyncio.get_running_loop().run_in_executor(self._pool, function)
         future.add_done_callback(self._done)
+        return future
+
+    async def wait(
+        self, future: asyncio.Future[T], *, discard: Callable[[T], None] | None = None
+    ) -> T:
+        """Return the value of a call, which goes on if this raises because it takes too long."""
         try:
             return await asyncio.wait_for(asyncio.shield(future), self._seconds)
         except (asyncio.TimeoutError, asyncio.CancelledError) as error:

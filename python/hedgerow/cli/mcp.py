@@ -19,23 +19,27 @@ from .place import open_root, place_options
 
 @click.command("mcp", cls=Command)
 @option("--read-only", is_flag=True, help="Offer no tool that writes.")
+@option(
+    "--structured", is_flag=True, help="Answer with JSON in structuredContent instead of text."
+)
 @place_options(target=False)
-def command(*, read_only: bool) -> None:
+def command(*, read_only: bool, structured: bool) -> None:
     """Serve a memory root to an agent over standard input and output.
 
     \b
       hedgerow mcp
       hedgerow mcp --root memory --read-only
 
-    The tools search, recall, list and read memories, remember new ones, mark old ones as
-    superseded or retracted, and edit them; docs/mcp.md lists them. An agent starts this command
-    itself; that page shows how to configure it. Needs the extra "mcp":
-    pip install "hedgerow[mcp]"
+    The tools recall, read and list memories, remember new ones, mark old ones as superseded or
+    retracted, and edit them; docs/mcp.md lists them. An agent starts this command itself; that
+    page shows how to configure it. Needs the extra "mcp": pip install "hedgerow[mcp]"
     """
     memory = open_root(watch=True)
     try:
         with imports_of("mcp", needed_by="hedgerow mcp"):
-            from hedgerow.mcp import build_server  # noqa: PLC0415 - slow to import
+            import anyio  # noqa: PLC0415 - slow to import
+
+            from hedgerow.mcp import build_server, serve  # noqa: PLC0415
     except ImportError as error:
         if isinstance(error, HedgerowError):
             raise
@@ -50,7 +54,7 @@ def command(*, read_only: bool) -> None:
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     signal.signal(signal.SIGINT, _stop)
     with memory:
-        build_server(memory, read_only=read_only).run()
+        anyio.run(serve, build_server(memory, read_only=read_only, structured=structured))
 
 
 def _stop(*_: object) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from contextlib import ExitStack
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ from .place import NO_ROOT, check_exists, db_option, is_root_named, open_root, p
 from .recorded import recorded_embedder
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hedgerow._serve.index_routes import IndexService
     from hedgerow._serve.root_routes import RootService
 
@@ -42,6 +45,13 @@ _PORT = 7411
     metavar="DIR",
     type=click.Path(path_type=Path),
     help="The folder with the tokens, made at the first start.  [default: of the user]",
+)
+@option(
+    "--new-token",
+    metavar="KEY=ID",
+    type=TEXT,
+    multiple=True,
+    help="Make a token for the memories of a user, agent or session, as in user=ana, and exit.",
 )
 @option("--read-only", is_flag=True, help="Refuse everything that would change something.")
 @option("--edit", is_flag=True, help="Let the page for people edit memories.")
@@ -71,7 +81,14 @@ _PORT = 7411
     show_default=True,
     help="Seconds for an answer.",
 )
-def command(*, db: str | None, tokens: Path | None, read_only: bool, **options: Any) -> None:
+def command(
+    *,
+    db: str | None,
+    tokens: Path | None,
+    new_token: Sequence[str],
+    read_only: bool,
+    **options: Any,
+) -> None:
     """Serve a memory root or an index over HTTP, to programs in any language, and to agents over
     MCP.
 
@@ -81,9 +98,10 @@ def command(*, db: str | None, tokens: Path | None, read_only: bool, **options: 
       curl -H "Authorization: Bearer $(cat ~/.config/hedgerow/tokens/read)" \\
         --json '{"query": "slugs"}' http://127.0.0.1:7411/v1/search
 
-    Only this machine may connect, unless --host says otherwise, and only with a token: of the two
-    in the folder --tokens, `write` allows everything and `read` only reading. Ctrl-C stops it
-    once the requests in progress are answered. docs/service.md has the details. Needs: pip install
+    Only this machine may connect, unless --host says otherwise, and only with a token: of those
+    in the folder --tokens, `write` allows everything and `read` only reading. One made with
+    --new-token sees only the memories of a scope, and with --read-only it only reads. Ctrl-C stops
+    the server once the requests in progress are answered. docs/service.md has the details. Needs: pip install
     "hedgerow[serve]"
     """
     with imports_of("serve", needed_by="hedgerow serve"):
@@ -93,6 +111,10 @@ def command(*, db: str | None, tokens: Path | None, read_only: bool, **options: 
         from hedgerow._serve.tokens import Tokens  # noqa: PLC0415
     from hedgerow.memory.user_folder import user_folder  # noqa: PLC0415 - slow to import
 
+    folder = tokens or user_folder() / "tokens"
+    if new_token:
+        echo(visible(str(_new_token(folder, new_token, read_only=read_only))))
+        return
     address = Address(
         options["host"],
         options["port"],
@@ -101,7 +123,6 @@ def command(*, db: str | None, tokens: Path | None, read_only: bool, **options: 
         options["insecure_http"],
     )
     address.check()
-    folder = tokens or user_folder() / "tokens"
     known = Tokens.load(folder)
     _log_to_stderr()
     with ExitStack() as stack:
@@ -122,7 +143,20 @@ def command(*, db: str | None, tokens: Path | None, read_only: bool, **options: 
             echo(f"Serving the {service.kind} {visible(service.name)} at {url}", err=True)
             echo(f"Tokens: {visible(str(folder))}; Ctrl-C ends it", err=True)
 
-        run(build(service, access, limits), address, listening, ready)
+        journal = folder / f"requests-{sha256(os.fsencode(lock)).hexdigest()[:16]}.db"
+        run(build(service, access, limits, journal), address, listening, ready)
+
+
+def _new_token(folder: Path, scope: Sequence[str], *, read_only: bool) -> Path:
+    """Make the token for a scope, if there is none; returns its file."""
+    from hedgerow._serve.tokens import Grant, make_token  # noqa: PLC0415 - needs an extra
+    from hedgerow.memory.scope import Scope  # noqa: PLC0415 - slow to import
+
+    pairs = [one.partition("=") for one in scope]
+    if not all(sign for _, sign, _ in pairs):
+        raise click.UsageError("--new-token is KEY=ID, as in --new-token user=ana.")
+    found = Scope.of({key: id_ for key, _, id_ in pairs})
+    return make_token(folder, Grant("read" if read_only else "write", found))
 
 
 def _service(

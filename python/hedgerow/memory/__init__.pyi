@@ -22,6 +22,7 @@ from .results import (
     RootGraph as RootGraph,
     RootStatus as RootStatus,
     Skip as Skip,
+    Validation as Validation,
     Visited as Visited,
     WrappedUp as WrappedUp,
 )

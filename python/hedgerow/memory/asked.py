@@ -57,13 +57,8 @@ class Asked:
         return found.seen(lambda other: self.scope.has(marks.scope(other))) if self.scope else found
 
 
-def resolved_recall(
-    request: RecallRequest | ContextRequest, scope: Scope, *, limit: int | None = None
-) -> Asked:
-    """Return what a recall is about; InvalidInputError for a blank query or a date that does not exist.
-
-    `limit` replaces that of the request.
-    """
+def resolved_recall(request: RecallRequest | ContextRequest, scope: Scope) -> Asked:
+    """Return what a recall is about; InvalidInputError for a blank query or a date that does not exist."""
     present, query = now(), request.query
     if not query.strip():
         raise InvalidInputError(
@@ -72,10 +67,9 @@ def resolved_recall(
     period = None
     if request.question_date is not None and request.after is None and request.before is None:
         period = period_in(query, checked_question_date(request.question_date, present))
-    most = request.limit if isinstance(request, RecallRequest) else 0
     return Asked(
         query,
-        most if limit is None else limit,
+        request.limit,
         request.depth,
         present,
         None if request.as_of is None else checked_end(request.as_of, "as_of"),

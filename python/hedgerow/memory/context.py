@@ -17,13 +17,13 @@ from .times import memory_time
 CountTokens = Callable[[str], int]
 """How many tokens a text has."""
 
-FILES = 40
-"""The most files that evidence is taken from."""
-
 _STEM = 4
 _SHARE = 4
 """A passage of more than this part of the budget is cut down to the structures that matter."""
 
+
+_SHORTEST_PART = 20
+"""The fewest characters that a part of a structure has."""
 
 _LONGEST_END = "Left out: 1,000 did not fit the budget, 1,000 retracted, 1,000 superseded."
 
@@ -119,7 +119,23 @@ class _Candidate:
                 text += f"\n…\n{block}" if runs else block
                 runs.append((self.starts[at], end))
             previous = at
-        return Passage(number, self.one.file, tuple(runs), text, self.one.validity)
+        return self._passage(number, runs, text)
+
+    def part(self, number: int, at: int, begin: int, length: int) -> Passage:
+        """Return a part of one structure, cut between words where it can be, with ellipses."""
+        block = self.blocks[at].rstrip()
+        text = block[begin : begin + length]
+        if begin + length < len(block):
+            text = text[: max(text.rfind(" "), len(text) // 2)].rstrip()
+        first = self.starts[at] + block.count("\n", 0, begin)
+        runs = [(first, first + text.count("\n"))]
+        start, end = ("…" if begin else ""), ("…" if begin + length < len(block) else "")
+        return self._passage(number, runs, f"{start}{text}{end}")
+
+    def _passage(self, number: int, runs: Iterable[tuple[int, int]], text: str) -> Passage:
+        time = memory_time(self.one.file, self.one.metadata)
+        day = None if time is None else time.date().isoformat()
+        return Passage(number, self.one.file, tuple(runs), text, self.one.validity, day)
 
 
 class _Packer:
@@ -142,11 +158,40 @@ class _Packer:
         if self._cost(candidate, chosen) > room:
             # One structure that is larger than its share is still better than none.
             chosen = self._matter(candidate, room) or self._matter(candidate, self._room)
-        if not chosen:
+        if chosen:
+            taken: Passage | None = candidate.passage(len(self.passages) + 1, chosen)
+        else:
+            taken = None if self.passages else self._cut(candidate)
+        if taken is None:
             self.refused += 1
             return
-        self._room -= self._cost(candidate, chosen)
-        self.passages.append(candidate.passage(len(self.passages) + 1, chosen))
+        self._room -= self._count(f"\n\n{taken}")
+        self.passages.append(taken)
+
+    def _cut(self, candidate: _Candidate) -> Passage | None:
+        """Return as much as fits of the structure with the most words of the query."""
+        matches = [self._matches(candidate, at) for at in range(len(candidate.blocks))]
+        longest = [len(block) for block in candidate.blocks]
+        best = max(range(len(matches)), key=lambda at: (matches[at], longest[at]), default=None)
+        if best is None:
+            return None
+        block, begin = candidate.blocks[best], 0
+        low, high = 0, len(block)
+        while low < high:
+            # Tokens grow with the length, so the longest part that fits is found by halves.
+            length = (low + high + 1) // 2
+            first = self._begin(block, length)
+            cost = self._count(f"\n\n{candidate.part(1, best, first, length)}")
+            low, high = (length, high) if cost <= self._room else (low, length - 1)
+        begin = self._begin(block, low)
+        return candidate.part(1, best, begin, low) if low >= _SHORTEST_PART else None
+
+    def _begin(self, block: str, length: int) -> int:
+        """Return where a part of a block begins that has the first word of the query."""
+        text = block.casefold()
+        found = [at for at in (text.find(term) for term in self._terms) if at >= 0]
+        first = min(found, default=0)
+        return 0 if first < length // 2 else min(first, max(0, len(block) - length))
 
     def _matter(self, candidate: _Candidate, room: int) -> set[int]:
         """Choose the structures with the most words of the query that fit, each with its heading.

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from pathlib import Path
 
-from hedgerow._engine import Store
-
+from .asked import Asked
 from .marks import SUPERSEDED_BY, SUPERSEDES
 from .names import check_types, type_word
 from .operations import ListRequest
 from .results import Listed, MemoryList, RootGraph
+from .session import Session
 
 
-def listed(
-    root: Path,
-    store: Store,
-    request: ListRequest,
-    graph: RootGraph | None,
-    visible: Collection[str] | None,
-) -> MemoryList:
-    """List nodes, the last changed first; with a graph those alone that it says are superseded.
-
-    Of all nodes, or of those that are `visible`.
-    """
+def listed(root: Path, session: Session, request: ListRequest, time: Asked) -> MemoryList:
+    """List memories, the last changed first, each as it is at a time."""
+    store, visible = session.store(), session.visible()
     kind = None if request.type is None else type_word(request.type)
     if kind is not None:
         check_types([kind], [type_word(one) for one in store.types])
@@ -31,11 +22,18 @@ def listed(
     chosen = "all" if kind is None else f"all | type:{node_type}"
     stages = f"{chosen} | sort:timestamp | select:key,type,timestamp"
     rows = store.query(stages, now=0, within=visible).rows or []
-    if graph is not None:
-        old = _superseded(graph)
+    if request.superseded:
+        old = _superseded(session.graph())
         rows = [row for row in rows if row[0] in old]
     page = rows[request.offset : request.offset + request.limit]
-    memories = tuple(Listed(str(key), type_word(str(of)), int(at)) for key, of, at in page)
+    ledger, marks = session.nodes().ledger, session.marks()
+
+    def one(file: str, of: str, timestamp: int) -> Listed:
+        record = ledger.record(file)
+        title = "" if record is None else str(record.facts.get("title", ""))
+        return Listed(file, type_word(of), timestamp, title, time.validity(marks, file))
+
+    memories = tuple(one(str(key), str(of), int(at)) for key, of, at in page)
     return MemoryList(str(root), len(rows), memories)
 
 

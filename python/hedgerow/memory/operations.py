@@ -113,11 +113,13 @@ class ContextRequest(Recalling[Context]):
     says what was left out. `count_tokens` counts the tokens of a text; by default one is counted for
     every four bytes of UTF-8 (spec/memory.md, "Context").
 
-    The other options are those of `recall`. Raises InvalidInputError for a budget below 40.
+    Passages are from the first `limit` files that a recall finds. The other options are those of
+    `recall`. Raises InvalidInputError for a budget below 40.
     """
 
     operation = Operation("context", "context")
 
+    limit: Annotated[int, Field("The most files", least=1, served_most=MOST_RESULTS)] = 40
     budget: Annotated[
         int, Field("The most tokens", least=SMALLEST_BUDGET, served_most=1_000_000)
     ] = 2_000
@@ -226,29 +228,46 @@ class ListRequest(Request[MemoryList]):
 class ReadRequest(Request[Memory]):
     """Read the memory that a path, a name or a title means, as in `[[name]]`.
 
+    With a `section`, the heading of a section, only that section is read, with its subsections; and of
+    these lines, those after the first `offset`, at most `limit`. The digest is always that of the
+    whole file.
+
     Raises InvalidInputError: `unknown_node` if there is no such memory, `ambiguous_node` if several
-    hold, or none, and `invalid_note` for a file that is not text.
+    hold, or none, `invalid_note` for a file that is not text, and `invalid_option` for a section that
+    it does not have, or has twice.
     """
 
     operation = Operation("read", "memories/{key}", "GET")
 
     key: Key
+    _: KW_ONLY
+    section: Annotated[str | None, Field("Only the section with this heading")] = None
+    offset: Annotated[int, Field("Skip this many lines", least=0)] = 0
+    limit: Annotated[int | None, Field("The most lines", least=1)] = None
 
 
 @dataclass(frozen=True)
 class EditRequest(Request[Memory]):
-    """Replace the text of a memory that was read, and return it with the new text.
+    """Replace the text of a memory that was read, or a part of it, and return the whole new text.
 
-    `digest` is that of the memory as it was read. Raises HedgerowError (`file_changed`) if the file has
-    changed since then; and InvalidInputError for a text that is blank, has a NUL character, is longer
-    than 2,000,000 characters, or would move the memory out of the scope of the root.
+    With a `section`, the text replaces the content of that section and its subsections; the heading
+    stays, unless the text begins with it. With `append`, the text is added at the end of the section or
+    of the file.
+
+    `digest` is that of the memory as it was read, or at least its first 12 digits. Raises HedgerowError
+    (`file_changed`) if the file has changed since then; and InvalidInputError for a text that is blank,
+    has a NUL character, is longer than 2,000,000 characters, or would move the memory out of the scope
+    of the root, and for a section that is not there.
     """
 
     operation = Operation("edit", "memories/{key}", "PUT", writes=True)
 
     key: Key
-    text: Annotated[str, Field("The whole new file, with its front matter")]
+    text: Annotated[str, Field("The whole new file, with its front matter, or the new part")]
     digest: Annotated[str, Field("The digest of the text that was read", header="If-Match")]
+    _: KW_ONLY
+    section: Annotated[str | None, Field("Replace only the section with this heading")] = None
+    append: Annotated[bool, Field("Add the text at the end of the file, or of the section")] = False
 
 
 @dataclass(frozen=True)

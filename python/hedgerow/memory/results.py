@@ -93,6 +93,7 @@ class Recall(Result):
     query: str
     depth: str
     results: tuple[Recalled, ...]
+    mode: str = "recall"
     unreadable: Unreadable = ()
     notices: Notices = ()
     left_out: Annotated[Mapping[str, int], Field(omit_default=True)] = field(default_factory=dict)
@@ -101,7 +102,6 @@ class Recall(Result):
     trace: Annotated[Trace | None, Field(explained=True)] = field(
         default=None, compare=False, repr=False
     )
-    mode: str = "recall"
 
     def __iter__(self) -> Iterator[Recalled]:
         return iter(self.results)
@@ -120,7 +120,8 @@ class Passage(Result):
     """A piece of evidence: whole structures of one passage of a file.
 
     `lines` are the runs of lines it consists of, as (first, last), from 1, both inclusive; between
-    two runs, `text` has a line with an ellipsis. `number` is its rank, from 1.
+    two runs, `text` has a line with an ellipsis. `number` is its rank, from 1. `date` is the day of
+    the memory, if it has one.
     """
 
     number: int
@@ -128,6 +129,7 @@ class Passage(Result):
     lines: tuple[tuple[int, int], ...]
     text: str
     validity: Holding = HOLDS
+    date: str | None = None
 
     @property
     def source(self) -> str:
@@ -135,9 +137,16 @@ class Passage(Result):
         runs = (f"{start}-{end}" if end > start else str(start) for start, end in self.lines)
         return f"{self.file}:{','.join(runs)}"
 
+    @property
+    def head(self) -> str:
+        """Number and source, the day unless the name of the file begins with it, and what holds."""
+        is_named = self.date is None or self.file.rpartition("/")[2].startswith(self.date)
+        marks = [*([] if is_named else [self.date]), *filter(None, [str(self.validity)])]
+        state = f" ({'; '.join(map(str, marks))})" if marks else ""
+        return f"[{self.number}] {self.source}{state}"
+
     def __str__(self) -> str:
-        marks = f" ({self.validity})" if str(self.validity) else ""
-        return f"[{self.number}] {self.source}{marks}\n{self.text}"
+        return f"{self.head}\n{self.text}"
 
 
 _REASONS = {"budget": "did not fit the budget", **LEFT_OUT}
@@ -283,20 +292,28 @@ class RootStatus(Result):
 
 @dataclass(frozen=True, slots=True)
 class Memory(Result):
-    """A memory with its text; `digest` is the SHA-256 of the file, by which an edit recognizes it."""
+    """A memory with its text; `digest` is the SHA-256 of the file, by which an edit recognizes it.
+
+    If only a part was read, `lines` are its first and last line, from 1, and `remaining` counts the
+    lines after it, of the file or of the section.
+    """
 
     file: str
     text: str
     digest: str
+    lines: tuple[int, int] | None = None
+    remaining: Annotated[int, Field(omit_default=True)] = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Listed(Result):
-    """A memory in a list: its type, and when it was last changed, in Unix seconds."""
+    """A memory in a list: its type, when it was last changed, in Unix seconds, its title, its state."""
 
     file: str
     type: str
     timestamp: int
+    title: str = ""
+    validity: Holding = HOLDS
 
 
 @dataclass(frozen=True, slots=True)

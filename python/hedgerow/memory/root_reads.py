@@ -73,7 +73,7 @@ class RootReads(RootOperations):
 
         found, passages = self._opened.evidence(
             self._config(),
-            resolved_recall(request, self._scope, limit=context.FILES),
+            resolved_recall(request, self._scope),
             sync=request.sync,
         )
         count = request.count_tokens or context.estimated_tokens
@@ -83,15 +83,14 @@ class RootReads(RootOperations):
         from .listing import listed  # noqa: PLC0415 - slow to import
 
         session = self._session()
-        graph = session.graph() if request.superseded else None
-        return listed(self._root, session.store(), request, graph, session.visible())
+        return listed(self._root, session, request, recall_time(None, self._scope))
 
     def _read(self, request: ReadRequest) -> Memory:
         from .texts import read  # noqa: PLC0415 - slow to import
 
         session = self._session()
         [file] = session.resolve(request.key)
-        return read(session.derived, file)
+        return read(session.derived, file, request)
 
     def _links(self, request: LinksRequest) -> Links:
         from hedgerow._graph.figures import around  # noqa: PLC0415 - slow to import

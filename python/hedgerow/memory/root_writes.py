@@ -115,7 +115,7 @@ class RootWrites(RootReads):
 
         session = self._session()
         [file] = session.own(request.key)
-        done = edit(session.derived, file, request.text, request.digest, self._scope.own)
+        done = edit(session.derived, file, request, self._scope.own)
         session.wrote([file])
         return done
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,25 +13,13 @@ from hedgerow.errors import HedgerowError, InvalidInputError
 
 from . import files, note
 from .names import DIRECTORIES
+from .results import Validation
 from .scope import Scope, front_matter_of
 from .tags import separate_tags
 
 WRAPUP_SECTIONS = ("Findings", "Decisions", "Conflicts / Corrections", "Open Questions")
 
 _MOST_NAMES = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Validation:
-    """The sections of a wrapup that are missing, or have no text."""
-
-    missing: tuple[str, ...] = ()
-    empty: tuple[str, ...] = ()
-
-    @property
-    def valid(self) -> bool:
-        """Whether every section is there and has text."""
-        return not (self.missing or self.empty)
 
 
 def write_memory(  # noqa: PLR0913 - the parts of a memory
@@ -104,10 +91,10 @@ def checked_wrapup(body: str) -> str:
     text = note.checked_body(body) if checked_text(body, "text").strip() else ""
     validation = validate_wrapup(text)
     problems = []
-    if validation.missing:
-        problems.append(f"Missing required sections: {_listed(validation.missing)}.")
-    if validation.empty:
-        problems.append(f"Sections without text: {_listed(validation.empty)}.")
+    if validation.missing_sections:
+        problems.append(f"Missing required sections: {_listed(validation.missing_sections)}.")
+    if validation.empty_sections:
+        problems.append(f"Sections without text: {_listed(validation.empty_sections)}.")
     if problems:
         raise InvalidInputError(
             f"{' '.join(problems)} Write each as a level-2 heading with text below it; "
@@ -123,10 +110,9 @@ def validate_wrapup(body: str) -> Validation:
     for name, text in _level_two_sections(body):
         found[name] = found.get(name, "") + text
     names = {name: found.get(name.casefold()) for name in WRAPUP_SECTIONS}
-    return Validation(
-        missing=tuple(name for name, text in names.items() if text is None),
-        empty=tuple(name for name, text in names.items() if text is not None and not text.strip()),
-    )
+    missing = tuple(name for name, text in names.items() if text is None)
+    empty = tuple(name for name, text in names.items() if text is not None and not text.strip())
+    return Validation(not (missing or empty), missing, empty)
 
 
 def _listed(names: Sequence[str]) -> str:

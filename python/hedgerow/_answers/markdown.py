@@ -1,0 +1,180 @@
+"""Results of a memory root as compact Markdown, for language models that pay for every token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+from typing import Any
+
+from hedgerow._operations.operation import Request
+from hedgerow.ingest.source import Skip
+from hedgerow.memory import results
+from hedgerow.memory.operations import ContextRequest, EditRequest, ListRequest, ReadRequest
+from hedgerow.memory.sections import lines_of
+from hedgerow.memory.times import memory_time
+from hedgerow.memory.trust_requests import NOT_ALLOWED
+
+DIGEST = 12
+"""The digits of a digest that are shown; an edit accepts as many."""
+
+PAGE = 20_000
+"""The most characters of a memory that are shown at once."""
+
+STATUS = "hedgerow://status"
+"""The address of the state of the root."""
+
+_FEWEST = 40
+"""The fewest characters of a passage that is cut."""
+
+_NAMED = 3
+
+
+def tokens_of(text: str) -> int:
+    """Estimate the tokens of a text, as budgets count them."""
+    return -(-len(text.encode()) // 4)
+
+
+def answer(request: Request[Any], result: Any) -> str:
+    """Return the result of a request as text."""
+    return _ANSWERS[type(result)](request, result)
+
+
+def _recall(_: Request[Any], found: results.Recall) -> str:
+    passages = [_snippet(number, one) for number, one in enumerate(found, start=1)]
+    return _joined(passages, found.left_out, _notes(found.notices, found.unreadable))
+
+
+def _snippet(number: int, one: results.Recalled) -> results.Passage:
+    time = memory_time(one.file, one.metadata)
+    day = None if time is None else time.date().isoformat()
+    lines = ((one.line_start, one.line_end),)
+    return results.Passage(number, one.file, lines, one.snippet, one.validity, day)
+
+
+def _context(request: Request[Any], found: results.Context) -> str:
+    """Return the passages of a context; the whole answer is within the budget."""
+    budget = request.budget if isinstance(request, ContextRequest) else found.budget
+    notes = _notes(found.notices, found.unreadable)
+    passages, left_out = list(found.passages), dict(found.left_out)
+    while (over := tokens_of(_joined(passages, left_out, notes)) - budget) > 0 and passages:
+        last = passages.pop()
+        kept = _cut(last.text, len(last.text.encode()) - 4 * over)
+        if len(kept) >= _FEWEST:
+            passages.append(replace(last, text=kept))
+        else:
+            left_out["budget"] = left_out.get("budget", 0) + 1
+    return _cut(_joined(passages, left_out, notes), 4 * budget)
+
+
+def _joined(
+    passages: Sequence[results.Passage], left_out: Mapping[str, int], notes: Sequence[str]
+) -> str:
+    """Return passages, and one line with what was left out and what readers should know."""
+    text = results.context_text(passages, {})
+    end = " ".join([results.context_text((), left_out), *notes]).strip()
+    return "\n\n".join(filter(None, [text or "Nothing found.", end]))
+
+
+def _notes(notices: Sequence[str], unreadable: Sequence[Skip]) -> list[str]:
+    """Return what readers should know, without what the description of the server says."""
+    found = [one for one in notices if not one.startswith(NOT_ALLOWED)]
+    if len(found) < len(notices):
+        found.append(f"The root asks for more than its user allows: {STATUS} says what.")
+    if unreadable:
+        named = ", ".join(f"{one.path} ({one.reason})" for one in unreadable[:_NAMED])
+        more = f" and {len(unreadable) - _NAMED} more" if len(unreadable) > _NAMED else ""
+        found.append(f"Not readable: {named}{more}.")
+    return found
+
+
+def _cut(text: str, size: int) -> str:
+    """Cut a text to at most some bytes of UTF-8, between words if it can be, with an ellipsis."""
+    data = text.encode()
+    if len(data) <= size:
+        return text
+    part = data[: max(0, size - len("…".encode()))].decode(errors="ignore")
+    return f"{part[: max(part.rfind(' '), len(part) // 2)].rstrip()}…" if part else ""
+
+
+def _read(request: Request[Any], memory: results.Memory) -> str:
+    """Return a page of a memory below a line with its digest, its lines and where it goes on."""
+    offset = request.offset if isinstance(request, ReadRequest) else 0
+    lines = lines_of(memory.text)
+    shown, size = 0, 0
+    while shown < len(lines) and size + len(lines[shown]) <= PAGE:
+        size += len(lines[shown])
+        shown += 1
+    text = "".join(lines[:shown])
+    if lines and not shown:
+        # One line is longer than a page.
+        text, shown = lines[0][:PAGE] + "…", 1
+    first = 1 if memory.lines is None else memory.lines[0]
+    rest = memory.remaining + len(lines) - shown
+    head = [memory.file, f"digest {memory.digest[:DIGEST]}"]
+    if memory.lines is not None or rest:
+        head.append(f"lines {first}-{first + shown - 1}" if shown else "no lines")
+    if rest:
+        head.append(f"{rest:,} more: offset {offset + shown}")
+    return f"{' · '.join(head)}\n\n{text}"
+
+
+def _list(request: Request[Any], found: results.MemoryList) -> str:
+    offset = request.offset if isinstance(request, ListRequest) else 0
+    lines = [_listed(one) for one in found.memories]
+    end = offset + len(lines)
+    told = f"{found.count:,} memories" if found.count != 1 else "1 memory"
+    if end < found.count:
+        told += f", {offset + 1}-{end} shown; more: offset {end}"
+    return "\n".join([told, *lines])
+
+
+def _listed(one: results.Listed) -> str:
+    """Return a memory on a line: its file, what the name does not say, and its state."""
+    name = one.file.rpartition("/")[2].removesuffix(".md").replace("-", " ").casefold()
+    plain = "".join(letter if letter.isalnum() else " " for letter in one.title.casefold())
+    title = "" if name.endswith(" ".join(plain.split())) else one.title
+    kind = "" if one.file.startswith(one.type) else one.type
+    day = datetime.fromtimestamp(one.timestamp, timezone.utc).date().isoformat()
+    parts = [one.file, title, kind, "" if day in one.file else day, str(one.validity)]
+    return f"- {' · '.join(filter(None, parts))}"
+
+
+def _edited(_: Request[Any], memory: results.Memory) -> str:
+    return f"Edited {memory.file}; its digest is {memory.digest[:DIGEST]}."
+
+
+def _memory(request: Request[Any], memory: results.Memory) -> str:
+    return (_edited if isinstance(request, EditRequest) else _read)(request, memory)
+
+
+def _remembered(_: Request[Any], done: results.Remembered) -> str:
+    instead = "" if done.superseded is None else f", in place of {done.superseded}"
+    return " ".join(filter(None, [f"Wrote {done.file}{instead}.", done.problem]))
+
+
+def _wrapped_up(_: Request[Any], done: results.WrappedUp) -> str:
+    related = _named([one.file for one in done.related])
+    return f"Wrote {done.file}." + (f" Related memories: {related}." if related else "")
+
+
+def _marked(_: Request[Any], done: results.Marked) -> str:
+    state = str(done.validity) or "holds"
+    wrote = "" if done.written is None else f"Wrote {done.written}. "
+    changed = f"Changed {_named(done.changed)}." if done.changed else "Nothing had to be changed."
+    return f"{wrote}{done.file}: {state}. {changed}"
+
+
+def _named(files: Collection[str]) -> str:
+    return ", ".join(files)
+
+
+_ANSWERS: Mapping[type, Callable[[Request[Any], Any], str]] = {
+    results.Recall: _recall,
+    results.Context: _context,
+    results.Memory: _memory,
+    results.MemoryList: _list,
+    results.Remembered: _remembered,
+    results.WrappedUp: _wrapped_up,
+    results.Marked: _marked,
+}

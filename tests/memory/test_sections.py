@@ -1,0 +1,197 @@
+"""Memories read and edited in part: sections and ranges of lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
+from hedgerow.memory import Memory
+from hedgerow.memory.sections import appended, lines_of, replaced, section_of
+from memory_doubles import put
+
+TEXT = """\
+---
+title: Hedge
+# Tools: a comment
+---
+# Hedge
+
+Lead.
+
+## Tools ##
+
+- a saw
+
+### Care
+
+Oil it.
+
+## When
+
+```
+## Tools
+```
+In August.
+"""
+
+
+@pytest.fixture
+def hedge(tmp_path: Path) -> MemoryRoot:
+    put(tmp_path, "notes/hedge.md", TEXT)
+    return MemoryRoot.open(tmp_path)
+
+
+def edited(root: MemoryRoot, text: str, **options: Any) -> str:
+    digest = root.read("hedge").digest
+    return root.edit("hedge", text, digest, **options).text
+
+
+class TestReading:
+    def test_a_section_has_its_subsections(self, hedge: MemoryRoot) -> None:
+        whole = hedge.read("hedge")
+        assert (whole.text, whole.lines, whole.remaining) == (TEXT, None, 0)
+        part = hedge.read("hedge", section="tools")
+        assert part.text == "## Tools ##\n\n- a saw\n\n### Care\n\nOil it.\n\n"
+        assert (part.lines, part.remaining, part.digest) == ((9, 16), 0, whole.digest)
+
+    @pytest.mark.parametrize("name", ["When", "## when", " when ", "##  WHEN ##"])
+    def test_a_heading_is_named_in_any_case(self, hedge: MemoryRoot, name: str) -> None:
+        assert hedge.read("hedge", section=name).text.startswith("## When\n")
+
+    def test_a_range_of_lines(self, hedge: MemoryRoot) -> None:
+        part = hedge.read("hedge", offset=4, limit=3)
+        assert (part.text, part.lines, part.remaining) == ("# Hedge\n\nLead.\n", (5, 7), 15)
+        part = hedge.read("hedge", section="Care", offset=2)
+        assert (part.text, part.lines, part.remaining) == ("Oil it.\n\n", (15, 16), 0)
+        assert hedge.read("hedge", offset=22).text == ""
+
+    def test_pages_are_the_whole(self, hedge: MemoryRoot) -> None:
+        pages = [hedge.read("hedge", offset=at, limit=5).text for at in range(0, 22, 5)]
+        assert "".join(pages) == TEXT
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"section": "Tool"}, "notes/hedge.md has no section 'Tool'; did you mean 'Tools'?"),
+            (
+                {"section": "zzz"},
+                "notes/hedge.md has no section 'zzz'; it has Hedge, Tools, Care, When",
+            ),
+            ({"offset": 23}, "offset is 23, and notes/hedge.md has 22 lines"),
+            ({"offset": 9, "section": "care"}, "offset is 9, and the section has 4 lines"),
+            ({"limit": 0}, "limit must be an integer of at least 1, not 0"),
+        ],
+    )
+    def test_what_is_not_there_is_an_error(
+        self, hedge: MemoryRoot, options: dict[str, Any], message: str
+    ) -> None:
+        with pytest.raises(InvalidInputError) as raised:
+            hedge.read("hedge", **options)
+        assert raised.value.message == message
+
+    def test_of_two_sections_none_is_chosen(self, tmp_path: Path) -> None:
+        put(tmp_path, "notes/two.md", "# A\nx\n# B\n## A\ny\n")
+        root = MemoryRoot.open(tmp_path)
+        with pytest.raises(InvalidInputError) as raised:
+            root.read("two", section="a")
+        assert raised.value.message == (
+            "notes/two.md has 2 sections 'a', at lines 1, 4; edit its whole text"
+        )
+
+    def test_a_text_without_headings_says_so(self, tmp_path: Path) -> None:
+        put(tmp_path, "notes/plain.md", "plain\n")
+        with pytest.raises(InvalidInputError, match="it has no headings"):
+            MemoryRoot.open(tmp_path).read("plain", section="a")
+
+    def test_the_json_of_a_part_comes_back(self, hedge: MemoryRoot) -> None:
+        part = hedge.read("hedge", limit=1)
+        assert Memory.from_dict(part.to_dict()) == part
+        assert sorted(hedge.read("hedge").to_dict()) == ["digest", "file", "text"]
+
+
+class TestEditing:
+    def test_a_section_gets_another_content(self, hedge: MemoryRoot) -> None:
+        text = edited(hedge, "Shears.\n", section="Tools")
+        assert text == TEXT.replace("- a saw\n\n### Care\n\nOil it.\n", "Shears.\n")
+        assert (hedge.path / "notes/hedge.md").read_text() == text
+
+    def test_a_heading_of_the_same_name_replaces_it(self, hedge: MemoryRoot) -> None:
+        text = edited(hedge, "### tools\nShears.", section="Tools")
+        assert "\n### tools\nShears.\n\n## When\n" in text
+        assert edited(hedge, "## After\nTea.", section="When").endswith(
+            "## When\n\n## After\nTea.\n"
+        )
+
+    def test_a_text_is_added_to_a_section_or_to_the_file(self, hedge: MemoryRoot) -> None:
+        text = edited(hedge, "Tea.", append=True)
+        assert text == TEXT + "\nTea.\n"
+        text = edited(hedge, "Sharpen it.", section="Care", append=True)
+        assert "\nOil it.\n\nSharpen it.\n\n## When\n" in text
+
+    def test_an_item_is_added_to_its_list(self, tmp_path: Path) -> None:
+        put(tmp_path, "notes/hedge.md", "# Log\n\n- one\n\n# End")
+        root = MemoryRoot.open(tmp_path)
+        text = edited(root, "- two", section="Log", append=True)
+        assert text == "# Log\n\n- one\n- two\n\n# End"
+        assert edited(root, "1. three", append=True) == f"{text}\n\n1. three\n"
+
+    def test_line_ends_and_the_byte_order_mark_stay(self, tmp_path: Path) -> None:
+        file = put(tmp_path, "notes/hedge.md", "\ufeff# A\r\n\r\nx\r\n\r\n# B\r\n")
+        root = MemoryRoot.open(tmp_path)
+        edited(root, "one\ntwo", section="A")
+        assert file.read_bytes().decode() == "\ufeff# A\r\n\r\none\r\ntwo\r\n\r\n# B\r\n"
+
+    def test_the_beginning_of_a_digest_is_enough(self, hedge: MemoryRoot) -> None:
+        digest = hedge.read("hedge").digest
+        for given_digest in (digest[:11], "0" * 12, ""):
+            with pytest.raises(HedgerowError) as raised:
+                hedge.edit("hedge", "x", given_digest, append=True)
+            assert raised.value.code == "file_changed"
+        done = hedge.edit("hedge", "x", digest[:12], append=True)
+        assert done.digest == hedge.read("hedge").digest
+
+    def test_a_section_that_is_not_there_changes_nothing(self, hedge: MemoryRoot) -> None:
+        with pytest.raises(InvalidInputError, match="has no section 'Tool'"):
+            edited(hedge, "x", section="Tool")
+        with pytest.raises(InvalidInputError, match="a memory has a text"):
+            edited(hedge, " ", append=True)
+        assert hedge.read("hedge").text == TEXT
+
+
+MARKDOWN = st.lists(
+    st.sampled_from(["# A", "## B", "### C ##", "text", "- item", "```", "", "    # code", "> # q"])
+).map("\n".join)
+
+
+@given(MARKDOWN)
+def test_a_section_is_replaced_and_read_back(text: str) -> None:
+    lines = lines_of(text)
+    try:
+        span = section_of(lines, "b", "x.md")
+    except InvalidInputError:
+        return
+    assert lines[span.start].lstrip().startswith("## B")
+    new = replaced(text, "B", "new words", "x.md")
+    again = lines_of(new)
+    found = section_of(again, "B", "x.md")
+    assert "".join(again[found.start : found.stop]).split("\n")[2] == "new words"
+    assert new.startswith("".join(lines[: span.start]))
+    assert new.endswith("".join(lines[span.stop :]))
+
+
+@given(MARKDOWN)
+def test_what_is_appended_is_last(text: str) -> None:
+    new = appended(text, None, "end", "x.md")
+    assert new.startswith(text.rstrip())
+    assert new.endswith("end\n")
+
+
+def test_hostile_headings_take_linear_time() -> None:
+    text = "# " + "#" * 200_000 + "\n" + "# " * 100_000 + "\n" + "#\n" * 50_000
+    with pytest.raises(InvalidInputError):
+        section_of(lines_of(text), "x" * 1000, "x.md")
