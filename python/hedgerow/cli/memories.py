@@ -141,7 +141,7 @@ def _required_title(title: str | None) -> str:
 @place_options()
 @json_option
 def list_(*, as_json: bool, **options: Any) -> None:
-    """List the memories of a root, most recently changed first.
+    """List the memories of a root, most recently changed first: date, type, file, title, state.
 
     \b
       hedgerow list
@@ -154,7 +154,9 @@ def list_(*, as_json: bool, **options: Any) -> None:
         return
     for one in found.memories:
         day = datetime.fromtimestamp(one.timestamp, timezone.utc).strftime("%Y-%m-%d")
-        echo(visible(f"{day}  {one.type:<10}  {one.file}"))
+        title = f"  {one.title}" if one.title else ""
+        state = f"  [{one.validity}]" if str(one.validity) else ""
+        echo(visible(f"{day}  {one.type:<10}  {one.file}{title}{state}"))
     more = found.count - len(found.memories) - options["offset"]
     if more > 0:
         echo(f"{plural(more, 'more memory', 'more memories')}; --limit shows them.", err=True)
