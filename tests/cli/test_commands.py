@@ -91,6 +91,7 @@ class TestUsage:
             (["bogus"], "No such command 'bogus'"),
             (["recal"], "No such command 'recal'; did you mean 'recall'?"),
             (["recal", "--db", "x"], "No such command 'recal'; did you mean 'recall'?"),
+            (["reembed", "--db", "x"], "reembed is an option: hedgerow index --reembed"),
             (["savee"], "No such command 'savee'; did you mean 'remember'?"),
             (["search", "x"], "Missing option '--db'"),
             (["search", "--db", "notes.db"], "as TEXT or as --query TEXT"),

@@ -111,6 +111,12 @@ _OTHER_NAMES = {
 }
 """First guesses of people, and names in other tools."""
 
+_MOVED = {
+    "note": "note was renamed: use remember.",
+    "reembed": "reembed is an option: hedgerow index --reembed --db FILE --embedder NAME",
+}
+"""Names in the contract of another tool, and in messages of the engine, with what to type instead."""
+
 _WITH_VALUE = {"--root", "--scope", "--target", "--db"}
 _FLAGS = {"--shared", "--trust", "--json"}
 
@@ -155,8 +161,8 @@ class _LazyGroup(click.Group):
                 params=[click.Argument(["what"], type=click.Choice(["all"]), required=False)],
                 callback=lambda what: _show_help(ctx, is_whole=what is not None),
             )
-        if cmd_name == "note":
-            raise click.UsageError("note was renamed: use remember.", ctx)
+        if cmd_name in _MOVED:
+            raise click.UsageError(_MOVED[cmd_name], ctx)
         name = _OTHER_NAMES.get(cmd_name, cmd_name)
         return load(name) if name in _COMMANDS else None
 
