@@ -122,7 +122,9 @@ def test_json_reads_in_that_encoding_and_in_utf8(
         assert "味噌汁" in json.dumps(json.loads(done.stdout), ensure_ascii=False)
 
 
-LEFT_OUT = "Skipped notes/緑.md: its name is not UTF-8 or holds a control character; rename it\n".encode()
+LEFT_OUT = (
+    "Skipped notes/緑.md: its name is not UTF-8 or holds a control character; rename it\n".encode()
+)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from .failures import run_group
 from .output import echo
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["cli", "load", "main"]
 
@@ -117,9 +117,6 @@ _MOVED = {
 }
 """Names in the contract of another tool, and in messages of the engine, with what to type instead."""
 
-_WITH_VALUE = {"--root", "--scope", "--target", "--db"}
-_FLAGS = {"--shared", "--trust", "--json"}
-
 _HELP = """\
 Memory as Markdown files in a folder, and search in notes with a small query language.
 
@@ -168,7 +165,9 @@ class _LazyGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Move options of the place, such as `--root DIR`, from before a command to after it."""
-        return super().parse_args(ctx, _options_after_command(args))
+        own = [one for one in self.params if isinstance(one, click.Option) and not one.is_eager]
+        movable = {one.opts[0]: one.is_flag for one in own}
+        return super().parse_args(ctx, _options_after_command(args, movable))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -213,17 +212,17 @@ class _LazyGroup(click.Group):
 _WHOLE = "hedgerow.help_all"
 
 
-def _options_after_command(args: list[str]) -> list[str]:
-    """Return arguments with the options of the place after the names of groups and commands."""
+def _options_after_command(args: list[str], movable: Mapping[str, bool]) -> list[str]:
+    """Return arguments with leading options after the names of groups and commands.
+
+    `movable` has the options, each with whether it is a flag.
+    """
     end = 0
     while end < len(args):
         name, has_value, _ = args[end].partition("=")
-        if name in _FLAGS or (name in _WITH_VALUE and has_value):
-            end += 1
-        elif name in _WITH_VALUE and end + 1 < len(args):
-            end += 2
-        else:
+        if name not in movable:
             break
+        end += 1 if movable[name] or has_value else 2
     named = 2 if args[end : end + 1] and args[end] in {"agents", "cluster", "run"} else 1
     if not end or end >= len(args) or args[end].startswith("-"):
         return args
@@ -250,6 +249,13 @@ def _show_help(context: click.Context, *, is_whole: bool) -> None:
     help=_HELP,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+@click.option("--root", metavar="DIR", expose_value=False, help="The memory root.")
+@click.option("--db", metavar="FILE", expose_value=False, help="The index file.")
+@click.option("--json", is_flag=True, expose_value=False, help="Write the result as JSON.")
+@click.option("--scope", expose_value=False, hidden=True)
+@click.option("--shared", is_flag=True, expose_value=False, hidden=True)
+@click.option("--target", expose_value=False, hidden=True)
+@click.option("--trust", is_flag=True, expose_value=False, hidden=True)
 @click.version_option(__version__, "-V", "-v", "--v", "--version", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(context: click.Context) -> None:

@@ -1,32 +1,28 @@
 """Commands and options of another tool's contract, which call the same operations as our own.
 
 They keep their names, options, JSON and exit codes (spec/memory.md), and are not in the main help:
-`status`, `instructions`, `process`, `run memory:NAME`, `search` of a root, and `--topic` and
-`--query` of `recall`.
+`status`, `instructions`, `process`, `run memory:NAME` and `search` of a root.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from hedgerow.memory.operations import ProcessRequest
 
 from .failures import UnfinishedError
-from .options import TEXT, Command, json_option, option, request_options
+from .maintenance import run_process
+from .options import Command, json_option, request_options
 from .output import echo, visible, write_json
 from .place import NO_ROOT, open_memory, place_options
-
-F = TypeVar("F", bound=Callable[..., Any])
+from .recall import RECIPE, answer, recall_mode, syncing
 
 RECIPES = ("status", "index", "search", "recall", "process", "remember", "wrapup")
 """The commands that `run` has under their names with `memory:` before them."""
-
-_PREFIX = "memory:"
 
 
 @click.command("status", cls=Command)
@@ -81,8 +77,6 @@ def process(*, apply: bool, as_json: bool, **options: Any) -> None:
 
     Without --apply it shows what it would do, and exits with 2.
     """
-    from .maintenance import run_process  # noqa: PLC0415 - of this command alone
-
     run_process(apply=apply, as_json=as_json, **options)
     if not apply:
         raise UnfinishedError("Nothing was written: this is what would be. To do it, add --apply.")
@@ -92,12 +86,12 @@ class _Recipes(click.Group):
     """The commands under their names with `memory:` before them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return [f"{_PREFIX}{name}" for name in RECIPES]
+        return [f"{RECIPE}{name}" for name in RECIPES]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name == "memory:note":
             raise click.UsageError("memory:note was renamed: use memory:remember.", ctx)
-        name = cmd_name.removeprefix(_PREFIX)
+        name = cmd_name.removeprefix(RECIPE)
         if name == cmd_name or name not in RECIPES:
             known = ", ".join(self.list_commands(ctx))
             raise click.UsageError(f"Unknown recipe {cmd_name!r}; the recipes are {known}.", ctx)
@@ -116,18 +110,6 @@ def run() -> None:
     """
 
 
-def recall_mode(context: click.Context, name: str) -> str:
-    """Return the name of a recall in its result: that of the recipe, if it was run as one."""
-    is_recipe = (context.info_name or "").startswith(_PREFIX)
-    return f"{_PREFIX}{name}" if is_recipe else name
-
-
-def topic_options(command: F) -> F:
-    """Add `--topic` and `--query`, in this order of precedence."""
-    query = option("--query", type=TEXT, hidden=True)
-    return option("--topic", type=TEXT, hidden=True)(query(command))
-
-
 def search_root(  # noqa: PLR0913 - the options of a search
     context: click.Context,
     *,
@@ -140,8 +122,6 @@ def search_root(  # noqa: PLR0913 - the options of a search
     as_json: bool,
 ) -> None:
     """Search a memory root, as `recall` does, but without filters and heading."""
-    from .recall import answer, syncing  # noqa: PLC0415 - imports this module
-
     memory = open_memory(NO_ROOT)
     asked = datetime.now().astimezone()
     found = memory.recall(

@@ -19,9 +19,7 @@ from .place import open_root, place_options
 
 @click.command("mcp", cls=Command)
 @option("--read-only", is_flag=True, help="Offer no tool that writes.")
-@option(
-    "--structured", is_flag=True, help="Answer with JSON in structuredContent instead of text."
-)
+@option("--structured", is_flag=True, help="Answer with JSON in structuredContent instead of text.")
 @place_options(target=False)
 def command(*, read_only: bool, structured: bool) -> None:
     """Serve a memory root to an agent over standard input and output.

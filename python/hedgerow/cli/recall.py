@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from hedgerow.memory.operations import ContextRequest, RecallRequest
 
-from .compatibility import recall_mode, topic_options
 from .options import TEXT, Command, json_option, option, request_options, sync_option
 from .output import echo, make_console, visible, write_json
 from .place import open_memory, place_options, refuse_without_files, usage_errors
@@ -19,7 +18,9 @@ from .report import links_of, report_option, write_report
 from .steps_text import steps, ways
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    F = TypeVar("F", bound=Callable[..., Any])
 
     from hedgerow import MemoryRoot, Trace
     from hedgerow.ingest.source import Skip
@@ -30,10 +31,20 @@ if TYPE_CHECKING:
 
 _NOTHING = "No memory matches found."
 
+RECIPE = "memory:"
+"""Before the name of a command that was run as a recipe of another tool's contract."""
+
+
+def _contract_options(command: F) -> F:
+    """Add `--topic` and `--query` of another tool's contract, in this order of precedence."""
+    for name in ("--query", "--topic"):
+        command = option(name, type=TEXT, hidden=True)(command)
+    return command
+
 
 @click.command("recall", cls=Command)
 @click.argument("words", metavar="QUERY...", type=TEXT, nargs=-1)
-@topic_options
+@_contract_options
 @request_options(RecallRequest, "limit", "depth")
 @request_options(
     RecallRequest,
@@ -103,6 +114,11 @@ def recall(  # noqa: PLR0913 - one argument for each option that is more than pa
         sync=options.get("sync", True),
         as_json=as_json,
     )
+
+
+def recall_mode(context: click.Context, name: str) -> str:
+    """Return the name of a recall in its result: that of the recipe, if it was run as one."""
+    return f"{RECIPE}{name}" if (context.info_name or "").startswith(RECIPE) else name
 
 
 def _query(words: Sequence[str], topic: str | None, query: str | None) -> str:
