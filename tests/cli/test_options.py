@@ -52,6 +52,11 @@ def test_each_field_has_its_default() -> None:
     assert got == {name: getattr(Cutting("x"), name) for name in NAMES}
 
 
+def test_without_names_all_optional_fields_are_options() -> None:
+    got, _ = call(decorate=request_options(Cutting))
+    assert tuple(sorted(got)) == tuple(sorted(NAMES))
+
+
 def test_each_kind_of_field() -> None:
     got, _ = call(
         *("-n", "3", "--depth", "high", "--strength", "0.5", "--since-when", "30d", "--at-night"),

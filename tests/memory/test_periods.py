@@ -165,7 +165,7 @@ class TestRecall:
     def test_the_notice_says_how_to_undo_it(self, hedges: MemoryRoot) -> None:
         found = hedges.recall("the hedge last week", question_date=SATURDAY)
         assert found.notices == (
-            "From last week (2026-04-06 to 2026-04-12). To search memories of any time, put the "
+            "Only memories from last week (2026-04-06 to 2026-04-12). To search memories of any time, put the "
             'words in quotes: "last week".',
         )
         undone = hedges.recall('the hedge "last week"', question_date=SATURDAY)

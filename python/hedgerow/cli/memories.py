@@ -135,9 +135,7 @@ def _required_title(title: str | None) -> str:
 
 
 @click.command("list", cls=Command)
-@request_options(
-    ListRequest, *("type", "superseded", "limit", "offset"), limit={"default": _LISTED}
-)
+@request_options(ListRequest, limit={"default": _LISTED})
 @place_options()
 @json_option
 def list_(*, as_json: bool, **options: Any) -> None:

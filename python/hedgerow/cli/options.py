@@ -128,12 +128,16 @@ def request_options(
 ) -> Callable[[F], F]:
     """Add an option for each of some fields of a request, which a command gets by the field's name.
 
+    Without `names`, these are all fields with a default, except those for this process alone.
     Bounds, choices, help text and default are those of the field. A flag that is on by default
     becomes `--no-NAME`. A list becomes an option in the singular that may be repeated, takes several
     values with commas between, and may be written in the plural. `changes` replaces attributes of
     `click.option` for one field; `spelled` is another name of its option.
     """
     fields = {one.name: one for one in declared(request)}
+    if not names:
+        optional = (one for one in fields.values() if not (one.is_required or one.field.local))
+        names = tuple(one.name for one in optional)
 
     def decorate(command: F) -> F:
         for name in reversed(names):
