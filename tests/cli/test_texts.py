@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from command_line import as_json, failed, ok
+from hedgerow import MemoryRoot
 from memory_doubles import put
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -35,6 +36,18 @@ def test_list() -> None:
     found = as_json("list", "--type", "decision")
     assert [one["file"] for one in found["memories"]] == ["decisions/plan.md"]
     assert "there are no memories of the type 'x'; there are" in failed(1, "list", "--type", "x")
+
+
+@pytest.mark.usefixtures("plan")
+def test_list_of_retracted_memories(here: Path) -> None:
+    assert ok("list", "--retracted") == "No memories.\n"
+    ok("retract", "plan", "--reason", "Too late.")
+    put(here, "notes/later.md", "---\nretracted: 2999-01-01\n---\nIn June.\n")
+    [one] = as_json("list", "--retracted")["memories"]
+    assert (one["file"], one["validity"]["reason"]) == ("decisions/plan.md", "Too late.")
+    with MemoryRoot.open(here) as root:
+        assert [one.file for one in root.memories(retracted=True).memories] == [one["file"]]
+        assert root.memories(retracted=True, type="note").count == 0
 
 
 def test_list_of_none(here: Path) -> None:
