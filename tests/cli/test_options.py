@@ -137,6 +137,10 @@ class TestFirstGuesses:
         assert "No such option '--scope'" in failed(2, "--scope", "user=a", "index")
         assert "--root" in failed(2, "--root")
 
+    def test_remember_takes_several_words(self, root: Path) -> None:
+        done = as_json("remember", "No", "pellets", "please", "--tags", "a,b")
+        assert "No pellets please\n" in (root / done["file"]).read_text()
+
     def test_init_takes_a_folder(self, here: Path) -> None:
         assert as_json("init", "a/b")["configCreated"] is True
         assert (here / "a/b/hedgerow.json").is_file()

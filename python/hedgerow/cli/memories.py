@@ -42,7 +42,7 @@ _LISTED = 20
 
 
 @click.command("remember", cls=Command)
-@click.argument("text", type=TEXT, required=False)
+@click.argument("words", metavar="[TEXT...]", type=TEXT, nargs=-1)
 @request_options(
     RememberRequest,
     *("title", "type", "tags"),
@@ -54,7 +54,7 @@ _LISTED = 20
 @json_option
 def remember(
     *,
-    text: str | None,
+    words: tuple[str, ...],
     title: str | None,
     force: bool,
     supersede: bool,
@@ -73,6 +73,7 @@ def remember(
         raise click.UsageError("Pass --force or --supersede, not both.")
     from hedgerow.memory.note import title_of  # noqa: PLC0415 - slow to import
 
+    text = " ".join(words) if words else None
     line = _required_title(title) if text is None or title is not None else title_of(text)
     memory = open_memory(writes=True)
     body = read_stdin() if text is None else text

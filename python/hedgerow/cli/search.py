@@ -114,8 +114,8 @@ def command(  # noqa: PLR0913 - one argument for each option
       hedgerow search "cold nights" --embedder ollama:nomic-embed-text --db n.db
       hedgerow search "winter feeding" --db notes.db --report found.html
 
-    Plain words are alternatives; short and stop words are dropped unless the text contains a
-    quote or AND, OR, NOT in capitals. Quote the whole text for the shell, and pass one that
+    A query finds texts with any of its words; texts with more of them rank higher. Short and stop
+    words are dropped unless the text contains a quote or AND, OR, NOT in capitals. Quote the whole text for the shell, and pass one that
     starts with a hyphen as --query=-TEXT. Paths are those that were passed to `hedgerow index`.
     A query that finds nothing is retried in other forms, the last of them fuzzy matching of
     file names. An index with vectors is also searched by meaning, with --embedder or with the
