@@ -72,7 +72,7 @@ def test_a_text_replaces_the_one_that_was_read(plan: Path) -> None:
     assert ok("edit", "plan", "In May.\n", "--expect", digest) == "Changed: decisions/plan.md\n"
     assert plan.read_text() == "In May.\n"
     message = failed(1, "edit", "plan", "In June.\n", "--expect", digest)
-    assert "decisions/plan.md has another text by now; read it again" in message
+    assert "decisions/plan.md changed since you read it; read it again" in message
     assert plan.read_text() == "In May.\n"
     digest = as_json("show", "plan")["digest"]
     done = as_json("edit", "plan", "--expect", digest, stdin=b"In July.\n")
@@ -120,7 +120,7 @@ class TestInAnEditor:
         other = f"pathlib.Path({str(plan)!r}).write_text('Theirs.\\n')"
         self.edits(tmp_path, monkeypatch, f"path.write_text('Mine.\\n')\n{other}")
         message = failed(1, "edit", "plan")
-        assert "has another text by now" in message
+        assert "changed since you read it" in message
         kept = Path(message.partition("Your text is in ")[2].strip().rstrip("."))
         assert kept.read_text() == "Mine.\n"
         assert plan.read_text() == "Theirs.\n"

@@ -280,8 +280,8 @@ def doctor(context: click.Context, *, verbose: bool, as_json: bool) -> None:
       hedgerow doctor --root memory --json
 
     Looks at --root, else HEDGEROW_MEMORY_ROOT, else the nearest upward, else
-    ~/.hedgerow/memory. Exits with 1 if something is wrong. A missing or outdated index, links
-    that lead to no memory, and integrations that are not installed are only warnings.
+    ~/.hedgerow/memory. Exits with 1 if something is wrong. A missing or outdated index, broken
+    links, and integrations that are not installed are only warnings.
     """
     from hedgerow.memory.config import default_root  # noqa: PLC0415
     from hedgerow.memory.doctor import diagnose  # noqa: PLC0415 - slow to import
@@ -319,7 +319,7 @@ def _show_diagnosis(found: Diagnosis, *, verbose: bool) -> None:
 @option("--revoke", is_flag=True, help="Forget what the root was allowed.")
 @json_option
 def trust(*, yes: bool, listed: bool, revoke: bool, as_json: bool) -> None:
-    """Show what a memory root asks for beyond itself, and allow it.
+    """Show the models, servers and folders outside itself that a memory root asks for, and allow them.
 
     \b
       hedgerow trust
@@ -327,9 +327,8 @@ def trust(*, yes: bool, listed: bool, revoke: bool, as_json: bool) -> None:
       hedgerow trust --list
       hedgerow trust --root memory --revoke
 
-    A root may ask for an embedder, which can send your texts to a server or run a model's code,
-    for a folder outside the root to be indexed, and for models for its agents. Until you allow
-    them, the root works without them. What you allow is stored in your own configuration with its
+    An embedder can send your texts to a server or run a model's code; a folder outside the root
+    would be indexed; agents may name models. Until you allow them, the root works without them. What you allow is stored in your own configuration with its
     present value: if the value changes, you are asked again.
     """
     if yes + listed + revoke > 1:
@@ -367,7 +366,7 @@ def _ask(memory: MemoryRoot, *, yes: bool, as_json: bool) -> None:
 def _show_requests(root: str, pending: Sequence[TrustRequest]) -> None:
     echo(f"Memory root: {visible(root)}")
     if not pending:
-        echo("It asks for nothing that is not allowed already.")
+        echo("Nothing to allow: all that it asks for is allowed.")
     for one in pending:
         echo(f"- {visible(one.question)}")
 

@@ -228,8 +228,8 @@ def _is_list(of: Any) -> bool:
 
 def sync_option(command: F, *, hidden: bool = False) -> F:
     """Add `--no-sync`, which a command gets as `sync`."""
-    told = "Read the index as it is, without looking at files."
-    attributes = _flag("sync", is_on=True)[1] | {"help": told, "hidden": hidden}
+    text = "Read the index as it is, without looking at files."
+    attributes = _flag("sync", is_on=True)[1] | {"help": text, "hidden": hidden}
     return option("--no-sync", "sync", **attributes)(command)
 
 

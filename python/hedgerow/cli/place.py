@@ -46,7 +46,7 @@ NO_ROOT_FOR_MEMORY = (
 )
 
 _PLACE = "hedgerow.place"
-_TOLD = "hedgerow.told"
+_REPORTED = "hedgerow.reported"
 _TOKEN_VARIABLE = "HEDGEROW_TOKEN"  # noqa: S105 - the name of the variable
 _THIS_MACHINE = {"localhost", "127.0.0.1", "::1"}
 _SECONDS = re.compile(r"-?\d{1,12}\Z")
@@ -76,20 +76,20 @@ def place_options(
         for name in ("--remote-url", "--target-url") if remote else ():
             command = add(command, name, _refuse_remote, type=TEXT, hidden=True)
         if trust:
-            told = "Allow what the root asks for, this time; see `hedgerow trust`."
-            command = add(command, "--trust", _keep, is_flag=True, help=told)
+            text = "Allow what the root asks for, this time; see `hedgerow trust`."
+            command = add(command, "--trust", _keep, is_flag=True, help=text)
         if target:
-            told = "A server instead of a folder; see `hedgerow serve`."
-            command = add(command, "--target", _keep_target, type=TEXT, metavar="URL", help=told)
+            text = "A server instead of a folder; see `hedgerow serve`."
+            command = add(command, "--target", _keep_target, type=TEXT, metavar="URL", help=text)
         if scope:
-            told = "With --scope, also see memories without a scope."
-            command = add(command, "--shared", _keep, is_flag=True, help=told)
-            told = "Only the memories of a user, agent or session, as in user=ana; may be repeated."
+            text = "With --scope, also see memories without a scope."
+            command = add(command, "--shared", _keep, is_flag=True, help=text)
+            text = "Only the memories of a user, agent or session, as in user=ana; may be repeated."
             listed: dict[str, Any] = {"type": TEXT, "multiple": True, "metavar": "KEY=ID"}
-            command = add(command, "--scope", _keep_scope, help=told, **listed)
-        told = "The memory root.  [default: HEDGEROW_MEMORY_ROOT, else the nearest upward]"
+            command = add(command, "--scope", _keep_scope, help=text, **listed)
+        text = "The memory root.  [default: HEDGEROW_MEMORY_ROOT, else the nearest upward]"
         listed = {"type": TEXT, "multiple": True, "metavar": "DIR"}
-        return add(command, "--root", _keep, help=told, **listed)
+        return add(command, "--root", _keep, help=text, **listed)
 
     return decorate
 
@@ -226,10 +226,10 @@ def find_root(missing: str = NO_ROOT_FOR_MEMORY) -> Path:
     found, skipped = locate_root()
     if found is None:
         raise click.UsageError(" ".join([missing, *skipped]))
-    told = click.get_current_context().meta.setdefault(_TOLD, set())
+    reported = click.get_current_context().meta.setdefault(_REPORTED, set())
     for sentence in skipped:
-        if sentence not in told:
-            told.add(sentence)
+        if sentence not in reported:
+            reported.add(sentence)
             echo(sentence, err=True)
     return found
 

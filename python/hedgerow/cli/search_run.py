@@ -148,8 +148,8 @@ def _embedder(
             f"--mode {asked.mode} needs --embedder, which makes the vectors.{why}"
         )
     check_prompts(asked.embedder, found.embedder)
-    told = () if found.notice is None else (f"Searched by keywords alone: {found.notice}",)
-    return found.embedder, told
+    notices = () if found.notice is None else (f"Searched by keywords alone: {found.notice}",)
+    return found.embedder, notices
 
 
 def _with_what_shows_it(
