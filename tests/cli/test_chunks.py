@@ -127,7 +127,7 @@ class TestDelete:
         self, monkeypatch: pytest.MonkeyPatch, answer: str, removed: int
     ) -> None:
         before = count()
-        monkeypatch.setattr("hedgerow.cli.chunks.has_terminal", lambda: True)
+        monkeypatch.setattr("hedgerow.cli.files.has_terminal", lambda: True)
         text = ok("delete", f"{HEDGEHOG}#0", *DB, stdin=answer.encode())
         assert "Remove 1 chunk from notes.db? [y/N]" in text
         assert ("Nothing was removed." in text) == (not removed)

@@ -1,4 +1,4 @@
-"""What all commands share: help, wrong usage, failures; and `hedgerow parse` and `compile`."""
+"""What all commands share: help, wrong usage, failures; and `hedgerow explain`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 import hedgerow
-from command_line import as_json, failed, failed_as_json, ok, run
+from command_line import (
+    as_json,
+    assert_every_option_has_help,
+    failed,
+    failed_as_json,
+    ok,
+    run,
+)
 
 pytestmark = pytest.mark.usefixtures("in_examples")
 
@@ -15,9 +22,9 @@ pytestmark = pytest.mark.usefixtures("in_examples")
 class TestHelp:
     def test_the_group_names_commands_examples_and_exit_codes(self) -> None:
         text = ok("--help")
-        for part in ("index", "search", "parse", "compile", "--version", "130 interrupted"):
+        for part in ("index", "search", "recall", "--version", "130 interrupted"):
             assert part in text
-        assert '  hedgerow search "winter feeding" --db notes.db\n' in text
+        assert "  hedgerow search winter feeding --db notes.db\n" in text
 
     @pytest.mark.parametrize(
         "command",
@@ -25,8 +32,7 @@ class TestHelp:
             "index",
             "search",
             "eval",
-            "parse",
-            "compile",
+            "explain",
             "stats",
             "check",
             "backup",
@@ -40,8 +46,7 @@ class TestHelp:
         assert len(examples) >= 2
         assert all(line.startswith(f"    hedgerow {command} ") for line in examples)
         assert "\\b" not in text
-        options = text[text.index("Options:") :].splitlines()[1:]
-        assert all(len(line.split("  ")) > 1 for line in options)
+        assert_every_option_has_help(text)
         assert max(map(len, text.splitlines())) <= 80
 
     def test_search_documents_filters(self) -> None:
@@ -72,7 +77,7 @@ class TestHelp:
 
     def test_help_groups_the_commands(self) -> None:
         text = ok("--help")
-        groups = ["Memory:", "Graph:", "Index files:", "Agents and services:", "Tools:"]
+        groups = ["Memory:", "Index files:", "Services:", "Evaluation:"]
         assert [line for line in text.splitlines() if line in groups] == groups
 
     def test_version(self) -> None:
@@ -85,12 +90,12 @@ class TestUsage:
         [
             (["bogus"], "No such command 'bogus'"),
             (["recal"], "No such command 'recal'; did you mean 'recall'?"),
-            (["reembd", "--db", "x"], "No such command 'reembd'; did you mean 'reembed'?"),
+            (["recal", "--db", "x"], "No such command 'recal'; did you mean 'recall'?"),
+            (["reembed", "--db", "x"], "reembed is an option: hedgerow index --reembed"),
             (["savee"], "No such command 'savee'; did you mean 'remember'?"),
             (["search", "x"], "Missing option '--db'"),
             (["search", "--db", "notes.db"], "as TEXT or as --query TEXT"),
             (["search", "a", "--query", "b", "--db", "notes.db"], "as TEXT or as --query TEXT"),
-            (["search", "a", "b", "--db", "notes.db"], "unexpected extra argument"),
             (["search", "a", "--db", "notes.db", "--limit", "0"], "0 is not in the range x>=1"),
             (["search", "a", "--db", "notes.db", "--limit", "x"], "not a valid integer"),
             (["search", "a", "--db", "notes.db", "--filter", "x"], "'x' is no filter; write path="),
@@ -106,15 +111,15 @@ class TestUsage:
             ),
             (["search", "a", "--db", "notes.db", "--alias", "k8s"], "'k8s' is no alias; write"),
             (["search", "a", "--db", "notes.db", "--alias", "k="], "'k=' is no alias"),
-            (["compile", "a", "--operator", "NOT"], "'NOT' is not one of"),
-            (["compile", "a", "--matching", "fuzzy"], "'fuzzy' is not one of"),
-            (["parse"], "Missing argument 'TEXT'"),
-            (["parse", "-x"], "A text that starts with a hyphen goes after `--`"),
+            (["explain", "a", "--operator", "NOT"], "'NOT' is not one of"),
+            (["explain", "a", "--matching", "fuzzy"], "'fuzzy' is not one of"),
+            (["explain"], "Missing argument 'TEXT'"),
+            (["explain", "-x"], "A text that starts with a hyphen goes after `--`"),
             (["index", "--db", "new.db"], "Missing argument 'PATH...'"),
             (["index", "notes"], "Missing option '--db'"),
             (["index", "notes", "--db", "new.db", "--tokenizer", "x"], "'x' is not one of"),
-            (["parse", "a\udcff"], r"a\xff is not UTF-8"),
-            (["parse", "a\ud800"], r"a\ud800 is not UTF-8"),
+            (["explain", "a\udcff"], r"a\xff is not UTF-8"),
+            (["explain", "a\ud800"], r"a\ud800 is not UTF-8"),
             (["search", "\udcff", "--db", "notes.db"], r"\xff is not UTF-8"),
         ],
     )
@@ -129,7 +134,7 @@ class TestUsage:
 
     def test_a_text_that_starts_with_a_hyphen(self) -> None:
         assert as_json("search", "--query=-frost", "--db", "notes.db")["query"] == "-frost"
-        assert "frost" in ok("parse", "--", "-frost")
+        assert "frost" in ok("explain", "--", "-frost")
 
 
 class TestFailures:
@@ -170,7 +175,7 @@ class TestFailures:
                 "incompatible_options",
                 "",
             ),
-            (["parse", "x" * 70_000], "query_text_too_large", ""),
+            (["explain", "x" * 70_000], "query_text_too_large", ""),
         ],
     )
     def test_are_one_sentence_and_exit_code_1(
@@ -195,50 +200,34 @@ class TestFailures:
         ok("index", "notes", "--db", "tri.db")
 
 
-class TestParseAndCompile:
-    def test_parse_as_json_is_the_query(self) -> None:
+class TestExplain:
+    def test_as_json_is_the_query_with_both_forms(self) -> None:
         text = 'kube* NOT "old cluster"'
-        assert as_json("parse", text) == hedgerow.parse_query(text).to_dict()
+        forms = {"fts": 'kube* AND NOT "old cluster"', "match": '("kube" *) NOT ("old cluster")'}
+        assert as_json("explain", text) == hedgerow.parse_query(text).to_dict() | forms
 
-    def test_parse_as_text(self) -> None:
-        assert ok("parse", 'kube* NOT "old cluster"') == (
+    def test_as_text(self) -> None:
+        assert ok("explain", 'kube* NOT "old cluster"') == (
             'normalised  kube* NOT "old cluster"\n'
             "operators   yes: every word is kept\n"
             "tokens          prefix kube\n"
             "            NOT phrase old cluster\n"
+            'normative   kube* AND NOT "old cluster"\n'
+            'executed    ("kube" *) NOT ("old cluster")\n'
         )
 
-    def test_parse_says_when_nothing_is_left(self) -> None:
-        assert "tokens      none" in ok("parse", "is it the")
-
-    def test_compile_gives_the_normative_text(self) -> None:
-        assert ok("compile", "a AND b NOT c") == "a AND b AND NOT c\n"
-
-    def test_compile_match_gives_what_runs(self) -> None:
-        assert ok("compile", "winter NOT urban", "--match") == '("winter") NOT ("urban")\n'
-
-    def test_compile_as_json_gives_both(self) -> None:
-        assert as_json("compile", "kube*") == {"fts": "kube*", "match": '"kube" *'}
+    def test_nothing_searchable_is_said_on_stderr(self) -> None:
+        result = run("explain", "is it the")
+        assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "tokens      none")
+        assert "Nothing in the text can be searched for" in result.stderr
 
     def test_aliases_gather(self) -> None:
-        args = [
-            "compile",
-            "k8s rollout",
-            "--alias",
-            "k8s=kubernetes, kube",
-            "--alias",
-            "k8s=kubectl",
-        ]
-        assert ok(*args) == "kubernetes OR kube OR kubectl OR rollout\n"
+        aliases = ["--alias", "k8s=kubernetes, kube", "--alias", "k8s=kubectl"]
+        found = as_json("explain", "k8s rollout", *aliases)
+        assert found["fts"] == "kubernetes OR kube OR kubectl OR rollout"
 
     def test_operator_in_any_case(self) -> None:
-        assert ok("compile", "hedge rows", "--operator", "and") == "hedge AND rows\n"
+        assert as_json("explain", "hedge rows", "--operator", "and")["fts"] == "hedge AND rows"
 
     def test_extended_matching_changes_what_runs(self) -> None:
-        args = ["compile", "IL-10 of T-cells", "--match"]
-        assert "il" in ok(*args, "--matching", "extended")
-
-    def test_nothing_searchable_is_said_on_stderr(self) -> None:
-        result = run("compile", "is it the")
-        assert (result.exit_code, result.stdout) == (0, "")
-        assert "Nothing in the text can be searched for" in result.stderr
+        assert "il" in as_json("explain", "IL-10 of T-cells", "--matching", "extended")["match"]

@@ -161,10 +161,10 @@ class TestReembed:
         assert refused.exit_code == 1
         assert "other" in refused.stderr
         assert "fnv" in refused.stderr
-        out = ok("reembed", "--db", "n.db", "--embedder", other)
+        out = ok("index", "--reembed", "--db", "n.db", "--embedder", other)
         assert out.startswith("Embedded 2 chunks of n.db in ")
         assert out.endswith(" with other, 64 dimensions; 2 vectors replaced.\n")
-        counts = as_json("reembed", "--db", "n.db", "--embedder", embedder_name)
+        counts = as_json("index", "--reembed", "--db", "n.db", "--embedder", embedder_name)
         counts.pop("seconds")
         assert counts == {
             "db": "n.db",
@@ -177,12 +177,12 @@ class TestReembed:
 
     def test_an_index_that_is_not_there_is_not_made(self, tmp_path: Path) -> None:
         path = tmp_path / "none.db"
-        result = run("reembed", "--db", str(path), "--embedder", "ollama:m")
+        result = run("index", "--reembed", "--db", str(path), "--embedder", "ollama:m")
         assert result.exit_code == 1
         assert f"there is no index at {path}; make it with: hedgerow index" in result.stderr
         assert not path.exists()
 
     def test_no_embedder_is_wrong_usage(self) -> None:
-        result = run("reembed", "--db", "n.db")
+        result = run("index", "--reembed", "--db", "n.db")
         assert result.exit_code == 2
         assert "--embedder" in result.stderr

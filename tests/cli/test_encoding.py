@@ -97,8 +97,7 @@ COMMANDS = [
     (["agents", "check", "agents"], "", 1),
     (["agents", "run", "linker", *STORE, "--dry-run"], "", 0),
     (["eval", *INDEX, "--queries", "queries.jsonl", "--qrels", "qrels.tsv"], "", 0),
-    (["parse", ASIAN], "", 0),
-    (["compile", ASIAN], "", 0),
+    (["explain", ASIAN], "", 0),
 ]
 
 
@@ -119,17 +118,19 @@ def test_json_reads_in_that_encoding_and_in_utf8(
     done = run(there, *args, "--json", stdin=stdin, **CP1252)
     assert done.returncode == code, done.stderr
     assert json.loads(done.stdout.decode("cp1252")) == json.loads(done.stdout.decode("utf-8"))
-    if code == 0 and args[0] in {"recall", "parse"}:
+    if code == 0 and args[0] in {"recall", "explain"}:
         assert "味噌汁" in json.dumps(json.loads(done.stdout), ensure_ascii=False)
 
 
-LEFT_OUT = "Left out: notes/緑.md: its name is not UTF-8 or holds a control character; rename it\n".encode()
+LEFT_OUT = (
+    "Skipped notes/緑.md: its name is not UTF-8 or holds a control character; rename it\n".encode()
+)
 
 
 @pytest.mark.parametrize(
     "args",
     [
-        ["parse", "味噌汁 hedge"],
+        ["explain", "味噌汁 hedge"],
         ["recall", "--root", "root", "--topic", "slugs"],
         ["search", "slugs", "--root", "root"],
         ["search", "slugs", "--db", "notes.db"],
@@ -179,17 +180,17 @@ def test_reembed(there: Path, server: LocalServer) -> None:
         "embeddings": [fnv64(text) for text in request.body["input"]]
     })  # fmt: skip
     name = f"ollama:模型@{server.url}"
-    done = run(there, "reembed", *INDEX, "--embedder", name, **CP1252)
+    done = run(there, "index", "--reembed", *INDEX, "--embedder", name, **CP1252)
     assert (done.returncode, done.stderr) == (0, b"")
     assert rb"\u6a21\u578b" in done.stdout
-    done = run(there, "reembed", *INDEX, "--embedder", name, "--json", **CP1252)
+    done = run(there, "index", "--reembed", *INDEX, "--embedder", name, "--json", **CP1252)
     assert json.loads(done.stdout)["embedder"] == "模型"
 
 
 def test_utf8_is_written_as_it_is(there: Path) -> None:
-    done = run(there, "parse", ASIAN, "--json", PYTHONIOENCODING="utf-8")
+    done = run(there, "explain", ASIAN, "--json", PYTHONIOENCODING="utf-8")
     assert "味噌汁".encode() in done.stdout
-    done = run(there, "parse", ASIAN, PYTHONIOENCODING="utf-8")
+    done = run(there, "explain", ASIAN, PYTHONIOENCODING="utf-8")
     assert "味噌汁".encode() in done.stdout
 
 

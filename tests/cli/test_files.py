@@ -205,7 +205,7 @@ class TestWhichFile:
 
     @pytest.mark.parametrize(
         "command",
-        ["index", "search", "eval", "reembed", "query", "link", "visit", "graph", "stats", "check"],
+        ["index", "search", "eval", "query", "link", "visit", "graph", "stats", "check"],
     )
     def test_help_names_the_variable(self, command: str) -> None:
         assert "[env var: HEDGEROW_DB" in " ".join(ok(command, "--help").split())

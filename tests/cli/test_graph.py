@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import hedgerow as hr
-from command_line import as_json, failed, ok, run
+from command_line import as_json, assert_every_option_has_help, failed, ok, run
 from memory_doubles import put
 
 
@@ -116,7 +116,7 @@ class TestLink:
 class TestVisit:
     def test_visits_are_noted_together(self, four_notes: Path) -> None:
         assert ok("visit", "linker", "slugs", "Pond", "--at", "2026-04-18") == (
-            "Noted 2 visits of linker.\n"
+            "Recorded 2 visits of linker.\n"
         )
         keys = ok("query", "visited:linker,2d", "--now", "2026-04-19", "--keys")
         assert keys == "garden/pond.md\ngarden/slugs.md\n"
@@ -130,7 +130,7 @@ class TestVisit:
     def test_all_or_none(self, typed_store: str) -> None:
         assert 'there is no node "x"' in failed(1, "visit", "linker", "a", "x", "--db", typed_store)
         assert ok("query", "visited:linker", "--db", typed_store, "--keys") == ""
-        assert ok("visit", "linker", "a", "--db", typed_store) == "Noted 1 visit of linker.\n"
+        assert ok("visit", "linker", "a", "--db", typed_store) == "Recorded 1 visit of linker.\n"
         assert ok("query", "visited:linker", "--db", typed_store, "--keys") == "a\n"
 
     @pytest.mark.parametrize(
@@ -283,6 +283,5 @@ def test_help_has_examples_and_no_option_without_help(command: str) -> None:
     examples = [line for line in text.splitlines() if line.startswith("    hedgerow ")]
     assert len(examples) >= 3
     assert "\\b" not in text
-    options = text[text.index("Options:") :].splitlines()[1:]
-    assert all(len(line.split("  ")) > 1 for line in options)
+    assert_every_option_has_help(text)
     assert max(map(len, text.splitlines())) <= 80

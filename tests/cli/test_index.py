@@ -45,7 +45,7 @@ def test_names_what_was_left_out_and_goes_on(tmp_path: Path) -> None:
     result = run(*args)
     assert result.exit_code == 0
     assert "2 chunks added" in result.stdout
-    assert "Passed by 1 file of other kinds; --verbose names them." in result.stdout
+    assert "Skipped 1 file of another kind; --verbose names them." in result.stdout
     assert f"{folder.as_posix()}/bad.md: the file is not UTF-8" in result.stderr
     assert "empty.txt: the file is empty" in result.stderr
     assert "lines.jsonl:2: not JSON" in result.stderr
@@ -85,11 +85,11 @@ def test_what_is_passed_by_is_named_on_request(tmp_path: Path) -> None:
     result = run(*args, "--verbose")
     base = tmp_path.as_posix()
     assert result.stderr.splitlines() == [
-        f"Passed by (hidden): {base}/.hidden.md",
-        f"Passed by (other): {base}/b.png",
-        f"Passed by (excluded): {base}/drafts/",
+        f"Skipped (hidden): {base}/.hidden.md",
+        f"Skipped (other): {base}/b.png",
+        f"Skipped (excluded): {base}/drafts/",
     ]
-    assert "Passed by 1 file of other kinds, 1 hidden name, 1 excluded name." in result.stdout
+    assert "Skipped 1 file of another kind, 1 hidden name, 1 excluded name." in result.stdout
     counts = as_json(*args, "--verbose")
     assert counts["named"][0] == {"path": f"{base}/.hidden.md", "code": "hidden"}
     assert as_json(*args, "--include", "drafts")["added"] == 1

@@ -36,7 +36,7 @@ def test_a_day_in_the_life_of_a_memory() -> None:
     assert found.endswith(f"\n{said}\n")
 
     none = ok("recall", QUESTION, "--type", "page")
-    assert none.endswith("Left out: 2 not of the type, the tags or the time asked for.\n")
+    assert none.endswith("Filtered out: 2 (by type, tag or date).\n")
 
     both = ok("recall", QUESTION, "--include-superseded")
     assert f"\n   [superseded by {new} since " in both

@@ -13,7 +13,14 @@ from pathlib import Path
 import pytest
 
 import hedgerow
-from command_line import as_json, failed, failed_as_json, ok, run
+from command_line import (
+    as_json,
+    assert_every_option_has_help,
+    failed,
+    failed_as_json,
+    ok,
+    run,
+)
 from memory_doubles import WRAPUP, put
 
 if sys.platform != "win32":
@@ -21,7 +28,11 @@ if sys.platform != "win32":
 
 pytestmark = pytest.mark.usefixtures("here")
 
-COMMANDS = ["init", "status", "doctor", "trust", "remember", "recall", "wrapup", "process"]
+COMMANDS = [
+    *("init", "doctor", "trust", "remember", "recall", "list", "edit", "lint", "dedupe"),
+    *("synthesize", "import", "rename"),
+]
+FURTHER = ["status", "process", "wrapup", "instructions", "run", "query"]
 
 
 @pytest.fixture
@@ -34,15 +45,17 @@ def otter_root(here: Path) -> Path:
 class TestHelp:
     def test_the_group_names_all_commands(self) -> None:
         text = ok("--help")
-        assert all(f"\n  {name} " in text for name in [*COMMANDS, "instructions", "run", "search"])
+        assert all(f"\n  {name} " in text for name in COMMANDS)
+        assert not any(f"\n  {name} " in text for name in FURTHER)
         assert ok("help") == text
+        whole = ok("help", "all")
+        assert all(f"\n  {name} " in whole for name in [*COMMANDS, *FURTHER])
 
-    @pytest.mark.parametrize("command", [*COMMANDS, "instructions"])
+    @pytest.mark.parametrize("command", [*COMMANDS, "wrapup", "status", "process", "instructions"])
     def test_every_command_has_an_example_and_no_option_without_help(self, command: str) -> None:
         text = ok(command, "--help")
         assert f"    hedgerow {command}" in text.replace("    echo", "    hedgerow remember")
-        options = text[text.index("Options:") :].splitlines()[1:]
-        assert all(len(line.split("  ")) > 1 for line in options)
+        assert_every_option_has_help(text)
         assert max(map(len, text.splitlines())) <= 80
         assert "url" not in text
 
@@ -56,7 +69,7 @@ class TestHelp:
         "command",
         [
             ["status"],
-            ["parse"],
+            ["explain"],
             ["agents", "list"],
             ["recall", "--topic"],
             ["run", "memory:status"],
@@ -106,7 +119,8 @@ class TestWhichRoot:
             (["status", "--root"], "--root requires a value"),
             (["status", "--root", "--json"], '"--root requires a value'),
             (["status", "--root", " "], "--root must not be empty"),
-            (["init"], "Missing option '--root'"),
+            (["init"], "Missing argument 'DIR'"),
+            (["init", "a", "--root", "b"], "Name the folder once"),
             (["search", "x", "--db", "n.db", "--root", "memory"], "exclude each other"),
             (["index", "x", "--db", "n.db", "--root", "memory"], "exclude each other"),
             (["index", "x", "--root", "memory"], "indexed whole: leave PATH out"),
@@ -116,11 +130,11 @@ class TestWhichRoot:
             (["search", "x", "--root", "memory", "--filter", "tag=a"], "--filter goes with --db"),
             (["search", "x", "--db", "n.db", "--no-sync"], "--no-sync goes with --root DIR"),
             (["search", "x", "--db", "n.db", "--depth", "deep"], "--depth goes with --root DIR"),
-            (["recall", "--root", "memory"], "a QUESTION, --topic TEXT or --query TEXT"),
+            (["recall", "--root", "memory"], "Missing argument 'QUERY...'"),
             (["recall", "--root", "memory", "--topic", "x", "--wat"], "No such option '--wat'"),
             (
                 ["recall", "--topc", "x"],
-                "No such option '--topc'. (Did you mean one of: '--top-k', '--topic'?)",
+                "No such option '--topc'. Did you mean '--topic'?",
             ),
             (["search", "x", "--verbose"], "No such option '--verbose'.\n"),
             (["remember", "--root", "memory"], "Missing option '--title'"),
@@ -196,8 +210,7 @@ class TestAnswers:
         for command in (["recall", "--topic"], ["search"]):
             text = ok(*command, "the blue otter record", "--explain")
             assert (
-                "\n   why: retrieval +1.00, words of the query in the passage +0.03, where it stands "
-                "+0.07; found by keywords\n\nmode bm25, profile best, matching extended, fusion "
+                "\n   why: retrieval +1.00, exact words +0.03, source +0.07; found by keywords\n\nmode bm25, profile best, matching extended, fusion "
                 in text
             )
             assert (
@@ -209,7 +222,7 @@ class TestAnswers:
             "No memory matches found.\n\nmode bm25, profile best,"
         )
         answer = as_json("recall", "--topic", "otter", "--explain")
-        assert list(answer)[-1] == "trace"
+        assert "trace" in answer
         assert answer["trace"]["profile"] == "best"
 
     @pytest.mark.parametrize(
@@ -224,7 +237,7 @@ class TestAnswers:
     )
     def test_every_way_to_search(self, otter_root: Path, args: list[str], mode: str) -> None:
         answer = as_json(*args)
-        assert list(answer) == ["root", "query", "depth", "results", "mode", "unreadable"]
+        assert set(answer) == {"root", "query", "depth", "results", "mode", "unreadable"}
         assert (answer["root"], answer["mode"]) == (str(otter_root), mode)
         assert [one["provenance"]["file"] for one in answer["results"]] == ["notes/a.md"]
 
@@ -239,7 +252,7 @@ class TestAnswers:
     def test_index_tells_what_it_did(self, otter_root: Path) -> None:
         (otter_root / "bad.md").write_bytes(b"\xff")
         result = run("index")
-        assert result.stderr.startswith("Left out: bad.md: the file is not UTF-8")
+        assert result.stderr.startswith("Skipped bad.md: the file is not UTF-8")
         assert result.stdout == (
             f"Indexed 1 Markdown document in {otter_root}: 1 added, 0 changed, 0 removed.\n"
         )

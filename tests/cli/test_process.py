@@ -156,7 +156,7 @@ def test_output_is_readable_where_the_terminal_is_not_utf8(examples_db: str) -> 
     plain = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     done = run("search", '"味噌汁"', "--db", examples_db, "--json", **plain)
     assert json.loads(done.stdout)["results"][0]["title"].startswith("味噌汁")
-    for args in (["search", "味噌汁", "--db", examples_db, "--explain"], ["parse", "味噌汁"]):
+    for args in (["search", "味噌汁", "--db", examples_db, "--explain"], ["explain", "味噌汁"]):
         done = run(*args, **plain)
         assert (done.returncode, done.stderr) == (0, "")
 
@@ -247,7 +247,7 @@ def test_the_library_imports_nothing_of_the_command_line() -> None:
 def test_commands_import_what_they_need_and_no_more(examples_db: str) -> None:
     start = "from hedgerow.cli import cli\ntry: cli({})\nexcept SystemExit: pass\npass"
     assert not modules_after(start.format(["--help"])) & SLOW
-    assert not modules_after(start.format(["parse", "x"])) & SLOW
+    assert not modules_after(start.format(["explain", "x"])) & SLOW
     found = modules_after(start.format(["search", "x", "--db", examples_db, "--json"]))
     assert not found & SLOW
 
@@ -285,7 +285,7 @@ class TestNodes:
             ["sh", "-c", shell], capture_output=True, text=True, env=environment(), check=False
         )
         assert (done.returncode, done.stderr) == (0, "")
-        assert done.stdout == "notes/n7.md\nnotes/n6.md\nNoted 8 visits of x.\n"
+        assert done.stdout == "notes/n7.md\nnotes/n6.md\nRecorded 8 visits of x.\n"
 
     def test_a_pipeline_that_cannot_be_read_is_exit_code_2(self, linked_root: Path) -> None:
         done = run("query", "all | limt:1", "--root", str(linked_root))

@@ -111,7 +111,7 @@ def test_an_index_is_kept_up_to_date_with_it(notes: Path) -> None:
 
 def test_prompts_may_be_named(capsys: pytest.CaptureFixture[str]) -> None:
     del capsys
-    ok("reembed", "--db", "n.db", "--embedder", NAMED, "--document-prompt", "text: ")
+    ok("index", "--reembed", "--db", "n.db", "--embedder", NAMED, "--document-prompt", "text: ")
     assert Encoder.texts[0].startswith("text: Hedges")
     message = failed(1, "search", "winter", "--db", "n.db", "--embedder", NAMED)
     assert (

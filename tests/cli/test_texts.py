@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from command_line import as_json, failed, ok
+from hedgerow import MemoryRoot
 from memory_doubles import put
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -28,12 +29,25 @@ def plan(here: Path) -> Path:
 @pytest.mark.usefixtures("plan")
 def test_list() -> None:
     assert ok("list") == (
-        "2026-01-05  decision    decisions/plan.md\n2025-01-05  note        notes/old.md\n"
+        "2026-01-05  decision    decisions/plan.md  Plan\n"
+        "2025-01-05  note        notes/old.md  [superseded by decisions/plan.md since 2026-01-05]\n"
     )
-    assert ok("list", "--type", "note", "--superseded").endswith("notes/old.md\n")
+    assert "notes/old.md" in ok("list", "--type", "note", "--superseded")
     found = as_json("list", "--type", "decision")
     assert [one["file"] for one in found["memories"]] == ["decisions/plan.md"]
     assert "there are no memories of the type 'x'; there are" in failed(1, "list", "--type", "x")
+
+
+@pytest.mark.usefixtures("plan")
+def test_list_of_retracted_memories(here: Path) -> None:
+    assert ok("list", "--retracted") == "No memories.\n"
+    ok("retract", "plan", "--reason", "Too late.")
+    put(here, "notes/later.md", "---\nretracted: 2999-01-01\n---\nIn June.\n")
+    [one] = as_json("list", "--retracted")["memories"]
+    assert (one["file"], one["validity"]["reason"]) == ("decisions/plan.md", "Too late.")
+    with MemoryRoot.open(here) as root:
+        assert [one.file for one in root.memories(retracted=True).memories] == [one["file"]]
+        assert root.memories(retracted=True, type="note").count == 0
 
 
 def test_list_of_none(here: Path) -> None:
@@ -58,7 +72,7 @@ def test_a_text_replaces_the_one_that_was_read(plan: Path) -> None:
     assert ok("edit", "plan", "In May.\n", "--expect", digest) == "Changed: decisions/plan.md\n"
     assert plan.read_text() == "In May.\n"
     message = failed(1, "edit", "plan", "In June.\n", "--expect", digest)
-    assert "decisions/plan.md has another text by now; read it again" in message
+    assert "decisions/plan.md changed since you read it; read it again" in message
     assert plan.read_text() == "In May.\n"
     digest = as_json("show", "plan")["digest"]
     done = as_json("edit", "plan", "--expect", digest, stdin=b"In July.\n")
@@ -75,7 +89,7 @@ def test_wrong_usage() -> None:
 class TestInAnEditor:
     @pytest.fixture(autouse=True)
     def terminal(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("hedgerow.cli.memory_texts.has_terminal", lambda: True)
+        monkeypatch.setattr("hedgerow.cli.memories.has_terminal", lambda: True)
 
     @staticmethod
     def edits(folder: Path, monkeypatch: pytest.MonkeyPatch, work: str) -> None:
@@ -106,7 +120,7 @@ class TestInAnEditor:
         other = f"pathlib.Path({str(plan)!r}).write_text('Theirs.\\n')"
         self.edits(tmp_path, monkeypatch, f"path.write_text('Mine.\\n')\n{other}")
         message = failed(1, "edit", "plan")
-        assert "has another text by now" in message
+        assert "changed since you read it" in message
         kept = Path(message.partition("Your text is in ")[2].strip().rstrip("."))
         assert kept.read_text() == "Mine.\n"
         assert plan.read_text() == "Theirs.\n"

@@ -95,7 +95,7 @@ class TestTrust:
         ]
         assert as_json("recall", "--topic", "otter").get("notices") is None
         assert server.requests != []
-        assert "It asks for nothing that is not allowed already." in ok("trust")
+        assert "Nothing to allow: all that it asks for is allowed." in ok("trust")
         listed = as_json("trust", "--list")
         assert listed["file"] == str(consents.consents_file())
         assert [(one["root"], one["setting"]) for one in listed["allowed"]] == [

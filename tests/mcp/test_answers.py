@@ -211,7 +211,7 @@ class TestWriting:
         assert re.fullmatch(r"Edited decisions/a\.md; its digest is [0-9a-f]{12}\.", done)
         text = (slugs_root / "decisions/a.md").read_text()
         assert text == "---\ndate: 2026-04-18\n---\n# Slugs\n\nBeer, at night.\n"
-        assert "has another text by now" in refusal(slugs_root, "memory_edit", **new)
+        assert "changed since you read it" in refusal(slugs_root, "memory_edit", **new)
         new = {"key": "a", "text": "More.", "append": True, "digest": done[-13:-1]}
         answer(slugs_root, "memory_edit", **new)
         assert (slugs_root / "decisions/a.md").read_text() == f"{text}\nMore.\n"

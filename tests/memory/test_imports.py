@@ -46,7 +46,7 @@ class TestForms:
             ("new", "notes/Hedge.md"),
             ("new", "notes/Projects/Slugs.md"),
         ]
-        assert skipped(done) == [("trap.png", None, "it is no Markdown")]
+        assert skipped(done) == [("trap.png", None, "not Markdown")]
         text = text_of(root, done)
         assert text.startswith("---\naliases: [Hawthorn]\ncreated: 2025-03-04\ntags:\n  - garden\n")
         assert 'import_id: "obsidian:Hedge.md"' in text

@@ -379,7 +379,7 @@ class TestLint:
             "[unreadable-mark] `d.md` has valid_until: soon, which is no date",
             "[unreadable-mark] `h.md` has valid_until: 30d, which is no date",
             "[in-doubt] `f.md` is derived from what no longer holds: `e.md`",
-            "[stale] `g.md` is to be looked at again since 2026-01-01",
+            "[stale] `g.md` is due for review since 2026-01-01",
         ]
 
 

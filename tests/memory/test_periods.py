@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from command_line import run
 from hedgerow import InvalidInputError, MemoryRoot
 from hedgerow.memory.periods import Period, period_in
+from hedgerow.memory.times import checked_end, checked_start
 from memory_doubles import put
 
 SATURDAY = datetime(2026, 4, 18, 9, 30, tzinfo=timezone.utc)
@@ -163,7 +165,7 @@ class TestRecall:
     def test_the_notice_says_how_to_undo_it(self, hedges: MemoryRoot) -> None:
         found = hedges.recall("the hedge last week", question_date=SATURDAY)
         assert found.notices == (
-            "From last week (2026-04-06 to 2026-04-12). To search memories of any time, put the "
+            "Only memories from last week (2026-04-06 to 2026-04-12). To search memories of any time, put the "
             'words in quotes: "last week".',
         )
         undone = hedges.recall('the hedge "last week"', question_date=SATURDAY)
@@ -197,3 +199,40 @@ class TestRecall:
 def test_ages_are_taken() -> None:
     asked = SATURDAY - timedelta(days=7)
     assert str(period_in("today", asked)) == "today (2026-04-11)"
+
+
+class TestTimesInWords:
+    """A year or words as `after`, `before` and `as_of`."""
+
+    @pytest.mark.parametrize(
+        ("words", "start", "end"),
+        [
+            ("2025", "2025-01-01", "2025-12-31"),
+            ("yesterday", "2026-04-17", "2026-04-17"),
+            (" Last week ", "2026-04-06", "2026-04-12"),
+            ("from March", "2026-03-01", "2026-03-31"),
+            ("2 weeks ago", "2026-03-30", "2026-04-05"),
+        ],
+    )
+    def test_they_begin_and_end(self, words: str, start: str, end: str) -> None:
+        zone = timezone.utc if words.isdigit() else None
+        begins = checked_start(words, "after", SATURDAY).astimezone(zone)
+        ends = checked_end(words, "as_of", SATURDAY).astimezone(zone)
+        assert f"{begins:%Y-%m-%d %H:%M}" == f"{start} 00:00"
+        assert f"{ends:%Y-%m-%d %H:%M}" == f"{end} 23:59"
+
+    @pytest.mark.parametrize("words", ["slugs yesterday", "1066", "20255", "tomorrow", "soon", ""])
+    def test_any_other_text_is_refused(self, words: str) -> None:
+        with pytest.raises(InvalidInputError, match="after must be a date that exists"):
+            checked_start(words, "after", SATURDAY)
+        with pytest.raises(InvalidInputError, match="as_of must be a date that exists"):
+            checked_end(words, "as_of", SATURDAY)
+
+    def test_a_recall_takes_them(self, tmp_path: Path) -> None:
+        put(tmp_path, "notes/old.md", "---\ndate: 2024-06-01\n---\nblue slugs\n")
+        put(tmp_path, "notes/new.md", "---\ndate: 2025-06-01\n---\nblue snails\n")
+        with MemoryRoot.open(tmp_path) as memory:
+            assert [one.file for one in memory.recall("blue", after="2025")] == ["notes/new.md"]
+            assert [one.file for one in memory.recall("blue", before="2025")] == ["notes/old.md"]
+            assert not memory.recall("blue", after="yesterday").results
+            assert len(memory.recall("blue", as_of="yesterday").results) == 2

@@ -287,8 +287,8 @@ class TestUnreadableNotes:
         command = ["process", "--root", str(root.path), "--mode", "lint", "--apply"]
         done = run(*command)
         assert done.exit_code == 0
-        assert "Left out: notes/b0.md: the file is UTF-16; convert it to UTF-8\n" in done.stderr
-        assert "Left out: 2 more (--json has all)\n" in done.stderr
+        assert "Skipped notes/b0.md: the file is UTF-16; convert it to UTF-8\n" in done.stderr
+        assert "Skipped 2 more (--json has all)\n" in done.stderr
         assert len(json.loads(run(*command, "--json").stdout)["unreadable"]) == 5
 
 

@@ -215,7 +215,7 @@ class TestUnreadableNotes:
     def test_are_reported_by_the_command(self, root: MemoryRoot) -> None:
         (root.path / "c.md").write_bytes(b"a\0b")
         done = run("recall", "--root", str(root.path), "--topic", "hawthorn")
-        assert done.stderr == "Left out: c.md: the file is binary, not text\n"
+        assert done.stderr == "Skipped c.md: the file is binary, not text\n"
         assert done.stdout.endswith("No memory matches found.\n")
 
 

@@ -230,7 +230,7 @@ class TestDoctor:
         put(root.path, "notes/b.md", "# B\n")
         found = diagnose(root.path)
         assert (found.ok, found.links.ok) == (True, False)
-        assert found.links.message == "2 lead to no memory: notes/a.md: old; notes/a.md: heron."
+        assert found.links.message == "2 broken: notes/a.md: old; notes/a.md: heron."
         assert not (root.path / ".hedgerow").exists()
         unresolved = found.to_dict()["links"]["unresolved"]
         assert unresolved == [
@@ -239,10 +239,10 @@ class TestDoctor:
         ]
         assert [(one["file"], one["link"]) for one in unresolved] == [*root.graph().unresolved]
         put(root.path, "heron.md", "# Heron\n")
-        assert diagnose(root.path).links.message == "1 leads to no memory: notes/a.md: old."
+        assert diagnose(root.path).links.message == "1 broken: notes/a.md: old."
         put(root.path, "old.md", "x")
         links = diagnose(root.path).links
-        assert (links.ok, links.message) == (True, "All lead to memories.")
+        assert (links.ok, links.message) == (True, "None is broken.")
 
     def test_links_to_files_that_are_no_memories_are_not_broken(self, root: MemoryRoot) -> None:
         put(root.path, "att/a.pdf", "x")
@@ -259,7 +259,7 @@ class TestDoctor:
     def test_of_many_links_the_first_are_shown(self, root: MemoryRoot) -> None:
         put(root.path, "a.md", "".join(f"[[x{number}]]" for number in range(5)))
         assert diagnose(root.path).links.message == (
-            "5 lead to no memory: a.md: x0; a.md: x1; a.md: x2; and 2 more (--json has all)."
+            "5 broken: a.md: x0; a.md: x1; a.md: x2; and 2 more (--json has all)."
         )
 
     @pytest.mark.parametrize("config", [NEWER, "{"])

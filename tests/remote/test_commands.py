@@ -93,7 +93,7 @@ def test_what_is_written_is_there(root, memory):
     assert told == "Linked notes/slugs.md to notes/ivy.md (related), strength 0.5.\n"
     told = ok("link", "slugs", "Ivy", "--remove", "--target", root.url)
     assert told == "Unlinked notes/slugs.md to notes/ivy.md (related).\n"
-    assert ok("visit", "linker", "slugs", "--target", root.url) == "Noted 1 visit of linker.\n"
+    assert ok("visit", "linker", "slugs", "--target", root.url) == "Recorded 1 visit of linker.\n"
     done = as_json("process", "--mode", "lint", "--apply", "--target", root.url)
     assert (memory.path / done["files"][0]).is_file()
 

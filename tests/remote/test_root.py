@@ -78,7 +78,7 @@ def test_memories_are_written_read_and_edited(root, memory):
     edited = root.edit(read.file, read.text.replace("work", "work well"), read.digest)
     assert "work well" in (memory.path / written.file).read_text()
     assert edited == root.read(written.file)
-    with pytest.raises(hr.BackendError, match="has another text by now") as caught:
+    with pytest.raises(hr.BackendError, match="changed since you read it") as caught:
         root.edit(read.file, "mine", read.digest)
     assert caught.value.code == "file_changed"
 
@@ -150,7 +150,7 @@ def test_lists_are_the_same(root, memory):
     assert edited == root.read("slugs")
     part = {"section": "Slugs", "offset": 1, "limit": 1}
     assert root.read("slugs", **part) == memory.read("slugs", **part)
-    with pytest.raises(hr.HedgerowError, match="has another text by now") as caught:
+    with pytest.raises(hr.HedgerowError, match="changed since you read it") as caught:
         memory.edit(read.file, "x", read.digest)
     assert caught.value.code == "file_changed"
 

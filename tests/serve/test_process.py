@@ -205,7 +205,7 @@ def test_it_is_asked_over_tls(db, tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--host", "192.0.2.1"], "others could read along: give --tls-cert and --tls-key"),
+        (["--host", "192.0.2.1"], "is reachable from other machines: use --tls-cert and --tls-key"),
         (["--host", "no address"], "'no address' is no address; give one like 127.0.0.1"),
         (["--tls-cert", "c.pem"], "a certificate and its key go together"),
         (["--tls-cert", "c.pem", "--tls-key", "k.pem"], "cannot be used"),

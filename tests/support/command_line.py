@@ -48,6 +48,13 @@ def names_of(answer: Any) -> Iterator[str]:
             yield from names_of(value)
 
 
+def assert_every_option_has_help(text: str) -> None:
+    """Check a help text: each line of a section of options has a name and a description."""
+    sections = text[text.index("Options:") :].split("\n\n")
+    lines = [line for section in sections for line in section.splitlines()[1:]]
+    assert all(len(line.split("  ")) > 1 for line in lines), text
+
+
 def failed(exit_code: int, *args: str, stdin: bytes = b"") -> str:
     """What it says on standard error, with nothing on standard output."""
     result = run(*args, stdin=stdin)

@@ -155,7 +155,7 @@ def _mismatch(index: Searchable, name: str, form: str, known: str, own: str) -> 
     other = (
         f'another prompt, "" for none, by {form}_prompt too'
         if form == "query"
-        else "all vectors made anew: Retriever.reembed(), or hedgerow reembed"
+        else "all vectors made anew: Retriever.reembed(), or hedgerow index --reembed"
     )
     return InvalidInputError(
         f'{_place(index)} has vectors of the embedder "{name}", for which {texts} embedded with '
@@ -178,7 +178,7 @@ def _report(index: Searchable, name: str) -> None:
         _log.warning(
             '%s has vectors that an earlier version made without the prompts of "%s"; queries and new '
             "chunks are embedded without them too. For better results make all vectors anew: "
-            "Retriever.reembed(), or hedgerow reembed",
+            "Retriever.reembed(), or hedgerow index --reembed",
             _place(index),
             name,
         )

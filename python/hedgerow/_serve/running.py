@@ -65,8 +65,8 @@ class Address:
             )
         if not self.is_local and self.certificate is None and not self.insecure_http:
             raise InvalidInputError(
-                f"on {self.host} others could read along: give --tls-cert and --tls-key, or "
-                "--insecure-http where something else encrypts",
+                f"{self.host} is reachable from other machines: use --tls-cert and --tls-key, or "
+                "--insecure-http behind a TLS proxy",
                 code="incompatible_options",
             )
 

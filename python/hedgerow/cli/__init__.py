@@ -1,14 +1,14 @@
-"""The `hedgerow` command. One file for each command; `main` is the console entry point.
+"""The `hedgerow` command; `main` is the console entry point.
 
-Commands are imported when they are called, and what is slow to import where it is used, so
-that `hedgerow` starts fast. Nothing outside this folder imports it.
+Commands are imported when they are called, and what is slow to import where it is used, so that
+`hedgerow` starts fast: the main help imports none of them. Nothing outside this folder imports it.
 """
 
 from __future__ import annotations
 
 import importlib
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -18,62 +18,85 @@ from .failures import run_group
 from .output import echo
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["cli", "main"]
+__all__ = ["cli", "load", "main"]
 
-_GROUPS = {
+
+class _Entry(NamedTuple):
+    """A command: its module, its attribute there, and its line in the help."""
+
+    module: str
+    attribute: str
+    summary: str
+
+
+_MAIN = {
     "Memory": {
-        "init": ("memory_setup", "init"),
-        "status": ("memory_setup", "status"),
-        "remember": ("memory_write", "remember"),
-        "recall": ("memory_recall", "recall"),
-        "list": ("memory_texts", "list_"),
-        "show": ("chunks", "show"),
-        "edit": ("memory_texts", "edit"),
-        "rename": ("memory_texts", "rename"),
-        "supersede": ("memory_marks", "supersede"),
-        "retract": ("memory_marks", "retract"),
-        "restore": ("memory_marks", "restore"),
-        "forget": ("memory_marks", "forget"),
-        "wrapup": ("memory_write", "wrapup"),
-        "process": ("memory_write", "process"),
-        "import": ("memory_import", "import_"),
-        "trust": ("trust", "command"),
-        "doctor": ("memory_setup", "doctor"),
-    },
-    "Graph": {
-        "query": ("query", "command"),
-        "link": ("link", "link"),
-        "visit": ("link", "visit"),
-        "graph": ("graph", "command"),
+        "init": _Entry("maintenance", "init", "Make a folder a memory root."),
+        "remember": _Entry("memories", "remember", "Write a text as a memory."),
+        "recall": _Entry("recall", "recall", "Find what a memory root knows."),
+        "list": _Entry("memories", "list_", "List memories, the last changed first."),
+        "show": _Entry("files", "show", "Print a memory, or chunks of an index."),
+        "edit": _Entry("memories", "edit", "Edit a memory."),
+        "supersede": _Entry("memories", "supersede", "Replace a memory; both are kept."),
+        "retract": _Entry("memories", "retract", "Mark a memory as no longer true."),
+        "restore": _Entry("memories", "restore", "Undo supersede or retract."),
+        "forget": _Entry("memories", "forget", "Delete a memory for good."),
+        "rename": _Entry("memories", "rename", "Rename a memory, and repair links to it."),
+        "link": _Entry("graph", "link", "Link two memories, or unlink them."),
+        "import": _Entry("maintenance", "import_", "Import memories from another tool."),
+        "lint": _Entry("maintenance", "lint", "Find memories that need attention."),
+        "dedupe": _Entry("maintenance", "dedupe", "Mark copies of a memory as superseded."),
+        "synthesize": _Entry("maintenance", "synthesize", "Write a page about a topic."),
+        "doctor": _Entry("maintenance", "doctor", "Check that everything works."),
+        "trust": _Entry("maintenance", "trust", "Allow what a memory root asks for."),
     },
     "Index files": {
-        "index": ("index", "command"),
-        "search": ("search", "command"),
-        "reembed": ("reembed", "command"),
-        "stats": ("files", "stats"),
-        "check": ("files", "check"),
-        "backup": ("files", "backup"),
-        "delete": ("chunks", "delete"),
-        "cluster": ("cluster", "cluster"),
+        "index": _Entry("index", "command", "Read files, or a root, into an index."),
+        "search": _Entry("search", "command", "Search an index."),
+        "stats": _Entry("files", "stats", "Count what is in an index."),
+        "check": _Entry("files", "check", "Look for damage in an index."),
+        "backup": _Entry("files", "backup", "Copy an index into a new file."),
     },
-    "Agents and services": {
-        "mcp": ("mcp", "command"),
-        "serve": ("serve", "command"),
-        "agents": ("agents", "agents"),
-        "instructions": ("memory_setup", "instructions"),
-        "run": ("", "run"),  # below
+    "Services": {
+        "mcp": _Entry("mcp", "command", "Serve a memory root to agents, over stdio."),
+        "serve": _Entry("serve", "command", "Serve a root or an index over HTTP."),
     },
-    "Tools": {
-        "eval": ("eval", "command"),
-        "parse": ("language", "parse"),
-        "compile": ("language", "compile_"),
+    "Evaluation": {
+        "eval": _Entry("eval", "command", "Measure retrieval against judged queries."),
     },
 }
-"""The commands as `--help` groups them, each with its module and its attribute there."""
+"""The commands of the main help, by section."""
 
-_COMMANDS = {name: place for group in _GROUPS.values() for name, place in group.items()}
+_FURTHER = {
+    "Memory": {
+        "wrapup": _Entry("memories", "wrapup", "Record the results of a session."),
+        "query": _Entry("query", "command", "Select memories by a pipeline."),
+        "graph": _Entry("graph", "graph", "Show how memories are linked, or draw it."),
+        "visit": _Entry("graph", "visit", "Record that an agent visited memories."),
+        "agents": _Entry("agents", "agents", "Run agents on a store."),
+    },
+    "Index files": {
+        "delete": _Entry("files", "delete", "Remove chunks from an index."),
+        "explain": _Entry("explain", "explain", "Show what a query compiles to."),
+        "cluster": _Entry("cluster", "cluster", "Copy an index to an OpenSearch server."),
+    },
+    "Compatibility": {
+        "status": _Entry("compatibility", "status", "Show the state of a memory root."),
+        "process": _Entry("compatibility", "process", "As lint, dedupe and synthesize."),
+        "instructions": _Entry("compatibility", "instructions", "Print a hint for agents."),
+        "run": _Entry("compatibility", "run", "The same commands as recipes for agents."),
+    },
+}
+"""The commands that only `hedgerow help all` lists as well, by section."""
+
+_COMMANDS = {
+    name: entry
+    for groups in (_MAIN, _FURTHER)
+    for commands in groups.values()
+    for name, entry in commands.items()
+}
 
 _OTHER_NAMES = {
     "add": "remember",
@@ -86,31 +109,37 @@ _OTHER_NAMES = {
     "rm": "forget",
     "save": "remember",
 }
-"""What people type first, and other tools have."""
+"""First guesses of people, and names in other tools."""
+
+_MOVED = {
+    "note": "note was renamed: use remember.",
+    "reembed": "reembed is an option: hedgerow index --reembed --db FILE --embedder NAME",
+}
+"""Names in the contract of another tool, and in messages of the engine, with what to type instead."""
 
 _HELP = """\
 Memory as Markdown files in a folder, and search in notes with a small query language.
 
 \b
-  hedgerow init --root memory
+  hedgerow init memory
   hedgerow remember "No pellets: they harm the hedgehogs." --type decision
-  hedgerow recall "what do we do about slugs?"
-  hedgerow query 'all | type:decision | age:<30d | sort:priority'
+  hedgerow recall what do we do about slugs
 
 \b
   hedgerow index notes --db notes.db
-  hedgerow search "winter feeding" --db notes.db
-  hedgerow stats --db notes.db
+  hedgerow search winter feeding --db notes.db
 
---root DIR names a memory root, --db FILE an index file; HEDGEROW_DB is the default of --db.
-Without either, hedgerow uses the root that HEDGEROW_MEMORY_ROOT names, or else the nearest memory
-root from the current folder upward: a folder that has hedgerow.json, or whose `memory` folder has
-it. Whatever a root asks for beyond itself needs `hedgerow trust`.
+--root DIR names a memory root, --db FILE an index file, before or after the command; HEDGEROW_DB
+is the default of --db. Without either, hedgerow uses the root that HEDGEROW_MEMORY_ROOT names, or
+else the nearest memory root from the current folder upward: a folder that has hedgerow.json, or
+whose `memory` folder has it. A root can use models, servers or folders outside itself only after
+you run `hedgerow trust`.
 
-In a query, plain words are alternatives, "a phrase" matches as a whole, hedg* is a prefix,
-and AND, OR and NOT in capitals are operators. `hedgerow COMMAND --help` describes each
-command. Exit codes: 0 done (also when nothing was found), 1 failed, 2 wrong usage, 130
-interrupted.
+A query finds texts with any of its words; texts with more of them rank higher. "A phrase" matches
+as a whole, hedg* is a prefix, and AND, OR and NOT in capitals are operators.
+
+`hedgerow COMMAND --help` describes a command, and `hedgerow help all` lists all of them. Exit
+codes: 0 done (also when nothing was found), 1 failed, 2 wrong usage, 130 interrupted.
 """
 
 
@@ -121,20 +150,30 @@ class _LazyGroup(click.Group):
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in {"help", "version"}:
-            return click.Command(cmd_name, callback=lambda: _show(ctx, cmd_name))
-        if cmd_name == "note":
-            raise click.UsageError("note was renamed: use remember.", ctx)
+        if cmd_name == "version":
+            return click.Command(cmd_name, callback=lambda: echo(__version__))
+        if cmd_name == "help":
+            return click.Command(
+                cmd_name,
+                params=[click.Argument(["what"], type=click.Choice(["all"]), required=False)],
+                callback=lambda what: _show_help(ctx, is_whole=what is not None),
+            )
+        if cmd_name in _MOVED:
+            raise click.UsageError(_MOVED[cmd_name], ctx)
         name = _OTHER_NAMES.get(cmd_name, cmd_name)
-        if name == "run":
-            return run
-        return _load(name) if name in _COMMANDS else None
+        return load(name) if name in _COMMANDS else None
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Move options of the place, such as `--root DIR`, from before a command to after it."""
+        own = [one for one in self.params if isinstance(one, click.Option) and not one.is_eager]
+        movable = {one.opts[0]: one.is_flag for one in own}
+        return super().parse_args(ctx, _options_after_command(args, movable))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; the error for an unknown one names the nearest."""
-        if args[0] == "help" and len(args) > 1 and not args[1].startswith("-"):
+        if args[0] == "help" and len(args) > 1 and args[1] != "all" and args[1][:1] != "-":
             args = [*args[1:], "--help"]
         name = args[0]
         near = get_close_matches(name, [*_COMMANDS, *_OTHER_NAMES], 1)
@@ -144,17 +183,17 @@ class _LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands by their groups."""
+        """List the commands by section, the further ones for `help all` alone."""
         widest = max(map(len, _COMMANDS))
-        limit = formatter.width - 6 - widest
-        for title, names in _GROUPS.items():
+        sections = {title: dict(commands) for title, commands in _MAIN.items()}
+        if ctx.meta.get(_WHOLE):
+            for title, commands in _FURTHER.items():
+                sections.setdefault(title, {}).update(commands)
+        for title, commands in sections.items():
             with formatter.section(title):
-                rows = []
-                for name in names:
-                    command = self.get_command(ctx, name)
-                    if command is not None:
-                        rows.append((name.ljust(widest), command.get_short_help_str(limit)))
-                formatter.write_dl(rows)
+                formatter.write_dl(
+                    [(name.ljust(widest), entry.summary) for name, entry in commands.items()]
+                )
 
     def main(  # type: ignore[override]  # overloads, which this needs none of
         self,
@@ -170,45 +209,37 @@ class _LazyGroup(click.Group):
         return super().main(args, prog_name, standalone_mode=False, **extra)
 
 
-def _load(name: str) -> click.Command:
+_WHOLE = "hedgerow.help_all"
+
+
+def _options_after_command(args: list[str], movable: Mapping[str, bool]) -> list[str]:
+    """Return arguments with leading options after the names of groups and commands.
+
+    `movable` has the options, each with whether it is a flag.
+    """
+    end = 0
+    while end < len(args):
+        name, has_value, _ = args[end].partition("=")
+        if name not in movable:
+            break
+        end += 1 if movable[name] or has_value else 2
+    named = 2 if args[end : end + 1] and args[end] in {"agents", "cluster", "run"} else 1
+    if not end or end >= len(args) or args[end].startswith("-"):
+        return args
+    return [*args[end : end + named], *args[:end], *args[end + named :]]
+
+
+def load(name: str) -> click.Command:
     """Import one command."""
-    module, attribute = _COMMANDS[name]
-    command: click.Command = getattr(importlib.import_module(f"hedgerow.cli.{module}"), attribute)
+    entry = _COMMANDS[name]
+    module = importlib.import_module(f"hedgerow.cli.{entry.module}")
+    command: click.Command = getattr(module, entry.attribute)
     return command
 
 
-def _show(context: click.Context, what: str) -> None:
-    echo(context.get_help() if what == "help" else __version__)
-
-
-_RECIPES = ("status", "index", "search", "recall", "process", "remember", "wrapup")
-_PREFIX = "memory:"
-
-
-class _Recipes(click.Group):
-    """The commands under their names with `memory:` before them."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return [f"{_PREFIX}{name}" for name in _RECIPES]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name == "memory:note":
-            raise click.UsageError("memory:note was renamed: use memory:remember.", ctx)
-        name = cmd_name.removeprefix(_PREFIX)
-        if name == cmd_name or name not in _RECIPES:
-            known = ", ".join(self.list_commands(ctx))
-            raise click.UsageError(f"Unknown recipe {cmd_name!r}; the recipes are {known}.", ctx)
-        return _load(name)
-
-
-@click.group("run", cls=_Recipes, short_help="The same commands as recipes for agents.")
-def run() -> None:
-    """Run a command of a memory root under its name with `memory:` before it.
-
-    \b
-      hedgerow run memory:recall --topic "slug control"
-      hedgerow run memory:status --json
-    """
+def _show_help(context: click.Context, *, is_whole: bool) -> None:
+    context.meta[_WHOLE] = is_whole
+    echo(context.get_help())
 
 
 @click.group(
@@ -218,6 +249,13 @@ def run() -> None:
     help=_HELP,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+@click.option("--root", metavar="DIR", expose_value=False, help="The memory root.")
+@click.option("--db", metavar="FILE", expose_value=False, help="The index file.")
+@click.option("--json", is_flag=True, expose_value=False, help="Write the result as JSON.")
+@click.option("--scope", expose_value=False, hidden=True)
+@click.option("--shared", is_flag=True, expose_value=False, hidden=True)
+@click.option("--target", expose_value=False, hidden=True)
+@click.option("--trust", is_flag=True, expose_value=False, hidden=True)
 @click.version_option(__version__, "-V", "-v", "--v", "--version", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(context: click.Context) -> None:

@@ -14,15 +14,14 @@ from hedgerow import HedgerowError, InvalidInputError
 from hedgerow._answers.names import named, told
 
 from .failures import FAILED, INTERRUPTED
+from .options import TEXT, Command, json_option, option
 from .output import echo, plural, visible, write_json
-from .params import TEXT, Command
-from .roots import json_option
-from .stores import open_store, store_options
+from .place import db_option, is_root_named, open_store, place_options
 
 if TYPE_CHECKING:
     from hedgerow.agents import AgentDefinition, Agents, ModelClient, Problem
 
-    from .stores import OpenStore
+    from .place import OpenStore
 
 F = TypeVar("F", bound=Callable[..., Any])
 Refuses = Callable[["AgentDefinition"], str | None]
@@ -36,9 +35,7 @@ class _Agents(click.Group):
     command_class = Command
 
 
-@click.group(
-    "agents", cls=_Agents, invoke_without_command=True, short_help="Run agents on a store."
-)
+@click.group("agents", cls=_Agents, invoke_without_command=True)
 @click.pass_context
 def agents(context: click.Context) -> None:
     """Run agents on the nodes of a store: an agent is a file NAME.toml in a folder.
@@ -55,9 +52,14 @@ def agents(context: click.Context) -> None:
         echo(context.get_help())
 
 
+def _store_options(command: F) -> F:
+    """Add `--db` and the options of a root on this machine."""
+    return db_option("The file of a store.")(place_options(target=False)(command))
+
+
 def _agents_option(command: F) -> F:
     """Add `--agents`."""
-    return click.option(
+    return option(
         "--agents",
         "folder",
         metavar="DIR",
@@ -68,7 +70,7 @@ def _agents_option(command: F) -> F:
 
 def _model_option(command: F) -> F:
     """Add `--model-url`."""
-    return click.option(
+    return option(
         "--model-url",
         metavar="URL",
         envvar=_URL_VARIABLE,
@@ -77,11 +79,11 @@ def _model_option(command: F) -> F:
     )(command)
 
 
-@agents.command("list", short_help="List the agents, and whether they are due.")
-@store_options
+@agents.command("list")
+@_store_options
 @_agents_option
 @json_option
-def list_(*, folder: str | None, as_json: bool, **where: Any) -> None:
+def list_(*, folder: str | None, as_json: bool, db: str | None) -> None:
     """List the agents with their schedules, whether they are due and why not, and their last run.
 
     \b
@@ -90,7 +92,7 @@ def list_(*, folder: str | None, as_json: bool, **where: Any) -> None:
 
     Files with problems are named on stderr; `hedgerow agents check` has all about them.
     """
-    with _working(where, folder) as working:
+    with _working(db, folder) as working:
         statuses = working.statuses()
         if as_json:
             write_json({"agents": [told(status.to_dict()) for status in statuses]})
@@ -100,12 +102,12 @@ def list_(*, folder: str | None, as_json: bool, **where: Any) -> None:
         show_statuses(statuses, working.folder)
 
 
-@agents.command("run", short_help="Run an agent now.")
+@agents.command("run")
 @click.argument("name", type=TEXT)
-@store_options
+@_store_options
 @_agents_option
 @_model_option
-@click.option("--dry-run", is_flag=True, help="Show the prompt, and store nothing.")
+@option("--dry-run", is_flag=True, help="Show the prompt, and store nothing.")
 @json_option
 @click.pass_context
 def run(  # noqa: PLR0913 - one argument for each option
@@ -117,7 +119,7 @@ def run(  # noqa: PLR0913 - one argument for each option
     model_url: str | None,
     dry_run: bool,
     as_json: bool,
-    **where: Any,
+    db: str | None,
 ) -> None:
     """Run the agent NAME now, whether it is due or not.
 
@@ -138,7 +140,7 @@ def run(  # noqa: PLR0913 - one argument for each option
         return _model(model_url, wanted=not dry_run)
 
     asks_openai = model_url is None and not dry_run
-    with _working(where, folder, model, name, asks_openai=asks_openai) as working:
+    with _working(db, folder, model, name, asks_openai=asks_openai) as working:
         if dry_run:
             rehearsed = working.dry_run(name)
             if as_json:
@@ -156,11 +158,11 @@ def run(  # noqa: PLR0913 - one argument for each option
             context.exit(_EXIT_CODES[report.status])
 
 
-@agents.command("daemon", short_help="Run agents whenever they are due.")
-@store_options
+@agents.command("daemon")
+@_store_options
 @_agents_option
 @_model_option
-@click.option(
+@option(
     "--tick",
     metavar="SECONDS",
     type=click.FloatRange(min=0.1),
@@ -168,9 +170,9 @@ def run(  # noqa: PLR0913 - one argument for each option
     show_default=True,
     help="How often to look for an agent that is due.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Write each run as one line of JSON.")
+@option("--json", "as_json", is_flag=True, help="Write each run as one line of JSON.")
 def daemon(
-    *, folder: str | None, model_url: str | None, tick: float, as_json: bool, **where: Any
+    *, folder: str | None, model_url: str | None, tick: float, as_json: bool, db: str | None
 ) -> None:
     """Run agents whenever they are due, until SIGTERM or Ctrl-C.
 
@@ -188,7 +190,7 @@ def daemon(
     def model() -> AbstractContextManager[ModelClient | None]:
         return _model(model_url, wanted=True)
 
-    with _working(where, folder, model, asks_openai=model_url is None) as working:
+    with _working(db, folder, model, asks_openai=model_url is None) as working:
         count = len(working.definitions)
         echo(f"Watching {plural(count, 'agent')} in {visible(str(working.folder))}.", err=True)
         for status in working.statuses():
@@ -200,18 +202,18 @@ def daemon(
         echo("Stopped.", err=True)
 
 
-@agents.command("resume", short_help="Let a paused agent run again.")
+@agents.command("resume")
 @click.argument("name", type=TEXT)
-@store_options
+@_store_options
 @_agents_option
 @json_option
-def resume(*, name: str, folder: str | None, as_json: bool, **where: Any) -> None:
+def resume(*, name: str, folder: str | None, as_json: bool, db: str | None) -> None:
     """Forget the failures of the agent NAME, so that it runs again when it is due.
 
     \b
       hedgerow agents resume linker --db memory.db
     """
-    with _working(where, folder) as working:
+    with _working(db, folder) as working:
         working.resume(name)
         if as_json:
             write_json({"agent": name, "resumed": True})
@@ -219,12 +221,12 @@ def resume(*, name: str, folder: str | None, as_json: bool, **where: Any) -> Non
             echo(f"{visible(name)} runs again when it is due.")
 
 
-@agents.command("check", short_help="Check the definitions of agents.")
+@agents.command("check")
 @click.argument("folder", type=TEXT, required=False)
-@store_options
+@_store_options
 @json_option
 @click.pass_context
-def check(context: click.Context, /, *, folder: str | None, as_json: bool, **where: Any) -> None:
+def check(context: click.Context, /, *, folder: str | None, as_json: bool, db: str | None) -> None:
     """Check the agents of FOLDER and the templates they name.
 
     \b
@@ -236,7 +238,7 @@ def check(context: click.Context, /, *, folder: str | None, as_json: bool, **whe
     FILE:LINE:COLUMN: what is wrong. Exit code 1 when there is any. What an agent asks for and
     may not do is a warning.
     """
-    checked = _checked(folder, where)
+    checked = _checked(folder, db)
     if as_json:
         warnings = [warning.to_dict() for warning in checked.warnings]
         write_json(
@@ -255,7 +257,7 @@ def check(context: click.Context, /, *, folder: str | None, as_json: bool, **whe
 
 @contextmanager
 def _working(
-    where: dict[str, Any],
+    db: str | None,
     folder: str | None,
     model: Callable[[], AbstractContextManager[ModelClient | None]] = nullcontext,
     name: str | None = None,
@@ -269,7 +271,7 @@ def _working(
     """
     from .agents_text import show_problems  # noqa: PLC0415 - slow to import
 
-    with open_store(**where) as opened:
+    with open_store(db) as opened:
         path = _folder_of(opened, folder)
         refuses = _refuses(opened) if asks_openai and folder is None else None
         found = _agents_of(opened, path, None)
@@ -340,10 +342,11 @@ class _Checked(NamedTuple):
     warnings: Sequence[Problem]
 
 
-def _checked(folder: str | None, where: dict[str, Any]) -> _Checked:
-    if not any(where.values()) and not (folder is None and _is_in_a_root()):
+def _checked(folder: str | None, db: str | None) -> _Checked:
+    is_named = db is not None or is_root_named()
+    if not is_named and not (folder is None and _is_in_a_root()):
         return _without_a_store(Path("agents" if folder is None else folder))
-    with open_store(**where) as opened:
+    with open_store(db) as opened:
         agents = _agents_of(opened, _folder_of(opened, folder), None)
         return _Checked(agents.folder, agents.definitions, agents.problems, agents.warnings)
 

@@ -12,17 +12,16 @@ from hedgerow import BackendError, Index
 from hedgerow._answers.names import named
 
 from .failures import FAILED, InterruptedRunError
+from .options import TEXT, Command, json_option, option
 from .output import echo, plural, progress_bar, visible, write_json
-from .params import TEXT, Command
-from .roots import json_option
-from .servers import Place, connection, opened_collection, server_options
-from .stores import check_there_is
+from .place import check_exists
+from .servers import CollectionUrl, connection, opened_collection, server_options
 
 if TYPE_CHECKING:
     from hedgerow.opensearch import CollectionStats
 
 
-@click.group("cluster", short_help="Manage collections on an OpenSearch server.")
+@click.group("cluster")
 def cluster() -> None:
     """Copy an index to a collection on an OpenSearch server, and show its state.
 
@@ -34,20 +33,16 @@ def cluster() -> None:
     """
 
 
-@cluster.command("copy", cls=Command, short_help="Fill a collection from an index.")
+@cluster.command("copy", cls=Command)
 @click.argument("db", metavar="FILE", type=TEXT)
-@click.argument("place", metavar="URL/NAME", type=Place())
+@click.argument("place", metavar="URL/NAME", type=CollectionUrl())
 @server_options
-@click.option(
-    "--shards", type=click.IntRange(1), default=1, help="For a new collection; 1 by default."
-)
-@click.option(
-    "--replicas", type=click.IntRange(0), default=1, help="For a new collection; 1 by default."
-)
-@click.option(
+@option("--shards", type=click.IntRange(1), default=1, help="For a new collection; 1 by default.")
+@option("--replicas", type=click.IntRange(0), default=1, help="For a new collection; 1 by default.")
+@option(
     "--fast", is_flag=True, help="Make a new collection for fast searches, which miss a few hits."
 )
-@click.option("--optimize", is_flag=True, help="Merge its segments at the end: faster searches.")
+@option("--optimize", is_flag=True, help="Merge its segments at the end: faster searches.")
 @json_option
 def copy(  # noqa: PLR0913 - one argument for each option
     *,
@@ -73,7 +68,7 @@ def copy(  # noqa: PLR0913 - one argument for each option
     from hedgerow.opensearch import Collection, copy_index  # noqa: PLC0415 - slow to import
     from hedgerow.opensearch.copying import collection_tokenizer  # noqa: PLC0415 - the same
 
-    check_there_is(db)
+    check_exists(db)
     started = time.monotonic()
     with Index.open(db, read_only=True) as index:
         try:
@@ -112,8 +107,8 @@ def copy(  # noqa: PLR0913 - one argument for each option
     )
 
 
-@cluster.command("status", cls=Command, short_help="Show the state of a collection.")
-@click.argument("place", metavar="URL/NAME", type=Place())
+@cluster.command("status", cls=Command)
+@click.argument("place", metavar="URL/NAME", type=CollectionUrl())
 @server_options
 @json_option
 @click.pass_context

@@ -39,10 +39,11 @@ from hedgerow.typing import Fusion, JudgedBy, JudgedMode, Matching
 
 from .failures import InterruptedRunError
 from .models import Wanted, embedder_of, embedder_option
+from .options import TEXT, Command, option
 from .output import echo, progress_bar, write_json
-from .params import TEXT, Choices, Command, db_option
+from .params import Choices
+from .place import check_exists, db_option
 from .recorded import Found, check_prompts, recorded_embedder
-from .stores import check_there_is
 
 _MODES = ("bm25", "semantic", "hybrid")
 _CHARTS = (".png", ".svg")
@@ -79,9 +80,9 @@ class _Evaluation:
     notice: str | None
 
 
-@click.command("eval", cls=Command, short_help="Measure an index with judged queries.")
+@click.command("eval", cls=Command)
 @db_option("The index to search.")
-@click.option(
+@option(
     "--folder",
     "folders",
     metavar="DIR",
@@ -90,30 +91,30 @@ class _Evaluation:
     help="In place of --db, --queries and --qrels: a folder with passages.jsonl, queries.jsonl and "
     "qrels.tsv, or these with .gz, searched in memory. Given several times, one table has all of them.",
 )
-@click.option(
+@option(
     "--queries",
     metavar="FILE",
     type=TEXT,
     help="JSON Lines: id or _id, text, and maybe date and embedding.",
 )
-@click.option(
+@option(
     "--qrels",
     metavar="FILE",
     type=TEXT,
     help="Judgements: query, document and score with tabs between, or TREC's four columns.",
 )
-@click.option(
+@option(
     "--by",
     type=click.Choice(["id", "path"]),
     help="What judgements name: chunks by id, or paths.  [default: what more of them are]",
 )
-@click.option(
+@option(
     "--modes",
     type=Choices(_MODES),
     metavar="LIST",
     help="Of bm25, semantic, hybrid.  [default: bm25, and hybrid where queries have vectors]",
 )
-@click.option(
+@option(
     "--matching",
     type=Choices(("spec", "extended")),
     metavar="LIST",
@@ -121,7 +122,7 @@ class _Evaluation:
     show_default=True,
     help="Which words of a query to search for.",
 )
-@click.option(
+@option(
     "--fusion",
     type=Choices(("rrf", "score")),
     metavar="LIST",
@@ -129,7 +130,7 @@ class _Evaluation:
     show_default=True,
     help="How hybrid fuses its two rankings.",
 )
-@click.option(
+@option(
     "--neighbors",
     type=Choices(("off", "on")),
     metavar="LIST",
@@ -137,7 +138,7 @@ class _Evaluation:
     show_default=True,
     help="Whether the chunks next to a chunk count for it.",
 )
-@click.option(
+@option(
     "--reweight",
     type=Choices(("on", "off")),
     metavar="LIST",
@@ -145,19 +146,19 @@ class _Evaluation:
     show_default=True,
     help="Whether the intent of a question multiplies scores.",
 )
-@click.option(
+@option(
     "--best/--no-best",
     default=True,
     show_default=True,
     help="Measure the profile best as well.",
 )
 @embedder_option("The embedder of the queries:")
-@click.option(
+@option(
     "--query-vectors", metavar="FILE.npy", type=TEXT, help="Vectors in the order of the queries."
 )
-@click.option("--chart", metavar="FILE", type=TEXT, help="Draw the table, as .svg or .png.")
-@click.option("--per-query", metavar="FILE", type=TEXT, help="Write every query's figures, as TSV.")
-@click.option("--json", "as_json", is_flag=True, help="Write counts and figures as JSON.")
+@option("--chart", metavar="FILE", type=TEXT, help="Draw the table, as .svg or .png.")
+@option("--per-query", metavar="FILE", type=TEXT, help="Write every query's figures, as TSV.")
+@option("--json", "as_json", is_flag=True, help="Write counts and figures as JSON.")
 def command(  # noqa: PLR0913 - one argument for each option
     *,
     db: str | None,
@@ -193,9 +194,9 @@ def command(  # noqa: PLR0913 - one argument for each option
     if chart is not None:
         from .eval_chart import draw  # noqa: PLC0415 - matplotlib is slow to import
     files = _files(folders, db, queries, qrels)
-    for option, given in [("--chart", chart), ("--per-query", per_query)]:
+    for name, given in [("--chart", chart), ("--per-query", per_query)]:
         if given is not None and len(files) > 1:
-            raise click.UsageError(f"{option} is of one --folder, and there are {len(files)}.")
+            raise click.UsageError(f"{name} is of one --folder, and there are {len(files)}.")
     asked = [
         _Asked(
             db=one.db,
@@ -277,7 +278,7 @@ def _run(asked: _Asked) -> _Evaluation:
     if asked.embedder and asked.query_vectors is not None:
         raise click.UsageError("Give --embedder or --query-vectors, not both.")
     if not asked.is_folder:
-        check_there_is(asked.db)
+        check_exists(asked.db)
     queries = read_queries(asked.queries)
     judgements = read_judgements(asked.judgements)
     started = time.monotonic()
@@ -343,8 +344,8 @@ def _modes(
         )
     if not stats.vectors:
         raise click.UsageError(
-            f"{asked.db} has no vectors to search by meaning; make them with: hedgerow reembed "
-            f"--db {asked.db} --embedder NAME, or give --modes bm25."
+            f"{asked.db} has no vectors to search by meaning; make them with: hedgerow index "
+            f"--reembed --db {asked.db} --embedder NAME, or give --modes bm25."
         )
     return asked.modes
 
@@ -386,9 +387,9 @@ def _check_outputs(chart: str | None, per_query: str | None) -> None:
     """Refuse a file that could not be written before anything is searched."""
     if chart is not None and Path(chart).suffix.lower() not in _CHARTS:
         raise click.UsageError(f"--chart draws .svg and .png, and {chart} is neither.")
-    for option, file in [("--chart", chart), ("--per-query", per_query)]:
+    for name, file in [("--chart", chart), ("--per-query", per_query)]:
         if file is not None and not Path(file).parent.is_dir():
-            raise click.UsageError(f"{option} {file}: there is no folder {Path(file).parent}.")
+            raise click.UsageError(f"{name} {file}: there is no folder {Path(file).parent}.")
 
 
 def _write_per_query(found: _Evaluation, file: str) -> None:

@@ -1,7 +1,9 @@
-"""`hedgerow stats`, `check` and `backup`: an index file as a whole."""
+"""Index files: `hedgerow stats`, `check`, `backup`, `show` and `delete`."""
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 import time
 from pathlib import Path
@@ -9,24 +11,28 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hedgerow import Index, IndexFileError, IndexStats
-from hedgerow._answers.index import stats_answer
+from hedgerow import Filters, Index, IndexFileError, IndexStats, InvalidInputError, Store
+from hedgerow._answers.index import chunk_answer, stats_answer
 
-from .failures import FAILED, InterruptedRunError
-from .output import echo, plural, visible, write_json
-from .params import TEXT, Command, db_option
-from .roots import json_option
-from .stores import check_there_is
+from .failures import FAILED, InterruptedRunError, UnfinishedError
+from .options import TEXT, Command, json_option, option
+from .output import echo, has_terminal, plural, visible, write_json
+from .place import check_exists, db_option, is_root_named, is_target, place_options, scope
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
+
+    from hedgerow import Chunk
+    from hedgerow.opensearch import Collection
 
 _UNITS = ("bytes", "KB", "MB", "GB", "TB")
 _THOUSAND = 1000
 _WORDS_SHOWN = 8
+_CHUNKS_SHOWN = 10
+_POSITION = re.compile(r"(?P<path>.+)(?P<mark>[#:])(?P<number>\d{1,18})", re.DOTALL)
 
 
-@click.command("stats", cls=Command, short_help="Count what is in an index.")
+@click.command("stats", cls=Command)
 @db_option("The index.", required=True)
 @json_option
 def stats(*, db: str, as_json: bool) -> None:
@@ -39,7 +45,7 @@ def stats(*, db: str, as_json: bool) -> None:
 
     Nothing is changed.
     """
-    check_there_is(db)
+    check_exists(db)
     with Index.open(db, read_only=True) as index:
         found, stopwords = index.stats(), index.stopwords
     if as_json:
@@ -84,7 +90,7 @@ def _size(count: int) -> str:
     return f"{size:.1f} {_UNITS[unit]}" if unit else f"{count} {_UNITS[0]}"
 
 
-@click.command("check", cls=Command, short_help="Look for damage in an index.")
+@click.command("check", cls=Command)
 @db_option("The index.", required=True)
 @json_option
 @click.pass_context
@@ -98,7 +104,7 @@ def check(context: click.Context, *, db: str, as_json: bool) -> None:
     Exits with 1 if there is any. Nothing is changed, but comparing the full-text index with every
     text requires a writable file; in a read-only file, only rows are compared.
     """
-    check_there_is(db)
+    check_exists(db)
     with _opened(db) as index:
         problems, chunks, read_only = index.check(), _count(index), index.read_only
     if as_json:
@@ -138,7 +144,7 @@ def _count(index: Index) -> int | None:
         return None
 
 
-@click.command("backup", cls=Command, short_help="Copy an index into a new file.")
+@click.command("backup", cls=Command)
 @click.argument("target", metavar="TARGET", type=TEXT)
 @db_option("The index to copy.", required=True)
 @json_option
@@ -152,7 +158,7 @@ def backup(*, target: str, db: str, as_json: bool) -> None:
     Others can keep searching and writing. TARGET must not exist: nothing is overwritten. The copy
     is written under a temporary name next to TARGET and renamed once it is complete and on disk.
     """
-    check_there_is(db)
+    check_exists(db)
     started = time.monotonic()
     with Index.open(db, read_only=True) as index:
         if sys.stderr.isatty():
@@ -172,3 +178,207 @@ def backup(*, target: str, db: str, as_json: bool) -> None:
         f"Copied {visible(db)} to {visible(target)} in {seconds:.1f} s: "
         f"{plural(chunks, 'chunk')}, {_size(size)}."
     )
+
+
+@click.command("show", cls=Command)
+@click.argument("what", metavar="KEY", type=TEXT)
+@db_option("The index, in place of --root.")
+@place_options()
+@json_option
+def show(*, what: str, db: str | None, as_json: bool) -> None:
+    """Print the memory KEY: a path, the name of a file, or a title.
+
+    \b
+      hedgerow show decisions/2025-02-no-pellets.md
+      hedgerow show "No pellets" --json
+
+    With --db, print the chunk with an ID, and everything the index has about it.
+
+    \b
+      hedgerow show 'notes/garden/hedgehogs.md#0' --db notes.db
+      hedgerow show notes/garden/hedgehogs.md:7 --db notes.db
+      hedgerow show notes/garden/hedgehogs.md --db notes.db --json
+
+    If no chunk has that ID, it is read as a location: PATH#N is chunk N of a path, counting from
+    0; PATH:LINE is what search results show; PATH is all chunks of a path.
+    """
+    if db is None:
+        from .memories import show_memory  # noqa: PLC0415 - of roots alone
+
+        show_memory(what, as_json=as_json)
+        return
+    if is_root_named() or is_target() or scope() is not None:
+        raise click.UsageError("--db and --root exclude each other: an index file, or a root.")
+    check_exists(db)
+    with Index.open(db, read_only=True) as index:
+        found = chunks_at(index, what)
+    if not found:
+        raise InvalidInputError(
+            f"{db} has no chunk with the id {what}, nor at such a position; `hedgerow search --json` "
+            "shows ids",
+            code="unknown_chunk",
+        )
+    if as_json:
+        write_json({"db": db, "chunks": [chunk_answer(chunk) for chunk in found]})
+        return
+    for position, chunk in enumerate(found):
+        if position:
+            echo()
+        _show_chunk(chunk)
+
+
+def _show_chunk(chunk: Chunk) -> None:
+    vector = "none" if chunk.embedding is None else plural(len(chunk.embedding), "dimension")
+    rows = [
+        ("id", chunk.id),
+        ("path", chunk.path),
+        ("ordinal", str(chunk.ordinal)),
+        ("title", chunk.title),
+        ("summary", chunk.summary),
+        ("tags", ", ".join(chunk.tags)),
+        ("metadata", json.dumps(chunk.metadata, ensure_ascii=False) if chunk.metadata else ""),
+        ("vector", vector),
+    ]
+    for name, value in rows:
+        if value:
+            echo(f"{name:<8}  {visible(value)}")
+    echo()
+    echo(chunk.content)
+
+
+@click.command("delete", cls=Command)
+@click.argument("ids", metavar="[ID...]", type=TEXT, nargs=-1)
+@option(
+    "--path",
+    "paths",
+    metavar="PATH",
+    type=TEXT,
+    multiple=True,
+    help="All chunks of this path; may be repeated.",
+)
+@db_option("The index.", required=True)
+@option("--yes", is_flag=True, help="Remove them without asking.")
+@json_option
+def delete(
+    *, ids: tuple[str, ...], paths: tuple[str, ...], db: str, yes: bool, as_json: bool
+) -> None:
+    """Remove the chunks of these IDs, and all chunks of each --path.
+
+    \b
+      hedgerow delete 'notes/garden/hedgehogs.md#0' --db notes.db
+      hedgerow delete --path notes/garden/hedgehogs.md --db notes.db --yes
+
+    Asks for confirmation; without a terminal, or with --json, --yes is required. A chunk that is
+    still in its file comes back with the next `hedgerow index`. In a store, the nodes are deleted
+    too.
+    """
+    if not ids and not paths:
+        raise click.UsageError("Pass what to remove: IDs, or --path PATH.")
+    check_exists(db)
+    with Index.open(db, read_only=True) as index:
+        found, missing = _to_delete(index, ids, paths)
+    if not as_json:
+        _show_plan(db, found, missing)
+    if found and not yes:
+        if as_json or not has_terminal():
+            raise UnfinishedError(
+                f"Nothing was removed: {plural(len(found), 'chunk')} would be. To remove them, add "
+                "--yes."
+            )
+        if not click.confirm(f"Remove {plural(len(found), 'chunk')} from {visible(db)}?"):
+            echo("Nothing was removed.")
+            return
+    removed = _delete(db, found) if found else 0
+    if as_json:
+        write_json({"db": db, "removed": removed, "ids": found, "missing": missing})
+    else:
+        echo(f"Removed {plural(removed, 'chunk')} from {visible(db)}.")
+
+
+def _to_delete(
+    index: Index, ids: Sequence[str], paths: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Return the ids that exist, and the names without any."""
+    found = {name: None for name in ids if index.get(name) is not None}
+    missing = [name for name in dict.fromkeys(ids) if name not in found]
+    if paths:
+        of_paths: dict[str, list[str]] = {path: [] for path in paths}
+        for chunk in index.chunks():
+            of_paths.get(chunk.path, []).append(chunk.id)
+        missing += [path for path, named in of_paths.items() if not named]
+        found |= dict.fromkeys(name for named in of_paths.values() for name in named)
+    return list(found), missing
+
+
+def _show_plan(db: str, found: Sequence[str], missing: Sequence[str]) -> None:
+    for name in missing:
+        echo(f"Not in {visible(db)}: {visible(name)}", err=True)
+    for name in found[:_CHUNKS_SHOWN]:
+        echo(f"  {visible(name)}")
+    if len(found) > _CHUNKS_SHOWN:
+        echo(f"  and {len(found) - _CHUNKS_SHOWN:,} more")
+
+
+def _delete(db: str, ids: Sequence[str]) -> int:
+    """Remove chunks, and the nodes whose text they are."""
+    nodes = _nodes(db, ids)
+    removed = 0
+    if nodes:
+        with Store.open(db) as store:
+            removed += store.delete(nodes)
+    others = [name for name in ids if name not in nodes]
+    if others:
+        with Index.open(db) as index:
+            removed += index.delete(others)
+    return removed
+
+
+def _nodes(db: str, ids: Sequence[str]) -> frozenset[str]:
+    """Return the ids that are keys of nodes; none if the file is no store."""
+    try:
+        store = Store.open(db, read_only=True)
+    except IndexFileError as error:
+        if error.code != "index_read_only":
+            raise
+        return frozenset()
+    with store:
+        return frozenset(name for name in ids if store.get(name) is not None)
+
+
+def chunks_at(index: Index | Collection, what: str) -> Sequence[Chunk]:
+    """Return the chunk with an id, or those at a position, in order; none if there is none."""
+    chunk = index.get(what)
+    if chunk is not None:
+        return [chunk]
+    position = _POSITION.fullmatch(what)
+    found = position and _matching(
+        index, position["path"], _at(position["mark"], int(position["number"]))
+    )
+    return found or _matching(index, what, lambda _: True)
+
+
+def _at(mark: str, number: int) -> Callable[[Chunk], bool]:
+    if mark == "#":
+        return lambda chunk: chunk.ordinal == number
+    return lambda chunk: number in _lines(chunk)
+
+
+def _lines(chunk: Chunk) -> range:
+    first, last = (chunk.metadata.get(key) for key in ("line_start", "line_end"))
+    if not isinstance(first, int):
+        return range(0)
+    return range(first, (last if isinstance(last, int) else first) + 1)
+
+
+def _matching(
+    index: Index | Collection, path: str, holds: Callable[[Chunk], bool]
+) -> Sequence[Chunk]:
+    chunks = [chunk for chunk in _of_path(index, path) if holds(chunk)]
+    return sorted(chunks, key=lambda chunk: chunk.ordinal)
+
+
+def _of_path(index: Index | Collection, path: str) -> Sequence[Chunk]:
+    if isinstance(index, Index):
+        return [chunk for chunk in index.chunks() if chunk.path == path]
+    with index._point_in_time(Filters(paths=[path])) as moment:  # noqa: SLF001 - of this package
+        return list(moment.whole_chunks())

@@ -1,4 +1,4 @@
-"""`hedgerow graph`: the links between the nodes of a store."""
+"""`hedgerow graph`, `link` and `visit`: the links between memories or nodes, and visits of agents."""
 
 from __future__ import annotations
 
@@ -8,30 +8,32 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hedgerow._graph.figures import Neighborhood, figures_of, neighborhood_of
+from hedgerow.memory.operations import LinkRequest, LinksRequest, VisitRequest
 
-from .output import write_json
-from .params import TEXT, Command
-from .roots import json_option, scope
-from .stores import OpenStore, open_store, server_of, store_options
+from .options import TEXT, Command, json_option, option, request_options
+from .output import echo, plural, visible, write_json
+from .place import OpenStore, open_store, scope, server_of, store_options, time_option
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from hedgerow.memory.operations import RootOperations
 
 _LISTED = 1000
 
 
-@click.command("graph", cls=Command, short_help="Show how memories are linked, or draw it.")
+@click.command("graph", cls=Command)
 @click.argument("key", type=TEXT, required=False)
-@click.option("--svg", metavar="FILE", type=TEXT, help="Draw the neighborhood of KEY.")
-@click.option(
-    "--hops",
-    type=click.IntRange(1, 10),
-    help="How far from KEY.  [default: 1; with --svg 2]",
+@option("--svg", metavar="FILE", type=TEXT, help="Draw the neighborhood of KEY.")
+@request_options(
+    LinksRequest,
+    "hops",
+    hops={"default": None, "help": "How far from KEY.  [default: 1; with --svg 2]"},
 )
 @store_options
 @json_option
-def command(
-    *, key: str | None, svg: str | None, hops: int | None, as_json: bool, **where: Any
+def graph(
+    *, key: str | None, svg: str | None, hops: int | None, db: str | None, as_json: bool
 ) -> None:
     """Count nodes, links and communities; with KEY, show what a memory is linked to.
 
@@ -48,7 +50,7 @@ def command(
         raise click.UsageError("Pass a KEY: --svg and --hops show its neighborhood.")
     if svg and Path(svg).suffix.lower() != ".svg":
         raise click.UsageError(f"--svg writes SVG; give a file that ends in .svg, not {svg}.")
-    if server := server_of(**where):
+    if server := server_of(db):
         if key is None or svg is not None:
             raise click.UsageError("A server shows the links of one KEY, without --svg.")
         found = server.links(key, hops=hops or 1, limit=_LISTED)
@@ -56,7 +58,7 @@ def command(
         return
     if scope() is not None and (key is None or svg):
         raise click.UsageError("--scope goes with a KEY, without --svg.")
-    with open_store(**where, reads=True) as opened:
+    with open_store(db, reads=True) as opened:
         if key is None:
             _show_figures(opened, as_json=as_json)
             return
@@ -69,7 +71,7 @@ def command(
 
 def _show_figures(opened: OpenStore, *, as_json: bool) -> None:
     figures = figures_of(opened.store)
-    graph = None if opened.root is None else opened.root.graph()
+    links = None if opened.root is None else opened.root.graph()
     if as_json:
         value = {
             **opened.source,
@@ -84,14 +86,14 @@ def _show_figures(opened: OpenStore, *, as_json: bool) -> None:
             "mostLinked": [{"key": key, "degree": n} for key, n in figures.most_linked],
             "stale": figures.stale,
         }
-        if graph is not None:
-            value["unresolved"] = [{"file": file, "link": to} for file, to in graph.unresolved]
-            value["skipped"] = [skip.to_dict() for skip in graph.skips]
+        if links is not None:
+            value["unresolved"] = [{"file": file, "link": to} for file, to in links.unresolved]
+            value["skipped"] = [skip.to_dict() for skip in links.skips]
         write_json(value)
         return
     from .graph_text import show_figures  # noqa: PLC0415 - brings rich, which --json does without
 
-    show_figures(opened.name, figures, graph)
+    show_figures(opened.name, figures, links)
 
 
 def _show_part(opened: OpenStore, key: str, hops: int, *, as_json: bool) -> None:
@@ -127,3 +129,115 @@ def _draw(opened: OpenStore, key: str, file: str, hops: int, *, as_json: bool) -
     from .graph_text import show_drawn  # noqa: PLC0415 - brings rich
 
     show_drawn(part, file)
+
+
+@click.command("link", cls=Command)
+@click.argument("a", type=TEXT)
+@click.argument("b", type=TEXT)
+@request_options(
+    LinkRequest,
+    *("strength", "rel"),
+    rel={"default": None, "help": "The relation.  [default: related; with --db: link]"},
+)
+@option("--remove", is_flag=True, help="Remove the link of this relation.")
+@store_options
+@json_option
+def link(  # noqa: PLR0913 - one argument for each option
+    *,
+    a: str,
+    b: str,
+    strength: float,
+    rel: str | None,
+    remove: bool,
+    db: str | None,
+    as_json: bool,
+) -> None:
+    """Link A to B: in a root by a line in the front matter of A, with --db by an edge.
+
+    \b
+      hedgerow link findings/slugs.md decisions/2025-02-no-pellets.md
+      hedgerow link slugs "No pellets" --rel supersedes --strength 0.8
+      hedgerow link slugs compost --remove
+      hedgerow link btree lock --strength 0.5 --db memory.db
+
+    In a root, A and B are paths, file names or titles, as in [[name]], and nothing else in the
+    file of A changes. An existing link with the same relation is replaced.
+    """
+    if server := server_of(db, writes=True):
+        _show_link(_linked(server, a, b, strength, rel, remove=remove), as_json=as_json)
+        return
+    with open_store(db) as opened:
+        if opened.root is not None:
+            _show_link(_linked(opened.root, a, b, strength, rel, remove=remove), as_json=as_json)
+            return
+        ends = {**opened.source, "a": a, "b": b, "rel": rel or "link"}
+        if remove:
+            act: dict[str, Any] = {"removed": opened.store.unlink(a, b, ends["rel"])}
+        else:
+            opened.store.link(a, b, strength, ends["rel"])
+            act = {"strength": strength}
+        _show_link({**ends, **act}, as_json=as_json)
+
+
+def _linked(  # noqa: PLR0913 - what a link has
+    root: RootOperations, a: str, b: str, strength: float, rel: str | None, *, remove: bool
+) -> dict[str, Any]:
+    relation = rel or "related"
+    done = root.unlink(a, b, relation) if remove else root.link(a, b, strength, relation)
+    return done.to_dict()
+
+
+def _show_link(answer: Mapping[str, Any], *, as_json: bool) -> None:
+    """Report what was done, in the fields of the JSON."""
+    if as_json:
+        write_json(answer)
+        return
+    names = f"{visible(answer['a'])} to {visible(answer['b'])} ({visible(answer['rel'])})"
+    if "strength" in answer:
+        echo(f"Linked {names}, strength {answer['strength']:g}.")
+    elif answer["removed"]:
+        echo(f"Unlinked {names}.")
+    else:
+        echo(f"There was no link {names}.")
+
+
+@click.command("visit", cls=Command)
+@click.argument("agent", type=TEXT)
+@click.argument("keys", metavar="KEY...", type=TEXT, nargs=-1, required=True)
+@time_option("--at", "The time of the visit")
+@request_options(VisitRequest, "outcome")
+@store_options
+@json_option
+def visit(  # noqa: PLR0913 - one argument for each option
+    *, agent: str, keys: Sequence[str], at: int, outcome: Any, db: str | None, as_json: bool
+) -> None:
+    """Record that AGENT visited each KEY, for `visited:`, `not-visited:` and `recency`.
+
+    \b
+      hedgerow visit linker findings/slugs.md compost
+      hedgerow visit linker btree --at 2026-04-18T09:30Z --db memory.db
+      hedgerow visit linker $(hedgerow query not-visited:linker,7d --keys)
+
+    Either all visits are recorded or none. In a root, a KEY is a path, a file name or a title;
+    visits are not stored in the files, so deleting `.hedgerow/` loses them.
+    """
+    if not agent.strip():
+        raise click.UsageError("AGENT must not be empty; name an agent.")
+    if server := server_of(db, writes=True):
+        _show_visits(server.visit(agent, keys, at, outcome).to_dict(), as_json=as_json)
+        return
+    with open_store(db) as opened:
+        if opened.root is not None:
+            done = opened.root.visit(agent, keys, at, outcome)
+            _show_visits(done.to_dict(), as_json=as_json)
+            return
+        opened.store.visit_many([(agent, key, at, outcome) for key in keys])
+        fields = {"agent": agent, "at": at, "outcome": outcome, "keys": list(keys)}
+        _show_visits({**opened.source, **fields}, as_json=as_json)
+
+
+def _show_visits(answer: Mapping[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        write_json(answer)
+    else:
+        echo(f"Recorded {plural(len(answer['keys']), 'visit')} of {visible(answer['agent'])}.")

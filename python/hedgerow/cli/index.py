@@ -9,50 +9,51 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow import Index, IndexStats, InvalidInputError
+from hedgerow import Index, IndexStats, InvalidInputError, Retriever
 from hedgerow._engine import _is_embedded
 
 from .failures import FAILED, InterruptedRunError
 from .models import Wanted, embedder_of, embedder_option
+from .options import TEXT, Command, json_option, option
 from .output import (
     echo,
-    passed_by_json,
-    passed_by_text,
     plural,
     progress_bar,
-    show_passed_by,
+    show_skipped,
+    skipped_json,
+    skipped_text,
     visible,
     write_json,
 )
-from .params import TEXT, Command, StopWords, Tokenizer, db_option
+from .params import StopWords, Tokenizer
+from .place import NO_ROOT, check_exists, db_option, is_root_named, open_root, place_options
 from .recorded import Found, check_prompts, recorded_embedder
-from .roots import root_option
-from .stores import check_there_is
 
 if TYPE_CHECKING:
     from hedgerow import Embedder
     from hedgerow.ingest import IndexReport, IndexRun
+    from hedgerow.memory.sync import SyncReport
 
 _SHOWN_SKIPS = 50
 _SHOWN_OF_ONE_FILE = 3
 _DEFAULT_TOKENIZER: Tokenizer = "words"
 
 
-@click.command("index", cls=Command, short_help="Read files and folders, or a root, into an index.")
+@click.command("index", cls=Command)
 @click.argument("paths", metavar="[PATH...]", nargs=-1, type=click.Path())
 @db_option("The index file; created if it does not exist.")
-@root_option
-@click.option(
+@place_options(scope=False, target=False)
+@option(
     "--tokenizer",
     type=click.Choice(["words", "porter unicode61", "unicode61", "trigram"]),
     help="How a new index splits text into words. words is for every language.  [default: words]",
 )
-@click.option(
+@option(
     "--retokenize",
     is_flag=True,
     help="Give the index --db another tokenizer, words or that of --tokenizer, and read no files.",
 )
-@click.option(
+@option(
     "--stopwords",
     type=StopWords(),
     metavar="LISTS|WORDS",
@@ -60,41 +61,42 @@ _DEFAULT_TOKENIZER: Tokenizer = "words"
     "The index stores the choice.  [default: that of the index, en+nl for a new one]",
 )
 @embedder_option(
-    "Also give a vector to every chunk that has none (an index with vectors knows its own):"
+    "Also make a vector for each chunk without one (an index with vectors knows its embedder):"
 )
-@click.option(
+@option(
+    "--reembed",
+    is_flag=True,
+    help="Replace all vectors of the index --db with those of --embedder, and read no files.",
+)
+@option(
     "--exclude",
     metavar="PATTERN",
     type=TEXT,
     multiple=True,
     help="Skip names, or paths below PATH, that match; may be repeated.",
 )
-@click.option(
+@option(
     "--include",
     metavar="PATTERN",
     type=TEXT,
     multiple=True,
-    help="Read what matches though it is hidden, made by tools or excluded; may be repeated.",
+    help="Read names that match even if they are hidden, made by tools or excluded; may be repeated.",
 )
-@click.option(
-    "--allow-empty", is_flag=True, help="Drop what the index has of a PATH without any file."
-)
-@click.option("--verbose", is_flag=True, help="Name everything that was skipped, and why.")
-@click.option("--strict", is_flag=True, help="Exit with 1 when anything had to be left out.")
-@click.option("--json", "as_json", is_flag=True, help="Write the counts and skips as JSON.")
+@option("--allow-empty", is_flag=True, help="Drop what the index has of a PATH without any file.")
+@option("--verbose", is_flag=True, help="Name everything that was skipped, and why.")
+@option("--strict", is_flag=True, help="Exit with 1 if anything could not be indexed.")
+@json_option
 @click.pass_context
 def command(  # noqa: PLR0913 - one argument for each option
     context: click.Context,
     *,
     paths: tuple[str, ...],
     db: str | None,
-    root: tuple[str, ...],
-    target_url: str | None,
-    remote_url: str | None,
     tokenizer: Tokenizer | None,
     retokenize: bool,
     stopwords: Any,
     embedder: Wanted,
+    reembed: bool,
     exclude: tuple[str, ...],
     include: tuple[str, ...],
     allow_empty: bool,
@@ -110,11 +112,13 @@ def command(  # noqa: PLR0913 - one argument for each option
       hedgerow index notes --db notes.db
       hedgerow index notes journal/2026.md --db notes.db --json
       hedgerow index notes --db notes.db --embedder ollama:nomic-embed-text
+      hedgerow index --reembed --db notes.db --embedder ollama:bge-m3
 
     Folders are read recursively: .md .markdown .txt .rst .jsonl .ndjson. Hidden names, links and
     folders made by tools are skipped. Run it again after changes: only differences are written,
     and chunks that are gone from the files are removed. A file that cannot be read is reported
-    with the reason, and the others are still indexed.
+    with the reason, and the others are still indexed. With --reembed, searches use the old vectors
+    until all new ones are written; an interrupted run can be repeated.
     """
     if db is None:
         _check_root_options(
@@ -123,30 +127,27 @@ def command(  # noqa: PLR0913 - one argument for each option
                 "--retokenize": retokenize,
                 "--stopwords": stopwords,
                 "--embedder": embedder,
+                "--reembed": reembed,
                 "--exclude": exclude,
                 "--include": include,
             }
         )
-        from .memory_recall import index_root  # noqa: PLC0415 - not needed by --help
-
-        done = index_root(
-            root=root,
-            target_url=target_url,
-            remote_url=remote_url,
-            has_paths=bool(paths),
-            allow_empty=allow_empty,
-            verbose=verbose,
-            as_json=as_json,
+        done = _index_root(
+            has_paths=bool(paths), allow_empty=allow_empty, verbose=verbose, as_json=as_json
         )
         if strict and done.skips:
             context.exit(FAILED)
         return
-    if root:
+    if is_root_named():
         raise click.UsageError("--db and --root exclude each other: an index file, or a root.")
-    if retokenize:
+    if retokenize or reembed:
         if paths:
-            raise click.UsageError("--retokenize reads no files: leave PATH out.")
-        _retokenize(db, tokenizer or _DEFAULT_TOKENIZER, as_json=as_json)
+            name = "--retokenize" if retokenize else "--reembed"
+            raise click.UsageError(f"{name} reads no files: leave PATH out.")
+        if retokenize:
+            _retokenize(db, tokenizer or _DEFAULT_TOKENIZER, as_json=as_json)
+        else:
+            _reembed(db, embedder, as_json=as_json)
         return
     if not paths:
         raise click.UsageError("Missing argument 'PATH...': what to read into --db.")
@@ -168,12 +169,12 @@ def command(  # noqa: PLR0913 - one argument for each option
     seconds = round(time.monotonic() - started, 3)
     if as_json:
         counts = _as_json(report, db, stats.chunks, seconds)
-        counts |= passed_by_json(report.passed_by, report.named) if verbose else {}
+        counts |= skipped_json(report.passed_by, report.named) if verbose else {}
         counts |= {"notices": [found.notice]} if found.notice is not None else {}
         write_json(counts if embedded is None else counts | {"embedded": embedded})
     else:
         _show_skips(report)
-        show_passed_by(report.named)
+        show_skipped(report.named)
         _show_counts(report, db, stats, embedded, seconds)
         _show_notice(found)
     if (strict and report.skips) or _all_failed(report):
@@ -189,8 +190,40 @@ def _check_root_options(given: Mapping[str, object]) -> None:
             raise click.UsageError(f"{name} goes with --db FILE{hint}.")
 
 
+def _index_root(*, has_paths: bool, allow_empty: bool, verbose: bool, as_json: bool) -> SyncReport:
+    """Index a memory root as `index` without an index file does."""
+    memory = open_root(NO_ROOT)
+    if has_paths:
+        raise click.UsageError(
+            f"The memory root {memory.path} is indexed whole: leave PATH out, or name an index "
+            "file with --db FILE."
+        )
+    with progress_bar("Indexing") as progress:
+        report = memory.index(progress=progress, allow_empty=allow_empty)
+    if as_json:
+        more = skipped_json(report.passed_by, report.named) if verbose else {}
+        write_json(report.to_dict() | more)
+        return report
+    from .recall import show_skips  # noqa: PLC0415 - of roots alone
+
+    show_skips(report.skips, len(report.skips))
+    for pattern in report.unused:
+        echo(
+            f"Note: the exclude pattern {visible(repr(pattern))} of hedgerow.json matches nothing",
+            err=True,
+        )
+    echo(
+        f"Indexed {plural(report.documents, 'Markdown document')} in {visible(report.root)}: "
+        f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed."
+    )
+    if verbose:
+        show_skipped(report.named)
+        echo(f"Skipped {skipped_text(report.passed_by) or 'nothing'}.")
+    return report
+
+
 def _retokenize(db: str, tokenizer: Tokenizer, *, as_json: bool) -> None:
-    check_there_is(db)
+    check_exists(db)
     with Index.open(db) as index, progress_bar("Indexing") as progress:
         before = index.tokenizer
         changed = index.retokenize(tokenizer, progress=progress)
@@ -200,6 +233,43 @@ def _retokenize(db: str, tokenizer: Tokenizer, *, as_json: bool) -> None:
         echo(f"{db} has the tokenizer {tokenizer} now, in place of {before}.")
     else:
         echo(f"{db} has the tokenizer {tokenizer} already.")
+
+
+def _reembed(db: str, embedder: Wanted, *, as_json: bool) -> None:
+    """Replace the vectors of all chunks with those of another embedder."""
+    if embedder.name is None:
+        raise click.UsageError("--reembed needs --embedder NAME, which makes the vectors.")
+    check_exists(db)
+    started = time.monotonic()
+    with embedder_of(embedder) as model, Index.open(db) as index:
+        before = index.stats()
+        try:
+            with progress_bar("Embedding") as progress:
+                count = Retriever(index, embedder=model).reembed(progress=progress)
+        except KeyboardInterrupt as stop:
+            raise InterruptedRunError(
+                f"interrupted: {db} keeps the vectors it had, and those made so far; run the command "
+                "again to continue"
+            ) from stop
+        stats = index.stats()
+    seconds = round(time.monotonic() - started, 3)
+    if as_json:
+        write_json(
+            {
+                "db": db,
+                "embedded": count,
+                "chunks": stats.chunks,
+                "dimensions": stats.dimensions,
+                "embedder": stats.embedder,
+                "replaced": before.vectors,
+                "seconds": seconds,
+            }
+        )
+        return
+    echo(
+        f"Embedded {plural(count, 'chunk')} of {visible(db)} in {seconds:.1f} s with {visible(stats.embedder or '')}, "
+        f"{stats.dimensions} dimensions; {plural(before.vectors, 'vector')} replaced."
+    )
 
 
 def _check_tokenizer(index: Index, db: str, asked: str | None) -> None:
@@ -261,10 +331,10 @@ def _as_json(report: IndexReport, db: str, chunks: int, seconds: float) -> dict[
 
 
 def _show_skips(report: IndexReport) -> None:
-    """List on stderr what was left out, and why; of one file the first few lines."""
+    """List on stderr what was not indexed, and why; of one file the first few lines."""
     if not report.skips:
         return
-    echo(f"Left out ({plural(len(report.skips), 'place')}):", err=True)
+    echo(f"Not indexed ({plural(len(report.skips), 'place')}):", err=True)
     shown: Counter[str] = Counter()
     for skip in report.skips:
         if shown.total() < _SHOWN_SKIPS and shown[skip.path] < _SHOWN_OF_ONE_FILE:
@@ -291,7 +361,7 @@ def _show_counts(
         echo(f"Removed {plural(report.removed, 'chunk')} that no file holds ({files} gone).")
     if report.passed_by:
         hint = "." if report.named else "; --verbose names them."
-        echo(f"Passed by {passed_by_text(report.passed_by)}{hint}")
+        echo(f"Skipped {skipped_text(report.passed_by)}{hint}")
     if embedded is not None:
         echo(f"Embedded {plural(embedded, 'chunk')} with {visible(stats.embedder or '')}.")
     echo(f"The index holds {plural(stats.chunks, 'chunk')}.")
@@ -309,5 +379,5 @@ def _show_notice(found: Found) -> None:
 
 
 def _all_failed(report: IndexReport) -> bool:
-    """Whether a run could read nothing, which is not the same as having nothing to read."""
+    """Whether no file could be read, although there were some."""
     return bool(report.skips) and not report.added + report.changed + report.unchanged

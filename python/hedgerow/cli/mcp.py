@@ -12,26 +12,16 @@ from hedgerow import HedgerowError, MissingExtraError
 from hedgerow._extras import imports_of
 
 from .failures import INTERRUPTED
+from .options import Command, option
 from .output import PrintableFormatter
-from .params import Command
-from .roots import open_root, root_option, scope_option
+from .place import open_root, place_options
 
 
-@click.command("mcp", cls=Command, short_help="Serve a memory root to agents, over stdio.")
-@click.option("--read-only", is_flag=True, help="Offer no tool that writes.")
-@click.option(
-    "--structured", is_flag=True, help="Answer with JSON in structuredContent instead of text."
-)
-@root_option
-@scope_option
-def command(
-    *,
-    read_only: bool,
-    structured: bool,
-    root: tuple[str, ...],
-    target_url: str | None,
-    remote_url: str | None,
-) -> None:
+@click.command("mcp", cls=Command)
+@option("--read-only", is_flag=True, help="Offer no tool that writes.")
+@option("--structured", is_flag=True, help="Answer with JSON in structuredContent instead of text.")
+@place_options(target=False)
+def command(*, read_only: bool, structured: bool) -> None:
     """Serve a memory root to an agent over standard input and output.
 
     \b
@@ -42,7 +32,7 @@ def command(
     retracted, and edit them; docs/mcp.md lists them. An agent starts this command itself; that
     page shows how to configure it. Needs the extra "mcp": pip install "hedgerow[mcp]"
     """
-    memory = open_root(root, target_url, remote_url, watch=True)
+    memory = open_root(watch=True)
     try:
         with imports_of("mcp", needed_by="hedgerow mcp"):
             import anyio  # noqa: PLC0415 - slow to import

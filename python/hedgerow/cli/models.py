@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, TypeVar
 
-import click
-
 from hedgerow import Embedder, Reranker
+
+from .options import option
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -39,19 +39,20 @@ class Wanted:
 
 def embedder_option(help_text: str, *, required: bool = False) -> Callable[[F], F]:
     """Add `--embedder` and its prompts, which a command gets as one `embedder`, a `Wanted`."""
+    of_embedder = partial(option, section="Embedder")
     options = [
-        click.option(
+        of_embedder(
             "--embedder",
             metavar="NAME",
             required=required,
             help=f"{help_text} {EMBEDDER_HELP}",
         ),
-        click.option(
+        of_embedder(
             "--query-prompt",
             metavar="TEXT",
             help='What the embedder puts before a query, "" for nothing.  [default: what its model expects]',
         ),
-        click.option(
+        of_embedder(
             "--document-prompt",
             metavar="TEXT",
             help='What it puts before a chunk, "" for nothing.  [default: what its model expects]',
@@ -71,8 +72,8 @@ def embedder_option(help_text: str, *, required: bool = False) -> Callable[[F], 
             return command(*args, embedder=wanted, **rest)
 
         decorated: Any = with_wanted
-        for option in reversed(options):
-            decorated = option(decorated)
+        for add in reversed(options):
+            decorated = add(decorated)
         result: F = decorated
         return result
 

@@ -36,11 +36,11 @@ _UNSAFE_IN_JSON = re.compile(f"[{_ACTS}]")
 
 _WIDEST = 100
 
-_KINDS_PASSED_BY = {
-    "other": ("file of other kinds", "files of other kinds"),
+_KINDS_SKIPPED = {
+    "other": ("file of another kind", "files of other kinds"),
     "hidden": ("hidden name", "hidden names"),
     "link": ("link", "links"),
-    "tools": ("folder of tools", "folders of tools"),
+    "tools": ("tool folder", "tool folders"),
     "excluded": ("excluded name", "excluded names"),
 }
 
@@ -150,22 +150,22 @@ def plural(count: int, noun: str, nouns: str | None = None) -> str:
     return f"{count:,} {noun if count == 1 else nouns or f'{noun}s'}"
 
 
-def passed_by_text(counts: Mapping[str, int]) -> str:
-    """Return how much was passed by, by reason: `1 file of other kinds, 2 links`."""
+def skipped_text(counts: Mapping[str, int]) -> str:
+    """Return the numbers of skipped names, by reason: `1 file of another kind, 2 links`."""
     return ", ".join(
-        plural(counts[code], *nouns) for code, nouns in _KINDS_PASSED_BY.items() if counts.get(code)
+        plural(counts[code], *nouns) for code, nouns in _KINDS_SKIPPED.items() if counts.get(code)
     )
 
 
-def passed_by_json(counts: Mapping[str, int], named: Sequence[PassedBy]) -> dict[str, Any]:
+def skipped_json(counts: Mapping[str, int], named: Sequence[PassedBy]) -> dict[str, Any]:
     """Return what `--verbose` adds to JSON."""
     return {"passedBy": dict(counts), "named": [one.to_dict() for one in named]}
 
 
-def show_passed_by(named: Sequence[PassedBy]) -> None:
-    """Name on stderr what was passed by."""
+def show_skipped(named: Sequence[PassedBy]) -> None:
+    """Name what was skipped on stderr."""
     for one in named:
-        echo(visible(f"Passed by ({one.code}): {one.path}"), err=True)
+        echo(visible(f"Skipped ({one.code}): {one.path}"), err=True)
 
 
 @contextmanager

@@ -1,90 +1,29 @@
-"""Arguments and options that several commands take, checked before anything is opened."""
+"""Options of several commands on indexes, checked before anything is opened."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 import click
 
-from hedgerow import AliasTable, Filters, InvalidInputError, __version__
+from hedgerow import AliasTable, Filters, InvalidInputError
 
 from .filter_text import FilterTextError, condition, key_and_operator
 from .models import embedder_option
-from .output import echo
+from .options import TEXT, TextType, option
 
 Tokenizer = Literal["words", "porter unicode61", "unicode61", "trigram"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-
-class Command(click.Command):
-    """A command of `hedgerow`.
-
-    `-v`, `--v` and `--version` print the version wherever they stand. `--limit` may stand without
-    its value; any other option that takes one is an error without it.
-    """
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Answer `--version`, drop a `--limit` without a value, and name other options without."""
-        if ctx.resilient_parsing:
-            # For a completion: the value is what is being typed.
-            return super().parse_args(ctx, args)
-        end = args.index("--") if "--" in args else len(args)
-        if any(self._asks_version(args, index) for index in range(end)):
-            echo(__version__)
-            ctx.exit()
-        kept = []
-        for index, argument in enumerate(args[:end]):
-            following = args[index + 1] if index + 1 < end else "--"
-            if self._takes_value(argument) and following.startswith("--"):
-                if argument in {"--limit", "--top-k"}:
-                    continue
-                raise click.UsageError(f"{argument} requires a value.", ctx)
-            kept.append(argument)
-        return super().parse_args(ctx, kept + args[end:])
-
-    def _asks_version(self, args: list[str], index: int) -> bool:
-        if args[index] == "-v":
-            return index == 0 or not self._takes_value(args[index - 1])
-        return args[index] in {"--v", "--version"}
-
-    def _takes_value(self, argument: str) -> bool:
-        return any(
-            isinstance(param, click.Option) and argument in param.opts and not param.is_flag
-            for param in self.params
-        )
+_ranked = partial(option, section="Ranking")
+_filtered = partial(option, section="Filters")
 
 
-class _Text(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.2
-    """Text that is UTF-8; the shell may hand over any bytes."""
-
-    name = "text"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the text, or fail with the bytes that are not UTF-8."""
-        try:
-            # Python keeps what the locale cannot decode; in the C locale that may be UTF-8.
-            return value.encode("utf-8", "surrogateescape").decode()
-        except UnicodeError:
-            self.fail(
-                f"{_printable(value)} is not UTF-8; check the terminal's encoding",
-                param,
-                ctx,
-            )
-
-
-def _printable(value: str) -> str:
-    """Escape the bytes of an argument that are not UTF-8."""
-    try:
-        data = value.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        data = value.encode("utf-8", "backslashreplace")
-    return data.decode("utf-8", "backslashreplace")
-
-
-class _Alias(_Text):
+class _Alias(TextType):
     """`k=a,b`: the key and its alternatives."""
 
     name = "k=a,b"
@@ -105,7 +44,7 @@ class _Alias(_Text):
         return key.strip(), alternatives
 
 
-class Filter(_Text):
+class Filter(TextType):
     """`path=`, `prefix=`, `tag=`, `meta.KEY=` or a condition such as `year >= 2024`."""
 
     name = "condition"
@@ -139,7 +78,7 @@ class Filter(_Text):
         )
 
 
-class Choices(_Text):
+class Choices(TextType):
     """Some of a few words, with commas between; each counts once."""
 
     name = "list"
@@ -163,9 +102,6 @@ class Choices(_Text):
         return tuple(dict.fromkeys(words))
 
 
-TEXT = _Text()
-
-
 class StopWords(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.2
     """The name of lists, or words with commas between."""
 
@@ -177,34 +113,9 @@ class StopWords(click.ParamType):  # type: ignore[type-arg]  # not generic befor
         return value if value in {"en+nl", "en", "nl", "none"} else value.split(",")
 
 
-def db_option(help_text: str, *, required: bool = False) -> Callable[[F], F]:
-    """Add `--db`, whose default is in HEDGEROW_DB; a `--root` that is given wins over that."""
-    return click.option(
-        "--db",
-        metavar="FILE",
-        type=TEXT,
-        required=required,
-        envvar="HEDGEROW_DB",
-        show_envvar=True,
-        callback=_unless_a_root_is_named,
-        help=help_text,
-    )
-
-
-def _unless_a_root_is_named(
-    context: click.Context, param: click.Parameter, value: str | None
-) -> str | None:
-    # What is given is processed before what is left to defaults, so --root is known by now.
-    source = context.get_parameter_source(param.name or "")
-    is_default = source is not None and source.name == "ENVIRONMENT"
-    # `hedgerow run memory:search` is of a root by its name.
-    is_of_a_root = context.params.get("root") or (context.info_name or "").startswith("memory:")
-    return None if is_default and is_of_a_root else value
-
-
 def alias_option(command: F) -> F:
     """Add `--alias`, which a command gets as `alias`: a list of keys with alternatives."""
-    return click.option(
+    return option(
         "--alias",
         type=_Alias(),
         multiple=True,
@@ -212,9 +123,8 @@ def alias_option(command: F) -> F:
     )(command)
 
 
-operator_option = click.option(
+operator_option = _ranked(
     "--operator",
-    "--default-operator",
     type=click.Choice(["OR", "AND"], case_sensitive=False),
     default="OR",
     show_default=True,
@@ -224,7 +134,7 @@ operator_option = click.option(
 
 def language_options(command: F) -> F:
     """Add `--operator` and `--matching`."""
-    matching = click.option(
+    matching = option(
         "--matching",
         type=click.Choice(["spec", "extended"]),
         default="spec",
@@ -240,47 +150,46 @@ def ranking_options(command: F) -> F:
         operator_option,
         *_profile_options(),
         embedder_option("Search by meaning too; that of the index, where it can be used unnamed:"),
-        click.option(
+        _ranked(
             "--mode",
             type=click.Choice(["auto", "bm25", "semantic", "hybrid"]),
             default="auto",
             show_default=True,
             help="auto is hybrid with an embedder, and else bm25, which is keywords alone.",
         ),
-        click.option(
+        _ranked(
             "--group-by",
             type=click.Choice(["path"]),
             help="Show only the best chunk of each file.",
         ),
-        click.option(
+        _ranked(
             "--candidates",
-            "--candidate-k",
             type=click.IntRange(min=1),
             help="The most hits that keywords and meaning each contribute: 100 with the profile best, 60 "
             "with spec, if not given.",
         ),
-        click.option(
+        _ranked(
             "--question-date",
             metavar="DATE",
             type=TEXT,
             help='The day the question is asked, for "last Friday" and the like: 2026-04-18.',
         ),
-        click.option(
+        _ranked(
             "--rerank",
             metavar="NAME",
             type=TEXT,
             help="Rerank the best 20: cross-encoder:MODEL or tei:URL.",
         ),
     ]
-    for option in reversed(options):
-        command = option(command)
+    for add in reversed(options):
+        command = add(command)
     return command
 
 
 def _profile_options() -> list[Callable[[F], F]]:
     """Return `--profile` and what it stands for; None is what was not given."""
     return [
-        click.option(
+        _ranked(
             "--profile",
             type=click.Choice(["best", "spec"]),
             default="best",
@@ -288,38 +197,38 @@ def _profile_options() -> list[Callable[[F], F]]:
             help="How hits are ranked: best by what was measured, spec by the specification. It "
             "stands for the next six options.",
         ),
-        click.option(
+        _ranked(
             "--matching",
             type=click.Choice(["spec", "extended"]),
             help="extended keeps short names, numbers and parts of words that spec drops.",
         ),
-        click.option(
+        _ranked(
             "--fusion",
             type=click.Choice(["rrf", "score"]),
             help="Fuse keywords and meaning by their ranks, or by their scores.",
         ),
-        click.option(
+        _ranked(
             "--neighbors/--no-neighbors",
             default=None,
             help="Let the chunks next to a chunk in its file count for it.",
         ),
-        click.option(
+        _ranked(
             "--speakers/--no-speakers",
             default=None,
             help="Let what a speaker said count more if the question asks about that speaker.",
         ),
-        click.option(
+        _ranked(
             "--dates/--no-dates",
             default=None,
             help="Let chunks of the days and months that the question names count more.",
         ),
-        click.option(
+        _ranked(
             "--asker",
             metavar="NAME",
             type=TEXT,
             help="The speaker who asks: what this speaker said counts more if TEXT says I or my.",
         ),
-        click.option(
+        _ranked(
             "--reweight/--no-reweight",
             default=None,
             help="Multiply scores according to the intent of the question.",
@@ -338,7 +247,7 @@ def alias_table(given: Sequence[tuple[str, list[str]]]) -> AliasTable | None:
 def filter_options(command: F) -> F:
     """Add `--filter`, which a command gets as `given_filters`, `--after`, `--before`, `--date-key`."""
     options = [
-        click.option(
+        _filtered(
             "--filter",
             "given_filters",
             type=Filter(),
@@ -347,14 +256,14 @@ def filter_options(command: F) -> F:
             "text), or that meet a condition: 'year >= 2024', 'status in (open, done)'. "
             "May be repeated: any of the paths, and all of the rest.",
         ),
-        click.option(
+        _filtered(
             "--after",
             metavar="DATE",
             type=TEXT,
             help="Only chunks of this date or later: 2024-03-05, or with a time.",
         ),
-        click.option("--before", metavar="DATE", type=TEXT, help="Only chunks of an earlier date."),
-        click.option(
+        _filtered("--before", metavar="DATE", type=TEXT, help="Only chunks of an earlier date."),
+        _filtered(
             "--date-key",
             metavar="KEY",
             type=TEXT,
@@ -363,8 +272,8 @@ def filter_options(command: F) -> F:
             help="The key of the metadata that has the date.",
         ),
     ]
-    for option in reversed(options):
-        command = option(command)
+    for add in reversed(options):
+        command = add(command)
     return command
 
 

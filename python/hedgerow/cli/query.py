@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from hedgerow import PipelineError, parse_pipeline
 from hedgerow._answers.query import query_answer
 
+from .options import TEXT, Command, json_option, option, sync_option
 from .output import write_json
-from .params import TEXT, Command
-from .roots import no_sync_option
-from .stores import open_store, server_of, store_options, time_option
+from .place import open_store, server_of, store_options, time_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,9 +23,9 @@ SHOWN = ("type", "weight", "timestamp")
 """The columns of a pipeline that selects none."""
 
 
-@click.command("query", cls=Command, short_help="Select memories by a pipeline.")
+@click.command("query", cls=Command)
 @click.argument("words", metavar="[PIPELINE] [TERMS]...", type=TEXT, nargs=-1)
-@click.option(
+@option(
     "-p",
     "--stage",
     "stages",
@@ -37,20 +36,20 @@ SHOWN = ("type", "weight", "timestamp")
 )
 @store_options
 @time_option("--now", "What `age:`, `visited:` and priorities take for the present time")
-@no_sync_option
-@click.option("--explain", is_flag=True, help="Show the effect of each stage.")
-@click.option("--keys", "only_keys", is_flag=True, help="Write the keys alone, one a line.")
-@click.option("--json", "as_json", is_flag=True, help="Write the result as JSON.")
+@sync_option
+@option("--explain", is_flag=True, help="Show the effect of each stage.")
+@option("--keys", "only_keys", is_flag=True, help="Write the keys alone, one a line.")
+@json_option
 def command(  # noqa: PLR0913 - one argument for each option
     *,
     words: Sequence[str],
     stages: Sequence[str],
+    db: str | None,
     now: int,
-    no_sync: bool,
+    sync: bool,
     explain: bool,
     only_keys: bool,
     as_json: bool,
-    **where: Any,
 ) -> None:
     """Select memories of a root, or nodes of the store --db, by a pipeline.
 
@@ -69,14 +68,14 @@ def command(  # noqa: PLR0913 - one argument for each option
     text, terms = _asked(words, stages)
     if only_keys and (as_json or explain):
         raise click.UsageError("--keys writes keys alone; leave --json and --explain out.")
-    if no_sync and where["db"] is not None:
+    if not sync and db is not None:
         raise click.UsageError("--no-sync goes with --root DIR.")
-    if server := server_of(**where):
-        if no_sync:
+    if server := server_of(db):
+        if not sync:
             raise click.UsageError("--no-sync goes with --root DIR.")
         _at_server(server, text, terms, now, explain=explain, only_keys=only_keys, as_json=as_json)
         return
-    with open_store(**where, sync=not no_sync, reads=True) as opened:
+    with open_store(db, sync=sync, reads=True) as opened:
         pipeline = parse_pipeline(text, terms=terms, types=opened.store.types)
         wanted, shown = _with_columns(pipeline, opened.store.types)
         result = opened.query(pipeline if only_keys else wanted, now=now, explain=explain)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from .options import TEXT, option
 from .output import visible
-from .params import TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ _MOST_LINKED = 60
 
 def report_option(command: F) -> F:
     """Add `--report`, whose file is checked before anything is searched."""
-    return click.option(
+    return option(
         "--report",
         metavar="FILE",
         type=TEXT,

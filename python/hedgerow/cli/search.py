@@ -1,97 +1,98 @@
-"""`hedgerow search`: what an index knows about a text."""
+"""`hedgerow search`: search of an index or a collection."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
+from .options import TEXT, Command, json_option, option, sync_option
 from .output import echo, visible, write_json
-from .params import (
-    TEXT,
-    Command,
-    alias_option,
-    alias_table,
-    db_option,
-    filter_options,
-    filters_of,
-    ranking_options,
-)
+from .params import alias_option, alias_table, filter_options, filters_of, ranking_options
+from .place import db_option, place_options
 from .report import report_option, write_report
-from .roots import depth_option, limit_option, root_option, scope_option
-from .servers import Place, server_options
-from .targets import target_option
+from .servers import CollectionUrl, server_options
 
 if TYPE_CHECKING:
-    from hedgerow.memory.operations import Depth
+    from collections.abc import Callable
 
     from .search_run import Search
 
+    F = TypeVar("F", bound=Callable[..., Any])
+
 _OF_A_ROOT = frozenset(
-    {"root", "scope", "shared", "target", "target_url", "remote_url", "depth", "no_sync"}
+    {"root", "scope", "shared", "target", "target_url", "remote_url", "depth", "sync"}
 )
 _OF_A_SERVER = frozenset({"url", "user", "ca", "insecure_http"})
-_OF_BOTH = frozenset({"text", "query", "limit", "explain", "report", "as_json"})
+_OF_BOTH = frozenset({"words", "query", "limit", "explain", "report", "as_json"})
 
 
-@click.command("search", cls=Command, short_help="Search an index, or a memory root.")
-@click.argument("text", type=TEXT, required=False)
-@click.option("--query", metavar="TEXT", type=TEXT, help="The same as TEXT.")
+def _root_options(command: F) -> F:
+    """Add the hidden options of a search in a memory root, for the contract of another tool."""
+    depths = click.Choice(["shallow", "normal", "deep"])
+    depth = option("--depth", type=depths, default="normal", hidden=True)
+    return place_options(hidden=True)(depth(sync_option(command, hidden=True)))
+
+
+@click.command("search", cls=Command)
+@click.argument("words", metavar="TEXT...", type=TEXT, nargs=-1)
+@option("--query", metavar="TEXT", type=TEXT, help="The text, if it starts with a hyphen.")
 @db_option("The index to search.")
-@click.option(
+@option(
     "--url",
-    type=Place(),
+    type=CollectionUrl(),
     metavar="URL/NAME",
     help="The collection on a server of OpenSearch to search.",
 )
 @server_options
-@root_option
-@scope_option
-@target_option
-@limit_option(10)
-@click.option(
+@option(
+    "-n",
+    "--limit",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="The most results.",
+)
+@option(
     "--offset",
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="Skip this many of the best results.",
+    help="Skip the first results (paging).",
 )
-@depth_option
+@_root_options
 @filter_options
 @alias_option
 @ranking_options
-@click.option(
+@option(
     "--explain",
     is_flag=True,
     help="Show what each word became, a table of the parts of each score, and the steps.",
 )
-@click.option(
+@option(
     "--why-not",
     metavar="PATH#N",
     type=TEXT,
-    help="Say why a chunk is not among the results: its id, or as PATH:LINE where it stands.",
+    help="Explain why a chunk, by its id or as PATH:LINE, is not among the results.",
 )
 @report_option
-@click.option("--json", "as_json", is_flag=True, help="Write query, results and trace as JSON.")
+@json_option
 @click.pass_context
 def command(  # noqa: PLR0913 - one argument for each option
     context: click.Context,
     /,
     *,
-    text: str | None,
+    words: tuple[str, ...],
     query: str | None,
     db: str | None,
     url: tuple[str, str] | None,
     user: str | None,
     ca: str | None,
     insecure_http: bool,
-    root: tuple[str, ...],
-    target_url: str | None,
-    remote_url: str | None,
     limit: int,
-    depth: Depth,
-    no_sync: bool,
+    depth: Any,
+    sync: bool,
     given_filters: Any,
     after: str | None,
     before: str | None,
@@ -102,10 +103,9 @@ def command(  # noqa: PLR0913 - one argument for each option
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Search the index --db, the collection --url or the memory root --root for TEXT, the best first.
+    """Search the index --db or the collection --url for TEXT, the best first.
 
     \b
-      hedgerow search "slug control" --root memory --depth deep
       hedgerow search "winter feeding" --db notes.db
       hedgerow search '"hard pruning" NOT roses' --db notes.db --explain
       hedgerow search k8s --alias k8s=kubernetes,kube --db notes.db
@@ -114,30 +114,27 @@ def command(  # noqa: PLR0913 - one argument for each option
       hedgerow search "cold nights" --embedder ollama:nomic-embed-text --db n.db
       hedgerow search "winter feeding" --db notes.db --report found.html
 
-    Plain words are alternatives; short and stop words are dropped unless the text contains a
-    quote or AND, OR, NOT in capitals. Quote the whole text for the shell, and pass one that
+    A query finds texts with any of its words; texts with more of them rank higher. Short and stop
+    words are dropped unless the text contains a quote or AND, OR, NOT in capitals. Quote the whole text for the shell, and pass one that
     starts with a hyphen as --query=-TEXT. Paths are those that were passed to `hedgerow index`.
     A query that finds nothing is retried in other forms, the last of them fuzzy matching of
     file names. An index with vectors is also searched by meaning, with --embedder or with the
     embedder that made the vectors, if its model is on this machine. Finding nothing is not an
     error: the compiled query is shown.
     """
-    if (text is None) == (query is None):
+    if bool(words) == (query is not None):
         raise click.UsageError("Pass what to search for once, as TEXT or as --query TEXT.")
-    wanted = text if text is not None else query or ""
+    text = " ".join(words) if query is None else query
     _check_options(context, "url" if url else "root" if db is None else "db")
     if db is None and url is None:
-        from .memory_recall import search_root  # noqa: PLC0415 - slow to import
+        from .compatibility import search_root  # noqa: PLC0415 - of roots alone
 
         search_root(
             context,
-            root=root,
-            target_url=target_url,
-            remote_url=remote_url,
-            text=wanted,
+            text=text,
             limit=limit,
             depth=depth,
-            sync=not no_sync,
+            sync=sync,
             explain=explain,
             report=report,
             as_json=as_json,
@@ -146,7 +143,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     from .search_run import Asked, run  # noqa: PLC0415 - a root does without
 
     asked = Asked(
-        text=wanted,
+        text=text,
         db="/".join(url) if url else db or "",
         url=url,
         server={"user": user, "ca": ca, "insecure_http": insecure_http},

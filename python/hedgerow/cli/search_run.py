@@ -23,11 +23,11 @@ from hedgerow._answers.highlight import Highlighter
 from hedgerow._profiles import CANDIDATES
 from hedgerow.ranking import Ranking
 
+from .files import chunks_at
 from .models import Wanted, embedder_of, reranker_of
-from .places import chunks_at
+from .place import check_exists
 from .recorded import check_prompts, recorded_embedder
 from .servers import opened_collection
-from .stores import check_there_is
 
 if TYPE_CHECKING:
     from hedgerow.opensearch import Collection
@@ -128,7 +128,7 @@ def run(asked: Asked) -> Search:
 def _opened(asked: Asked) -> Index | Collection:
     if asked.url is not None:
         return opened_collection(asked.url, asked.server)
-    check_there_is(asked.db)
+    check_exists(asked.db)
     return Index.open(asked.db, read_only=True)
 
 
@@ -158,8 +158,8 @@ def _embedder(
             f"--mode {asked.mode} needs --embedder, which makes the vectors.{why}"
         )
     check_prompts(asked.embedder, found.embedder)
-    told = () if found.notice is None else (f"Searched by keywords alone: {found.notice}",)
-    return found.embedder, told
+    notices = () if found.notice is None else (f"Searched by keywords alone: {found.notice}",)
+    return found.embedder, notices
 
 
 def _with_what_shows_it(

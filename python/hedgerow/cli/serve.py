@@ -16,11 +16,10 @@ from hedgerow._extras import imports_of
 from hedgerow.ranking import Ranking
 
 from .models import Wanted
+from .options import TEXT, Command, option
 from .output import PrintableFormatter, echo, visible
-from .params import TEXT, Command, db_option
+from .place import NO_ROOT, check_exists, db_option, is_root_named, open_root, place_options
 from .recorded import recorded_embedder
-from .roots import NO_ROOT, open_root, root_option
-from .stores import check_there_is
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,36 +30,36 @@ if TYPE_CHECKING:
 _PORT = 7411
 
 
-@click.command("serve", cls=Command, short_help="Serve a root or an index over HTTP.")
-@root_option
+@click.command("serve", cls=Command)
+@place_options(scope=False, target=False)
 @db_option("The index to serve.")
-@click.option("--host", metavar="ADDRESS", type=TEXT, default="127.0.0.1", show_default=True)
-@click.option(
+@option("--host", metavar="ADDRESS", type=TEXT, default="127.0.0.1", show_default=True)
+@option(
     "--port",
     type=click.IntRange(0, 65_535),
     default=_PORT,
     show_default=True,
     help="0 is any that is free.",
 )
-@click.option(
+@option(
     "--tokens",
     metavar="DIR",
     type=click.Path(path_type=Path),
     help="The folder with the tokens, made at the first start.  [default: of the user]",
 )
-@click.option(
+@option(
     "--new-token",
     metavar="KEY=ID",
     type=TEXT,
     multiple=True,
     help="Make a token for the memories of a user, agent or session, as in user=ana, and exit.",
 )
-@click.option("--read-only", is_flag=True, help="Refuse everything that would change something.")
-@click.option("--edit", is_flag=True, help="Let the page for people edit memories.")
-@click.option("--tls-cert", metavar="FILE", type=click.Path(path_type=Path), help="In PEM.")
-@click.option("--tls-key", metavar="FILE", type=click.Path(path_type=Path), help="In PEM.")
-@click.option("--insecure-http", is_flag=True, help="Serve other machines without TLS.")
-@click.option(
+@option("--read-only", is_flag=True, help="Refuse everything that would change something.")
+@option("--edit", is_flag=True, help="Let the page for people edit memories.")
+@option("--tls-cert", metavar="FILE", type=click.Path(path_type=Path), help="In PEM.")
+@option("--tls-key", metavar="FILE", type=click.Path(path_type=Path), help="In PEM.")
+@option("--insecure-http", is_flag=True, help="Serve other machines without TLS.")
+@option(
     "--allow-host",
     "hosts",
     metavar="NAME",
@@ -68,7 +67,7 @@ _PORT = 7411
     multiple=True,
     help="Another host name that requests may use; may be repeated.",
 )
-@click.option(
+@option(
     "--allow-origin",
     "origins",
     metavar="URL",
@@ -76,7 +75,7 @@ _PORT = 7411
     multiple=True,
     help="The origin of a web page that may send requests; may be repeated.",
 )
-@click.option(
+@option(
     "--timeout",
     type=click.FloatRange(min=0.1, max=3600),
     default=30.0,
@@ -128,7 +127,7 @@ def command(
     known = Tokens.load(folder)
     _log_to_stderr()
     with ExitStack() as stack:
-        service, lock = _service(stack, db, options, read_only=read_only)
+        service, lock = _service(stack, db, read_only=read_only)
         listening = stack.enter_context(address.bound())
         url = address.url(listening)
         stack.enter_context(only_one(lock, url))
@@ -162,24 +161,22 @@ def _new_token(folder: Path, scope: Sequence[str], *, read_only: bool) -> Path:
 
 
 def _service(
-    stack: ExitStack, db: str | None, options: dict[str, Any], *, read_only: bool
+    stack: ExitStack, db: str | None, *, read_only: bool
 ) -> tuple[RootService | IndexService, Path]:
     """What is served, and the file that only one server holds."""
     if db is None:
         from hedgerow._serve.root_routes import RootService  # noqa: PLC0415 - needs an extra
 
-        memory = open_root(
-            options["root"], options["target_url"], options["remote_url"], NO_ROOT, watch=True
-        )
+        memory = open_root(NO_ROOT, watch=True)
         memory.recall(
             "hedgerow", limit=1
         )  # So that it is set up, and in memory, before it is asked.
         return RootService(memory), memory.path / ".hedgerow" / "serve.lock"
-    if options["root"]:
+    if is_root_named():
         raise click.UsageError("--db and --root exclude each other: an index file, or a root.")
     from hedgerow._serve.index_routes import IndexService  # noqa: PLC0415 - needs an extra
 
-    check_there_is(db)
+    check_exists(db)
     index = stack.enter_context(Index.open(db, read_only=read_only))
     found = recorded_embedder(index, Wanted())
     if found.notice is not None:

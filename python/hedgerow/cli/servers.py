@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from .params import TEXT
+from .options import TEXT, option
 
 if TYPE_CHECKING:
     from hedgerow.opensearch import Collection
@@ -18,7 +19,7 @@ _PASSWORD = "HEDGEROW_OPENSEARCH_PASSWORD"  # noqa: S105 - the name of the varia
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Place(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.2
+class CollectionUrl(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.2
     """A URL and, after its last slash, the name of a collection."""
 
     name = "text"
@@ -39,20 +40,19 @@ class Place(click.ParamType):  # type: ignore[type-arg]  # not generic before cl
 
 def server_options(command: F) -> F:
     """Add `--user`, `--ca` and `--insecure-http`."""
-    for option in (
-        click.option(
+    of_server = partial(option, section="OpenSearch server")
+    for add in (
+        of_server(
             "--insecure-http",
             is_flag=True,
             help="Send the password over plain HTTP to another machine.",
         ),
-        click.option(
-            "--ca", type=TEXT, metavar="FILE", help="Certificates of authorities to trust."
-        ),
-        click.option(
+        of_server("--ca", type=TEXT, metavar="FILE", help="Certificates of authorities to trust."),
+        of_server(
             "--user", type=TEXT, metavar="NAME", help=f"Its password is read from {_PASSWORD}."
         ),
     ):
-        command = option(command)
+        command = add(command)
     return command
 
 

@@ -72,7 +72,7 @@ def resolved_recall(request: RecallRequest | ContextRequest, scope: Scope) -> As
         request.limit,
         request.depth,
         present,
-        None if request.as_of is None else checked_end(request.as_of, "as_of"),
+        None if request.as_of is None else checked_end(request.as_of, "as_of", present),
         request.include_superseded,
         Wanted.of(request.types, request.tags, request.after, request.before, present),
         scope,

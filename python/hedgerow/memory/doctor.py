@@ -205,17 +205,16 @@ def _links_and_files(root: MemoryRoot | None) -> tuple[Check, Check]:
 def _links(found: Sequence[tuple[str, str]]) -> Check:
     facts = {"unresolved": [{"file": file, "link": target} for file, target in found]}
     if not found:
-        return Check(ok=True, message="All lead to memories.", facts=facts, is_warning=True)
-    count = "1 leads" if len(found) == 1 else f"{len(found)} lead"
+        return Check(ok=True, message="None is broken.", facts=facts, is_warning=True)
     shown = _some([f"{file}: {target}" for file, target in found])
-    message = f"{count} to no memory: {shown}."
+    message = f"{len(found)} broken: {shown}."
     return Check(ok=False, message=message, facts=facts, is_warning=True)
 
 
 def _files(problems: Sequence[Skip]) -> Check:
     facts = {"problems": [skip.to_dict() for skip in problems]}
     if not problems:
-        return Check(ok=True, message="All can be read.", facts=facts, is_warning=True)
+        return Check(ok=True, message="All are readable.", facts=facts, is_warning=True)
     count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
     message = f"{count}: {_some([str(skip) for skip in problems])}."
     return Check(ok=False, message=message, facts=facts, is_warning=True)

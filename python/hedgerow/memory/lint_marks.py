@@ -42,7 +42,7 @@ def findings_of_marks(
         if validity.holds and validity.stale_since is not None:
             yield (
                 "stale",
-                f"`{path}` is to be looked at again since {validity.stale_since:%Y-%m-%d}",
+                f"`{path}` is due for review since {validity.stale_since:%Y-%m-%d}",
             )
 
 

@@ -25,8 +25,11 @@ def listed(root: Path, session: Session, request: ListRequest, time: Asked) -> M
     if request.superseded:
         old = _superseded(session.graph())
         rows = [row for row in rows if row[0] in old]
+    marks = session.marks()
+    if request.retracted:
+        rows = [row for row in rows if time.validity(marks, str(row[0])).why == "retracted"]
     page = rows[request.offset : request.offset + request.limit]
-    ledger, marks = session.nodes().ledger, session.marks()
+    ledger = session.nodes().ledger
 
     def one(file: str, of: str, timestamp: int) -> Listed:
         record = ledger.record(file)

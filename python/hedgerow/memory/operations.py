@@ -224,7 +224,7 @@ class ListRequest(Request[MemoryList]):
     """List the memories, the last changed first, from `offset` on.
 
     Only those of a `type`, if one is given; with `superseded`, only those that another memory
-    supersedes, now or later. At most `limit` are listed; `count` has how many there are. Raises
+    supersedes, now or later; with `retracted`, only those that are retracted now. At most `limit` are listed; `count` has how many there are. Raises
     InvalidInputError for a type that no memory has.
     """
 
@@ -235,6 +235,7 @@ class ListRequest(Request[MemoryList]):
     limit: Limit = 100
     offset: Annotated[int, Field("Skip this many", least=0)] = 0
     superseded: Annotated[bool, Field("Only memories that another one supersedes")] = False
+    retracted: Annotated[bool, Field("Only retracted memories")] = False
 
 
 @dataclass(frozen=True)

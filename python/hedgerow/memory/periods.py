@@ -43,6 +43,10 @@ _PERIOD = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
+_PREPOSITION = re.compile(
+    rf"\A(?:(?:{_WRITTEN})\s)?(?:from|in|during|over|within)\s", re.IGNORECASE
+)
+
 _TIME = re.compile(
     rf"""\b(?=\w\w|\d[./])(?:
         tomorrow | tonight | yesterday | today | ago
@@ -113,8 +117,8 @@ class Period(Result):
         if not self.found:
             return f"Nothing that was found is from {self}. Memories of any time are shown."
         return (
-            f"From {self}. To search memories of any time, put the words in quotes: "
-            f'"{self.phrase}".'
+            f"Only memories from {_PREPOSITION.sub('', str(self))}. To search memories of any time, "
+            f'put the words in quotes: "{self.phrase}".'
         )
 
     def __str__(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
@@ -23,6 +24,8 @@ from .scope import Scope
 from .sync import sync_one
 from .times import checked_end, parse_age
 from .writer import write_memory
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def remember(  # noqa: PLR0913 - the parts of a memory
@@ -65,16 +68,21 @@ def expiry_fields(
     fields: dict[str, str] = {}
     if until is not None:
         age = parse_age(until)
-        if age is None:
-            checked_end(until, "valid_until")
-            fields["valid_until"] = until.isoformat() if isinstance(until, date) else until
-        else:
-            fields["valid_until"] = iso_time(now() + age)
+        fields["valid_until"] = (
+            _written_date(until, "valid_until") if age is None else iso_time(now() + age)
+        )
     if review is not None:
-        if parse_age(review) is None:
-            checked_end(review, "stale_after")
-        fields["stale_after"] = review.isoformat() if isinstance(review, date) else review
+        is_age = isinstance(review, str) and parse_age(review) is not None
+        fields["stale_after"] = str(review) if is_age else _written_date(review, "stale_after")
     return fields
+
+
+def _written_date(given: QuestionDate, name: str) -> str:
+    """Return a date as front matter has it: as it was given, or as the time that a word such as 2030 means."""
+    time = checked_end(given, name, now())
+    if isinstance(given, date):
+        return given.isoformat()
+    return given if _DATE.match(given) else iso_time(time)
 
 
 def _remember(  # noqa: PLR0913, PLR0917 - the parts of a memory

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timezone
+from datetime import datetime, timezone
 
 from hedgerow._checks import checked_count, checked_text
-from hedgerow._times import utc
-from hedgerow.errors import InvalidInputError
 from hedgerow.typing import QuestionDate
 
 from . import note
 from .documents import Document
 from .scope import Scope
 from .score import all_text
-from .times import event_time, parse_age, parse_time
+from .times import checked_start, event_time
 from .words import topic_tokens
 
 NEVER = datetime(1, 1, 1, tzinfo=timezone.utc)
@@ -40,7 +38,12 @@ class Selection:
     ) -> Selection:
         """Check what was asked for; a blank topic is none."""
         given = "" if topic is None else note.one_line(checked_text(topic, "topic"))
-        return cls(given or None, _checked_since(since), checked_count(limit, "limit"), scope)
+        return cls(
+            given or None,
+            None if since is None else checked_start(since, "since", note.now()),
+            checked_count(limit, "limit"),
+            scope,
+        )
 
     def in_scope(self, documents: Iterable[Document]) -> list[Document]:
         """Return the documents of the scope."""
@@ -86,20 +89,3 @@ def mentions(document: Document, tokens: Sequence[str]) -> bool:
 def searchable(document: Document) -> str:
     """Return all that a document says, case folded."""
     return f"{document.path}\n{all_text(document.metadata)}\n{document.body}".casefold()
-
-
-def _checked_since(since: QuestionDate | None) -> datetime | None:
-    if since is None:
-        return None
-    if isinstance(since, date):
-        return utc(since)
-    age = parse_age(checked_text(since, "since"))
-    if age is not None:
-        return note.now() - age
-    time = parse_time(since)
-    if time is None:
-        raise InvalidInputError(
-            f"since must be a date as in 2026-04-18, or an age as in 30d or 2w, not {since!r}",
-            code="invalid_option",
-        )
-    return time

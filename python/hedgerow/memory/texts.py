@@ -123,7 +123,7 @@ def _is_digest(given: str, data: bytes) -> bool:
 
 def _changed(file: str) -> HedgerowError:
     return HedgerowError(
-        f"{file} has another text by now; read it again, and make the edit anew",
+        f"{file} changed since you read it; read it again and redo the edit",
         code="file_changed",
     )
 

@@ -11,6 +11,8 @@ from hedgerow._checks import shown
 from hedgerow._times import aware, utc
 from hedgerow.errors import InvalidInputError
 
+from .periods import period_in
+
 ISO_TIME = (
     r"(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?"
     r"[ ]?([Zz]|[-+]\d\d:?\d\d)?)?"
@@ -22,6 +24,7 @@ _AGE = re.compile(r"(\d{1,5})([dw])\Z")
 _WHOLE = re.compile(rf"\s*{ISO_TIME}\s*\Z")
 _DAY_IN_NAME = re.compile(r"\d{4}([-_])\d\d\1\d\d(?!\d)")
 _DAY_FORMS = re.compile(r"(\d{4})([-/._])(\d{1,2})\2(\d{1,2})(?!\d)")
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _MONTH = re.compile(r"(\d{4})[-/](\d{1,2})")
 _LINK = re.compile(r"\[\[([^\[\]|#]*)(?:[|#][^\[\]]*)?\]\]")
 _LONGEST_MONTH = timedelta(days=31)
@@ -122,17 +125,33 @@ def day_in_name(path: str, day_zone: tzinfo = timezone.utc) -> datetime | None:
     return parse_time(found[0], day_zone) if found else None
 
 
-def checked_end(given: date | str, name: str) -> datetime:
+def period_of(given: str, now: datetime) -> tuple[datetime, datetime] | None:
+    """Return the beginning of a period, and the first time after it; None for any other text.
+
+    It is a year, such as `2025`, in UTC, or words such as `yesterday` or `last week`, in the time zone
+    of this machine.
+    """
+    text = given.strip()
+    if _YEAR.fullmatch(text):
+        start = datetime(int(text), 1, 1, tzinfo=timezone.utc)
+        return start, start.replace(year=start.year + 1)
+    found = period_in(text, now.astimezone())
+    return None if found is None or found.rest else (found.after, found.before)
+
+
+def checked_end(given: date | str, name: str, now: datetime) -> datetime:
     """Return a moment that was asked for; a date means the end of its day, in UTC.
 
-    Raises InvalidInputError for a date that does not exist.
+    It may be a year, or words such as `yesterday`, which mean the end of that time. Raises
+    InvalidInputError for a date that does not exist.
     """
     if isinstance(given, date):
         time = utc(given)
         if time is not None and not isinstance(given, datetime):
             time = _end_of_day(time)
     else:
-        time = parse_end(given)
+        period = period_of(given, now)
+        time = parse_end(given) if period is None else utc(period[1] - _TICK)
     if time is None:
         raise InvalidInputError(
             f"{name} must be a date that exists, as in 2026-04-18 or 2026-04-18T09:30Z, not "
@@ -145,13 +164,15 @@ def checked_end(given: date | str, name: str) -> datetime:
 def checked_start(given: date | str, name: str, now: datetime) -> datetime:
     """Return a moment that was asked for, in UTC; a date means the beginning of its day.
 
-    It may be an age from `now`, such as `30d` or `2w`. Raises InvalidInputError for anything else.
+    It may be an age from `now`, such as `30d` or `2w`, a year, or words such as `yesterday`, which mean
+    the beginning of that time. Raises InvalidInputError for anything else.
     """
     if isinstance(given, date):
         time = utc(given)
     else:
-        age = parse_age(given)
+        age, period = parse_age(given), period_of(given, now)
         parsed = parse_time(given) if age is None else now - age
+        parsed = parsed if period is None else period[0]
         time = None if parsed is None else utc(parsed)
     if time is None:
         raise InvalidInputError(

@@ -21,7 +21,7 @@ REASONS: Mapping[str, str] = {
 FILTERED = "filtered"
 LEFT_OUT: Mapping[str, str] = {
     **REASONS,
-    FILTERED: "not of the type, the tags or the time asked for",
+    FILTERED: "filtered out by type, tag or date",
 }
 """Why a file that was found is no result, each in words for people."""
 
@@ -76,7 +76,7 @@ class Validity(Result):
         if self.doubtful:
             parts.append(f"in doubt: derived from {_listed(self.doubtful)}")
         if self.stale_since is not None:
-            parts.append(f"to be looked at again since {self.stale_since:%Y-%m-%d}")
+            parts.append(f"review due since {self.stale_since:%Y-%m-%d}")
         return "; ".join(parts)
 
     def _why(self) -> str:

@@ -18,7 +18,7 @@ from hedgerow.memory.names import DIRECTORIES
 
 from .item import Item, Items
 
-_PASSED_BY = {"other": "it is no Markdown", "link": "it is a link"}
+_PASSED_BY = {"other": "not Markdown", "link": "a link"}
 _TEMPLATES = frozenset({"templates", "template"})
 _SETTINGS = (
     (".obsidian/templates.json", "folder"),

@@ -1,0 +1,59 @@
+"""`hedgerow explain`: the tokens of a query, and what it compiles to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from hedgerow import Query, compile_fts, compile_match, parse_query
+
+from .options import TEXT, Command, json_option
+from .output import echo, visible, write_json
+from .params import alias_option, alias_table, language_options
+
+
+@click.command("explain", cls=Command)
+@click.argument("text", type=TEXT)
+@alias_option
+@language_options
+@json_option
+def explain(text: str, *, alias: Any, operator: Any, matching: Any, as_json: bool) -> None:
+    """Show the tokens of a query, the normative text it compiles to, and what SQLite runs.
+
+    \b
+      hedgerow explain 'kube* NOT "old cluster"'
+      hedgerow explain "k8s rollout" --alias k8s=kubernetes,kube --json
+
+    --matching changes only what runs. With --json: {"raw", "tokens": [{"kind", "text",
+    "operator"?}], "hasOperators", "fts", "match"}. `hedgerow search --explain` also shows what
+    happened to each word.
+    """
+    query = parse_query(text)
+    aliases = alias_table(alias)
+    fts = compile_fts(text, aliases, operator=operator)
+    match = compile_match(text, aliases, operator=operator, matching=matching)
+    if as_json:
+        write_json(query.to_dict() | {"fts": fts, "match": match})
+        return
+    for line in _tokens(query):
+        echo(line)
+    if fts:
+        echo(f"normative   {visible(fts)}")
+        echo(f"executed    {visible(match)}")
+    else:
+        echo("Nothing in the text can be searched for; quotes keep every word.", err=True)
+
+
+def _tokens(query: Query) -> list[str]:
+    kept = "every word is kept" if query.has_operators else "short and stop words are dropped"
+    operators = "yes" if query.has_operators else "no"
+    lines = [f"normalised  {visible(query.raw)}", f"operators   {operators}: {kept}"]
+    if not query.tokens:
+        lines.append("tokens      none")
+    width = max((len(token.operator or "") for token in query.tokens), default=0)
+    for number, token in enumerate(query.tokens):
+        lead = "tokens      " if number == 0 else " " * 12
+        operator = f"{token.operator or '':<{width}} " if width else ""
+        lines.append(f"{lead}{operator}{token.kind:<6} {visible(token.text)}")
+    return lines

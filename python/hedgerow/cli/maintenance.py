@@ -1,0 +1,446 @@
+"""Setting up and maintaining a memory root.
+
+`hedgerow init`, `import`, `lint`, `dedupe`, `synthesize`, `doctor` and `trust`.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hedgerow.memory.operations import ProcessRequest
+
+from .failures import FAILED, UnfinishedError
+from .options import TEXT, Command, json_option, option, request_options
+from .output import (
+    echo,
+    has_terminal,
+    plural,
+    progress_bar,
+    show_skipped,
+    skipped_json,
+    visible,
+    write_json,
+)
+from .place import (
+    is_trusted,
+    locate_root,
+    named_root,
+    open_memory,
+    open_root,
+    place_options,
+    usage_errors,
+)
+from .recall import show_skips
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from hedgerow import MemoryRoot
+    from hedgerow.memory import Imported, Processed
+    from hedgerow.memory.consents import Consent
+    from hedgerow.memory.doctor import Diagnosis
+    from hedgerow.memory.trust_requests import TrustRequest
+    from hedgerow.remote import RemoteRoot
+
+_DRY_RUN = "Dry run. Add --apply to write."
+_APPLY = {"help": "Write; without it, only show what would be written."}
+
+
+# init
+
+
+@click.command("init", cls=Command)
+@click.argument("folder", metavar="[DIR]", type=TEXT, required=False)
+@option("--force", is_flag=True, help="Write the configuration again.")
+@option(
+    "--embedder",
+    metavar="NAME",
+    type=TEXT,
+    help="Search by meaning too, with an installed model (local) or another embedder.",
+)
+@option("--yes", is_flag=True, help="Allow the embedder without asking.")
+@place_options(scope=False, target=False, trust=False, hidden=True)
+@json_option
+def init(
+    *, folder: str | None, force: bool, embedder: str | None, yes: bool, as_json: bool
+) -> None:
+    """Make the folder DIR a memory root.
+
+    \b
+      hedgerow init memory
+      hedgerow init memory --embedder local
+
+    Writes hedgerow.json, the folders for memories and a line in .gitignore. Existing files are
+    kept. Commit everything except .hedgerow/, which can be rebuilt. An embedder is written into
+    hedgerow.json, and used once you allow it: asked here, or by hedgerow trust. The variable
+    HEDGEROW_MEMORY_ROOT is the default of DIR.
+    """
+    from hedgerow.memory.config import root_from_environment  # noqa: PLC0415 - slow to import
+
+    named = named_root()
+    if named is not None and folder is not None:
+        raise click.UsageError("Name the folder once: as DIR, or with --root.")
+    path = Path(folder) if folder else named or root_from_environment()
+    if path is None:
+        raise click.UsageError(
+            "Missing argument 'DIR': name the folder, as in: hedgerow init memory"
+        )
+    from hedgerow.memory import MemoryRoot  # noqa: PLC0415
+
+    done = MemoryRoot.initialize(path, force=force, embedder=embedder)
+    if as_json:
+        _allow_embedder(path, yes=yes, asks=False)
+        write_json(done.to_dict())
+        return
+    state = "written" if done.config_created else "existing"
+    echo(f"Memory root: {visible(done.root)}")
+    echo(f"Config: {done.config_file} (schema v{visible(str(done.schema_version))}, {state})")
+    echo(f"Folders: {', '.join(done.memory_dirs)}")
+    ignored = "added .hedgerow/" if done.gitignore_updated else "has .hedgerow/ already"
+    echo(f".gitignore: {ignored}")
+    if embedder is not None:
+        allowed = _allow_embedder(path, yes=yes, asks=has_terminal())
+        state = "allowed" if allowed else "not allowed yet; run hedgerow trust"
+        echo(f"Embedder: {visible(embedder)} ({state})")
+
+
+def _allow_embedder(path: Path, *, yes: bool, asks: bool) -> bool:
+    """Allow the embedder of a root if the user agrees; returns whether it is allowed."""
+    from hedgerow.memory import MemoryRoot  # noqa: PLC0415 - slow to import
+    from hedgerow.memory.consents import allow  # noqa: PLC0415
+
+    with MemoryRoot.open(path) as memory:
+        pending = [one for one in memory.status().not_allowed if one.setting == "embedder"]
+    agreed = [one for one in pending if yes or (asks and _agrees(one))]
+    if agreed:
+        allow(agreed)
+    return agreed == pending
+
+
+# import
+
+_FORMATS = ("obsidian", "basic-memory", "mem0", "chatgpt", "claude", "jsonl")
+
+_SHOWN = 20
+_ACTIONS = {
+    "new": "New",
+    "changed": "Changed",
+    "edited": "Kept, edited here",
+    "taken": "Skipped, the name is taken",
+}
+
+
+@click.command("import", cls=Command)
+@click.argument("format", type=click.Choice(_FORMATS))
+@click.argument("source", type=TEXT)
+@option("--apply", is_flag=True, **_APPLY)
+@place_options(scope=False, target=False)
+@json_option
+def import_(
+    *,
+    format: str,  # noqa: A002 - its name in the help
+    source: str,
+    apply: bool,
+    as_json: bool,
+) -> None:
+    """Read memories from SOURCE, a file or folder of another tool, and write each as a file.
+
+    \b
+      hedgerow import obsidian ~/vault
+      hedgerow import chatgpt export.zip --apply
+      hedgerow import mem0 memories.json --root memory --apply
+
+    obsidian and basic-memory read a folder of Markdown, chatgpt and claude the archive of an export or
+    its conversations.json, mem0 what its get_all returns, jsonl an object with text on each line.
+    Importing again updates what changed at the source and keeps what you edited here.
+    """
+    memory = open_root()
+    with progress_bar("Importing") as progress:
+        done = memory.import_from(source, format, apply=apply, progress=progress)
+    if as_json:
+        write_json(done.to_dict())
+        return
+    _show_imported(done)
+    if done.counts.keys() & {"new", "changed"}:
+        _tell_dry_run(apply=apply, as_json=as_json)
+
+
+def _show_imported(done: Imported) -> None:
+    for skip in done.unreadable[:_SHOWN]:
+        echo(f"Skipped {visible(str(skip))}", err=True)
+    if len(done.unreadable) > _SHOWN:
+        more = len(done.unreadable) - _SHOWN
+        echo(f"Skipped {more:,} more (--json has all)", err=True)
+    for action, label in _ACTIONS.items():
+        files = [one.file for one in done.memories if one.action == action]
+        for file in files[:_SHOWN]:
+            echo(f"{label}: {visible(file)}")
+        if len(files) > _SHOWN:
+            echo(f"{label}: {len(files) - _SHOWN:,} more (--json has all)")
+    for file in done.gone[:_SHOWN]:
+        echo(f"No longer in the export, kept: {visible(file)}")
+    if len(done.gone) > _SHOWN:
+        echo(f"No longer in the export, kept: {len(done.gone) - _SHOWN:,} more (--json has all)")
+    counts = ", ".join(f"{count:,} {action}" for action, count in done.counts.items())
+    echo(f"{plural(len(done.memories), 'memory', 'memories')}: {counts or 'none'}.")
+
+
+# lint, dedupe, synthesize
+
+
+@click.command("lint", cls=Command)
+@click.argument("topic", type=TEXT, nargs=-1)
+@request_options(ProcessRequest, "since", "limit", "apply", apply=_APPLY)
+@place_options()
+@json_option
+def lint(*, topic: tuple[str, ...], apply: bool, as_json: bool, **options: Any) -> None:
+    """Find what needs attention, in all memories or those about TOPIC.
+
+    \b
+      hedgerow lint
+      hedgerow lint hedge --since 30d
+      hedgerow lint --apply
+
+    Reports pages without sources or out of date, duplicate titles, declared conflicts, marks that
+    contradict each other, and open questions that seem answered. --apply also writes the report
+    into .hedgerow/reports.
+    """
+    about = " ".join(topic) or None
+    run_process("lint", apply=apply, as_json=as_json, topic=about, **options)
+    _tell_dry_run(apply=apply, as_json=as_json)
+
+
+@click.command("dedupe", cls=Command)
+@click.argument("topic", type=TEXT, nargs=-1)
+@request_options(ProcessRequest, "since", "limit", "apply", apply=_APPLY)
+@place_options()
+@json_option
+def dedupe(*, topic: tuple[str, ...], apply: bool, as_json: bool, **options: Any) -> None:
+    """Mark copies of a memory as superseded by the oldest one; `hedgerow restore` undoes it.
+
+    \b
+      hedgerow dedupe
+      hedgerow dedupe hedge --apply
+
+    Memories that say nearly the same are only listed.
+    """
+    about = " ".join(topic) or None
+    run_process("dedupe", apply=apply, as_json=as_json, topic=about, **options)
+    _tell_dry_run(apply=apply, as_json=as_json)
+
+
+@click.command("synthesize", cls=Command)
+@click.argument("topic", type=TEXT, nargs=-1, required=True)
+@request_options(ProcessRequest, "since", "limit", "apply", apply=_APPLY)
+@place_options()
+@json_option
+def synthesize(*, topic: tuple[str, ...], apply: bool, as_json: bool, **options: Any) -> None:
+    """Write or update a page about TOPIC, which quotes a line of each memory about it.
+
+    \b
+      hedgerow synthesize slug control
+      hedgerow synthesize hedge --since 30d --apply
+    """
+    run_process("synthesize", apply=apply, as_json=as_json, topic=" ".join(topic), **options)
+    _tell_dry_run(apply=apply, as_json=as_json)
+
+
+def run_process(mode: Any, *, apply: bool, as_json: bool, **options: Any) -> None:
+    """Process a root and show the result; `dedupe` asks for consent in a terminal first."""
+    memory = open_memory(writes=apply)
+    if apply and mode == "dedupe" and not as_json:
+        _confirm_pairs(_processed(memory, mode, apply=False, **options))
+    done = _processed(memory, mode, apply=apply, **options)
+    if as_json:
+        write_json(done.to_dict())
+        return
+    show_skips(done.unreadable)
+    echo(f"Mode: {done.mode}")
+    echo(f"Applied: {'yes' if done.applied else 'no'}")
+    for file in done.files:
+        echo(f"File: {visible(file)}")
+    for sentence in done.summary:
+        echo(f"- {visible(sentence)}")
+
+
+def _processed(memory: MemoryRoot | RemoteRoot, mode: Any, **options: Any) -> Processed:
+    from hedgerow.memory import MemoryRoot  # noqa: PLC0415 - slow to import
+
+    with usage_errors():
+        if not isinstance(memory, MemoryRoot):
+            return memory.process(mode, **options)
+        with progress_bar("Comparing") as progress:
+            return memory.process(mode, progress=progress, **options)
+
+
+def _confirm_pairs(plan: Processed) -> None:
+    """Show the pairs that dedupe is about to mark, and ask for consent in a terminal."""
+    for sentence in plan.summary:
+        echo(f"- {visible(sentence)}")
+    if plan.files and has_terminal() and sys.stdout.isatty():
+        click.confirm("Mark these memories as superseded?", abort=True)
+    echo()
+
+
+def _tell_dry_run(*, apply: bool, as_json: bool) -> None:
+    if not apply and not as_json:
+        echo(_DRY_RUN)
+
+
+# doctor
+
+
+@click.command("doctor", cls=Command)
+@option("--verbose", is_flag=True, help="Name everything below the root that is not read.")
+@option("--target-url", "--remote-url", hidden=True, expose_value=False)
+@place_options(scope=False, target=False, remote=False)
+@json_option
+@click.pass_context
+def doctor(context: click.Context, *, verbose: bool, as_json: bool) -> None:
+    """Check the engine, the memory root, its index and links, permissions and integrations.
+
+    \b
+      hedgerow doctor
+      hedgerow doctor --root memory --json
+
+    Looks at --root, else HEDGEROW_MEMORY_ROOT, else the nearest upward, else
+    ~/.hedgerow/memory. Exits with 1 if something is wrong. A missing or outdated index, broken
+    links, and integrations that are not installed are only warnings.
+    """
+    from hedgerow.memory.config import default_root  # noqa: PLC0415
+    from hedgerow.memory.doctor import diagnose  # noqa: PLC0415 - slow to import
+
+    path, skipped = locate_root()
+    for sentence in skipped:
+        echo(sentence, err=True)
+    found = diagnose(path or default_root(), trust=is_trusted())
+    if as_json:
+        counts = found.index.facts.get("passedBy", {})
+        more = skipped_json(counts, found.passed_by) if verbose else {}
+        write_json(found.to_dict() | more)
+    else:
+        _show_diagnosis(found, verbose=verbose)
+    if not found.ok:
+        context.exit(FAILED)
+
+
+def _show_diagnosis(found: Diagnosis, *, verbose: bool) -> None:
+    echo("hedgerow doctor: ok" if found.ok else "hedgerow doctor: attention needed")
+    for name, check in found.checks():
+        mark = "ok" if check.ok else "warning" if check.is_warning else "FAILED"
+        echo(f"{name}: {mark}: {visible(check.message)}")
+    if verbose:
+        show_skipped(found.passed_by)
+
+
+# trust
+
+
+@click.command("trust", cls=Command)
+@place_options(scope=False, target=False, trust=False)
+@option("--yes", is_flag=True, help="Allow all of it without asking.")
+@option("--list", "listed", is_flag=True, help="List what was allowed, of every root.")
+@option("--revoke", is_flag=True, help="Forget what the root was allowed.")
+@json_option
+def trust(*, yes: bool, listed: bool, revoke: bool, as_json: bool) -> None:
+    """Show the models, servers and folders outside itself that a memory root asks for, and allow them.
+
+    \b
+      hedgerow trust
+      hedgerow trust --root memory --yes
+      hedgerow trust --list
+      hedgerow trust --root memory --revoke
+
+    An embedder can send your texts to a server or run a model's code; a folder outside the root
+    would be indexed; agents may name models. Until you allow them, the root works without them. What you allow is stored in your own configuration with its
+    present value: if the value changes, you are asked again.
+    """
+    if yes + listed + revoke > 1:
+        raise click.UsageError("--yes, --list and --revoke exclude each other.")
+    if listed:
+        _list(as_json=as_json)
+    elif revoke:
+        _revoke(as_json=as_json)
+    else:
+        _ask(open_root(), yes=yes, as_json=as_json)
+
+
+def _ask(memory: MemoryRoot, *, yes: bool, as_json: bool) -> None:
+    """Show what is not allowed yet, and allow what the user agrees to."""
+    from hedgerow.memory.consents import allow  # noqa: PLC0415 - slow to import
+
+    root, pending = str(memory.path), memory.status().not_allowed
+    if not as_json:
+        _show_requests(root, pending)
+    can_ask = not as_json and has_terminal()
+    allowed = [one for one in pending if yes or (can_ask and _agrees(one))]
+    if allowed:
+        allow(allowed)
+    if as_json:
+        left = [one for one in pending if one not in allowed]
+        write_json(_as_json(root, allowed=allowed, notAllowed=left))
+    elif pending and (yes or can_ask):
+        echo(f"Allowed: {len(allowed)} of {len(pending)}.")
+    if pending and not (yes or can_ask):
+        raise UnfinishedError(
+            "Nothing was allowed: this is what the root asks for. To allow it, add --yes."
+        )
+
+
+def _show_requests(root: str, pending: Sequence[TrustRequest]) -> None:
+    echo(f"Memory root: {visible(root)}")
+    if not pending:
+        echo("Nothing to allow: all that it asks for is allowed.")
+    for one in pending:
+        echo(f"- {visible(one.question)}")
+
+
+def _agrees(request: TrustRequest) -> bool:
+    return click.confirm(f"Allow {request.setting}, to {visible(request.effect)}?")
+
+
+def _list(*, as_json: bool) -> None:
+    from hedgerow.memory.consents import consents_file, read_consents  # noqa: PLC0415 - slow
+
+    path = _real_root()
+    found = [one for one in read_consents() if path in (None, one.root)]
+    if as_json:
+        value = {"file": str(consents_file()), "allowed": [one.to_dict() for one in found]}
+        write_json(value)
+        return
+    for one in found:
+        echo(_line(one))
+    echo(f"{plural(len(found), 'consent')} in {visible(str(consents_file()))}.")
+
+
+def _revoke(*, as_json: bool) -> None:
+    from hedgerow.memory.consents import revoke  # noqa: PLC0415 - slow to import
+
+    path = _real_root() or str(open_root().path)
+    gone = revoke(path)
+    if as_json:
+        write_json(_as_json(path, revoked=gone))
+        return
+    for one in gone:
+        echo(_line(one))
+    echo(f"Revoked: {plural(len(gone), 'consent')}.")
+
+
+def _real_root() -> str | None:
+    """Return the path that consents know the named root by; it need not exist any more."""
+    named = named_root()
+    return None if named is None else str(named.resolve())
+
+
+def _line(one: Consent) -> str:
+    return visible(f"{one.root}: {one.setting} {one.value} (since {one.allowed_at})")
+
+
+def _as_json(root: str, **lists: Iterable[TrustRequest | Consent]) -> dict[str, Any]:
+    return {"root": root} | {
+        name: [one.to_dict() for one in found] for name, found in lists.items()
+    }

@@ -1,0 +1,386 @@
+"""Writing, reading and marking memories.
+
+`hedgerow remember`, `wrapup`, `list`, `show` of a root, `edit`, `rename`, `supersede`, `retract`,
+`restore` and `forget`.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hedgerow import HedgerowError
+from hedgerow.memory.operations import (
+    EditRequest,
+    ForgetRequest,
+    ListRequest,
+    RememberRequest,
+    RetractRequest,
+    SupersedeRequest,
+    WrapupRequest,
+)
+
+from .options import TEXT, Command, json_option, option, request_options
+from .output import echo, has_terminal, plural, visible, write_json
+from .place import NO_ROOT, open_memory, place_options, read_stdin
+from .recall import show_related
+
+if TYPE_CHECKING:
+    from hedgerow import MemoryRoot
+    from hedgerow.memory import Marked, Memory
+    from hedgerow.remote import RemoteRoot
+    from hedgerow.typing import OnDuplicate
+
+_LISTED = 20
+
+
+# Writing.
+
+
+@click.command("remember", cls=Command)
+@click.argument("words", metavar="[TEXT...]", type=TEXT, nargs=-1)
+@request_options(
+    RememberRequest,
+    *("title", "type", "tags", "valid_until", "stale_after"),
+    title={"help": "Its title.  [default: the beginning of TEXT; required with standard input]"},
+)
+@option("--force", is_flag=True, help="Keep it even if a memory already says the same.")
+@option("--supersede", is_flag=True, help="Supersede the memory that already says the same.")
+@place_options()
+@json_option
+def remember(
+    *,
+    words: tuple[str, ...],
+    title: str | None,
+    force: bool,
+    supersede: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Write TEXT, or standard input, as a new Markdown file, and index it.
+
+    \b
+      hedgerow remember "No pellets: they harm the hedgehogs." --type decision
+      hedgerow remember --title "Hedge plan" --tag hedge < plan.md
+
+    Refuses near-duplicates and names the existing memory.
+    """
+    if force and supersede:
+        raise click.UsageError("Pass --force or --supersede, not both.")
+    from hedgerow.memory.note import title_of  # noqa: PLC0415 - slow to import
+
+    text = " ".join(words) if words else None
+    line = _required_title(title) if text is None or title is not None else title_of(text)
+    memory = open_memory(writes=True)
+    body = read_stdin() if text is None else text
+    choice: OnDuplicate = "keep" if force else "supersede" if supersede else "error"
+    done = memory.remember(body, title=line, on_duplicate=choice, **options)
+    if done.problem:
+        echo(visible(done.problem), err=True)
+    if as_json:
+        write_json(done.to_dict())
+        return
+    echo(f"Remembered: {visible(done.file)}")
+    if done.superseded is not None:
+        echo(f"Superseded: {visible(done.superseded)}")
+    echo(f"Memory root: {visible(done.root)}")
+
+
+@click.command("wrapup", cls=Command)
+@request_options(
+    WrapupRequest,
+    *("title", "topic", "limit", "tags"),
+    title={"help": "Its title.  [required]"},
+)
+@place_options()
+@json_option
+def wrapup(*, title: str | None, topic: str | None, as_json: bool, **options: Any) -> None:
+    """Write standard input as the wrapup of a session.
+
+    \b
+      hedgerow wrapup --title "Hedge planning" < wrapup.md
+      hedgerow wrapup --title "Hedges" --topic hedge --limit 3 < wrapup.md
+
+    It has four level-2 headings, in any order, each with text: Findings, Decisions,
+    Conflicts / Corrections, Open Questions.
+    """
+    line = _required_title(title)
+    memory = open_memory(writes=True)
+    done = memory.wrapup(read_stdin(), title=line, topic=topic or None, **options)
+    if as_json:
+        write_json(done.to_dict())
+        return
+    if done.related.query is None:
+        echo("Related memory preflight skipped: --topic not provided.")
+    else:
+        echo(f"Related memory for: {visible(done.related.query)}\n")
+        show_related(done.related)
+        echo()
+    echo(f"Wrote session wrapup: {visible(done.file)}")
+    echo(f"Memory root: {visible(done.root)}\n")
+    echo(done.body)
+
+
+def _required_title(title: str | None) -> str:
+    """Return the title; an empty one counts as none."""
+    if not title:
+        raise click.UsageError("Missing option '--title': give the memory a title.")
+    return title
+
+
+# Reading.
+
+
+@click.command("list", cls=Command)
+@request_options(ListRequest, limit={"default": _LISTED})
+@place_options()
+@json_option
+def list_(*, as_json: bool, **options: Any) -> None:
+    """List the memories of a root, most recently changed first: date, type, file, title, state.
+
+    \b
+      hedgerow list
+      hedgerow list --type decision -n 100
+      hedgerow list --superseded
+    """
+    found = open_memory().memories(**options)
+    if as_json:
+        write_json(found.to_dict())
+        return
+    for one in found.memories:
+        day = datetime.fromtimestamp(one.timestamp, timezone.utc).strftime("%Y-%m-%d")
+        title = f"  {one.title}" if one.title else ""
+        state = f"  [{one.validity}]" if str(one.validity) else ""
+        echo(visible(f"{day}  {one.type:<10}  {one.file}{title}{state}"))
+    more = found.count - len(found.memories) - options["offset"]
+    if more > 0:
+        echo(f"{plural(more, 'more memory', 'more memories')}; --limit shows them.", err=True)
+    elif not found.count:
+        echo("No memories.")
+
+
+def show_memory(key: str, *, as_json: bool) -> None:
+    """Show a memory as `show` without an index file does."""
+    found = open_memory(NO_ROOT).read(key)
+    if as_json:
+        write_json(found.to_dict())
+        return
+    echo(visible(found.file), err=True)
+    echo(found.text.rstrip("\n"))
+
+
+# Changing texts and names.
+
+
+@click.command("edit", cls=Command)
+@click.argument("key", type=TEXT)
+@click.argument("text", type=TEXT, required=False)
+@request_options(EditRequest, "digest", digest={"spelled": "--expect"})
+@place_options()
+@json_option
+def edit(*, key: str, text: str | None, digest: str | None, as_json: bool) -> None:
+    """Edit the memory KEY, a path, a file name or a title, in $EDITOR.
+
+    \b
+      hedgerow edit decisions/2025-02-no-pellets.md
+      hedgerow edit "Hedge plan" --expect 9f86d081... < plan.md
+
+    With --expect, TEXT or standard input is the whole new file, and it is written only if the
+    memory still has the digest that `hedgerow show KEY --json` printed.
+    """
+    if text is not None and digest is None:
+        raise click.UsageError(
+            "Pass --expect DIGEST with a text: `hedgerow show KEY --json` tells the digest."
+        )
+    memory = open_memory(writes=True)
+    found = memory.read(key)
+    if digest is None:
+        new = _edited(found.text, found.file)
+        if new is None:
+            echo("Nothing was changed.")
+            return
+        done = _written(memory, found, new)
+    else:
+        done = memory.edit(found.file, read_stdin() if text is None else text, digest)
+    if as_json:
+        write_json(done.to_dict())
+    else:
+        echo(f"Changed: {visible(done.file)}")
+
+
+def _edited(text: str, file: str) -> str | None:
+    """Have a text edited; None if it stays as it is."""
+    if not has_terminal():
+        raise click.UsageError(
+            f"There is no terminal to edit {file} in: pass --expect DIGEST with the new text."
+        )
+    new = click.edit(text, extension=".md")
+    return None if new is None or new == text else new
+
+
+def _written(memory: MemoryRoot | RemoteRoot, found: Memory, new: str) -> Memory:
+    """Replace a text by what was typed; if it cannot be written, the error names a file with it."""
+    try:
+        return memory.edit(found.file, new, found.digest)
+    except HedgerowError as error:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", suffix=".md", prefix="hedgerow-", delete=False, newline=""
+        ) as kept:
+            kept.write(new)
+        name = Path(kept.name)
+        raise HedgerowError(f"{error.message}. Your text is in {name}", code=error.code) from error
+
+
+@click.command("rename", cls=Command)
+@click.argument("key", type=TEXT)
+@click.argument("new", type=TEXT)
+@place_options()
+@json_option
+def rename(*, key: str, new: str, as_json: bool) -> None:
+    """Give the memory KEY another path, and change the links to it in all files.
+
+    \b
+      hedgerow rename "Hedge plan" hedge-2026
+      hedgerow rename notes/hedge.md decisions/hedge.md
+
+    KEY is a path, a file name or a title; NEW a path, or a name in the same folder.
+    """
+    done = open_memory(writes=True).rename(key, new)
+    if as_json:
+        write_json(done.to_dict())
+        return
+    echo(f"Renamed: {visible(done.file)} to {visible(done.to)}")
+    for file in done.changed:
+        echo(f"Changed: {visible(file)}")
+    for skip in done.by_hand:
+        echo(f"Change by hand: {visible(str(skip))}", err=True)
+
+
+# Marking what no longer holds, and deleting.
+
+
+@click.command("supersede", cls=Command)
+@click.argument("old", type=TEXT)
+@click.argument("text", type=TEXT, required=False)
+@request_options(
+    SupersedeRequest,
+    *("by", "title", "type", "tags"),
+    by={"metavar": "KEY"},
+    title={"help": "Title of the text.  [default: the beginning of TEXT]"},
+    type={"help": "Kind of the text.  [default: that of OLD]"},
+    tags={"help": "Tags of the text.  [default: those of OLD]"},
+)
+@place_options()
+@json_option
+def supersede(*, old: str, text: str | None, by: str | None, as_json: bool, **options: Any) -> None:
+    """Mark the memory OLD as superseded by another memory, or by a new text.
+
+    \b
+      hedgerow supersede "Hedge cutting" "We cut in August, after the birds."
+      hedgerow supersede decisions/2025-02-pellets.md --by "No pellets"
+      hedgerow supersede "Hedge plan" < plan.md
+
+    OLD and --by are paths, file names or titles, as in [[name]]. Both files are kept and record
+    it: recall finds the new one, and the old one only with --include-superseded or --as-of.
+    `hedgerow restore OLD` undoes it.
+    """
+    if by is not None and (text is not None or any(options.values())):
+        raise click.UsageError(
+            "--by names an existing memory: leave out the text and options of a new one."
+        )
+    memory = open_memory(writes=True)
+    if by is None:
+        options["title"] = options["title"] or None
+        done = memory.supersede(old, text=read_stdin() if text is None else text, **options)
+    else:
+        done = memory.supersede(old, by)
+    _show_marked(done, as_json=as_json)
+
+
+@click.command("retract", cls=Command)
+@click.argument("key", type=TEXT)
+@request_options(RetractRequest, "reason")
+@place_options()
+@json_option
+def retract(*, key: str, reason: str | None, as_json: bool) -> None:
+    """Mark the memory KEY as no longer holding, from now on.
+
+    \b
+      hedgerow retract findings/slugs.md --reason "It was the wrong bed."
+
+    KEY is a path, a file name or a title. The file is kept, but recall leaves it out unless asked
+    with --include-superseded or --as-of. `hedgerow restore KEY` undoes it.
+    """
+    _show_marked(open_memory(writes=True).retract(key, reason), as_json=as_json)
+
+
+@click.command("restore", cls=Command)
+@click.argument("key", type=TEXT)
+@place_options()
+@json_option
+def restore(*, key: str, as_json: bool) -> None:
+    """Undo supersede or retract for the memory KEY, in every file that records it.
+
+    \b
+      hedgerow restore findings/slugs.md
+    """
+    _show_marked(open_memory(writes=True).restore(key), as_json=as_json)
+
+
+def _show_marked(done: Marked, *, as_json: bool) -> None:
+    if as_json:
+        write_json(done.to_dict())
+        return
+    if done.written is not None:
+        echo(f"Remembered: {visible(done.written)}")
+    for file in done.changed:
+        echo(f"Changed: {visible(file)}")
+    if not done.changed and done.written is None:
+        echo("Nothing to change: the files say so already.")
+    echo(f"{visible(done.file)}: {visible(str(done.validity) or 'holds')}")
+
+
+@click.command("forget", cls=Command)
+@click.argument("key", type=TEXT)
+@request_options(ForgetRequest, "purge")
+@place_options()
+@json_option
+def forget(*, key: str, purge: bool, as_json: bool) -> None:
+    """Delete the memory KEY, and everything about it in the index, store, manifest and reports.
+
+    \b
+      hedgerow forget findings/slugs.md --purge
+
+    KEY is a path, a file name or a title. Its lines are removed from pages; other files that
+    name or quote it are listed and stay. Backups and the history of a repository are not
+    searched. `hedgerow retract KEY` keeps the file.
+    """
+    if not purge:
+        raise click.UsageError(
+            "forget deletes the file for good: pass --purge, or use `hedgerow retract`, which "
+            "keeps the file."
+        )
+    done = open_memory(writes=True).forget(key, purge=True)
+    if as_json:
+        write_json(done.to_dict())
+        return
+    for file in (done.file, *done.reports):
+        echo(f"Deleted: {visible(file)}")
+    for page in done.rewritten:
+        echo(f"Removed from the page: {visible(page)}")
+    for file in done.quoted_by:
+        echo(f"Still quoted by: {visible(file)}")
+    for file in done.copies:
+        echo(f"Still in: {visible(file)}")
+    if done.quoted_by or done.copies:
+        echo("These files still have text of it: edit or delete them.")
+    else:
+        echo("Nothing of it is left in index, store, manifest and reports.")
+    for file in done.named_by:
+        echo(f"Still named by: {visible(file)}")
+    for place in done.out_of_reach:
+        echo(f"Not searched: {visible(place)}.", err=True)

@@ -1,0 +1,471 @@
+"""Where a command works: a memory root, a server, or the file of a store or an index.
+
+The options of the place are kept in the context of click, so that no command passes them on.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+
+import click
+
+from hedgerow import HedgerowError, IndexFileError, InvalidInputError
+
+from .options import TEXT, option
+from .output import echo, has_terminal, progress_bar, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hedgerow import MemoryRoot, QueryResult, Store
+    from hedgerow.remote import RemoteRoot
+
+    F = TypeVar("F", bound=Callable[..., Any])
+
+WHICH_ROOT = "Which root"
+"""The section of the options of a memory root."""
+
+NO_ROOT = (
+    "Missing option '--db' or '--root': there is no memory root here or in a folder above. Name "
+    "one with --root DIR or HEDGEROW_MEMORY_ROOT, make one with: hedgerow init --root DIR, or "
+    "name an index file with --db FILE or HEDGEROW_DB."
+)
+NO_ROOT_FOR_MEMORY = (
+    "Missing option '--root': there is no memory root here or in a folder above. Name one with "
+    "--root DIR or HEDGEROW_MEMORY_ROOT, or make one with: hedgerow init --root DIR"
+)
+
+_PLACE = "hedgerow.place"
+_REPORTED = "hedgerow.reported"
+_TOKEN_VARIABLE = "HEDGEROW_TOKEN"  # noqa: S105 - the name of the variable
+_THIS_MACHINE = {"localhost", "127.0.0.1", "::1"}
+_SECONDS = re.compile(r"-?\d{1,12}\Z")
+
+
+# The options of the place.
+
+
+def place_options(
+    *,
+    scope: bool = True,
+    target: bool = True,
+    trust: bool = True,
+    remote: bool = True,
+    hidden: bool = False,
+) -> Callable[[F], F]:
+    """Add `--root` and what goes with it, which `open_memory`, `open_root` and `open_store` read.
+
+    With `remote`, the flags of another tool for a server are refused with an error of their own.
+    """
+
+    def add(command: F, name: str, callback: Any, **attributes: Any) -> F:
+        attributes = {"expose_value": False, "callback": callback, "hidden": hidden} | attributes
+        return option(name, section=WHICH_ROOT, **attributes)(command)
+
+    def decorate(command: F) -> F:
+        for name in ("--remote-url", "--target-url") if remote else ():
+            command = add(command, name, _refuse_remote, type=TEXT, hidden=True)
+        if trust:
+            text = "Allow what the root asks for, this time; see `hedgerow trust`."
+            command = add(command, "--trust", _keep, is_flag=True, help=text)
+        if target:
+            text = "A server instead of a folder; see `hedgerow serve`."
+            command = add(command, "--target", _keep_target, type=TEXT, metavar="URL", help=text)
+        if scope:
+            text = "With --scope, also see memories without a scope."
+            command = add(command, "--shared", _keep, is_flag=True, help=text)
+            text = "Only the memories of a user, agent or session, as in user=ana; may be repeated."
+            listed: dict[str, Any] = {"type": TEXT, "multiple": True, "metavar": "KEY=ID"}
+            command = add(command, "--scope", _keep_scope, help=text, **listed)
+        text = "The memory root.  [default: HEDGEROW_MEMORY_ROOT, else the nearest upward]"
+        listed = {"type": TEXT, "multiple": True, "metavar": "DIR"}
+        return add(command, "--root", _keep, help=text, **listed)
+
+    return decorate
+
+
+def db_option(help_text: str, *, required: bool = False) -> Callable[[F], F]:
+    """Add `--db`, whose default is in HEDGEROW_DB; a `--root` that is given wins over that."""
+    return option(
+        "--db",
+        metavar="FILE",
+        type=TEXT,
+        required=required,
+        envvar="HEDGEROW_DB",
+        show_envvar=True,
+        callback=_unless_a_root_is_named,
+        help=help_text,
+    )
+
+
+def store_options(command: F) -> F:
+    """Add `--db` and the options of a root; a command passes `db` to `open_store`."""
+    return db_option("The file of a store.")(place_options()(command))
+
+
+def time_option(name: str, what: str) -> Callable[[F], F]:
+    """Add an option that takes a time as Unix seconds, by default the present."""
+    return option(
+        name,
+        metavar="TIME",
+        type=TEXT,
+        callback=_seconds,
+        help=f"{what}: 2026-04-18, 2026-04-18T09:30Z, or Unix seconds.  [default: now]",
+    )
+
+
+def _place() -> dict[str, Any]:
+    found: dict[str, Any] = click.get_current_context().meta.setdefault(_PLACE, {})
+    return found
+
+
+def _keep(context: click.Context, param: click.Parameter, given: Any) -> None:
+    context.meta.setdefault(_PLACE, {})[param.name] = given
+
+
+def _keep_target(context: click.Context, param: click.Parameter, given: str | None) -> None:
+    if given is not None and not given.strip():
+        raise click.UsageError("--target must not be empty; give the URL of a server.")
+    _keep(context, param, given)
+
+
+def _keep_scope(context: click.Context, param: click.Parameter, given: tuple[str, ...]) -> None:
+    pairs = [one.partition("=") for one in given]
+    if not all(sign for _, sign, _ in pairs):
+        raise click.UsageError("--scope is KEY=ID, as in --scope user=ana.")
+    if len({key.strip() for key, _, _ in pairs}) < len(pairs):
+        raise click.UsageError("--scope names a user, an agent or a session once.")
+    _keep(context, param, {key.strip(): value for key, _, value in pairs} or None)
+
+
+def _refuse_remote(_: click.Context, param: click.Parameter, url: str | None) -> None:
+    """Raise the error of an option of the contract that has no meaning here."""
+    if url is not None:
+        raise HedgerowError(
+            f"{param.opts[0]} {url}: this flag is recognized but not implemented yet; name a server "
+            "with --target URL, or a folder on this machine with --root DIR",
+            code="not_implemented",
+        )
+
+
+def _unless_a_root_is_named(
+    context: click.Context, param: click.Parameter, value: str | None
+) -> str | None:
+    # Given options are processed before defaults, so --root is known by now.
+    source = context.get_parameter_source(param.name or "")
+    is_default = source is not None and source.name == "ENVIRONMENT"
+    # `hedgerow run memory:search` is of a root by its name.
+    is_of_a_root = is_root_named() or (context.info_name or "").startswith("memory:")
+    return None if is_default and is_of_a_root else value
+
+
+def is_root_named() -> bool:
+    """Whether `--root` was given."""
+    return bool(_place().get("root"))
+
+
+def is_target() -> bool:
+    """Whether `--target` was given."""
+    return _place().get("target") is not None
+
+
+def scope() -> dict[str, str] | None:
+    """Return the scope that `--scope` gave; None without it."""
+    found: dict[str, str] | None = _place().get("scope")
+    return found
+
+
+def is_trusted() -> bool | None:
+    """Return True with `--trust`, else None: it is left to what the user allowed."""
+    return _place().get("trust") or None
+
+
+# Memory roots.
+
+
+def named_root() -> Path | None:
+    """Return the first `--root`; a blank one is an error."""
+    given: Sequence[str] = _place().get("root", ())
+    if not given:
+        return None
+    if not given[0].strip():
+        raise click.UsageError("--root must not be empty; give a folder.")
+    return Path(given[0].strip())
+
+
+def locate_root() -> tuple[Path | None, list[str]]:
+    """Return the root, if any, and a sentence for each one that is skipped."""
+    from hedgerow.memory.config import root_from_environment  # noqa: PLC0415
+    from hedgerow.memory.nearest import nearest_root  # noqa: PLC0415
+
+    named = named_root() or root_from_environment()
+    if named is not None:
+        return named, []
+    found = nearest_root(Path.cwd())
+    return found.root, [
+        visible(f"Note: {one}; to use it: --root {shlex.quote(str(one.path))}")
+        for one in found.passed
+    ]
+
+
+def find_root(missing: str = NO_ROOT_FOR_MEMORY) -> Path:
+    """Return the root: the named one, that of the environment, or the nearest upward.
+
+    A root that is skipped is named on stderr, or in the error when there is no other.
+    """
+    found, skipped = locate_root()
+    if found is None:
+        raise click.UsageError(" ".join([missing, *skipped]))
+    reported = click.get_current_context().meta.setdefault(_REPORTED, set())
+    for sentence in skipped:
+        if sentence not in reported:
+            reported.add(sentence)
+            echo(sentence, err=True)
+    return found
+
+
+def open_root(missing: str = NO_ROOT_FOR_MEMORY, *, watch: bool = False) -> MemoryRoot:
+    """Open the root; it is closed when the command is done.
+
+    Commands that live long `watch` its files.
+    """
+    path = find_root(missing)
+    from hedgerow.memory import MemoryRoot  # noqa: PLC0415 - slow to import
+
+    with usage_errors():
+        memory = MemoryRoot.open(
+            path,
+            trust=is_trusted(),
+            notify=lambda notice: echo(visible(notice), err=True),
+            scope=scope(),
+            shared=bool(_place().get("shared")),
+            watch=watch,
+        )
+    click.get_current_context().call_on_close(memory.close)
+    return memory
+
+
+def open_memory(
+    missing: str = NO_ROOT_FOR_MEMORY, *, writes: bool = False
+) -> MemoryRoot | RemoteRoot:
+    """Open the root, or connect to its server; closed when the command is done."""
+    return open_server(missing, writes=writes) or open_root(missing)
+
+
+@contextmanager
+def usage_errors() -> Iterator[None]:
+    """Report an argument that an operation rejects as wrong usage."""
+    try:
+        yield
+    except InvalidInputError as error:
+        if error.code != "invalid_option":
+            raise
+        raise click.UsageError(f"{error.message}.") from error
+
+
+def read_stdin() -> str:
+    """Read all of standard input as UTF-8; empty if it is closed."""
+    if sys.stdin is None:
+        return ""
+    if has_terminal():
+        echo("Type the text, then Ctrl-D on a line of its own.", err=True)
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(
+            f"standard input is not UTF-8 (byte {error.start}); convert it",
+            code="invalid_note",
+        ) from error
+
+
+# Servers of roots.
+
+
+def open_server(missing: str = NO_ROOT_FOR_MEMORY, *, writes: bool = False) -> RemoteRoot | None:
+    """Connect to the server that `--target` or the root names; None for a folder."""
+    target = _place().get("target")
+    if target is None:
+        url = _server_of_root(find_root(missing))
+    elif is_root_named():
+        raise click.UsageError("--root and --target exclude each other: a folder, or a server.")
+    else:
+        url = target.strip()
+    if url is None:
+        return None
+    refuse_without_files("--scope", given=scope() is not None)
+    from hedgerow.remote import connect  # noqa: PLC0415 - of servers alone
+
+    connected = connect(url, kind="root", token=_token(url, writes=writes))
+    click.get_current_context().call_on_close(connected.close)
+    return connected
+
+
+def refuse_without_files(name: str, *, given: bool) -> None:
+    """Refuse an option that only a folder on this machine has."""
+    if given:
+        raise click.UsageError(f"{name} goes with a folder on this machine, not with a server.")
+
+
+def _server_of_root(path: Path) -> str | None:
+    """Return the server that a root names, if its user allowed it."""
+    from hedgerow.memory.choices import Choices  # noqa: PLC0415 - slow to import
+    from hedgerow.memory.config import read_config  # noqa: PLC0415
+
+    return read_config(path, Choices(is_trusted())).remote
+
+
+def _token(url: str, *, writes: bool) -> str | None:
+    """Return the token from the environment variable, or that of the user's own servers here."""
+    given = os.environ.get(_TOKEN_VARIABLE, "").strip()
+    if given:
+        return given
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None  # The client rejects the address.
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        return None
+    if parts.hostname in _THIS_MACHINE:
+        from hedgerow.memory.user_folder import user_folder  # noqa: PLC0415 - slow to import
+
+        file = user_folder() / "tokens" / ("write" if writes else "read")
+        if file.is_file():
+            return file.read_text(encoding="utf-8").strip()
+    raise HedgerowError(
+        f"{url} asks for a token; set the environment variable {_TOKEN_VARIABLE} to one of that "
+        "server's",
+        code="missing_api_key",
+    )
+
+
+# Stores and index files.
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStore:
+    """An open store: that of a file, or that of a memory root.
+
+    `source` names it in JSON, and `name` in text; without `sync` the index is read as it is.
+    """
+
+    store: Store
+    root: MemoryRoot | None
+    source: dict[str, str]
+    sync: bool = True
+
+    @property
+    def name(self) -> str:
+        """The file or the folder."""
+        return next(iter(self.source.values()))
+
+    def query(
+        self,
+        pipeline: Any,
+        *,
+        now: int,
+        terms: Sequence[str] | None = None,
+        explain: bool = False,
+    ) -> QueryResult:
+        """Run a pipeline; in a root `search` finds what a recall would."""
+        if self.root is None:
+            return self.store.query(pipeline, now=now, terms=terms, explain=explain)
+        return self.root.query(pipeline, now=now, terms=terms, explain=explain, sync=self.sync)
+
+    def key(self, name: str) -> str:
+        """Return the key of a name: in a root also the name or title of a file."""
+        return name if self.root is None else self.root.resolve(name)
+
+
+def server_of(db: str | None, *, writes: bool = False) -> RemoteRoot | None:
+    """Connect to a server instead of a store; None for a file or a folder."""
+    if db is None:
+        return open_server(NO_ROOT, writes=writes)
+    if is_target():
+        raise click.UsageError("--db and --target exclude each other: a file, or a server.")
+    return None
+
+
+@contextmanager
+def open_store(db: str | None, *, sync: bool = True, reads: bool = False) -> Iterator[OpenStore]:
+    """Open the store of a file, which must exist, or of a root.
+
+    With `reads`, a file that cannot be written is opened to read it.
+    """
+    if db is None:
+        with open_root(NO_ROOT) as memory:
+            with progress_bar("Reading") as progress:
+                store = memory._session(sync=sync).store(progress)  # noqa: SLF001 - of the package
+            yield OpenStore(store, memory, {"root": str(memory.path)}, sync)
+        return
+    if scope() is not None:
+        raise click.UsageError("--scope goes with a memory root, not with --db.")
+    if is_root_named():
+        raise click.UsageError(
+            "--db and --root exclude each other: the file of a store, or a root."
+        )
+    if not _exists(db):
+        raise IndexFileError(
+            f"there is no store at {db}; make one in Python with hedgerow.Store.open, or name a "
+            "memory root with --root DIR",
+            code="index_not_found",
+        )
+    with _opened(db, reads=reads) as store:
+        yield OpenStore(store, None, {"db": db})
+
+
+def _opened(db: str, *, reads: bool) -> Store:
+    from hedgerow import Store  # noqa: PLC0415 - of stores alone
+
+    try:
+        return Store.open(db)
+    except IndexFileError as error:
+        if not (reads and error.code == "index_read_only"):
+            raise
+        return Store.open(db, read_only=True)
+
+
+def check_exists(db: str) -> None:
+    """Raise IndexFileError, with the command that makes an index, if there is no file."""
+    if not _exists(db):
+        raise IndexFileError(
+            f"there is no index at {db}; make it with: hedgerow index PATH --db {db}",
+            code="index_not_found",
+        )
+
+
+def _exists(path: str) -> bool:
+    """Whether a file exists. Raises OSError and UnicodeEncodeError if the system cannot say."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def _seconds(context: click.Context, param: click.Parameter, given: str | None) -> int:
+    if given is None:
+        return int(time.time())
+    text = given.strip()
+    if _SECONDS.match(text):
+        return int(text)
+    from hedgerow import parse_question_date  # noqa: PLC0415 - of times alone
+
+    found = parse_question_date(text)
+    if found is None:
+        raise click.BadParameter(
+            f"{given!r} is no time; write a date as in 2026-04-18, a date and time as in "
+            "2026-04-18T09:30Z, or Unix seconds",
+            context,
+            param,
+        )
+    return int(found.timestamp())
