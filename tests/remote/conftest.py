@@ -26,7 +26,9 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[hr.Retriever]:
         hr.Chunk("he", "he.md", "הגדר נגזמת בחורף", tags=["scripts"], metadata={"year": 2025}),
         hr.Chunk("zh", "memory/global/user-preference-tea.md", "树篱在冬天修剪 tea"),
     ]
-    with hr.Retriever(path, embedder=FnvEmbedder(), ranking=hr.Ranking("best")) as retriever:
+    with hr.Retriever(
+        path, embedder=FnvEmbedder(), ranking=hr.Ranking("best"), create=True
+    ) as retriever:
         retriever.upsert(chunks)
         yield retriever
 

@@ -147,7 +147,7 @@ impl Index {
                 ErrorCode::DimensionMismatch,
                 format!(
                     "{} has vectors of {known} dimensions, not {dimensions}; leave the dimensions \
-                     out, or embed all chunks anew (hedgerow reembed)",
+                     out, or embed all chunks again (hedgerow index --reembed)",
                     self.database.location()
                 ),
             )),
@@ -338,7 +338,7 @@ mod tests {
         assert_eq!(
             error.message(),
             "the index in memory has vectors of 3 dimensions, not 4; leave the dimensions out, or \
-             embed all chunks anew (hedgerow reembed)"
+             embed all chunks again (hedgerow index --reembed)"
         );
     }
 }

@@ -60,7 +60,7 @@ impl Space {
                 ErrorCode::DimensionMismatch,
                 format!(
                     "{name} has {} dimensions and the index has {wanted}; use the embedder that \
-                     the index was made with, or embed all chunks anew (hedgerow reembed)",
+                     the index was made with, or embed all chunks again (hedgerow index --reembed)",
                     vector.len()
                 ),
             )),
@@ -75,7 +75,7 @@ impl Space {
                 ErrorCode::EmbedderMismatch,
                 format!(
                     "{location} has vectors of the embedder \"{known}\", not \"{embedder}\"; use \
-                     that one, or embed all chunks anew (hedgerow reembed)"
+                     that one, or embed all chunks again (hedgerow index --reembed)"
                 ),
             )),
             _ => Ok(()),
