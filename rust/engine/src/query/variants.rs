@@ -11,6 +11,9 @@ use crate::text::words;
 /// Words with fewer letters have no other spellings.
 const LEAST_LETTERS: usize = 4;
 
+/// Letters after an apostrophe: *Ann's how-to* has the words *s how*.
+const CONTRACTED: [&str; 4] = ["d", "m", "s", "t"];
+
 /// The words of an index. Its texts are those that a search may find.
 pub trait Vocabulary {
     /// Whether any text of the index has the phrase.
@@ -43,8 +46,8 @@ pub(super) fn of_word(word: &str, options: &MatchOptions<'_>) -> Result<Vec<Phra
     }
     let cuts = || word.char_indices().skip(1).map(|(at, _)| word.split_at(at));
     if vocabulary.knows(&Phrase::of_text(word))? {
+        let is_noise = |part: &str| CONTRACTED.contains(&part) || options.stopwords.contains(part);
         let cut = cuts().next();
-        let is_noise = |part: &str| options.stopwords.contains(part);
         let hyphened = cut.filter(|(letter, rest)| !is_noise(letter) && !is_noise(rest));
         return two_words(vocabulary, word, hyphened.into_iter());
     }
