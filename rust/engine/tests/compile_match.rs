@@ -224,10 +224,7 @@ fn extended_matching_reads_the_words() {
             "(oak AND ash OR elm) AND leaf",
             r#""oak" AND "ash" AND "leaf" OR "elm" AND "leaf""#,
         ),
-        (
-            "leaf OR(oak ash)AND(elm)",
-            r#""leaf" OR ("oak" OR "ash") AND "elm""#,
-        ),
+        ("leaf OR oak AND(elm)", r#""leaf" OR "oak" AND "elm""#),
         (
             "oak NOT(elm OR \"ash leaf\")",
             r#"("oak") NOT ("elm" OR "ash leaf")"#,

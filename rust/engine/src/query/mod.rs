@@ -14,6 +14,7 @@ pub mod parse;
 mod runs;
 pub mod stopwords;
 mod variants;
+mod vocabulary;
 
 pub use alias::{AliasTable, expand};
 pub use ast::{Connective, Operator, Query, Token, TokenKind};
@@ -26,4 +27,4 @@ pub use notices::notices;
 pub use options::{MatchOptions, Matching};
 pub use parse::{parse, parse_augmented, parse_with};
 pub use stopwords::StopWords;
-pub use variants::Vocabulary;
+pub use vocabulary::Vocabulary;

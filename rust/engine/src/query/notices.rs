@@ -6,7 +6,7 @@ use super::compile::with_straight_quotes;
 use super::expression::{MatchExpression, Phrase};
 use super::extended;
 use super::options::{MatchOptions, Matching};
-use super::parse::{Fate, OperatorFate, Reason, Scan, is_exclusion, parse_with, scan, scan_groups};
+use super::parse::{Fate, OperatorFate, Reason, Scan, is_exclusion, parse_with, scan_groups};
 use crate::error::Result;
 use crate::text::whitespace;
 
@@ -15,41 +15,34 @@ const SHOWN: usize = 5;
 /// A notice lists at most this many words.
 const LISTED: usize = 12;
 
-/// A sentence for everything that was not understood, excluded, or also searched in another spelling. `expression` is the one that the query was compiled to.
+/// A sentence for everything that was not understood, excluded, or also searched in another spelling.
+/// `expression` is the one that the query was compiled to. None for matching as the specification has it, whose
+/// traces are complete.
 pub fn notices(
     text: &str,
     options: &MatchOptions<'_>,
     expression: &MatchExpression,
 ) -> Result<Vec<String>> {
+    if options.matching == Matching::Spec {
+        return Ok(Vec::new());
+    }
     let query = parse_with(text, options.stopwords)?;
     let straight = with_straight_quotes(&query, options.stopwords)?;
     let query = straight.unwrap_or(query);
     let raw = query.raw.as_str();
     let mut notices = Vec::new();
-    let is_extended = options.matching == Matching::Extended;
     if query.has_operators {
-        let words = if is_extended {
-            scan_groups(raw)
-        } else {
-            scan(raw, options.stopwords)
-        };
-        notices.extend(of_operators(&words));
+        notices.extend(of_operators(&scan_groups(raw)));
         if raw.matches('"').count() % 2 == 1 {
             let said = "The last quote is not closed: the phrase goes to the end of the query.";
             notices.push(said.to_owned());
         }
-    }
-    if is_extended {
-        let has_ignored =
-            query.has_operators && extended::with_operators(raw, options)?.has_ignored_exclusion;
-        if has_ignored {
+        if extended::with_operators(raw, options)?.has_ignored_exclusion {
             let said = "NOT excludes words and groups joined by OR; what else is after it was not excluded.";
             notices.push(said.to_owned());
         }
-        notices.extend(of_exclusions(raw, expression));
-    } else {
-        notices.extend(of_other_matching(raw, query.has_operators));
     }
+    notices.extend(of_exclusions(raw, expression));
     notices.extend(of_syntax(raw));
     notices.extend(of_variants(expression));
     Ok(notices)
@@ -107,25 +100,6 @@ fn of_exclusions(raw: &str, expression: &MatchExpression) -> Option<String> {
         }
         format!("Left out, for the minus sign: texts with {excluded}.")
     })
-}
-
-/// Syntax of extended matching in a query that is matched as the specification has it.
-fn of_other_matching(raw: &str, has_operators: bool) -> Option<String> {
-    let has_minus = whitespace::words(raw).any(is_exclusion);
-    let has_group = has_operators
-        && scan_groups(raw)
-            .words
-            .iter()
-            .any(|word| matches!(word.fate, Fate::Open(_)));
-    let signs = match (has_minus, has_group) {
-        (false, false) => return None,
-        (true, false) => "A minus sign excludes",
-        (false, true) => "Parentheses group",
-        (true, true) => "Parentheses group and a minus sign excludes",
-    };
-    Some(format!(
-        "{signs} in extended matching only; here its words are searched for."
-    ))
 }
 
 /// Syntax of other search programs, which is read as words.

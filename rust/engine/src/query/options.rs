@@ -3,7 +3,7 @@
 use super::alias::AliasTable;
 use super::ast::Connective;
 use super::stopwords::StopWords;
-use super::variants::Vocabulary;
+use super::vocabulary::Vocabulary;
 use crate::text::tokenizer::TokenizerKind;
 
 /// How a query's words are matched.

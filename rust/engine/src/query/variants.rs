@@ -1,9 +1,8 @@
 //! Other spellings of the words of a query, of those that the index has (spec/compile.md, "Other spellings").
 
-use std::fmt::{self, Debug, Formatter};
-
 use super::expression::Phrase;
 use super::options::MatchOptions;
+use super::vocabulary::Vocabulary;
 use crate::error::Result;
 use crate::text::tokenizer::TokenizerKind;
 use crate::text::words;
@@ -11,25 +10,8 @@ use crate::text::words;
 /// Words with fewer letters have no other spellings.
 const LEAST_LETTERS: usize = 4;
 
-/// The words of an index. Its texts are those that a search may find.
-pub trait Vocabulary {
-    /// Whether any text of the index has the phrase.
-    fn knows(&self, phrase: &Phrase) -> Result<bool>;
-
-    /// Whether a text has the phrase.
-    fn has(&self, phrase: &Phrase) -> Result<bool>;
-
-    /// Words of the texts that become `word` by one edit or two (a letter more, less or another, two
-    /// letters exchanged) and have its first letter: those with the fewest edits, the most frequent first,
-    /// in lower case.
-    fn nearest(&self, word: &str) -> Result<Vec<String>>;
-}
-
-impl Debug for dyn Vocabulary + '_ {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str("Vocabulary")
-    }
-}
+/// Letters after an apostrophe: *Ann's how-to* has the words *s how*.
+const CONTRACTED: [&str; 4] = ["d", "m", "s", "t"];
 
 /// The phrases that a word is also searched by. A word that no text has: as two words, or else as its nearest
 /// words. Any word: with a hyphen after its first letter.
@@ -43,8 +25,8 @@ pub(super) fn of_word(word: &str, options: &MatchOptions<'_>) -> Result<Vec<Phra
     }
     let cuts = || word.char_indices().skip(1).map(|(at, _)| word.split_at(at));
     if vocabulary.knows(&Phrase::of_text(word))? {
+        let is_noise = |part: &str| CONTRACTED.contains(&part) || options.stopwords.contains(part);
         let cut = cuts().next();
-        let is_noise = |part: &str| options.stopwords.contains(part);
         let hyphened = cut.filter(|(letter, rest)| !is_noise(letter) && !is_noise(rest));
         return two_words(vocabulary, word, hyphened.into_iter());
     }
