@@ -145,9 +145,7 @@ class Retriever(Holding):
                 options["reweight"],
                 operator,
             )
-        self._stages = Stages(
-            held, searcher, used, scores, reranks, on_leg_failure, slow_ms
-        )
+        self._stages = Stages(held, searcher, used, scores, reranks, on_leg_failure, slow_ms)
         self._arguments = {
             "embedder": embedder,
             "reranker": reranker,

@@ -58,7 +58,11 @@ def test_a_vector_depends_on_its_text_alone(tmp_path: Path) -> None:
 def test_names_and_prompts_come_from_the_settings(tmp_path: Path) -> None:
     given = {"name": "mine", "query_prompt": "q: ", "document_prompt": "d: "}
     embedder = OnnxEmbedder(onnx_folder(tmp_path / "m", **given))
-    assert (embedder.name, embedder.query_prompt, embedder.document_prompt) == ("mine", "q: ", "d: ")
+    assert (embedder.name, embedder.query_prompt, embedder.document_prompt) == (
+        "mine",
+        "q: ",
+        "d: ",
+    )
     assert close(embedder.embed_query("oak"), embedder.embed(["q: oak"])[0])
     other = OnnxEmbedder(tmp_path / "m", name="other", query_prompt="")
     assert (other.name, other.query_prompt, other.document_prompt) == ("other", "", "d: ")
@@ -116,9 +120,18 @@ def test_folders_without_a_model_say_what_is_missing(tmp_path: Path) -> None:
     assert none.value.code == "path_not_found"
     for change, message in [
         (lambda folder: (folder / "tokenizer.json").unlink(), "it has no tokenizer.json"),
-        (lambda folder: (folder / "tokenizer.json").write_text("{"), "tokenizer.json cannot be read"),
-        (lambda folder: (folder / "model.onnx").unlink(), "it has no model.onnx or onnx/model.onnx"),
-        (lambda folder: (folder / "model.onnx").write_text("broken"), "cannot be loaded: not a model"),
+        (
+            lambda folder: (folder / "tokenizer.json").write_text("{"),
+            "tokenizer.json cannot be read",
+        ),
+        (
+            lambda folder: (folder / "model.onnx").unlink(),
+            "it has no model.onnx or onnx/model.onnx",
+        ),
+        (
+            lambda folder: (folder / "model.onnx").write_text("broken"),
+            "cannot be loaded: not a model",
+        ),
     ]:
         folder = onnx_folder(tmp_path / "m")
         change(folder)
@@ -151,7 +164,9 @@ def test_local_is_the_model_that_a_package_ships(
     assert retriever.search("elm", mode="semantic")[0].id == "a"
     assert retriever.index.stats().embedder == "one-int8"
     install_model(tmp_path / "b", "two", onnx_folder(tmp_path / "two"), monkeypatch)
-    with pytest.raises(hr.HedgerowError, match="several models are here; name one of these: local:one"):
+    with pytest.raises(
+        hr.HedgerowError, match="several models are here; name one of these: local:one"
+    ):
         embedder_named("local")
     assert embedder_named("local:two").name == "two"
     with pytest.raises(hr.HedgerowError, match="has the model six; name one of these: local:one, "):
@@ -159,8 +174,8 @@ def test_local_is_the_model_that_a_package_ships(
     best = onnx_folder(tmp_path / "bge", name="bge-int8")
     install_model(tmp_path / "c", "bge-small-en-v1.5", best, monkeypatch)
     assert embedder_named("local").name == "bge-int8", "the preferred one"
-    with pytest.raises(hr.HedgerowError, match="has no folder .*; install it again"):
-        install_model(tmp_path / "d", "gone", tmp_path / "gone", monkeypatch)
+    install_model(tmp_path / "d", "gone", tmp_path / "gone", monkeypatch)
+    with pytest.raises(hr.HedgerowError, match=r"has no folder .*; install it again"):
         embedder_named("local:gone")
 
 

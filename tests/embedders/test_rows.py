@@ -75,7 +75,9 @@ def test_packed_bits_are_no_vectors(kind: Any) -> None:
     bits = np.zeros((2, 8), kind)
     for rows in (bits, list(bits)):
         retriever = hr.Retriever(hr.Index.in_memory(), embedder=lambda _, rows=rows: rows)
-        with pytest.raises(hr.HedgerowError, match="which are bits or codes and no vectors") as raised:
+        with pytest.raises(
+            hr.HedgerowError, match="which are bits or codes and no vectors"
+        ) as raised:
             retriever.upsert(CHUNKS)
         assert raised.value.code == "bad_answer"
         assert len(retriever.index) == 0

@@ -45,7 +45,9 @@ def test_each_token_of_the_query_counts_by_its_nearest() -> None:
 def test_a_document_is_embedded_once() -> None:
     embedder = Letters()
     reranker = MaxSimReranker(embedder)
-    many = reranker.rerank_many(["oak", "elm", "oak"], [documents("oak"), documents("oak", "elm"), []])
+    many = reranker.rerank_many(
+        ["oak", "elm", "oak"], [documents("oak"), documents("oak", "elm"), []]
+    )
     assert [pairs(one) for one in many] == [[(0, 1)], [(1, 1), (0, 0)], []]
     assert embedder.calls == [["oak", "elm"], ["oak", "elm"]]
     reranker.rerank("ash", documents("elm", "yew"))

@@ -24,7 +24,9 @@ TEXTS = {"a": "oak oak oak", "b": "oak oak", "c": "oak and more words", "d": "oa
 @pytest.fixture
 def index() -> hr.Index:
     index = hr.Index.in_memory()
-    index.upsert([hr.Chunk(id, f"{id}.md", text, title=id.upper()) for id, text in TEXTS.items()])
+    index.upsert(
+        [hr.Chunk(one, f"{one}.md", text, title=one.upper()) for one, text in TEXTS.items()]
+    )
     return index
 
 
@@ -44,7 +46,9 @@ class Answering:
 
 
 def found(index: hr.Index, answer: Any, **options: Any) -> list[str]:
-    return [hit.id for hit in hr.Retriever(index, reranker=Answering(answer), **options).search("oak")]
+    return [
+        hit.id for hit in hr.Retriever(index, reranker=Answering(answer), **options).search("oak")
+    ]
 
 
 def scores(*pairs: tuple[int, float]) -> list[hr.RerankScore]:
@@ -150,7 +154,7 @@ def test_a_blend_weighs_deviations_of_both_scores(index: hr.Index) -> None:
         hit.id: 0.7 * z + 0.3 * r
         for hit, z, r in zip(before, fused, deviations(given), strict=True)
     }
-    assert [hit.id for hit in response] == sorted(blend, key=lambda id: -blend[id])
+    assert [hit.id for hit in response] == sorted(blend, key=blend.__getitem__, reverse=True)
     for hit in response:
         parts = hit.explanation["rerank_blend"]
         assert parts["weight"] == 0.3
@@ -170,8 +174,15 @@ def test_a_document_without_a_score_is_dropped_or_the_lowest(index: hr.Index) ->
     assert found(index, scores((3, 1.0), (1, 0.5))) == [order[3], order[1]]
     best = [hit.id for hit in hr.Retriever(index, profile="best").search("oak")]
     options = {"profile": "best", "rerank_weight": 1.0}
-    assert found(index, scores((3, 1.0), (1, 0.5)), **options) == [best[3], best[1], best[0], best[2]]
-    response = hr.Retriever(index, profile="best", reranker=Answering(scores((0, 1.0), (1, 0.5)))).search("oak")
+    assert found(index, scores((3, 1.0), (1, 0.5)), **options) == [
+        best[3],
+        best[1],
+        best[0],
+        best[2],
+    ]
+    response = hr.Retriever(
+        index, profile="best", reranker=Answering(scores((0, 1.0), (1, 0.5)))
+    ).search("oak")
     lowest = response[-1].explanation
     assert (lowest["rerank_score"], lowest["rerank_blend"]["rerank_deviations"]) == (None, -1.0)
     assert "no score of the reranker" in response[-1].explain()
@@ -220,11 +231,13 @@ def test_a_batch_is_reranked_on_threads() -> None:
 def test_asynchronous_rerankers_run_at_the_same_time() -> None:
     class Awaited(Meeting):
         waiting = 0
+        all_wait = asyncio.Event()
 
         async def rerank(self, _query: str, documents: Any, /) -> Any:  # type: ignore[override]
             self.waiting += 1
-            while self.waiting < len(QUERIES):
-                await asyncio.sleep(0)
+            if self.waiting == len(QUERIES):
+                self.all_wait.set()
+            await asyncio.wait_for(self.all_wait.wait(), 30)
             return [float(-len(document.text)) for document in documents]
 
     retriever = hr.Retriever(corpus("b"), reranker=Awaited(1))

@@ -130,8 +130,8 @@ class OnnxModel:
             "token_type_ids": np.array([encoding.type_ids], np.int64),
         }
         given = {name: numbers for name, numbers in given.items() if name in self._inputs}
-        output: NDArray[float32] = self._session.run(None, given)[0][0]
-        return np.asarray(output, np.float32)
+        output: NDArray[float32] = np.asarray(self._session.run(None, given)[0][0], np.float32)
+        return output
 
     def _say_cut(self, cut: int, texts: int) -> None:
         """Log once that texts are longer than the model reads."""
@@ -191,9 +191,7 @@ def _session(onnxruntime: Any, file: Path) -> Any:
     # A thread that waits for work by spinning takes the core from the caller's own threads.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
-        return onnxruntime.InferenceSession(
-            str(file), options, providers=["CPUExecutionProvider"]
-        )
+        return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the library raises no narrower one
         raise unusable(file.parent, f"{file.name} cannot be loaded: {error}") from error
 

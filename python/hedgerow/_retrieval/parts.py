@@ -31,9 +31,7 @@ def parts_of(
     return embedder, reranker, [part for part in made if hasattr(part, "close")]
 
 
-def asynchronous_parts(
-    embedder: AnyEmbedder | None, reranker: AnyReranker | None
-) -> list[str]:
+def asynchronous_parts(embedder: AnyEmbedder | None, reranker: AnyReranker | None) -> list[str]:
     """Which of the two must be awaited; raises TypeError for anything but an embedder and a reranker."""
     found = []
     if embedder is not None and forms_of(embedder).asynchronous:

@@ -49,7 +49,9 @@ class LlamaIndexReranker:
         answer = list(self._postprocessor.postprocess_nodes(given, query_str=query))
         known = {str(index): index for index in range(len(documents))}
         # An answer with another id is no document that was given.
-        found = [(known[one.node.node_id], one.score) for one in answer if one.node.node_id in known]
+        found = [
+            (known[one.node.node_id], one.score) for one in answer if one.node.node_id in known
+        ]
         if any(score is None for _, score in found):
             return in_order([index for index, _ in found], len(documents))
         return [RerankScore(index, float(score)) for index, score in found]
