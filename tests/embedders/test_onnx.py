@@ -115,7 +115,7 @@ def test_settings_are_checked(tmp_path: Path, text: str, message: str) -> None:
 
 
 def test_folders_without_a_model_say_what_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(hr.InvalidInputError, match="there is no folder .* with a model") as none:
+    with pytest.raises(hr.InvalidInputError, match=r"there is no folder .* with a model") as none:
         OnnxEmbedder(tmp_path / "none")
     assert none.value.code == "path_not_found"
     for change, message in [

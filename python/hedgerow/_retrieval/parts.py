@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from hedgerow._checks import shown
 from hedgerow.embedders._forms import forms_of
 from hedgerow.embedders.base import AnyEmbedder
 from hedgerow.errors import InvalidInputError
