@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
+from counted_collection import CountedCollection
 from hedgerow.rerankers.base import read_scores
 from retrieval_doubles import FnvEmbedder, corpus
 
@@ -317,3 +318,25 @@ def test_what_is_no_reranker_says_what_is(index: hr.Index, reranker: Any, hint: 
 def test_any_finite_numbers_are_scores(numbers: list[float]) -> None:
     found = read_scores(numbers, len(numbers))
     assert [(one.index, one.score) for one in found] == list(enumerate(numbers))
+
+
+def test_a_collection_elsewhere_is_reranked_alike(index: hr.Index) -> None:
+    class Numbered(Answering):
+        def rerank(self, _query: str, documents: Sequence[hr.RerankDocument], /) -> Any:
+            self.given.append(documents)
+            return [float(n) for n, _ in enumerate(documents)]
+
+    one, other = Numbered(None), Numbered(None)
+    collection = CountedCollection(list(index.chunks()))
+    elsewhere = hr.Retriever(collection, reranker=one, profile="best").search("oak")
+    here = hr.Retriever(index, reranker=other, profile="best").search("oak")
+    assert [hit.id for hit in elsewhere] == [hit.id for hit in here]
+    assert one.given == other.given
+    assert elsewhere.trace.rerank_weight == 0.3
+
+
+@pytest.mark.parametrize("option", ["rerank", "skip_retry_ladder"])
+def test_words_are_no_flags(index: hr.Index, option: str) -> None:
+    options: Any = {option: "no"}
+    with pytest.raises(hr.InvalidInputError, match=f"{option} must be True or False, not 'no'"):
+        hr.Retriever(index).search("oak", **options)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hedgerow._checks import checked_flag
 from hedgerow.typing import OnDuplicate, Progress, QuestionDate
 
 from . import config, setup
@@ -273,6 +274,7 @@ class MemoryRoot(RootEdits):
         """
         from .imports.moving import move  # noqa: PLC0415 - slow to import
 
+        checked_flag(apply, "apply")
         self._check_whole("import_from")
         done = move(self._derived(), format, Path(source), progress, apply=apply)
         if apply:
@@ -406,6 +408,7 @@ class MemoryRoot(RootEdits):
         from .selection import Selection  # noqa: PLC0415
 
         process.checked_mode(mode)
+        checked_flag(apply, "apply")
         derived = self._derived()
         most = process.LIMITS[mode] if limit is None else limit
         scope = self._scope.own if mode == "dedupe" else self._scope

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from hedgerow._checks import checked_flag
 from hedgerow.errors import InvalidInputError
 from hedgerow.typing import QuestionDate
 
@@ -177,7 +178,7 @@ class RootEdits(RootNodes):
         """
         from .forget import forget  # noqa: PLC0415 - slow to import
 
-        if not purge:
+        if not checked_flag(purge, "purge"):
             raise InvalidInputError(
                 "forget deletes the file for good: say purge=True (--purge), or retract it, which "
                 "keeps the file",

@@ -12,7 +12,7 @@ if sys.version_info >= (3, 11):
 else:
     from typing_extensions import Unpack
 
-from hedgerow._checks import checked_list, checked_text, checked_texts
+from hedgerow._checks import checked_flag, checked_list, checked_text, checked_texts
 from hedgerow._steps import Steps, arun, run
 from hedgerow._times import checked_time
 from hedgerow.memory.config import RootStatus
@@ -273,6 +273,7 @@ class RemoteRoot(RemoteEdits):
         apply: bool,
     ) -> Steps[Processed]:
         when = since.isoformat() if isinstance(since, date) else since
+        checked_flag(apply, "apply")
         body = {"mode": mode, "apply": apply, "topic": topic, "since": when, "limit": limit}
         return (
             yield from self._client.request("POST", "v1/process", body, read=_reading.processed_of)
@@ -281,6 +282,7 @@ class RemoteRoot(RemoteEdits):
     def _query(
         self, pipeline: object, now: Time | None, terms: Iterable[str] | None, *, explain: bool
     ) -> Steps[QueryResult]:
+        checked_flag(explain, "explain")
         at = None if now is None else checked_time(now, "now")
         body = {"pipeline": _text_of(pipeline), "now": at, "explain": explain}
         given = {} if terms is None else {"terms": checked_list(terms, "terms", "invalid_option")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hedgerow._checks import checked_text
+from hedgerow._checks import checked_flag, checked_text
 from hedgerow._steps import Steps, arun, run
 from hedgerow.memory.forget import Forgotten
 from hedgerow.memory.marking import Marked
@@ -106,6 +106,7 @@ class RemoteEdits(Connected):
         return await arun(self._edit(memory, text))
 
     def _forget(self, key: str, *, purge: bool) -> Steps[Forgotten]:
+        checked_flag(purge, "purge")
         body, read = {"key": key, "purge": purge}, Forgotten.from_dict
         return (yield from self._client.request("POST", "v1/forget", body, read=read))
 
