@@ -184,7 +184,9 @@ def contents(model: Model, archive: Path) -> dict[str, bytes]:
             check(stored, data, digest)
     found[f"{at}/hedgerow-model.json"] = (json.dumps(model.settings, indent=2) + "\n").encode()
     info = f"{model.module}-{model.version}.dist-info"
-    fields = {key: getattr(model, key) for key in ("package", "version", "name", "license", "source")}
+    fields = {
+        key: getattr(model, key) for key in ("package", "version", "name", "license", "source")
+    }
     found[f"{info}/licenses/LICENSE"] = (ROOT / model.license_file).read_bytes()
     found[f"{info}/METADATA"] = _METADATA.format(**fields).encode()
     found[f"{info}/WHEEL"] = _WHEEL.encode()

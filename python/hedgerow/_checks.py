@@ -80,6 +80,15 @@ def checked_count(value: int, name: str, *, least: int = 1) -> int:
     return value
 
 
+def checked_flag(value: bool, name: str) -> bool:
+    """The flag; raises InvalidInputError unless it is a bool, since a text such as "no" is true."""
+    if not isinstance(value, bool):
+        raise InvalidInputError(
+            f"{name} must be True or False, not {shown(value)}", code="invalid_option"
+        )
+    return value
+
+
 def checked_operator(operator: Operator | None) -> Operator:
     """The operator that joins tokens, "OR" if not given; raises InvalidInputError for another value."""
     if operator not in ("OR", "AND", None):

@@ -17,6 +17,7 @@ from embedder_servers import KEY, openai_answer
 from hedgerow.memory import consents
 from local_server import LocalServer
 from memory_doubles import WRAPUP, put
+from model_folders import install_model
 from trust_doubles import asking
 from waiting import LONGEST
 
@@ -225,3 +226,37 @@ class TestAgents:
         result = run("agents", "daemon")
         assert result.exit_code == 0
         assert "linker is not run. Not allowed: the memory root" in result.stderr
+
+
+class TestInitWithAnEmbedder:
+    @pytest.fixture
+    def model(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        install_model(tmp_path / "site", "bge-small-en-v1.5", tmp_path, monkeypatch)
+
+    @pytest.mark.usefixtures("model")
+    def test_the_embedder_is_written_and_allowed_in_one_step(self, here: Path) -> None:
+        shown = ok("init", "--root", "memory", "--embedder", "local", "--yes")
+        assert shown.splitlines()[-1] == "Embedder: local (allowed)"
+        config = json.loads((here / "memory" / "hedgerow.json").read_text())
+        assert (config["embedder"], config["schemaVersion"]) == ("local", 1)
+        [consent] = consents.read_consents()
+        assert (consent.setting, consent.value) == ("embedder", "local")
+        assert ok("init", "--root", "memory", "--embedder", "local").endswith("local (allowed)\n")
+
+    @pytest.mark.usefixtures("model")
+    def test_without_a_terminal_it_waits(self, here: Path) -> None:
+        shown = ok("init", "--root", "memory", "--embedder", "local")
+        assert shown.endswith("Embedder: local (not allowed yet; run hedgerow trust)\n")
+        assert json.loads((here / "memory" / "hedgerow.json").read_text())["embedder"] == "local"
+        assert consents.read_consents() == []
+
+    @pytest.mark.usefixtures("model")
+    def test_an_existing_configuration_keeps_its_other_keys(self, here: Path) -> None:
+        put(here, "memory/hedgerow.json", '{"schemaVersion": 1, "note": "ours"}')
+        ok("init", "--root", "memory", "--embedder", "local")
+        config = json.loads((here / "memory" / "hedgerow.json").read_text())
+        assert config == {"schemaVersion": 1, "note": "ours", "embedder": "local"}
+
+    def test_a_name_of_no_embedder_writes_nothing(self, here: Path) -> None:
+        assert "names no embedder" in failed(1, "init", "--root", "memory", "--embedder", "six:m")
+        assert not (here / "memory").exists()

@@ -115,7 +115,7 @@ def test_settings_are_checked(tmp_path: Path, text: str, message: str) -> None:
 
 
 def test_folders_without_a_model_say_what_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(hr.InvalidInputError, match="there is no folder .* with a model") as none:
+    with pytest.raises(hr.InvalidInputError, match=r"there is no folder .* with a model") as none:
         OnnxEmbedder(tmp_path / "none")
     assert none.value.code == "path_not_found"
     for change, message in [
@@ -174,8 +174,8 @@ def test_local_is_the_model_that_a_package_ships(
     best = onnx_folder(tmp_path / "bge", name="bge-int8")
     install_model(tmp_path / "c", "bge-small-en-v1.5", best, monkeypatch)
     assert embedder_named("local").name == "bge-int8", "the preferred one"
-    with pytest.raises(hr.HedgerowError, match="has no folder .*; install it again"):
-        install_model(tmp_path / "d", "gone", tmp_path / "gone", monkeypatch)
+    install_model(tmp_path / "d", "gone", tmp_path / "gone", monkeypatch)
+    with pytest.raises(hr.HedgerowError, match=r"has no folder .*; install it again"):
         embedder_named("local:gone")
 
 

@@ -97,3 +97,17 @@ def test_an_indexed_folder_on_another_drive_is_named_by_its_path(
     derived = Derived.of(read_config(fresh_root.path))
     monkeypatch.setattr("os.path.relpath", refuse)
     assert derived.scope.startswith(f"{fresh_root.path.as_posix()} ")
+
+
+def test_words_are_no_flags(fresh_root: hr.MemoryRoot, tmp_path: Path) -> None:
+    """A word such as "no" is true."""
+    kept = fresh_root.remember("Beer traps took forty slugs.", title="Beer").file
+    calls = [
+        lambda: fresh_root.forget("Beer", purge="no"),  # type: ignore[arg-type]
+        lambda: fresh_root.process("dedupe", apply="false"),  # type: ignore[arg-type]
+        lambda: fresh_root.import_from(tmp_path, "jsonl", apply="no"),  # type: ignore[arg-type]
+    ]
+    for call in calls:
+        with pytest.raises(hr.InvalidInputError, match=r"must be True or False, not '(no|false)'"):
+            call()
+    assert (fresh_root.path / kept).exists()

@@ -28,7 +28,7 @@ in_the_repository = pytest.mark.skipif(
 
 # Blocks that match the pattern need what only another suite has, which runs them.
 ELSEWHERE = {
-    "README.md": ("tests/extras/test_readme_with_a_model.py", "sentence-transformers:"),
+    "README.md": ("tests/extras/test_readme_with_a_model.py", "--embedder local"),
     "docs/frameworks.md": ("tests/extras/test_pages.py", r"hedgerow\.integrations"),
     "docs/ray.md": ("tests/ray/test_pages.py", r"search_many\("),
     "spec/opensearch.md": ("tests/cluster/test_pages.py", "Collection"),

@@ -104,7 +104,8 @@ def test_langchain_gets_what_hedgerow_knows() -> None:
 
 def test_a_retriever_reranks_with_them() -> None:
     index = hr.Index.in_memory()
-    index.upsert([hr.Chunk(id, id, f"oak {'x' * n}") for id, n in [("a", 1), ("b", 9), ("c", 5)]])
+    lengths = {"a": 1, "b": 9, "c": 5}
+    index.upsert([hr.Chunk(name, name, f"oak {'x' * n}") for name, n in lengths.items()])
     reranker = LangChainReranker(Compressor(scored=False))
     response = hr.Retriever(
         index, reranker=reranker, ranking=hr.Ranking("spec", rerank_chars=99)

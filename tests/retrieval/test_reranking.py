@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
+from counted_collection import CountedCollection
 from hedgerow.rerankers.base import read_scores
 from retrieval_doubles import FnvEmbedder, corpus
 
@@ -24,7 +25,9 @@ TEXTS = {"a": "oak oak oak", "b": "oak oak", "c": "oak and more words", "d": "oa
 @pytest.fixture
 def index() -> hr.Index:
     index = hr.Index.in_memory()
-    index.upsert([hr.Chunk(id, f"{id}.md", text, title=id.upper()) for id, text in TEXTS.items()])
+    index.upsert(
+        [hr.Chunk(one, f"{one}.md", text, title=one.upper()) for one, text in TEXTS.items()]
+    )
     return index
 
 
@@ -159,7 +162,7 @@ def test_a_blend_weighs_deviations_of_both_scores(index: hr.Index) -> None:
         hit.id: 0.7 * z + 0.3 * r
         for hit, z, r in zip(before, fused, deviations(given), strict=True)
     }
-    assert [hit.id for hit in response] == sorted(blend, key=lambda id: -blend[id])
+    assert [hit.id for hit in response] == sorted(blend, key=blend.__getitem__, reverse=True)
     for hit in response:
         parts = hit.explanation["rerank_blend"]
         assert parts["weight"] == 0.3
@@ -238,11 +241,13 @@ def test_a_batch_is_reranked_on_threads() -> None:
 def test_asynchronous_rerankers_run_at_the_same_time() -> None:
     class Awaited(Meeting):
         waiting = 0
+        all_wait = asyncio.Event()
 
         async def rerank(self, _query: str, documents: Any, /) -> Any:  # type: ignore[override]
             self.waiting += 1
-            while self.waiting < len(QUERIES):
-                await asyncio.sleep(0)
+            if self.waiting == len(QUERIES):
+                self.all_wait.set()
+            await asyncio.wait_for(self.all_wait.wait(), 30)
             return [float(-len(document.text)) for document in documents]
 
     retriever = hr.Retriever(corpus("b"), reranker=Awaited(1))
@@ -322,3 +327,25 @@ def test_what_is_no_reranker_says_what_is(index: hr.Index, reranker: Any, hint: 
 def test_any_finite_numbers_are_scores(numbers: list[float]) -> None:
     found = read_scores(numbers, len(numbers))
     assert [(one.index, one.score) for one in found] == list(enumerate(numbers))
+
+
+def test_a_collection_elsewhere_is_reranked_alike(index: hr.Index) -> None:
+    class Numbered(Answering):
+        def rerank(self, _query: str, documents: Sequence[hr.RerankDocument], /) -> Any:
+            self.given.append(documents)
+            return [float(n) for n, _ in enumerate(documents)]
+
+    one, other = Numbered(None), Numbered(None)
+    collection = CountedCollection(list(index.chunks()))
+    elsewhere = hr.Retriever(collection, reranker=one, ranking=hr.Ranking("best")).search("oak")
+    here = hr.Retriever(index, reranker=other, ranking=hr.Ranking("best")).search("oak")
+    assert [hit.id for hit in elsewhere] == [hit.id for hit in here]
+    assert one.given == other.given
+    assert elsewhere.trace.rerank_weight == 0.3
+
+
+@pytest.mark.parametrize("option", ["rerank", "skip_retry_ladder"])
+def test_words_are_no_flags(index: hr.Index, option: str) -> None:
+    options: Any = {option: "no"}
+    with pytest.raises(hr.InvalidInputError, match=f"{option} must be True or False, not 'no'"):
+        hr.Retriever(index).search("oak", **options)

@@ -10,6 +10,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 import hedgerow as hr
 from hedgerow import temporal
+from hedgerow._adapters.onnx_model import SETTINGS, read_settings
 from hedgerow.agents import load_definition, parse_reply
 from places import ROOT
 from scenes import scene_of
@@ -50,6 +52,13 @@ def an_agent_that_starts_it(block: Block, folder: Path) -> None:
     assert program is not None
     parameters = StdioServerParameters(command=program, args=server["args"], cwd=folder)
     assert "memory_recall" in tools_of(stdio_client(parameters))
+
+
+def the_settings_of_a_model(block: Block, folder: Path) -> None:
+    (folder / SETTINGS).write_text(block.text, encoding="utf-8")
+    settings = read_settings(folder)
+    assert settings is not None
+    assert {*json.loads(block.text)} <= {field.name for field in fields(settings)}
 
 
 def an_agent_over_http(block: Block, folder: Path) -> None:
@@ -229,6 +238,7 @@ READ: dict[tuple[str, str], Checked] = {
     ("README.md", "json"): an_agent_that_starts_it,
     ("docs/mcp.md", "json"): an_agent_that_starts_it,
     ("docs/tutorials/agent-memory-over-mcp.md", "json"): an_agent_that_starts_it,
+    ("docs/how-to/local-meaning.md", "json"): the_settings_of_a_model,
     ("docs/service.md", "json"): an_agent_over_http,
     ("docs/service.md", "ini"): a_unit,
     ("docs/service.md", "dockerfile"): an_image,

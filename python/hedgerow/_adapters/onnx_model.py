@@ -130,9 +130,8 @@ class OnnxModel:
             "token_type_ids": np.array([encoding.type_ids], np.int64),
         }
         given = {name: numbers for name, numbers in given.items() if name in self._inputs}
-        output: NDArray[float32] = self._session.run(None, given)[0][0]
-        found: NDArray[float32] = np.asarray(output, np.float32)
-        return found
+        output: NDArray[float32] = np.asarray(self._session.run(None, given)[0][0], np.float32)
+        return output
 
     def _say_cut(self, cut: int, texts: int) -> None:
         """Log once that texts are longer than the model reads."""

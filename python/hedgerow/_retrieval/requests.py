@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Literal
 
-from hedgerow._checks import checked_count
+from hedgerow._checks import checked_count, checked_flag
 from hedgerow._engine import SearchOptions
 from hedgerow.typing import FiltersLike, Mode, QuestionDate
 
@@ -39,6 +39,8 @@ def request_of(  # noqa: PLR0913 - the options of a search, each with its defaul
             raise TypeError(f"{which} must be a str, not {type(query).__name__}")
     if stages.embedder is None and mode in ("semantic", "hybrid"):
         stages.check_may_degrade(mode)
+    checked_flag(rerank, "rerank")
+    checked_flag(skip_retry_ladder, "skip_retry_ladder")
     head = checked_count(rerank_top_n, "rerank_top_n", least=0)
     reranks = None if stages.reranker is None and rerank else rerank and head > 0
     longest = _count("candidates", candidates, stages.candidates)

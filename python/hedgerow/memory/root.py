@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hedgerow._checks import checked_flag
 from hedgerow.typing import Progress
 
 from . import config, setup
@@ -205,6 +206,7 @@ class MemoryRoot(RootWrites):
         """
         from .imports.moving import move  # noqa: PLC0415 - slow to import
 
+        checked_flag(apply, "apply")
         self._check_whole("import_from")
         done = move(self._derived(), format, Path(source), progress, apply=apply)
         if apply:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from hedgerow._answers.names import read
-from hedgerow._checks import checked_list
+from hedgerow._checks import checked_flag, checked_list
 from hedgerow._operations.fields import declared
 from hedgerow._operations.operation import Request, result_of, sent_arguments
 from hedgerow._operations.shapes import from_json
@@ -92,7 +92,7 @@ class RemoteRoot(RootOperations, Connected):
     def _query(
         self, pipeline: object, now: Time | None, terms: Iterable[str] | None, *, explain: bool
     ) -> Steps[QueryResult]:
-        body = {"pipeline": _text_of(pipeline), "explain": explain}
+        body = {"pipeline": _text_of(pipeline), "explain": checked_flag(explain, "explain")}
         if now is not None:
             body["now"] = checked_time(now, "now")
         if terms is not None:

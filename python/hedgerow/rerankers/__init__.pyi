@@ -3,9 +3,7 @@ from .base import (
     AsyncReranker as AsyncReranker,
     RerankDocument as RerankDocument,
     Reranker as Reranker,
-    RerankFunction as RerankFunction,
     RerankScore as RerankScore,
-    Scores as Scores,
     best_first as best_first,
 )
 from .by_name import reranker_named as reranker_named
