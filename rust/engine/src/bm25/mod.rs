@@ -38,6 +38,7 @@ mod stored;
 #[cfg(test)]
 mod tests;
 mod tiers;
+mod word_numbers;
 
 pub use counts::{Counts, term_score};
 pub use phrase::PhraseTokens;
