@@ -138,12 +138,12 @@ def versions(file: Path) -> dict[object, object]:
     """The version of each subject of a file; empty for one from before subjects had versions."""
     if not has(file, "subjects"):
         return {}
-    return dict(read(file, "SELECT name, version FROM subjects"))  # type: ignore[arg-type]
+    return dict(read(file, "SELECT name, version FROM subjects"))
 
 
 @pytest.mark.parametrize("kind", [hr.Index, hr.Store])
 def test_an_older_file_is_left_as_it_is_by_one_who_only_reads(
-    kind: type[hr.Index] | type[hr.Store], older: Path, present: Path
+    kind: type[hr.Index | hr.Store], older: Path, present: Path
 ) -> None:
     before = older.read_bytes()
     # An index knows nothing of the tables that a store adds.

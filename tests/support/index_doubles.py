@@ -57,6 +57,7 @@ def without_ledger(path: Path) -> None:
         path,
         "DROP TABLE subjects; DROP TABLE sources; DROP TABLE source_chunks;"
         "DROP TABLE staged_embeddings; DROP TABLE metadata_keys; DROP TABLE metadata_values;"
+        "DROP TABLE IF EXISTS edge_changes;"
         "DELETE FROM settings WHERE name LIKE 'sync_%' OR name = 'sources_generation';"
         "PRAGMA user_version = 4",
     )

@@ -1,12 +1,11 @@
 //! Making segments: of some chunks from their texts, and of several segments.
 
-use std::collections::HashMap;
-
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::failure::{Failure, Unfit};
 use super::postings::PositionWriter;
 use super::segment::{Builder, Segment};
+use super::word_numbers::WordNumbers;
 use crate::interrupt::Pace;
 use crate::text::tokenizer::{LONGEST_TOKEN, TokenizerKind};
 use crate::text::words::{Mode, Token};
@@ -37,8 +36,7 @@ struct Words {
     tokenizer: TokenizerKind,
     rows: Vec<i64>,
     lengths: Vec<u32>,
-    /// Each distinct word with its number.
-    numbers: HashMap<Vec<u8>, u32>,
+    numbers: WordNumbers,
     occurrences: Vec<Occurrence>,
 }
 
@@ -64,7 +62,7 @@ impl Words {
             let visit = |token: Token<'_>| {
                 count += u32::from(!token.colocated);
                 let occurrence = Occurrence {
-                    word: self.number(token.text),
+                    word: self.numbers.number(cut(token.text)),
                     chunk,
                     column,
                     offset: count.saturating_sub(1),
@@ -82,26 +80,13 @@ impl Words {
         Ok(())
     }
 
-    /// The number of a word, a new one for a new word.
-    fn number(&mut self, token: &[u8]) -> u32 {
-        let token = &token[..token.len().min(LONGEST_TOKEN)];
-        if let Some(number) = self.numbers.get(token) {
-            return *number;
-        }
-        let number = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
-        self.numbers.insert(token.to_vec(), number);
-        number
-    }
-
     fn segment(self) -> Result<Segment, Unfit> {
-        let mut words: Vec<(Vec<u8>, u32)> = self.numbers.into_iter().collect();
-        words.sort_unstable();
-        let by_word = grouped_by_word(&self.occurrences, words.len());
+        let by_word = grouped_by_word(&self.occurrences, self.numbers.len());
         let mut builder = Builder::new(self.rows.len(), self.tokenizer);
         let mut positions = Vec::new();
-        for (token, number) in words {
-            builder.begin(&token)?;
-            let of_word = by_word.of(number);
+        for word in self.numbers.sorted() {
+            word.with_bytes(|bytes| builder.begin(bytes))?;
+            let of_word = by_word.of(word.number);
             for of_chunk in of_word.chunk_by(|one, other| one.chunk == other.chunk) {
                 let mut writer = PositionWriter::default();
                 positions.clear();
@@ -113,6 +98,11 @@ impl Words {
         }
         builder.finish(self.rows, self.lengths)
     }
+}
+
+/// A token as FTS5 stores it.
+fn cut(token: &[u8]) -> &[u8] {
+    &token[..token.len().min(LONGEST_TOKEN)]
 }
 
 /// Occurrences by the numbers of their words, those of a word in the order of the texts.

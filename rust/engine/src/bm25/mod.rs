@@ -40,6 +40,7 @@ mod stored;
 mod tests;
 mod tiers;
 mod vocabulary;
+mod word_numbers;
 
 pub use counts::{Counts, term_score};
 pub use phrase::PhraseTokens;

@@ -45,9 +45,21 @@ impl Part {
 
     /// A row has another form elsewhere from now on, or none any more.
     pub fn delete_row(&mut self, row: i64) {
-        if let Some(chunk) = self.segment.chunk(row)
-            && self.deleted.insert(chunk)
-        {
+        if let Some(chunk) = self.segment.chunk(row) {
+            self.delete(chunk);
+        }
+    }
+
+    /// [`Self::delete_row`] for rows that ascend.
+    pub fn delete_rows(&mut self, rows: impl Iterator<Item = i64>) {
+        let segment = Arc::clone(&self.segment);
+        for chunk in segment.chunks_of(rows) {
+            self.delete(chunk);
+        }
+    }
+
+    fn delete(&mut self, chunk: u32) {
+        if self.deleted.insert(chunk) {
             self.rows -= 1;
             self.tokens -= u64::from(self.segment.lengths()[chunk as usize]);
         }

@@ -117,6 +117,21 @@ impl Segment {
         u32::try_from(slot).ok()
     }
 
+    /// The chunks of those of these rows, ascending, that the segment has.
+    pub fn chunks_of(&self, rows: impl Iterator<Item = i64>) -> impl Iterator<Item = u32> {
+        let mut start = 0;
+        rows.filter_map(move |row| {
+            let ahead = self.rows.get(start..)?;
+            // Rows are distinct, so between two of them there are no more chunks than rows.
+            let gap = row.saturating_sub(*ahead.first()?).saturating_add(1);
+            let near = ahead.len().min(usize::try_from(gap).unwrap_or(0));
+            let found = ahead[..near].binary_search(&row);
+            let (Ok(at) | Err(at)) = found;
+            start += at;
+            u32::try_from(start).ok().filter(|_| found.is_ok())
+        })
+    }
+
     /// How many tokens each chunk has.
     pub fn lengths(&self) -> &[u32] {
         &self.lengths
@@ -403,7 +418,26 @@ pub(super) fn chunk_of(rows: &[i64], row: i64, near: u32) -> Result<u32, Unfit> 
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn chunks_of_rows_are_those_of_each(
+            rows in prop::collection::btree_set(-50_i64..400, 0..80),
+            wanted in prop::collection::btree_set(
+                prop_oneof![-60_i64..420, Just(i64::MIN), Just(i64::MAX)], 0..60,
+            ),
+        ) {
+            let builder = Builder::new(rows.len(), TokenizerKind::Porter);
+            let lengths = vec![0; rows.len()];
+            let segment = builder.finish(rows.into_iter().collect(), lengths).unwrap();
+            let each: Vec<u32> = wanted.iter().filter_map(|row| segment.chunk(*row)).collect();
+            let together = segment.chunks_of(wanted.into_iter());
+            prop_assert_eq!(together.collect::<Vec<_>>(), each);
+        }
+    }
 
     #[test]
     fn room_that_is_refused_is_an_error() {

@@ -140,9 +140,7 @@ impl Snapshot {
     ) -> Result<Self, Failure> {
         let mut parts = self.parts.clone();
         for part in &mut parts {
-            for row in changed.iter() {
-                part.delete_row(row);
-            }
+            part.delete_rows(changed.iter());
         }
         parts.push(Part::new(segment));
         // Whoever merges a part looks for it afterwards.

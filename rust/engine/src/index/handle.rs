@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 
+use super::counts::Counted;
 use crate::bm25::{BM25, Ranker, Ranking};
 use crate::chunks::{self, CHUNKS, FilterCache, KeptTexts, Neighbors, Paths, TOKENIZER, Turns};
 use crate::error::Result;
@@ -47,8 +48,8 @@ pub struct Index {
     pub(crate) slugs: Arc<Cache<Slugs>>,
     /// A generation, and how many chunks it has.
     pub(crate) counted: Mutex<Option<(i64, u64)>>,
-    /// A generation, and its numbers of distinct paths and of chunks that have a vector.
-    pub(super) counts: Mutex<Option<(i64, u64, u64)>>,
+    /// What `stats` last counted.
+    pub(super) counts: Mutex<Option<Counted>>,
     /// The last generation at which every chunk was known to be embedded.
     pub(super) embedded_at: Mutex<Option<i64>>,
 }

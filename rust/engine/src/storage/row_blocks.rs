@@ -18,16 +18,22 @@ pub trait RowBlock: Sized {
     fn rows(&self) -> &[i64];
 
     /// Append entries of another block, which come after its own.
-    fn append(&mut self, other: &Self, entries: Range<usize>);
+    fn append(&mut self, other: &Self, entries: Range<usize>, layout: &Self::Layout);
 
     /// Remove the entry at `at`.
-    fn remove(&mut self, at: usize);
+    fn remove(&mut self, at: usize, layout: &Self::Layout);
+
+    /// The same block, to be changed, while this one stays as it is.
+    #[must_use]
+    fn copy(&self, layout: &Self::Layout) -> Self {
+        self.part(0..self.rows().len(), layout)
+    }
 
     /// These entries of it, with room for more.
     #[must_use]
     fn part(&self, entries: Range<usize>, layout: &Self::Layout) -> Self {
         let mut part = Self::new(layout);
-        part.append(self, entries);
+        part.append(self, entries, layout);
         part
     }
 }
@@ -111,7 +117,7 @@ impl<B: RowBlock> RowBlocks<B> {
         let Some((number, offset)) = self.find(row) else {
             return;
         };
-        self.change(number, layout, |block| block.remove(offset));
+        self.change(number, layout, |block| block.remove(offset, layout));
         self.len -= 1;
         let Some(first) = self.blocks[number].rows().first() else {
             self.blocks.remove(number);
@@ -158,7 +164,7 @@ impl<B: RowBlock> RowBlocks<B> {
         if let Some(block) = Arc::get_mut(block) {
             return change(block);
         }
-        let mut copy = block.part(0..block.rows().len(), layout);
+        let mut copy = block.copy(layout);
         change(&mut copy);
         *block = Arc::new(copy);
     }
@@ -173,7 +179,7 @@ impl<B: RowBlock> RowBlocks<B> {
             return;
         }
         let mut joined = left.part(0..left_len, layout);
-        joined.append(right, 0..right_len);
+        joined.append(right, 0..right_len, layout);
         self.blocks[number] = Arc::new(joined);
         self.blocks.remove(number + 1);
         self.firsts.remove(number + 1);
@@ -265,12 +271,12 @@ impl<V: Clone> RowBlock for Values<V> {
         &self.rows
     }
 
-    fn append(&mut self, other: &Self, entries: Range<usize>) {
+    fn append(&mut self, other: &Self, entries: Range<usize>, (): &()) {
         self.rows.extend_from_slice(&other.rows[entries.clone()]);
         self.values.extend_from_slice(&other.values[entries]);
     }
 
-    fn remove(&mut self, at: usize) {
+    fn remove(&mut self, at: usize, (): &()) {
         self.rows.remove(at);
         self.values.remove(at);
     }

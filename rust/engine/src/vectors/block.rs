@@ -1,67 +1,70 @@
-//! Some vectors that follow each other in row order, with their codes: what versions of a matrix
-//! share, and what is copied when one of them changes.
+//! Some vectors that follow each other in row order: what versions of a matrix share, and what is
+//! copied when one of them changes.
+//!
+//! A copy shares the rows of the block and keeps replaced vectors beside them, in a patch. So a
+//! transaction that rewrites scattered rows copies little more than these rows.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::codes::{Codes, RowCodes};
-use super::rotation::Rotation;
-use super::signs::{RowSigns, Signs};
+use super::kernels::TILE;
+pub(crate) use super::rows::Kept;
+pub(super) use super::rows::{Encoded, Layout, Rows};
 use crate::storage::row_blocks::RowBlock;
 
 /// How many vectors a block has at most: few enough to copy one in some microseconds, and enough
 /// for a scan that does not notice where one ends.
 pub(super) const BLOCK: usize = 128;
 
-/// The overhead of a shared vector: two counts.
-const SHARED: usize = 2 * size_of::<usize>();
-
-/// What is kept in memory of vectors in addition to their codes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Kept {
-    /// The vectors themselves.
-    pub values: bool,
-    /// One bit a number.
-    pub signs: bool,
-}
-
-/// How blocks keep vectors.
-#[derive(Debug)]
-pub(super) struct Layout {
-    pub rotation: Rotation,
-    pub kept: Kept,
-}
+/// The most vectors of a patch. More would cost memory, since the vectors that they replace stay,
+/// and time in every scan. With fewer, scattered writes would copy whole blocks more often.
+const MAX_PATCH: usize = 8;
+const _: () = assert!(BLOCK <= u128::BITS as usize && MAX_PATCH <= TILE);
 
 /// Up to [`BLOCK`] vectors, by row.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Block {
-    /// Ascending.
-    pub rows: Vec<i64>,
-    /// The vectors, which copies of a block share; empty where they are not kept.
-    values: Vec<Arc<[f32]>>,
-    /// The length of each residual.
-    pub lengths: Vec<f32>,
-    pub codes: Codes,
-    pub signs: Option<Signs>,
+    base: Arc<Rows>,
+    patch: Option<Patch>,
 }
 
-/// A vector as a block keeps it.
-pub(super) struct Encoded<'v> {
-    vector: &'v [f32],
-    codes: RowCodes,
-    signs: Option<RowSigns>,
-    /// The length of its residual.
-    pub length: f32,
+/// Vectors in the place of some of the base.
+#[derive(Debug, Clone)]
+pub(super) struct Patch {
+    /// A bit for each offset in the block that is replaced.
+    offsets: u128,
+    /// Their vectors, in the order of offsets.
+    rows: Rows,
 }
 
-impl<'v> Encoded<'v> {
-    pub fn new(vector: &'v [f32], Layout { rotation, kept }: &Layout) -> Self {
-        let residual = rotation.residual(vector);
-        Self {
-            vector,
-            codes: RowCodes::new(&residual),
-            signs: (kept.signs).then(|| RowSigns::new(&residual, rotation.codes())),
-            length: super::kernels::dot(&residual, &residual).sqrt(),
+impl Patch {
+    /// The vectors, at most one tile of them.
+    pub fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
+    /// The offset in the block that a vector replaces.
+    pub fn offset(&self, index: usize) -> usize {
+        let without_first = |bits: u128, _| bits & bits.wrapping_sub(1);
+        let rest = (0..index).fold(self.offsets, without_first);
+        rest.trailing_zeros() as usize
+    }
+
+    /// A bit for each replaced offset of the tile that begins with an offset.
+    pub fn of_tile(&self, from: usize) -> u64 {
+        #[allow(clippy::cast_possible_truncation, reason = "the bits of one tile")]
+        let bits = (self.offsets >> from) as u64;
+        bits
+    }
+
+    /// The index of an offset among the vectors: `Ok` if it is replaced, or `Err` for where it would be.
+    fn find(&self, offset: usize) -> Result<usize, usize> {
+        let bit = 1_u128 << offset;
+        let index = (self.offsets & (bit - 1)).count_ones() as usize;
+        if self.offsets & bit == 0 {
+            Err(index)
+        } else {
+            Ok(index)
         }
     }
 }
@@ -70,102 +73,134 @@ impl RowBlock for Block {
     type Layout = Layout;
     const FULL: usize = BLOCK;
 
-    fn new(Layout { rotation, kept }: &Layout) -> Self {
-        let values = if kept.values { BLOCK } else { 0 };
+    fn new(layout: &Layout) -> Self {
         Self {
-            rows: Vec::with_capacity(BLOCK),
-            values: Vec::with_capacity(values),
-            lengths: Vec::with_capacity(BLOCK),
-            codes: Codes::with_capacity(BLOCK, rotation),
-            signs: (kept.signs).then(|| Signs::with_capacity(BLOCK, rotation.codes())),
+            base: Arc::new(Rows::with_capacity(BLOCK, layout)),
+            patch: None,
         }
     }
 
     fn rows(&self) -> &[i64] {
-        &self.rows
+        &self.base.rows
     }
 
-    fn append(&mut self, other: &Self, entries: Range<usize>) {
-        if let Some(values) = other.values.get(entries.clone()) {
-            self.values.extend_from_slice(values);
-        }
-        self.rows.extend_from_slice(&other.rows[entries.clone()]);
-        let lengths = &other.lengths[entries.clone()];
-        self.lengths.extend_from_slice(lengths);
-        self.codes.extend(&other.codes, entries.clone());
-        if let (Some(signs), Some(others)) = (&mut self.signs, &other.signs) {
-            signs.extend(others, entries);
+    fn copy(&self, _: &Layout) -> Self {
+        self.clone()
+    }
+
+    fn append(&mut self, other: &Self, entries: Range<usize>, layout: &Layout) {
+        let rows = self.own(layout);
+        for (block, range) in other.runs(entries) {
+            rows.append(block, range);
         }
     }
 
-    fn remove(&mut self, at: usize) {
-        if at < self.values.len() {
-            self.values.remove(at);
-        }
-        self.rows.remove(at);
-        self.lengths.remove(at);
-        self.codes.remove(at);
-        if let Some(signs) = &mut self.signs {
-            signs.remove(at);
-        }
+    fn remove(&mut self, at: usize, layout: &Layout) {
+        self.own(layout).remove(at);
     }
 }
 
 impl Block {
-    /// How many vectors there are.
+    /// The number of vectors.
     pub fn len(&self) -> usize {
-        self.rows.len()
+        self.base.len()
     }
 
-    /// The vector at `at`; None where vectors are not kept.
-    pub fn vector(&self, at: usize) -> Option<&[f32]> {
-        self.values.get(at).map(|vector| &**vector)
+    /// The rows without what replaces some of them.
+    pub fn base(&self) -> &Rows {
+        &self.base
+    }
+
+    /// The vectors that replace some of the base.
+    pub fn patch(&self) -> Option<&Patch> {
+        self.patch.as_ref()
+    }
+
+    /// Where the vector of an offset is.
+    pub fn at(&self, offset: usize) -> (&Rows, usize) {
+        if let Some(patch) = &self.patch
+            && let Ok(index) = patch.find(offset)
+        {
+            return (&patch.rows, index);
+        }
+        (&self.base, offset)
     }
 
     /// Keep the vector of a row: over the one at `Ok`, or before the one at `Err`.
     pub fn put(
         &mut self,
         row: i64,
-        encoded: &Encoded<'_>,
+        encoded: &Encoded,
         found: Result<usize, usize>,
-        kept: Kept,
+        layout: &Layout,
     ) {
         match found {
-            Ok(at) => {
-                if kept.values {
-                    self.values[at] = encoded.vector.into();
-                }
-                self.lengths[at] = encoded.length;
-                self.codes.replace(at, &encoded.codes);
-                if let (Some(signs), Some(row)) = (&mut self.signs, &encoded.signs) {
-                    signs.replace(at, row);
-                }
-            }
-            Err(at) => {
-                self.rows.insert(at, row);
-                if kept.values {
-                    self.values.insert(at, encoded.vector.into());
-                }
-                self.lengths.insert(at, encoded.length);
-                self.codes.insert(at, &encoded.codes);
-                if let (Some(signs), Some(row)) = (&mut self.signs, &encoded.signs) {
-                    signs.insert(at, row);
-                }
+            Ok(at) => self.replace(at, row, encoded, layout),
+            Err(at) => self.own(layout).insert(at, row, encoded),
+        }
+    }
+
+    fn replace(&mut self, at: usize, row: i64, encoded: &Encoded, layout: &Layout) {
+        let new = || Patch {
+            offsets: 0,
+            rows: Rows::with_capacity(1, layout),
+        };
+        let is_shared = Arc::get_mut(&mut self.base).is_none();
+        if !is_shared || self.patch.as_ref().map_or(0, |patch| patch.rows.len()) >= MAX_PATCH {
+            return self.own(layout).replace(at, encoded);
+        }
+        let patch = self.patch.get_or_insert_with(new);
+        match patch.find(at) {
+            Ok(index) => patch.rows.replace(index, encoded),
+            Err(index) => {
+                patch.rows.insert(index, row, encoded);
+                patch.offsets |= 1 << at;
             }
         }
     }
 
+    /// All rows, with what replaces some of them, for this block alone.
+    fn own(&mut self, layout: &Layout) -> &mut Rows {
+        if self.patch.is_some() || Arc::get_mut(&mut self.base).is_none() {
+            let mut rows = Rows::with_capacity(BLOCK, layout);
+            for (block, range) in self.runs(0..self.len()) {
+                rows.append(block, range);
+            }
+            *self = Self {
+                base: Arc::new(rows),
+                patch: None,
+            };
+        }
+        // Nothing else has it, so nothing is copied.
+        Arc::make_mut(&mut self.base)
+    }
+
+    /// The vectors of a range of offsets, in runs of the base and of the patch.
+    fn runs(&self, entries: Range<usize>) -> impl Iterator<Item = (&Rows, Range<usize>)> {
+        let mut next = entries.start;
+        std::iter::from_fn(move || {
+            if next >= entries.end {
+                return None;
+            }
+            let (rows, from) = self.at(next);
+            let start = next;
+            next += 1;
+            if std::ptr::eq(rows, &*self.base) {
+                let is_of_base =
+                    |offset: usize| self.patch.as_ref().is_none_or(|p| p.find(offset).is_err());
+                while next < entries.end && is_of_base(next) {
+                    next += 1;
+                }
+            }
+            Some((rows, from..from + next - start))
+        })
+    }
+
     /// How many bytes of memory it takes.
     pub fn bytes(&self) -> usize {
-        self.rows.capacity() * size_of::<i64>()
-            + self.values.capacity() * size_of::<Arc<[f32]>>()
-            + self.lengths.capacity() * size_of::<f32>()
-            + self
-                .values
-                .iter()
-                .map(|vector| size_of_val(&**vector) + SHARED)
-                .sum::<usize>()
-            + self.codes.bytes()
-            + self.signs.as_ref().map_or(0, Signs::bytes)
+        let patch = self.patch.as_ref();
+        self.base.bytes()
+            + size_of::<Rows>()
+            + patch.map_or(0, |patch| size_of::<Rows>() + patch.rows.bytes())
     }
 }

@@ -182,15 +182,14 @@ impl Groups<'_> {
         let rotated = matrix.rotation().rotated(direction);
         let query = CodeQuery::new(direction, &rotated, matrix.rotation(), matrix.longest());
         let planes = members.slots.iter().map(|slot| {
-            let (block, offset) = matrix.at(*slot);
-            block.codes.planes(offset)
+            let (rows, at) = matrix.at(*slot);
+            rows.codes.planes(at)
         });
         let planes: Vec<Planes<'_>> = planes.collect();
         let sums = code_dots(query.both(), &planes);
         let bounds = members.slots.iter().zip(sums).map(|(slot, sums)| {
-            let (block, offset) = matrix.at(*slot);
-            let codes = &block.codes;
-            query.bound(sums, codes.steps[offset], codes.errors[offset])
+            let (rows, at) = matrix.at(*slot);
+            query.bound(sums, rows.codes.steps[at], rows.codes.errors[at])
         });
         let bounds: Vec<_> = bounds.collect();
         Members::of(members.ranges().map(|range| {

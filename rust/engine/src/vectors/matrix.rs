@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::block::{BLOCK, Block, Encoded, Kept, Layout};
+use super::block::{BLOCK, Block, Encoded, Kept, Layout, Rows};
 use super::center;
 use super::kernels::TILE;
 use super::path_sample::PathSample;
@@ -194,9 +194,9 @@ impl Matrix {
             return Err(damaged(row));
         }
         let encoded = Encoded::new(&vector, &self.layout);
-        let kept = self.layout.kept;
-        self.blocks.put(row, &self.layout, |block, found| {
-            block.put(row, &encoded, found, kept);
+        let layout = &*self.layout;
+        self.blocks.put(row, layout, |block, found| {
+            block.put(row, &encoded, found, layout);
         });
         self.longest = self.longest.max(encoded.length);
         Ok(was_longest)
@@ -205,12 +205,16 @@ impl Matrix {
     /// The length of a row's residual.
     fn length(&self, row: i64) -> Option<f32> {
         let (number, offset) = self.blocks.find(row)?;
-        Some(self.blocks()[number].lengths[offset])
+        let (rows, at) = self.blocks()[number].at(offset);
+        Some(rows.lengths[at])
     }
 
     fn find_longest(&mut self) {
-        let lengths = self.blocks().iter().flat_map(|block| &block.lengths);
-        self.longest = lengths.copied().fold(0.0, f32::max);
+        let lengths = self.slots().map(|slot| {
+            let (rows, at) = self.at(slot);
+            rows.lengths[at]
+        });
+        self.longest = lengths.fold(0.0, f32::max);
     }
 
     /// How many bytes of memory it takes.
@@ -241,8 +245,8 @@ impl Matrix {
 
     /// The vector at a slot; None where vectors are not kept.
     pub(super) fn vector(&self, slot: usize) -> Option<&[f32]> {
-        let (block, offset) = self.at(slot);
-        block.vector(offset)
+        let (rows, at) = self.at(slot);
+        rows.vector(at)
     }
 
     pub(super) fn rotation(&self) -> &Rotation {
@@ -257,10 +261,10 @@ impl Matrix {
         self.longest
     }
 
-    /// The block of a slot, and the offset there.
-    pub(super) fn at(&self, slot: usize) -> (&Block, usize) {
+    /// Where the vector of a slot is.
+    pub(super) fn at(&self, slot: usize) -> (&Rows, usize) {
         let (number, offset) = in_block(slot);
-        (&self.blocks()[number], offset)
+        self.blocks()[number].at(offset)
     }
 
     /// How many vectors there are.
@@ -270,8 +274,8 @@ impl Matrix {
 
     /// The row of a vector.
     pub fn row(&self, slot: usize) -> i64 {
-        let (block, offset) = self.at(slot);
-        block.rows[offset]
+        let (number, offset) = in_block(slot);
+        self.blocks()[number].rows()[offset]
     }
 
     /// The slot of a row's vector.

@@ -15,6 +15,7 @@ mod methods;
 mod nearest;
 mod path_sample;
 mod rotation;
+mod rows;
 mod scan;
 mod schema;
 mod search;

@@ -8,7 +8,7 @@
 use std::{mem, slice};
 
 use super::best_slots::{BestSlots, Candidate};
-use super::block::Block;
+use super::block::{Block, Patch, Rows};
 use super::codes::CodeQuery;
 use super::kernels::{Line, Planes, TILE, code_dots, plane_dots, prefetch, reach};
 use super::matrix::{FirstLook, Matrix};
@@ -18,7 +18,7 @@ use crate::chunks::{PathCursor, Paths};
 use crate::interrupt::Pace;
 use crate::top_k::TopGroups;
 
-/// A tile with fewer wanted vectors than this is not given a first look.
+/// A tile with fewer wanted vectors than this is not given a first look, unless it has no others.
 const FEW: u32 = 8;
 /// With more near vectors than this a closer look is due: with few paths the threshold is low, and what is
 /// near has to be compared with others of its path.
@@ -35,77 +35,134 @@ pub(super) fn candidates(
     slots: Slots<'_>,
     paths: Option<&Paths>,
 ) -> rusqlite::Result<Vec<Vec<Candidate>>> {
-    let mut scans: Vec<Scan<'_>> = (queries.iter())
-        .map(|query| Scan::new(matrix, look, query, limit, paths))
-        .collect();
-    let codes: Vec<Vec<i8>> = scans
-        .iter()
-        .map(|scan| scan.query.codes().to_vec())
-        .collect();
+    let scans = (queries.iter()).map(|query| Scan::new(matrix, look, query, limit, paths));
+    let scans: Vec<Scan<'_>> = scans.collect();
+    let codes = scans.iter().map(|scan| scan.query.codes().to_vec());
+    let codes: Vec<Vec<i8>> = codes.collect();
     let codes: Vec<&[i8]> = codes.iter().map(Vec::as_slice).collect();
-    let mut sums = Vec::new();
-    let mut pace = Pace::default();
+    let mut first = First {
+        look,
+        codes: &codes,
+        scans,
+        sums: Vec::new(),
+        pace: Pace::default(),
+    };
     for (number, block) in matrix.blocks().iter().enumerate() {
-        let next = matrix.blocks().get(number + 1).map(|next| &**next);
-        if let Some(after) = matrix.blocks().get(number + 2) {
+        let next = matrix.blocks().get(number + 1).map(|next| next.base());
+        // Each has the address of what the next line prefetches one block later.
+        if let Some(after) = matrix.blocks().get(number + 3) {
             prefetch(slice::from_ref(&**after));
+        }
+        if let Some(after) = matrix.blocks().get(number + 2) {
+            prefetch(slice::from_ref(after.base()));
         }
         if let Some(signs) = next.and_then(|next| next.signs.as_ref()) {
             signs.prefetch();
         }
-        for from in (0..block.len()).step_by(TILE) {
-            let tile = Tile {
-                block,
-                number,
-                from,
-            };
+        for tile in tiles(block, number) {
             let wanted = tile.wanted(slots);
-            if wanted == 0 {
-                continue;
-            }
-            pace.read(TILE * queries.len())?;
-            let all = look == FirstLook::HighPlane && wanted.count_ones() >= FEW;
-            if all {
-                let ahead = tile.ahead(next);
-                plane_dots(
-                    &codes,
-                    block.codes.high_from(from),
-                    tile.len(),
-                    ahead,
-                    &mut sums,
-                );
-            }
-            for (nth, scan) in scans.iter_mut().enumerate() {
-                match look {
-                    FirstLook::Signs => scan.by_signs(&tile, wanted),
-                    FirstLook::HighPlane if all => {
-                        scan.by_plane(&tile, wanted, &sums[nth * tile.len()..][..tile.len()]);
-                    }
-                    FirstLook::HighPlane => scan.without_look(&tile, wanted),
-                }
-                scan.count(wanted.count_ones())?;
+            if wanted != 0 {
+                first.look_at(&tile, wanted, next)?;
             }
         }
     }
-    scans.into_iter().map(Scan::finish).collect()
+    first.scans.into_iter().map(Scan::finish).collect()
+}
+
+/// The first look at all vectors, for all queries.
+struct First<'m> {
+    look: FirstLook,
+    /// The codes of each query.
+    codes: &'m [&'m [i8]],
+    scans: Vec<Scan<'m>>,
+    /// Reused from tile to tile.
+    sums: Vec<i32>,
+    pace: Pace,
+}
+
+impl First<'_> {
+    /// Look at the wanted rows of a tile; `next` are the rows of the next block.
+    fn look_at(
+        &mut self,
+        tile: &Tile<'_>,
+        wanted: u64,
+        next: Option<&Rows>,
+    ) -> rusqlite::Result<()> {
+        self.pace.read(TILE * self.scans.len())?;
+        let is_worth = tile.is_patch || wanted.count_ones() >= FEW;
+        let all = self.look == FirstLook::HighPlane && is_worth;
+        if all {
+            let high = tile.rows.codes.high_from(tile.from);
+            plane_dots(
+                self.codes,
+                high,
+                tile.len(),
+                tile.ahead(next),
+                &mut self.sums,
+            );
+        }
+        for (nth, scan) in self.scans.iter_mut().enumerate() {
+            match self.look {
+                FirstLook::Signs => scan.by_signs(tile, wanted),
+                FirstLook::HighPlane if all => {
+                    let sums = &self.sums[nth * tile.len()..][..tile.len()];
+                    scan.by_plane(tile, wanted, sums);
+                }
+                FirstLook::HighPlane => scan.without_look(tile, wanted),
+            }
+            scan.count(wanted.count_ones())?;
+        }
+        Ok(())
+    }
 }
 
 /// Some rows of a block, read from memory once for all queries.
 struct Tile<'a> {
-    block: &'a Block,
-    number: usize,
-    /// The offset of the first.
+    rows: &'a Rows,
+    /// The index of the first in `rows`.
     from: usize,
+    /// The number of the block.
+    number: usize,
+    /// The patch of the block.
+    patch: Option<&'a Patch>,
+    /// Whether the rows are those of the patch.
+    is_patch: bool,
 }
 
-impl<'a> Tile<'a> {
+/// The tiles of a block: those of its base, then that of its patch.
+fn tiles(block: &Block, number: usize) -> impl Iterator<Item = Tile<'_>> {
+    let patch = block.patch();
+    let of_base = (0..block.len()).step_by(TILE).map(move |from| Tile {
+        rows: block.base(),
+        from,
+        number,
+        patch,
+        is_patch: false,
+    });
+    let of_patch = patch.map(|changed| Tile {
+        rows: changed.rows(),
+        from: 0,
+        number,
+        patch,
+        is_patch: true,
+    });
+    of_base.chain(of_patch)
+}
+
+impl Tile<'_> {
     fn len(&self) -> usize {
-        (self.block.len() - self.from).min(TILE)
+        (self.rows.len() - self.from).min(TILE)
     }
 
     /// Which of its rows are wanted: a bit for each.
     fn wanted(&self, slots: Slots<'_>) -> u64 {
         let there = u64::MAX >> (TILE - self.len());
+        if self.is_patch {
+            let is_wanted = |row: &usize| slots.contains(self.slot(*row));
+            let wanted = (0..self.len()).filter(is_wanted);
+            return wanted.fold(0, |bits, row| bits | 1 << row);
+        }
+        let there = there & !self.patch.map_or(0, |patch| patch.of_tile(self.from));
         match slots {
             Slots::All => there,
             Slots::These(set) => there & set.tile(slot(self.number, self.from) / TILE),
@@ -114,14 +171,16 @@ impl<'a> Tile<'a> {
 
     /// The slot of one of its rows.
     fn slot(&self, row: usize) -> usize {
-        slot(self.number, self.from + row)
+        let replaced = self.patch.filter(|_| self.is_patch);
+        let offset = replaced.map_or(self.from + row, |patch| patch.offset(row));
+        slot(self.number, offset)
     }
 
     /// Where the high plane of the next tile is.
-    fn ahead(&self, next: Option<&'a Block>) -> &'a [u8] {
+    fn ahead<'n>(&'n self, next: Option<&'n Rows>) -> &'n [u8] {
         let from = self.from + TILE;
-        if from < self.block.len() {
-            return self.block.codes.high_from(from);
+        if from < self.rows.len() {
+            return self.rows.codes.high_from(from);
         }
         next.map_or(&[], |next| next.codes.high_from(0))
     }
@@ -186,7 +245,7 @@ impl<'m> Scan<'m> {
     fn by_plane(&mut self, tile: &Tile<'_>, wanted: u64, sums: &[i32]) {
         let mut counted = [0.0; TILE];
         self.query.high_sums(sums, &mut counted);
-        let (codes, rows) = (&tile.block.codes, tile.from..tile.from + tile.len());
+        let (codes, rows) = (&tile.rows.codes, tile.from..tile.from + tile.len());
         let (steps, errors) = (&codes.steps[rows.clone()], &codes.high_errors[rows]);
         let line = self.query.line();
         self.add(tile, wanted, line, 0.0, (&counted, steps, errors));
@@ -194,7 +253,7 @@ impl<'m> Scan<'m> {
 
     /// Take in what is probably near by its sign bits.
     fn by_signs(&mut self, tile: &Tile<'_>, wanted: u64) {
-        let (Some(query), Some(signs)) = (&self.signs, &tile.block.signs) else {
+        let (Some(query), Some(signs)) = (&self.signs, &tile.rows.signs) else {
             return;
         };
         let mut products = [0.0; TILE];
@@ -333,14 +392,14 @@ impl<'m> Scan<'m> {
         // In the order of memory.
         near.sort_unstable_by_key(|near| near.slot);
         let planes = near.iter().map(|near| {
-            let (block, offset) = matrix.at(near.slot);
-            block.codes.planes(offset)
+            let (rows, at) = matrix.at(near.slot);
+            rows.codes.planes(at)
         });
         let planes: Vec<Planes<'_>> = planes.collect();
         let sums = code_dots(self.query.both(), &planes);
         for (near, sums) in near.into_iter().zip(sums) {
-            let (block, offset) = matrix.at(near.slot);
-            let (step, error) = (block.codes.steps[offset], block.codes.errors[offset]);
+            let (rows, at) = matrix.at(near.slot);
+            let (step, error) = (rows.codes.steps[at], rows.codes.errors[at]);
             let bound = self.query.bound(sums, step, error);
             // No more than at first look: then what a fast search finds does not depend on when
             // the threshold rose, nor on which blocks the vectors are in.

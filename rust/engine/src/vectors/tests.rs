@@ -127,7 +127,7 @@ proptest! {
         let mut changed = matrix(dimensions, center);
         let mut expected: BTreeMap<i64, Vec<f32>> = BTreeMap::new();
         let mut numbers = Numbers(seed | 1);
-        let mut version = None;
+        let mut versions = Vec::new();
         for (nth, (row, step)) in steps.into_iter().enumerate() {
             if step == 0 {
                 changed.put(row, &[]).unwrap();
@@ -137,12 +137,14 @@ proptest! {
                 changed.put(row, &to_blob(&vector)).unwrap();
                 expected.insert(row, vector);
             }
-            if nth == 300 {
-                version = Some((changed.clone(), expected.clone()));
+            // What changes soon after is kept in patches, and later in blocks of its own.
+            if nth % 150 == 0 {
+                versions.push((changed.clone(), expected.clone()));
             }
         }
         let query = numbers.vector(dimensions);
-        for (matrix, expected) in version.into_iter().chain([(changed, expected)]) {
+        versions.push((changed, expected));
+        for (matrix, expected) in versions {
             let mut anew = matrix.emptied();
             for (row, vector) in &expected {
                 anew.put(*row, &to_blob(vector)).unwrap();
@@ -155,8 +157,11 @@ proptest! {
                 let all = |matrix| found(matrix, look, &[&query], 3, Slots::All);
                 prop_assert_eq!(all(&matrix), all(&anew), "{:?}", look);
             }
-            let nearest = found(&matrix, FirstLook::HighPlane, &[&query], 20, Slots::All);
-            prop_assert_eq!(&nearest[0], &compared(&matrix, &query, 20, Slots::All));
+            let some = SlotSet::new(matrix.slots().step_by(2));
+            for slots in [Slots::All, Slots::These(&some)] {
+                let nearest = found(&matrix, FirstLook::HighPlane, &[&query], 20, slots);
+                prop_assert_eq!(&nearest[0], &compared(&matrix, &query, 20, slots));
+            }
         }
     }
 }

@@ -148,6 +148,13 @@ impl Adjacency {
         shared.copied().collect()
     }
 
+    /// The number of blocks that two graphs share.
+    #[cfg(test)]
+    pub(super) fn shared_blocks(&self, other: &Self) -> usize {
+        let pairs = self.blocks.iter().zip(&other.blocks);
+        pairs.filter(|(one, other)| Arc::ptr_eq(one, other)).count()
+    }
+
     /// How many slots there are; nodes that were added since have no edges.
     pub fn len(&self) -> usize {
         self.len

@@ -210,22 +210,15 @@ fn edges_that_another_handle_changed_are_read_without_all_others() {
     let links = (0..30).flat_map(|one| (1..8).map(move |step| (one, (one + step * 4) % 30, 7)));
     let links = links.filter(|(one, to, _)| one != to).collect();
     write(&other, &Step::Link(links), &mut known);
-    let reads_all = || {
-        let expected = anew(&path);
-        store.index().take_readings();
-        assert_eq!(shown(&read(&store)), expected);
-        let readings = store.index().take_readings();
-        readings.iter().any(|reading| reading.what == "edges")
-    };
-    assert!(reads_all(), "the first time");
-    for step in [
-        Step::Link(vec![(3, 4, 9), (5, 6, 2)]),
-        Step::Unlink(3, 4),
-        Step::Delete(vec![7]),
-    ] {
+    let mut before = read(&store);
+    for step in [Step::Link(vec![(3, 4, 9), (5, 6, 2)]), Step::Unlink(3, 4)] {
         write(&other, &step, &mut known);
-        assert!(!reads_all(), "{step:?}");
+        let after = read(&store);
+        assert_eq!(shown(&after), anew(&path));
+        assert!(
+            after.edges.shared_blocks(&before.edges) > 0,
+            "all were read after {step:?}"
+        );
+        before = after;
     }
-    write(&other, &Step::Upsert(vec![(7, 1)]), &mut known);
-    assert!(reads_all(), "a deleted node is live again");
 }

@@ -25,8 +25,9 @@ mod read;
 mod segment;
 mod value_key;
 
-/// The most columns that are kept. Each change of a row is applied to all of them.
-const MAX_COLUMNS: usize = if cfg!(test) { 6 } else { 64 };
+/// The most columns that are kept: about as many as a filter may have conditions. With fewer, a filter of
+/// more keys would read all its columns each time. Each change of a row is applied to all columns.
+const MAX_COLUMNS: usize = if cfg!(test) { 6 } else { 1024 };
 
 /// The columns of one generation of an index.
 #[derive(Debug, Clone, Default)]
