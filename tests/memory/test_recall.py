@@ -62,7 +62,7 @@ class TestResults:
         found = root.recall("the raven record")
         assert found.trace is not None
         assert (found.trace.profile, found.trace.mode) == ("best", "bm25")
-        assert found.trace.not_searched_for == ["the", "record"]
+        assert found.trace.not_searched_for == ["the"]
         assert "trace" not in found.to_dict()
 
     def test_long_files_leave_room_for_others(self, root: MemoryRoot) -> None:
