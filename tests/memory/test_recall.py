@@ -62,7 +62,7 @@ class TestResults:
         found = root.recall("the raven record", explain=True)
         assert found.trace is not None
         assert (found.trace.profile, found.trace.mode) == ("best", "bm25")
-        assert found.trace.not_searched_for == ["the", "record"]
+        assert found.trace.not_searched_for == ["the"]
         assert "trace" in found.to_dict(explain=True)
         assert "trace" not in found.to_dict()
         assert root.recall("raven").trace is None

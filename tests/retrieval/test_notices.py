@@ -22,7 +22,7 @@ def index() -> hr.Index:
 
 class TestResponse:
     def test_it_has_the_words_that_were_not_searched_for_too(self, index: hr.Index) -> None:
-        response = hr.Retriever(index, profile="best").search("the hanlde -roses")
+        response = hr.Retriever(index, ranking=hr.Ranking("best")).search("the hanlde -roses")
         assert [hit.path for hit in response] == ["door.md"]
         assert response.notices == ["Not searched for: the.", EXCLUDED, SPELLED]
         assert response.trace.notices == [EXCLUDED, SPELLED]
@@ -34,7 +34,7 @@ class TestResponse:
         assert hr.Trace._from_dict(told["trace"]) == response.trace
 
     def test_a_search_that_is_understood_has_none(self, index: hr.Index) -> None:
-        response = hr.Retriever(index, profile="best").search("handle")
+        response = hr.Retriever(index, ranking=hr.Ranking("best")).search("handle")
         assert response.notices == []
         assert "notices" not in response.trace.to_dict()
 
@@ -45,7 +45,7 @@ class TestResponse:
         assert retriever.search("hanlde", skip_retry_ladder=True).trace.match_query == '"hanlde"'
 
     def test_a_filter_hides_spellings(self, index: hr.Index) -> None:
-        retriever = hr.Retriever(index, profile="best")
+        retriever = hr.Retriever(index, ranking=hr.Ranking("best"))
         assert retriever.search("hanlde", filters={"paths": ["roses.md"]}).notices == []
 
 

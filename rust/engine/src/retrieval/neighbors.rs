@@ -14,9 +14,14 @@ pub(super) const SHARES: [f64; 2] = [0.4, 0.2];
 /// The candidates, and the rows beside each of them.
 pub(super) struct Surroundings {
     /// For each candidate the rows at distance 1, and those at distance 2; the row before it first.
-    candidates: BTreeMap<i64, [Vec<i64>; 2]>,
-    /// The row before each candidate that has one.
-    before: BTreeMap<i64, i64>,
+    candidates: BTreeMap<i64, RowsBeside>,
+}
+
+/// The rows beside a row.
+struct RowsBeside {
+    distances: [Vec<i64>; 2],
+    /// The row before it.
+    before: Option<i64>,
 }
 
 impl Surroundings {
@@ -24,24 +29,22 @@ impl Surroundings {
     /// next to them. Chunks that do not pass the filters are skipped as if they did not exist.
     pub fn of(reader: &dyn Reader, filters: &Filters, found: &[i64]) -> Result<Self> {
         let mut step = reader.beside(filters, found)?;
-        let (mut candidates, mut before) = (BTreeMap::new(), BTreeMap::new());
+        let mut candidates = BTreeMap::new();
         for row in found {
-            for near in at_distances(&mut step, *row)[0].iter().chain([row]) {
-                if candidates.contains_key(near) {
-                    continue;
-                }
-                candidates.insert(*near, at_distances(&mut step, *near));
-                if let Some(row) = step(*near, Side::Before) {
-                    before.insert(*near, row);
-                }
+            let beside = RowsBeside::of(&mut step, *row);
+            for near in beside.distances[0].iter().chain([row]) {
+                candidates
+                    .entry(*near)
+                    .or_insert_with(|| RowsBeside::of(&mut step, *near));
             }
         }
-        Ok(Self { candidates, before })
+        Ok(Self { candidates })
     }
 
     /// All rows whose totals are needed, ascending.
     pub fn rows(&self) -> Vec<i64> {
-        let beside = self.candidates.values().flatten().flatten();
+        let beside = self.candidates.values();
+        let beside = beside.flat_map(|one| one.distances.iter().flatten());
         let mut rows: Vec<i64> = self.candidates.keys().chain(beside).copied().collect();
         rows.sort_unstable();
         rows.dedup();
@@ -59,10 +62,10 @@ impl Surroundings {
                 // It is from outside the index.
                 return Some(document);
             };
-            let distances = self.candidates.get(&row)?;
+            let beside = self.candidates.get(&row)?;
             document.before =
-                (self.before.get(&row)).and_then(|before| Some((*before, *totals.get(before)?)));
-            for (rows, (distance, share)) in distances.iter().zip((1..).zip(SHARES)) {
+                (beside.before).and_then(|before| Some((before, *totals.get(&before)?)));
+            for (rows, (distance, share)) in beside.distances.iter().zip((1..).zip(SHARES)) {
                 if let Some((row, total)) = best(rows, &totals) {
                     let counted = if by_path {
                         gain(total, document.explanation.fused)
@@ -109,15 +112,21 @@ fn best(rows: &[i64], totals: &HashMap<i64, f64>) -> Option<(i64, f64)> {
     })
 }
 
-/// The rows at distance 1 of a row, and those at distance 2; the row before it first.
-fn at_distances(step: &mut Step<'_>, row: i64) -> [Vec<i64>; 2] {
-    let mut distances = [Vec::new(), Vec::new()];
-    for side in Side::BOTH {
-        let mut at = Some(row);
-        for rows in &mut distances {
-            at = at.and_then(|row| step(row, side));
-            rows.extend(at);
+impl RowsBeside {
+    /// The rows at distance 1 of a row, and those at distance 2; the row before it first.
+    fn of(step: &mut Step<'_>, row: i64) -> Self {
+        let mut distances = [Vec::new(), Vec::new()];
+        let mut before = None;
+        for side in Side::BOTH {
+            let mut at = Some(row);
+            for rows in &mut distances {
+                at = at.and_then(|row| step(row, side));
+                rows.extend(at);
+            }
+            if side == Side::Before {
+                before = distances[0].first().copied();
+            }
         }
+        Self { distances, before }
     }
-    distances
 }

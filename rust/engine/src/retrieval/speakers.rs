@@ -1,6 +1,6 @@
 //! The chunks of the speaker that a question asks about count more (spec/retrieval.md, "Speakers").
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::collection::Reader;
@@ -110,9 +110,8 @@ pub(super) fn raise(
 
 /// Add to the scores of the documents whose speakers a question asks about. Returns which of them it names.
 fn count(question: &Question, turns: &[Turn], documents: &mut [Document<'_>]) -> Vec<bool> {
-    let named = of_each_speaker(turns, |name| question.names(name));
-    let is_named = |turn: &Turn| turn.speaker.as_ref().is_some_and(|name| named[name]);
-    let which: Vec<bool> = turns.iter().map(is_named).collect();
+    let mut named = ForEachSpeaker::new(|name| question.names(name));
+    let which: Vec<bool> = turns.iter().map(|turn| named.holds(turn)).collect();
     if which.contains(&true) {
         for ((document, turn), _) in (documents.iter_mut().zip(turns))
             .zip(&which)
@@ -121,9 +120,9 @@ fn count(question: &Question, turns: &[Turn], documents: &mut [Document<'_>]) ->
             add(document, turn, Because::Named);
         }
     } else if question.first_person {
-        let askers = of_each_speaker(turns, |name| question.is_asker(name));
+        let mut askers = ForEachSpeaker::new(|name| question.is_asker(name));
         for (document, turn) in documents.iter_mut().zip(turns) {
-            if turn.by_user || turn.speaker.as_ref().is_some_and(|name| askers[name]) {
+            if turn.by_user || askers.holds(turn) {
                 add(document, turn, Because::FirstPerson);
             }
         }
@@ -147,15 +146,37 @@ fn count_answer(document: &mut Document<'_>, turn: &Turn, question: &Turn, row: 
     });
 }
 
-/// Whether a condition holds for each of the speakers.
-fn of_each_speaker(turns: &[Turn], condition: impl Fn(&str) -> bool) -> HashMap<Arc<str>, bool> {
-    let mut holds = HashMap::new();
-    for name in turns.iter().filter_map(|turn| turn.speaker.as_ref()) {
-        if !holds.contains_key(name) {
-            holds.insert(Arc::clone(name), condition(name));
+/// The answers to a question about speakers, each asked once. There are few speakers, so that a list is
+/// faster than a map.
+struct ForEachSpeaker<F> {
+    condition: F,
+    known: Vec<(Arc<str>, bool)>,
+}
+
+impl<F: Fn(&str) -> bool> ForEachSpeaker<F> {
+    fn new(condition: F) -> Self {
+        Self {
+            condition,
+            known: Vec::new(),
         }
     }
-    holds
+
+    /// Whether the condition holds for the speaker of a turn. False without a speaker.
+    fn holds(&mut self, turn: &Turn) -> bool {
+        let Some(name) = &turn.speaker else {
+            return false;
+        };
+        let known = self
+            .known
+            .iter()
+            .find(|(other, _)| Arc::ptr_eq(other, name));
+        if let Some((_, holds)) = known {
+            return *holds;
+        }
+        let holds = (self.condition)(name);
+        self.known.push((Arc::clone(name), holds));
+        holds
+    }
 }
 
 fn add(document: &mut Document<'_>, turn: &Turn, because: Because) {
