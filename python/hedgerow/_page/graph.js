@@ -94,7 +94,8 @@ function linkList(graph, visit) {
     const name = visit
       ? written("button", titleOfFile(other), { type: "button", class: "link", on: { click: () => visit(other) } })
       : written("span", titleOfFile(other));
-    return make("li", {}, name, make("span", { class: "how" }, source === graph.key ? rel : `${rel}, from there`));
+    const relation = rel.replaceAll("_", " ");
+    return make("li", {}, name, make("span", { class: "how" }, source === graph.key ? relation : `${relation}, from there`));
   });
   return make("ul", { class: "link-list" }, items);
 }

@@ -1,5 +1,5 @@
 // Markdown as elements: headings, paragraphs, lists, tables, code, block quotes and rules. HTML stays
-// text, and pictures are their descriptions. References ([text][name]) and footnotes stay as written.
+// text, and attachments are named. References ([text][name]) and footnotes stay as written.
 
 const MOST_RENDERED = 500_000; // Characters: a longer text is shown as its source.
 const MOST_COMMENT_LINES = 100; // A longer comment is shown as text.

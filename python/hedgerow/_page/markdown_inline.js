@@ -138,7 +138,9 @@ function scanWikiLink(scan) {
   const found = matchAt(WIKI_LINK, scan.text, scan.at);
   if (!found) return null;
   const name = found[1].replace(/\\$/, "").trim();
-  scan.items.push({ kind: "link", text: (found[2] ?? name).trim(), target: name, isName: true });
+  const text = (found[2] ?? name).trim();
+  const isFile = found[0].startsWith("!") && /\.(?!md$)[a-z0-9]{2,5}$/i.test(name);
+  scan.items.push(isFile ? { kind: "image", text } : { kind: "link", text, target: name, isName: true });
   return found[0].length;
 }
 

@@ -32,6 +32,13 @@ function titleOf({ provenance: { file, metadata } }) {
   return typeof title === "string" && title.trim() !== "" ? title : titleOfFile(file);
 }
 
+/** The snippet of a result, without the mark of a heading and without the title again. */
+function snippetOf(one) {
+  const text = one.snippet.replace(/^#{1,6} /, "");
+  const title = `${titleOf(one)} `;
+  return text !== one.snippet && text.startsWith(title) ? text.slice(title.length) : text;
+}
+
 /** Learn the titles of results without one in their front matter. */
 async function learnMissingTitles(answer, signal) {
   const unknown = answer.results.filter(({ provenance: { file, metadata } }) => !metadata.title && !TITLES.has(file));
@@ -59,7 +66,7 @@ function recalledRow(one, at, { parts, spans, app }) {
       make("bdi", {}, linesOf(one.provenance)),
       typeof type === "string" ? written("span", type, { class: "chip" }) : null),
     stateLine(one.validity),
-    written("span", one.snippet, { class: "snippet" }),
+    written("span", snippetOf(one), { class: "snippet" }),
     bar(parts, spans));
   return make("li", {}, button);
 }
