@@ -76,10 +76,10 @@ function appendBlocks(parent, lines, context) {
 }
 
 /** A block as an element; it is marked if its lines overlap the passage. */
-function block(name, lines, { passage }, properties = {}) {
+function block(name, lines, { passage }) {
   const [first, last] = [lines[0].number, lines.at(-1).number];
   const isInside = passage && first <= passage[1] && last >= passage[0];
-  return make(name, { dir: "auto", ...(isInside ? { class: "inside" } : {}), ...properties });
+  return make(name, isInside ? { class: "inside" } : {});
 }
 
 function appendFence(parent, lines, at, context) {
@@ -96,7 +96,7 @@ function appendFence(parent, lines, at, context) {
   const code = lines.slice(at + 1, end).map(({ text }) => text.slice(Math.min(indent, text.search(/\S|$/))));
   const box = block("pre", lines.slice(at, Math.min(end + 1, lines.length)), context);
   box.append(make("code", {}, code.join("\n")));
-  parent.append(box);
+  parent.append(directed(box));
   return end + 1 - at;
 }
 
@@ -118,7 +118,7 @@ function endWithout(text, character) {
 
 /** The title of the memory is an `h2`, so its own headings begin with `h3`. */
 function appendHeadingText(parent, lines, text, level, context) {
-  parent.append(appendInline(block(`h${Math.min(6, level + 2)}`, lines, context), text, context.linkTo));
+  parent.append(directed(appendInline(block(`h${Math.min(6, level + 2)}`, lines, context), text, context.linkTo)));
 }
 
 function appendRule(parent, lines, at) {
@@ -194,7 +194,7 @@ function listItem(lines, context) {
     item.append(make("input", { type: "checkbox", checked, disabled: true, "aria-label": checked ? "done" : "to do" }), " ");
   }
   appendBlocks(item, rest, { ...context, passage: null });
-  return item;
+  return directed(item);
 }
 
 /** A comment is for programs, such as the one that writes pages. The source shows it. */
@@ -224,7 +224,7 @@ function appendTable(parent, lines, at, context) {
   const aligned = rules.map((rule) => (rule.endsWith(":") ? (rule.startsWith(":") ? "center" : "end") : "start"));
   const row = (line, name) => {
     const cells = (name === "th" ? heads : cellsOf(line).slice(0, heads.length)).map((text, column) =>
-      appendInline(make(name, { dir: "auto", class: `align-${aligned[column]}`, ...(name === "th" ? { scope: "col" } : {}) }), text, context.linkTo));
+      directed(appendInline(make(name, { class: `align-${aligned[column]}`, ...(name === "th" ? { scope: "col" } : {}) }), text, context.linkTo)));
     const made = block("tr", [line], context);
     made.append(...cells);
     return made;
@@ -241,7 +241,7 @@ function appendIndented(parent, lines, at, context) {
   if (end === at) return 0;
   const box = block("pre", lines.slice(at, end), context);
   box.append(make("code", {}, lines.slice(at, end).map(({ text }) => text.slice(4)).join("\n").trimEnd()));
-  parent.append(box);
+  parent.append(directed(box));
   return end - at;
 }
 
@@ -259,6 +259,6 @@ function appendParagraph(parent, lines, at, context) {
   const element = context.isTight ? parent : block("p", taken, context);
   if (context.isTight && parent.lastChild?.nodeType === Node.TEXT_NODE) element.append("\n");
   appendInline(element, text, context.linkTo);
-  if (element !== parent) parent.append(element);
+  if (element !== parent) parent.append(directed(element));
   return end - at;
 }

@@ -22,6 +22,12 @@ function appendInline(element, text, linkTo) {
   return element;
 }
 
+/** Let the text of an element set its direction. Set last: browsers look at all children for each new one. */
+function directed(element) {
+  element.dir = "auto";
+  return element;
+}
+
 function matchAt(pattern, text, at) {
   pattern.lastIndex = at;
   return pattern.exec(text);
@@ -82,8 +88,10 @@ function scanEntity(scan) {
 }
 
 function scanBreak(scan) {
+  // Of the whole text, since the text of an item is expensive to look at while it grows.
+  if (!scan.text.startsWith("  ", scan.at - 2) || scan.at < 2) return null;
   const last = scan.items.at(-1);
-  if (last?.kind !== "text" || !last.text.endsWith("  ")) return null;
+  if (last?.kind !== "text") return null;
   last.text = last.text.trimEnd();
   return pushBreak(scan, 1);
 }
@@ -184,6 +192,7 @@ function closeBracket(scan) {
   // Links are not nested: the inner text of this one is no link, and no outer bracket becomes one.
   for (const item of inner) if (item.kind === "link") item.target = null;
   if (opener.isImage) {
+    matchEmphasis(inner);
     scan.items.push({ kind: "image", text: plainText(inner) });
   } else {
     scan.brackets.length = 0;
