@@ -62,7 +62,9 @@ def test_a_memory_is_retracted_with_a_reason_and_restored(
     assert compost.read_text() == "---\ntitle: Compost\n---\n\nTurned in March.\n"
 
 
-@pytest.mark.parametrize(("button", "field"), [("Supersede", "What is true now"), ("Retract", "Reason")])
+@pytest.mark.parametrize(
+    ("button", "field"), [("Supersede", "What is true now"), ("Retract", "Reason")]
+)
 def test_a_memory_that_changed_since_it_was_read_is_not_marked(
     serve_root: PageServer, compost: Path, opened: Any, button: str, field: str
 ) -> None:
@@ -87,7 +89,9 @@ def test_what_the_server_refuses_is_said_and_cancel_shows_the_memory_again(
     page.get_by_label("What is true now").fill("Turned in March.")
     page.route(
         "**/v1/supersede",
-        lambda route: route.fulfill(status=409, json={"code": "duplicate_memory", "detail": "it is a copy"}),
+        lambda route: route.fulfill(
+            status=409, json={"code": "duplicate_memory", "detail": "it is a copy"}
+        ),
     )
     press(page, "Continue")
     assert page.get_by_role("alert").inner_text() == "it is a copy"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from browsers import FOUND, overflow
+from browsers import CONTRAST, FOUND, overflow
 from command_line import as_json, ok
 from page_server import TOKEN, Answer, PageServer, problem, serving_root
 from waiting import until
@@ -23,9 +23,7 @@ def searched(
     page = opened(f"{server.url}#token={TOKEN}", **options)
     page.get_by_role("searchbox").fill(query)
     page.keyboard.press("Enter")
-    page.wait_for_selector(
-        '.answer :is(.flow, .nothing .big, ol[aria-label="Memories"], .problem)'
-    )
+    page.wait_for_selector('.answer :is(.flow, .nothing .big, ol[aria-label="Memories"], .problem)')
     return page
 
 
@@ -289,6 +287,33 @@ def test_nothing_can_be_edited_where_the_server_does_not_say_so(garden: Path, op
         page.get_by_role("button", name="Source", exact=True).click()
         assert "title: Compost" in page.locator(".source").inner_text()
         assert overflow(page) <= 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_memory_can_be_read_in_any_window(
+    serve_root: PageServer, opened: Any, scheme: str, width: int
+) -> None:
+    file = serve_root.place / "garden" / "wide.md"
+    file.write_text(
+        "---\nretracted: 2026-01-01\nretraction_reason: Too wide\n---\n# Wide\n\n"
+        f"`{'w' * 300}` [x](https://example.org/{'x' * 300})\n\n> Quote\n\n"
+        f"|a|b|\n|-|-|\n|{'c' * 90} {'d' * 90}|e|\n\n```\n{'f ' * 200}\n```\n"
+    )
+    size = {"width": width, "height": 740}
+    page = opened(
+        f"{serve_root.url}#token={TOKEN}",
+        viewport=size,
+        color_scheme=scheme,
+        reduced_motion="reduce",
+    )
+    page.locator(".listed", has_text="Wide").wait_for()
+    page.locator("summary", has_text="Filters").click()
+    assert (page.evaluate(CONTRAST), overflow(page)) == ([], 0)
+    page.locator(".listed", has_text="Wide").click()
+    page.locator(".links, .quiet", has_text="It is linked to no other memory.").wait_for()
+    assert page.evaluate(CONTRAST) == []
+    assert page.locator(".drawer-body").evaluate("(e) => e.scrollWidth - e.clientWidth") <= 0
 
 
 def test_a_report_of_a_root_has_its_links_inside(garden: Path, tmp_path: Path, opened: Any) -> None:

@@ -92,4 +92,6 @@ def links_of(memory: MemoryRoot | RemoteRoot, found: Recall, *, sync: bool) -> d
     session = memory._session(sync=sync)  # noqa: SLF001 - of the same package
     edges = session.graph().edges
     parts = {file: around(edges, file, hops=_HOPS, most=_MOST_LINKED) for file in files}
-    return {file: one.to_dict() | {"titles": session.titles(one.hops)} for file, one in parts.items()}
+    return {
+        file: one.to_dict() | {"titles": session.titles(one.hops)} for file, one in parts.items()
+    }
