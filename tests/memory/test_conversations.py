@@ -66,5 +66,7 @@ def test_files_are_cut_at_turns(tmp_path: Path) -> None:
     assert by_path["one.md"][0].content.startswith("# Session 1\n\nCaroline: Hey Mel!")
     assert by_path["one.md"][2].content.endswith("I thought of the lake.")
     assert [chunk.metadata.get("role") for chunk in by_path["chat.md"]] == ["user", "assistant"]
-    found = hr.Retriever(index, ranking=hr.Ranking("best")).search("my keys", filters={"path_prefix": ""})
+    found = hr.Retriever(index, ranking=hr.Ranking("best")).search(
+        "my keys", filters={"path_prefix": ""}
+    )
     assert found[0].explanation["speaker"]["because"] == "first_person"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from browsers import FOUND, overflow
+from browsers import CONTRAST, FOUND, overflow
 from command_line import as_json, ok
 from page_server import TOKEN, Answer, PageServer, problem, serving_root
 from waiting import until
@@ -23,7 +23,7 @@ def searched(
     page = opened(f"{server.url}#token={TOKEN}", **options)
     page.get_by_role("searchbox").fill(query)
     page.keyboard.press("Enter")
-    page.wait_for_selector(".answer :is(.flow, .nothing .big, .memories, .problem)")
+    page.wait_for_selector('.answer :is(.flow, .nothing .big, ol[aria-label="Memories"], .problem)')
     return page
 
 
@@ -41,7 +41,7 @@ def test_the_token_leaves_the_address_at_once_and_stays_in_the_tab(
 def test_a_token_is_asked_for_until_it_is_right(serve_index: PageServer, opened: Any) -> None:
     page = opened(serve_index.url, refused=True)
     page.get_by_label("Token").fill("wrong")
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
     page.get_by_text("The server does not know this token.").wait_for()
     page.get_by_label("Token").fill(TOKEN)
     page.keyboard.press("Enter")
@@ -151,20 +151,31 @@ def test_a_recall_shows_parts_and_opens_the_memory_with_its_links(
     page = searched(serve_root, opened, "slugs and hedgehogs")
     row = page.locator(".memory", has_text="garden/slugs.md").first
     row.click()
-    page.locator(".passage.whole .inside").first.wait_for()
+    page.locator(".markdown .inside").first.wait_for()
     page.locator(".links .hop-1").first.wait_for()
-    names = page.locator(".links .node.hop-1 text").all_inner_texts()
-    assert {"hedgehogs", "compost"} <= set(
-        page.locator(".links text").evaluate_all("(all) => all.map((e) => e.textContent)")
-    ), names
-    page.locator(".link-list button", has_text="compost").click()
-    page.locator(".drawer h2", has_text="compost").wait_for()
+    names = page.locator(".links text").evaluate_all("(all) => all.map((e) => e.textContent)")
+    assert {"Hedgehogs in the ga…", "Compost"} <= set(names), names
+    page.locator(".link-list button", has_text="Compost").click()
+    page.locator(".drawer h2", has_text="Compost").wait_for()
     page.locator(".links .hop-2").first.wait_for(state="attached")
     page.keyboard.press("Escape")
     page.locator("dialog").wait_for(state="detached")
 
 
-def test_tabs_list_memories_by_date_by_type_and_lint(serve_root: PageServer, opened: Any) -> None:
+def test_the_start_page_has_recent_memories_with_titles(
+    serve_root: PageServer, opened: Any
+) -> None:
+    ok("remember", "--title", "Peas on hazel", "--root", str(serve_root.place), stdin=b"In March.")
+    page = opened(f"{serve_root.url}#token={TOKEN}")
+    recent = page.get_by_role("list", name="Recent memories").locator(".listed")
+    recent.nth(7).wait_for()
+    assert recent.count() == 8
+    assert recent.first.locator(".name").inner_text() == "Peas on hazel"
+    recent.first.click()
+    page.locator(".markdown", has_text="In March.").wait_for()
+
+
+def test_memories_are_listed_by_type_and_state(serve_root: PageServer, opened: Any) -> None:
     for number in range(30):
         (serve_root.place / "garden" / f"row-{number}.md").write_text(f"# Row {number}\n\nPeas.\n")
     ok("link", "row-1", "row-0", "--rel", "supersedes", "--root", str(serve_root.place))
@@ -173,14 +184,16 @@ def test_tabs_list_memories_by_date_by_type_and_lint(serve_root: PageServer, ope
     page.keyboard.press("ArrowRight")
     page.get_by_role("button", name="13 more").click()
     page.locator(".listed").nth(62).wait_for()
-    page.get_by_role("tab", name="By type").click()
-    page.get_by_role("combobox").select_option("decision")
-    page.locator(".listed", has_text="2025-02-no-pellets").wait_for()
-    page.get_by_role("combobox").select_option("preference")
-    page.get_by_text("There are none.").wait_for()
-    page.get_by_role("tab", name="Superseded").click()
-    page.locator(".listed", has_text="row-0").wait_for()
+    page.get_by_label("Type").select_option("decision")
+    page.locator(".listed", has_text="No slug pellets, no sprays").wait_for()
+    page.get_by_label("Type").select_option("preference")
+    page.get_by_text("No memories.").wait_for()
+    page.get_by_label("Type").select_option("any")
+    page.get_by_label("State").select_option("superseded")
+    row = page.locator(".listed", has_text="Row 0")
+    row.wait_for()
     assert page.locator(".listed").count() == 1
+    assert row.locator(".validity").inner_text().startswith("Superseded by Row 1")
     page.get_by_role("tab", name="Lint").click()
     page.locator(".lint li").first.wait_for()
     assert serve_root.asked[-1][1:3] == ("/v1/process", {"mode": "lint"})
@@ -189,9 +202,51 @@ def test_tabs_list_memories_by_date_by_type_and_lint(serve_root: PageServer, ope
     assert overflow(page) <= 0
 
 
+def test_a_recall_is_filtered_and_the_address_keeps_the_filters(
+    serve_root: PageServer, opened: Any
+) -> None:
+    page = searched(serve_root, opened, "slugs")
+    page.locator("summary", has_text="Filters").click()
+    page.get_by_label("Type").select_option("decision")
+    page.get_by_label("Tags").fill("garden, decision")
+    page.get_by_label("After").fill("2025-01-01")
+    page.get_by_label("Before").fill("2026-01-01")
+    page.get_by_label("Superseded, retracted and expired too").check()
+
+    def body() -> Any:
+        return serve_root.asked[-1][2] or {}
+
+    until(lambda: body().get("include_superseded"), "the recall with filters")
+    wanted = {"types": ["decision"], "tags": ["garden", "decision"], "after": "2025-01-01"}
+    assert body().items() >= {**wanted, "before": "2026-01-01"}.items()
+    assert page.locator("summary", has_text="Filters (5)").count() == 1
+    page.get_by_text("Filtered out:").wait_for()
+    page.reload()
+    page.locator(".memory", has_text="No slug pellets").wait_for()
+    assert page.get_by_label("Tags").input_value() == "garden, decision"
+    assert page.locator(".memory").count() == 1
+
+
+def test_a_result_without_a_title_in_its_front_matter_has_its_heading(
+    serve_root: PageServer, opened: Any
+) -> None:
+    (serve_root.place / "dye.md").write_text("# Dyeing wool\n\nMadder.\n\n## Red\n\nMadder root.\n")
+    page = searched(serve_root, opened, "madder root")
+    assert page.locator(".memory .name").first.inner_text() == "Dyeing wool"
+
+
+def test_a_token_of_a_scope_is_said(serve_root: PageServer, opened: Any) -> None:
+    page = opened(serve_root.url, refused=True)
+    about = {"hedgerow": "1", "kind": "root", "name": "n", "edit": False, "scope": {"user": "ana"}}
+    page.route("**/v1/about", lambda route: route.fulfill(json=about))
+    page.get_by_label("Token").fill(TOKEN)
+    page.keyboard.press("Enter")
+    page.locator(".state", has_text="read only · only user=ana").wait_for()
+
+
 def edited(page: Any, text: str) -> None:
     page.locator(".memory", has_text="garden/compost.md").first.click()
-    page.get_by_role("button", name="Edit").click()
+    page.get_by_role("button", name="Edit", exact=True).click()
     page.get_by_label("Text of the memory").fill(text)
 
 
@@ -199,7 +254,7 @@ def test_a_memory_is_edited_where_the_server_lets_one(serve_root: PageServer, op
     page = searched(serve_root, opened, "compost")
     edited(page, "# Compost\n\nTurned in March.\n")
     page.get_by_role("button", name="Save", exact=True).click()
-    page.locator(".passage.whole", has_text="Turned in March.").wait_for()
+    page.locator(".markdown", has_text="Turned in March.").wait_for()
     assert (serve_root.place / "garden/compost.md").read_text() == "# Compost\n\nTurned in March.\n"
 
 
@@ -211,14 +266,14 @@ def test_a_memory_that_somebody_changed_meanwhile_is_not_overwritten(
     file = serve_root.place / "garden/compost.md"
     file.write_text("theirs")
     page.get_by_role("button", name="Save", exact=True).click()
-    page.get_by_text("Somebody changed this memory meanwhile; nothing was saved.").wait_for()
+    page.get_by_text("This memory changed since you read it, so nothing was saved.").wait_for()
     assert file.read_text() == "theirs"
     assert page.locator(".conflict .passage").inner_text() == "theirs"
-    page.get_by_role("button", name="Take what the file holds").click()
+    page.get_by_role("button", name="Use this text").click()
     assert page.get_by_label("Text of the memory").input_value() == "theirs"
     page.get_by_label("Text of the memory").fill("both")
-    page.get_by_role("button", name="Save mine over it").click()
-    page.locator(".passage.whole", has_text="both").wait_for()
+    page.get_by_role("button", name="Overwrite").click()
+    page.locator(".markdown", has_text="both").wait_for()
     assert file.read_text() == "both"
 
 
@@ -226,9 +281,39 @@ def test_nothing_can_be_edited_where_the_server_does_not_say_so(garden: Path, op
     with serving_root(garden, edit=False) as server:
         page = searched(server, opened, "compost", viewport={"width": 360, "height": 740})
         page.locator(".memory", has_text="garden/compost.md").first.click()
-        page.locator(".passage.whole").wait_for()
-        assert page.get_by_role("button", name="Edit").count() == 0
+        page.locator(".markdown").wait_for()
+        for name in ("Edit", "Supersede", "Retract"):
+            assert page.get_by_role("button", name=name, exact=True).count() == 0
+        page.get_by_role("button", name="Source", exact=True).click()
+        assert "title: Compost" in page.locator(".source").inner_text()
         assert overflow(page) <= 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_memory_can_be_read_in_any_window(
+    serve_root: PageServer, opened: Any, scheme: str, width: int
+) -> None:
+    file = serve_root.place / "garden" / "wide.md"
+    file.write_text(
+        "---\nretracted: 2026-01-01\nretraction_reason: Too wide\n---\n# Wide\n\n"
+        f"`{'w' * 300}` [x](https://example.org/{'x' * 300})\n\n> Quote\n\n"
+        f"|a|b|\n|-|-|\n|{'c' * 90} {'d' * 90}|e|\n\n```\n{'f ' * 200}\n```\n"
+    )
+    size = {"width": width, "height": 740}
+    page = opened(
+        f"{serve_root.url}#token={TOKEN}",
+        viewport=size,
+        color_scheme=scheme,
+        reduced_motion="reduce",
+    )
+    page.locator(".listed", has_text="Wide").wait_for()
+    page.locator("summary", has_text="Filters").click()
+    assert (page.evaluate(CONTRAST), overflow(page)) == ([], 0)
+    page.locator(".listed", has_text="Wide").click()
+    page.locator(".links, .quiet", has_text="It is linked to no other memory.").wait_for()
+    assert page.evaluate(CONTRAST) == []
+    assert page.locator(".drawer-body").evaluate("(e) => e.scrollWidth - e.clientWidth") <= 0
 
 
 def test_a_report_of_a_root_has_its_links_inside(garden: Path, tmp_path: Path, opened: Any) -> None:

@@ -107,6 +107,7 @@ def test_wrapups_processing_links_and_visits(root, memory):
     assert links == memory.links("Ivy", hops=2)
     assert links.edges == (Edge("notes/slugs.md", "notes/ivy.md", "helps", 0.5),)
     assert links.unresolved == ("moss",)
+    assert links.titles["notes/slugs.md"] == "Slugs"
     assert root.unlink("slugs", "Ivy", "helps").removed
     assert not awaited(root, "aunlink", "slugs", "Ivy", "helps").removed
     root.visit("linker", "slugs", 1_800_000_000)

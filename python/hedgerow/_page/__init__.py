@@ -20,6 +20,8 @@ GENERATOR = '<meta name="generator" content="hedgerow '
 _SCRIPTS = (
     "dom.js",
     "words.js",
+    "markdown_inline.js",
+    "markdown.js",
     "score.js",
     "legs.js",
     "trace.js",
@@ -27,8 +29,11 @@ _SCRIPTS = (
     "server.js",
     "detail.js",
     "index_view.js",
+    "state.js",
     "root_view.js",
     "memories.js",
+    "changes.js",
+    "memory.js",
     "page.js",
 )
 """In the order in which they need each other."""
@@ -43,7 +48,8 @@ def page(data: object | None) -> str:
     """Return the page: for a server with None, or as a report that has its data inside.
 
     `data` is what JSON can hold: `about` with `hedgerow`, `kind` and `name`, the `answer` that
-    `hedgerow search --json --explain` writes, and for a root optionally `links` by file.
+    `hedgerow search --json --explain` writes, and for a root optionally `links` by file, each as
+    `hedgerow graph KEY --json` writes them.
     """
     script, style = _script(), _text("page.css")
     connect = "'self'" if data is None else "'none'"

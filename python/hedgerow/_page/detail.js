@@ -20,6 +20,13 @@ function drawer(title, where, ...children) {
   return body;
 }
 
+/** Change the title of the drawer around a body, and the line below it. */
+function retitle(body, title, where) {
+  const head = body.previousElementSibling;
+  head.querySelector("h2").textContent = title;
+  head.querySelector(".where bdi").textContent = where;
+}
+
 /** A hit of an index: its passage, its score to the last part, and what is known of it. */
 function openHit(hit) {
   const marks = hit.highlights ?? {};

@@ -15,7 +15,7 @@ function linksOf(graph, visit = null) {
   });
   const nodes = keys.map((key) => node(key, graph.nodes[key], places.get(key), keys.length, visit));
   const picture = draw("svg", { class: "links", viewBox: frameOf([...places.values()]), role: "img" }, lines, nodes);
-  picture.setAttribute("aria-label", `${shortName(graph.key)} and ${plural(keys.length - 1, "memory", "memories")} around it`);
+  picture.setAttribute("aria-label", `${titleOfFile(graph.key)} and ${plural(keys.length - 1, "memory", "memories")} around it`);
   const more = graph.leftOut ? make("p", { class: "quiet" }, `${graph.leftOut} more are as near.`) : null;
   return make("div", { class: "graph" }, picture, more, linkList(graph, visit));
 }
@@ -77,7 +77,7 @@ function node(key, hop, { x, y }, count, visit) {
     const across = { middle: 0, end: -9, start: 9 }[outward];
     const down = hop === 1 ? 4 : hop === 0 || y < 0 ? -12 : 19;
     const label = draw("text", { x: across, y: down, "text-anchor": outward });
-    label.textContent = clipped(shortName(key), hop === 0 ? 34 : 20);
+    label.textContent = clipped(titleOfFile(key), hop === 0 ? 34 : 20);
     group.append(label);
   }
   if (visit && hop > 0) {
@@ -92,9 +92,10 @@ function linkList(graph, visit) {
   const items = direct.map(({ source, target, rel }) => {
     const other = source === graph.key ? target : source;
     const name = visit
-      ? written("button", other, { type: "button", class: "link", on: { click: () => visit(other) } })
-      : written("span", other);
-    return make("li", {}, name, make("span", { class: "how" }, source === graph.key ? rel : `${rel}, from there`));
+      ? written("button", titleOfFile(other), { type: "button", class: "link", on: { click: () => visit(other) } })
+      : written("span", titleOfFile(other));
+    const relation = rel.replaceAll("_", " ");
+    return make("li", {}, name, make("span", { class: "how" }, source === graph.key ? relation : `${relation}, from there`));
   });
   return make("ul", { class: "link-list" }, items);
 }

@@ -28,7 +28,7 @@ function nothingFound(answer) {
   return make("div", { class: "nothing" }, make("p", { class: "big" }, "No results"), make("p", {}, reason));
 }
 
-/** Why is another one not there? */
+/** A form that explains why a chunk is not among the results. */
 function whyNotForm(app) {
   const field = make("input", { type: "text", id: "why-not", autocomplete: "off", spellcheck: false });
   const told = make("div", { "aria-live": "polite" });
@@ -46,7 +46,7 @@ function whyNotForm(app) {
       told.replaceChildren(written("p", problem.message, { class: "problem", role: "alert" }));
     }
   });
-  return section("Why is another one not there?", form, told);
+  return section("Why is a chunk missing?", form, told);
 }
 
 function whyNotTold(why) {
@@ -63,6 +63,11 @@ function indexOptions() {
     choice("limit", "Results", [["10", "10"], ["25", "25"], ["50", "50"], ["100", "100"]]),
     choice("group_by", "Group", [["", "chunks"], ["path", "by path"]]),
   ];
+}
+
+/** A labelled field of a form. */
+function option(label, properties) {
+  return make("label", { class: "option" }, label, make("input", properties));
 }
 
 function choice(name, label, values) {

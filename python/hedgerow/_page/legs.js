@@ -65,6 +65,7 @@ function resultRow(hit, at, { spans, taken, open }) {
     trail(nameOf(hit)),
     make("span", { class: "score" }, shown),
     make("span", { class: "where" }, make("bdi", {}, placeOf(hit)), chips),
+    hit.snippet ? marked("span", hit.snippet, hit.highlights?.snippet, { class: "snippet" }) : null,
     bar(partsOfChunk(parts), spans));
   return make("li", { data: { hit: at } }, button);
 }

@@ -31,12 +31,14 @@ function recallTheme() {
   } catch { /* as above */ }
 }
 
-function masthead(about, ...more) {
-  const reads = about.report ? "report" : about.edit ? "may be edited" : "read only";
+function masthead(about) {
+  const reads = about.report ? "report" : about.edit ? "can be edited" : "read only";
+  const scope = Object.entries(about.scope ?? {}).map(([key, id]) => `${key}=${id}`).join(", ");
   return make("header", { class: "masthead" },
     make("p", { class: "brand" }, make("b", {}, "hedgerow"), written("span", about.name, { class: "of" })),
-    make("p", { class: "state" }, `${about.kind === "root" ? "memory root" : "index"} · ${reads}`),
-    themeSwitch(), more);
+    make("p", { class: "state" }, `${about.kind === "root" ? "memory root" : "index"} · ${reads}`,
+      scope ? [" · only ", written("bdi", scope)] : null),
+    themeSwitch());
 }
 
 function answerOf(answer, app) {
@@ -53,12 +55,13 @@ function summaryOf(answer) {
 /** A report: the query as its title, and what it found. */
 function showReport(page, given) {
   const app = { ...given, live: false, about: { ...given.about, report: true } };
+  for (const { titles } of Object.values(given.links ?? {})) learnTitles(Object.entries(titles ?? {}));
   const { query } = given.answer;
   document.title = `${query} – hedgerow`;
   page.append(masthead(app.about), make("main", {},
     make("div", { class: "asked" }, written("h1", query), make("p", { class: "summary" }, summaryOf(given.answer))),
     answerOf(given.answer, app)),
-  make("footer", {}, `Made by hedgerow ${given.about.hedgerow}. This file asks nobody for anything.`));
+  make("footer", {}, `Made by hedgerow ${given.about.hedgerow}. This file loads nothing from elsewhere.`));
 }
 
 /** The page of a server. */
@@ -68,14 +71,17 @@ async function showServer(page) {
   const app = { about, live: true };
   document.title = `${about.name} – hedgerow`;
   const search = searchView(app);
+  app.refresh = () => document.querySelector("#panel > *")?.refresh?.();
   const views = about.kind === "root"
-    ? [["Recall", () => search], ["Recent", () => memoryList({}, app)], ["By type", () => byType(app)], ["Superseded", () => memoryList({ superseded: true }, app)], ["Lint", lintOf]]
+    ? [["Recall", () => search], ["Memories", () => memoriesView(app)], ["Lint", lintView]]
     : null;
   page.replaceChildren(masthead(about),
     make("main", {}, views ? tabs(views) : search),
     make("footer", {}, `hedgerow ${about.hedgerow} · / searches · ↑ ↓ go through the results · Enter opens, Escape closes`));
   addEventListener("keydown", toTheSearchBox);
   search.querySelector("input[type=search]").focus();
+  const memory = new URLSearchParams(location.hash.slice(1)).get("memory");
+  if (memory && about.kind === "root") openMemory(memory, app);
 }
 
 function toTheSearchBox(event) {
@@ -95,18 +101,30 @@ function searchView(app) {
   const form = make("form", { class: "search", role: "search" }, field,
     make("button", { type: "submit", class: "primary" }, isRoot ? "Recall" : "Search"),
     make("div", { class: "options" }, isRoot ? rootOptions() : indexOptions()));
-  const told = make("p", { class: "summary", role: "status" });
-  const answered = make("div", { class: "answer" }, make("div", { class: "nothing" }, make("p", {}, "Results come with each part of their score, and where it is from.")));
-  const run = runner(app, form, told, answered);
+  const status = make("p", { class: "summary", role: "status" });
+  const answered = make("div", { class: "answer" });
+  const start = isRoot
+    ? () => section("Recent memories", memoryList({}, app, { label: "Recent memories", limit: RECENT }))
+    : () => make("div", { class: "nothing" }, make("p", {}, "Each result shows the parts of its score."));
+  const search = runner(app, form, status, answered);
+  const run = () => {
+    if (field.value.trim() !== "") return search();
+    status.textContent = "";
+    return answered.replaceChildren(start());
+  };
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    history.pushState(null, "", `#${new URLSearchParams({ q: field.value })}`);
+    history.pushState(null, "", addressOf(form));
     run();
   });
-  form.addEventListener("change", (event) => event.target !== field && field.value.trim() && run());
+  form.addEventListener("change", (event) => {
+    if (event.target === field || field.value.trim() === "") return;
+    history.replaceState(null, "", addressOf(form));
+    run();
+  });
   const fromAddress = () => {
-    const query = new URLSearchParams(location.hash.slice(1)).get("q");
-    if (query) { field.value = query; run(); }
+    fillForm(form, new URLSearchParams(location.hash.slice(1)));
+    run();
   };
   addEventListener("popstate", fromAddress);
   field.addEventListener("keydown", (event) => {
@@ -114,41 +132,70 @@ function searchView(app) {
     if (event.key === "ArrowDown" && first) { event.preventDefault(); first.focus(); }
   });
   queueMicrotask(fromAddress);
-  return make("div", {}, form, told, answered);
+  const view = make("div", {}, form, status, answered);
+  view.refresh = run;
+  return view;
 }
 
-/** Searches as the form says; what is slower than the next search is given up. */
-function runner(app, form, told, answered) {
+const RECENT = 8;
+const fieldsOf = (form) => [...form.elements].filter(({ name }) => name);
+const valueOf = (field) => (field.type === "checkbox" ? (field.checked ? "true" : "") : field.value);
+
+/** The address of the search in a form: the query, and options other than the first of each. */
+function addressOf(form) {
+  const initial = (field) => field.options?.[0].value ?? "";
+  const given = fieldsOf(form).filter((field) => field.name !== "query" && valueOf(field) !== initial(field));
+  const query = form.elements.query.value;
+  return `#${new URLSearchParams([["q", query], ...given.map((field) => [field.name, valueOf(field)])])}`;
+}
+
+/** Fill a form from an address. A value that a choice does not have is ignored. */
+function fillForm(form, address) {
+  for (const field of fieldsOf(form)) {
+    const given = address.get(field.name === "query" ? "q" : field.name) ?? field.options?.[0].value ?? "";
+    if (field.type === "checkbox") field.checked = given === "true";
+    else field.value = given;
+    if (field.options && field.selectedIndex < 0) field.selectedIndex = 0;
+  }
+  form.dispatchEvent(new Event("filled"));
+}
+
+/** Return a function that searches as the form says. A new search cancels the one before. */
+function runner(app, form, status, answered) {
   let running = new AbortController();
   return async () => {
     running.abort();
     running = new AbortController();
     const { signal } = running;
-    const request = requestOf(new FormData(form));
+    const request = requestOf(form);
     const isRoot = app.about.kind === "root";
     if (isRoot) request.question_date = localTime(new Date());
-    if (request.query.trim() === "") return;
-    told.textContent = "Searching …";
+    status.textContent = "Searching …";
     try {
       const answer = await ask("POST", isRoot ? "/v1/recall" : "/v1/search", { body: request, signal });
+      if (isRoot) await learnMissingTitles(answer, signal);
       app.request = request;
-      told.textContent = summaryOf(answer);
+      status.textContent = summaryOf(answer);
       answered.replaceChildren(...answerOf(answer, app).flat().filter(Boolean));
     } catch (problem) {
       if (problem.name === "AbortError") return;
-      told.textContent = "";
+      status.textContent = "";
       answered.replaceChildren(written("p", problem.message, { class: "problem", role: "alert" }));
     }
   };
 }
 
-function requestOf(fields) {
-  const request = { explain: true };
-  for (const [name, value] of fields) {
-    if (name === "limit") request.limit = Number(value);
-    else if (value !== "") request[name] = value;
-  }
-  return { query: "", ...request };
+const ARGUMENTS = {
+  limit: Number,
+  types: (type) => [type],
+  tags: (tags) => tags.split(",").map((tag) => tag.trim()).filter(Boolean),
+  include_superseded: () => true,
+};
+
+/** The body of a request: the fields of a form that are not empty, as the server wants them. */
+function requestOf(form) {
+  const given = fieldsOf(form).map((field) => [field.name, valueOf(field)]).filter(([, value]) => value !== "");
+  return Object.fromEntries([["explain", true], ...given.map(([name, value]) => [name, ARGUMENTS[name]?.(value) ?? value])]);
 }
 
 function tabs(views) {

@@ -38,8 +38,8 @@ const ROOT_PARTS = [
   ["exactMatchBoost", "exact", "Words of the query in the passage"],
   ["metadataBoost", "metadata", "In the front matter"],
   ["temporalRelevance", "time", "Time"],
-  ["memoryStrength", "strength", "What it is"],
-  ["provenanceConfidence", "provenance", "Where it stands"],
+  ["memoryStrength", "strength", "Type"],
+  ["provenanceConfidence", "provenance", "Folder"],
   ["depthPolicyBoost", "depth", "Depth"],
 ];
 

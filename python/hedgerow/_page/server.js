@@ -70,7 +70,7 @@ function askForToken(refused) {
       make("p", {}, refused ? "The server does not know this token." : "The server asks for its token.",
         " It was printed, or its file named, when the server started."),
       make("label", { for: "token" }, "Token"), field,
-      make("button", { type: "submit", class: "primary" }, "Go on"));
+      make("button", { type: "submit", class: "primary" }, "Continue"));
     const dialog = make("dialog", { class: "ask" }, form);
     // Escape, pressed twice, closes any dialog; without a token there is nothing behind this one.
     dialog.addEventListener("close", () => dialog.isConnected && dialog.showModal());

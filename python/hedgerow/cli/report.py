@@ -80,7 +80,7 @@ def write_report(
 
 
 def links_of(memory: MemoryRoot | RemoteRoot, found: Recall, *, sync: bool) -> dict[str, Any]:
-    """Return the links around each memory that was found, by file."""
+    """Return the links around each memory that was found, with titles, by file."""
     from hedgerow._graph.figures import around  # noqa: PLC0415 - of reports alone
     from hedgerow.memory import MemoryRoot  # noqa: PLC0415
 
@@ -89,5 +89,9 @@ def links_of(memory: MemoryRoot | RemoteRoot, found: Recall, *, sync: bool) -> d
         return {
             file: memory.links(file, hops=_HOPS, limit=_MOST_LINKED).to_dict() for file in files
         }
-    edges = memory.graph(sync=sync).edges
-    return {file: around(edges, file, hops=_HOPS, most=_MOST_LINKED).to_dict() for file in files}
+    session = memory._session(sync=sync)  # noqa: SLF001 - of the same package
+    edges = session.graph().edges
+    parts = {file: around(edges, file, hops=_HOPS, most=_MOST_LINKED) for file in files}
+    return {
+        file: one.to_dict() | {"titles": session.titles(one.hops)} for file, one in parts.items()
+    }

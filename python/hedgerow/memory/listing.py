@@ -29,12 +29,11 @@ def listed(root: Path, session: Session, request: ListRequest, time: Asked) -> M
     if request.retracted:
         rows = [row for row in rows if time.validity(marks, str(row[0])).why == "retracted"]
     page = rows[request.offset : request.offset + request.limit]
-    ledger = session.nodes().ledger
+    titles = session.titles(str(key) for key, _, _ in page)
 
     def one(file: str, of: str, timestamp: int) -> Listed:
-        record = ledger.record(file)
-        title = "" if record is None else str(record.facts.get("title", ""))
-        return Listed(file, type_word(of), timestamp, title, time.validity(marks, file))
+        title, validity = titles.get(file, ""), time.validity(marks, file)
+        return Listed(file, type_word(of), timestamp, title, validity)
 
     memories = tuple(one(str(key), str(of), int(at)) for key, of, at in page)
     return MemoryList(str(root), len(rows), memories)

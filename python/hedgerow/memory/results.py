@@ -403,7 +403,8 @@ class Links(Result):
     """The links around a memory: hops from it by path, nearest first, and the edges between them.
 
     `left_out` counts memories within as many hops beyond the limit. `unresolved` are links of the
-    memory that lead to no file; `validities` has those of `nodes` whose marks count.
+    memory that lead to no file; `titles` has those of `nodes` by path, and `validities` those whose
+    marks count.
     """
 
     root: str
@@ -415,6 +416,7 @@ class Links(Result):
     validities: Annotated[Mapping[str, Validity], Field(omit_default=True)] = field(
         default_factory=dict
     )
+    titles: Annotated[Mapping[str, str], Field(omit_default=True)] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

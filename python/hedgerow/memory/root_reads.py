@@ -109,6 +109,7 @@ class RootReads(RootOperations):
             part.left_out,
             tuple(to for file, to in graph.unresolved if file == key),
             self._validities(session, part.hops, None),
+            session.titles(part.hops),
         )
 
     def _status(self, _: StatusRequest) -> RootStatus:

@@ -49,6 +49,13 @@ class Session:
         """Return what the store knows of the files."""
         return self._nodes.state(self.config, sync=self._bring_up_to_date())
 
+    def titles(self, files: Iterable[str]) -> dict[str, str]:
+        """Return the titles of files by path: of the front matter, else the first heading."""
+        ledger = self.nodes().ledger
+        records = {file: ledger.record(file) for file in files}
+        titles = {file: str(one.facts.get("title", "")) for file, one in records.items() if one}
+        return {file: title for file, title in titles.items() if title}
+
     def store(self, progress: Progress | None = None) -> Store:
         """Return the open store."""
         due = self._bring_up_to_date()
