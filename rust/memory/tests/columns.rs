@@ -178,7 +178,7 @@ proptest! {
             let kept = columns(&index, &cache).unwrap();
             let anew = columns(&index, &ColumnCache::default()).unwrap();
             prop_assert_eq!(kept.paths_in(&Scope::default(), false), anew.paths_in(&Scope::default(), false));
-            let rows: Vec<i64> = index.page(0, 100).unwrap().chunks.iter().enumerate().map(|(n, _)| n as i64).collect();
+            let rows: Vec<i64> = (0..1000).collect();
             prop_assert!(rows.iter().all(|row| kept.file_of(*row) == anew.file_of(*row)));
             for filter in filters() {
                 check(&kept, &anew, &filter, state)?;
