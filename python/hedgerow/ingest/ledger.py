@@ -79,6 +79,9 @@ class Ledger:
         In one of another scope no file counts as read. Chunks from before there was a ledger are those
         of their path, or with `by_source_file` of that file in their metadata.
         """
+        index = into if isinstance(into, Index) else into.index
+        if self.is_current and (by_source_file or len(index) == self.chunks):
+            return self
         if isinstance(into, Index):
             ledger = _prepared_index(into, self.found, by_source_file)
         else:

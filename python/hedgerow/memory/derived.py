@@ -9,6 +9,7 @@ import os
 import stat
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -39,7 +40,7 @@ OLDER = "index_read_only"
 """The code of a file that has to be opened for writing once, since an earlier version made it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Derived:
     """The paths of the derived files of a root."""
 
@@ -59,22 +60,22 @@ class Derived:
         own = _agents_pattern(self.root, self.source_root)
         return [pattern for pattern in listing.unused if pattern not in own]
 
-    @property
+    @cached_property
     def folder(self) -> Path:
         """The folder itself, which need not exist."""
         return self.root / DERIVED
 
-    @property
+    @cached_property
     def index(self) -> Path:
         """The embedded index."""
         return self.folder / "index.db"
 
-    @property
+    @cached_property
     def store(self) -> Path:
         """The store whose nodes are the files."""
         return self.folder / "store.db"
 
-    @property
+    @cached_property
     def lock(self) -> Path:
         """The file that a writer locks."""
         return self.folder / "lock"
@@ -102,11 +103,18 @@ class Derived:
     @property
     def scope(self) -> str:
         """What a ledger is about: the indexed folder relative to the root, and whose it is."""
+        known: str | None = self.__dict__.get("_scope")
+        if known is not None:
+            return known
         try:
             folder = os.path.relpath(self.source_root, self.root)
         except ValueError:  # on another drive of Windows
             folder = str(self.source_root)
-        return f"{folder.replace(os.sep, '/')} {signature_of(self.root)}"
+        signature = signature_of(self.root)
+        scope = f"{folder.replace(os.sep, '/')} {signature}"
+        if signature:  # else the key of the user is not made yet
+            self.__dict__["_scope"] = scope
+        return scope
 
 
 def _agents_pattern(root: Path, source_root: Path) -> tuple[str, ...]:

@@ -100,15 +100,12 @@ fn weighted(link: &Map<String, Value>) -> (Option<&str>, f64, Option<String>) {
     let Some(stated) = link.get("strength") else {
         return (Some(target), STATED, None);
     };
-    match stated.as_f64().filter(|one| *one > 0.0 && *one <= 1.0) {
-        Some(strength) => (Some(target), strength, None),
-        None => {
-            let given = shown(stated);
-            let problem =
-                format!("strength must be above 0 and at most 1, not {given}; 1.0 is used");
-            (Some(target), STATED, Some(problem))
-        }
+    if let Some(strength) = stated.as_f64().filter(|one| *one > 0.0 && *one <= 1.0) {
+        return (Some(target), strength, None);
     }
+    let given = shown(stated);
+    let problem = format!("strength must be above 0 and at most 1, not {given}; 1.0 is used");
+    (Some(target), STATED, Some(problem))
 }
 
 /// A value of front matter in a message.

@@ -370,8 +370,8 @@ mod tests {
             ),
             body in ".{0,40}",
         ) {
-            let block: String = fields.iter().map(|(key, value)| format!("{key}: {value}\n")).collect();
-            let text = format!("---\n{block}---\n{body}");
+            let lines: Vec<String> = fields.iter().map(|(key, value)| format!("{key}: {value}")).collect();
+            let text = format!("---\n{}\n---\n{body}", lines.join("\n"));
             if let Ok(made) = file_node(&Document::parse("notes/a.md", &text), 0) {
                 prop_assert!(made.node.check().is_ok());
                 prop_assert!(made.skips.iter().all(|skip| skip.reason.len() < 400));

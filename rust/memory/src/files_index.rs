@@ -214,7 +214,7 @@ impl<'a> FilesRun<'a> {
         let before = self.ledger.record(&file.file);
         match (content, before) {
             (Content::Unreadable(unreadable), _) => {
-                self.keep(number, row, vec![unreadable.skip(&file.path)]);
+                self.keep(number, &row, vec![unreadable.skip(&file.path)]);
             }
             (Content::Same, Some(before)) => {
                 self.note_unchanged(number, before);
@@ -237,7 +237,7 @@ impl<'a> FilesRun<'a> {
                 match read_chunks(&source, None) {
                     Ok(results) => self.read(number, file, &row, before, results)?,
                     Err(unreadable) => {
-                        self.keep(number, row, vec![unreadable.skip(&file.path)]);
+                        self.keep(number, &row, vec![unreadable.skip(&file.path)]);
                     }
                 }
             }
@@ -267,7 +267,7 @@ impl<'a> FilesRun<'a> {
                 Ok(own) => chunks.extend(own),
                 Err(unreadable) => {
                     skips.push(unreadable.skip(&file.path));
-                    self.keep(number, row.clone(), skips);
+                    self.keep(number, row, skips);
                     return Ok(());
                 }
             }
@@ -275,7 +275,7 @@ impl<'a> FilesRun<'a> {
                 is_empty = unreadable.code == "empty";
                 skips.push(unreadable.skip(&file.path));
                 if !is_empty {
-                    self.keep(number, row.clone(), skips);
+                    self.keep(number, row, skips);
                     return Ok(());
                 }
             }
@@ -303,8 +303,8 @@ impl<'a> FilesRun<'a> {
     }
 
     /// Report a file that cannot be read; its chunks stay as they are.
-    fn keep(&mut self, number: usize, row: Row, skips: Vec<Skip>) {
-        let row = noted(&row, &skips);
+    fn keep(&mut self, number: usize, row: &Row, skips: Vec<Skip>) {
+        let row = noted(row, &skips);
         self.report_skips(number, skips);
         self.put(number, row, Vec::new(), Vec::new());
     }
@@ -566,17 +566,16 @@ fn line_of(chunk: &Chunk) -> Option<u64> {
 
 /// Whether an id of one file may pass to another: it is the same one, or gone.
 fn may_take(owner: Option<&str>, file: &str) -> bool {
-    match owner {
-        Some(owner) if owner == file => true,
-        None | Some("") => false,
-        Some(owner) => match (fs::canonicalize(owner), fs::canonicalize(file)) {
-            (Ok(owner), Ok(file)) => is_same_file(&owner, &file),
-            _ => {
-                let status = fs::symlink_metadata(Path::new(owner));
-                status.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
-            }
-        },
+    let owner = match owner {
+        None | Some("") => return false,
+        Some(owner) if owner == file => return true,
+        Some(owner) => Path::new(owner),
+    };
+    if let (Ok(owner), Ok(file)) = (fs::canonicalize(owner), fs::canonicalize(file)) {
+        return is_same_file(&owner, &file);
     }
+    let status = fs::symlink_metadata(owner);
+    status.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 #[cfg(unix)]

@@ -297,7 +297,6 @@ fn steps(folder: &str, path: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
 
     use super::*;
 

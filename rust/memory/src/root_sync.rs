@@ -62,9 +62,20 @@ impl Changes {
         }
     }
 
+    /// The bytes of the files to read.
+    pub fn size(&self) -> usize {
+        let sizes = self.read.iter().map(|(_, signature)| signature.size());
+        usize::try_from(sizes.sum::<u64>()).unwrap_or(usize::MAX)
+    }
+
+    /// The count of files to read or to drop.
+    pub fn count(&self) -> usize {
+        self.read.len() + self.gone.len() + self.gone_nodes.len()
+    }
+
     /// Whether there is nothing to do.
     pub fn is_empty(&self) -> bool {
-        self.read.is_empty() && self.gone.is_empty() && self.gone_nodes.is_empty()
+        self.count() == 0
     }
 }
 
@@ -105,7 +116,7 @@ pub fn sync_files(
             .into_iter()
             .map(|made| (made.index, made.store))
             .unzip();
-        write_chunks(targets.index.into, indexed, &mut synced)?;
+        write_chunks(targets.index.into, &indexed, &mut synced)?;
         if let Some(store) = &targets.store {
             write_nodes(store.into, stored, now, &mut synced)?;
         }
@@ -115,9 +126,9 @@ pub fn sync_files(
     Ok(synced)
 }
 
-fn write_chunks(index: &Index, parts: Vec<InIndex>, synced: &mut Synced) -> Result<()> {
+fn write_chunks(index: &Index, parts: &[InIndex], synced: &mut Synced) -> Result<()> {
     let mut sync = FileSync::default();
-    for part in &parts {
+    for part in parts {
         match part {
             InIndex::Known => {}
             InIndex::Touched(row) => sync.touched.push(row.clone()),

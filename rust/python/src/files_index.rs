@@ -86,16 +86,14 @@ impl PyFilesRun {
 }
 
 fn file((path, file, signature, is_named): Found) -> PyResult<FoundFile> {
-    match signature.parse() {
-        Ok(signature) => Ok(FoundFile {
-            path,
-            file,
-            signature,
-            is_named,
-        }),
-        Err(_) => {
-            let message = format!("{file} has no signature: {signature:?}");
-            Err(PyValueError::new_err(message))
-        }
-    }
+    let Ok(signature) = signature.parse() else {
+        let message = format!("{file} has no signature: {signature:?}");
+        return Err(PyValueError::new_err(message));
+    };
+    Ok(FoundFile {
+        path,
+        file,
+        signature,
+        is_named,
+    })
 }

@@ -20,6 +20,8 @@ use crate::node;
 use crate::store::PyStore;
 use crate::text::Text;
 
+/// The bytes that are written for a byte of a file, at most about: texts, postings and nodes.
+const WRITTEN: usize = 4;
 /// The least time between two calls of `progress`.
 const PROGRESS: Duration = Duration::from_millis(100);
 
@@ -123,7 +125,8 @@ pub fn _sync_root(
         }
     };
     let now = node::now();
-    let synced = errors::call_writing(py, None, || {
+    let bytes = changes.size().saturating_mul(WRITTEN) + changes.count() * errors::ITEM;
+    let synced = errors::call_writing(py, Some(bytes), || {
         sync_files(&targets, &folder, changes, now, &mut report)
     });
     if let Some(error) = raised {
