@@ -186,19 +186,6 @@ class TestTokenizers:
             assert index.retokenize("words") is True
             assert ids(index.search_bm25("東京")) == ["ja"]
 
-    def test_stats_of_an_earlier_tokenizer_say_how_to_move(self, caplog):
-        caplog.set_level("INFO", logger="hedgerow.index")
-        for tokenizer, said in [
-            ("porter unicode61", 1),
-            ("unicode61", 1),
-            ("trigram", 0),
-            ("words", 0),
-        ]:
-            caplog.clear()
-            with hr.Index.in_memory(tokenizer=tokenizer) as index:
-                assert [index.stats().tokenizer, index.stats().tokenizer] == [tokenizer, tokenizer]
-            assert len([line for line in caplog.messages if "retokenize" in line]) == said
-
     def test_the_default_finds_words_of_every_script(self):
         texts = {
             "ja": self.JAPANESE.content,

@@ -89,9 +89,14 @@ fn words_that_no_text_has_are_searched_as_the_nearest() {
                 vec!["For emial, also searched: email."],
             ),
             (
-                "acomodation",
+                "acommodation",
                 vec!["rooms"],
-                vec!["For acomodation, also searched: accommodation."],
+                vec!["For acommodation, also searched: accommodation."],
+            ),
+            (
+                "hedgegohs",
+                vec!["rooms"],
+                vec!["For hedgegohs, also searched: hedgehogs."],
             ),
             (
                 "кустамы",

@@ -79,7 +79,7 @@ impl Index {
         self.session(needs, |session| session.recall())
     }
 
-    /// Counts and versions, all of one moment. Reports once if the tokenizer is one of earlier files.
+    /// Counts and versions, all of one moment.
     pub fn stats(&self) -> Result<IndexStats> {
         let stats = self.database.read(|connection| {
             let Space {
@@ -112,7 +112,6 @@ impl Index {
                 fuzzy_bytes: 0,
             })
         })?;
-        self.report_older(stats.tokenizer);
         Ok(IndexStats {
             vector_bytes: self.vector_bytes(),
             vector_recall: self.vector_recall()?,

@@ -42,9 +42,10 @@ pub(super) fn expression(
     };
     limits::check_count(words.iter().map(|word| word.groups.len()).sum())?;
     limits::check_expanded(tokens(&words) + tokens(&excluded))?;
+    let options = variants::limited(options, count);
     let mut expression = MatchExpression::default();
     for word in &words {
-        for phrase in word.phrases(options)? {
+        for phrase in word.phrases(&options)? {
             expression.any.push(vec![phrase]);
         }
     }
@@ -77,7 +78,9 @@ pub(super) fn compounds(
 /// A query with operators: its tokens are the specification's, and a word with punctuation inside is the
 /// phrase of its parts.
 pub(super) fn with_operators(raw: &str, options: &MatchOptions<'_>) -> Result<Grouped> {
-    groups::read(&scan_groups(raw), |source, token| {
+    let scan = scan_groups(raw);
+    let options = &variants::limited(options, scan.words.len());
+    groups::read(&scan, |source, token| {
         let stand_ins = stand_in(source, token, options);
         let mut phrases: Vec<Phrase> = stand_ins.iter().map(Phrase::of).collect();
         if let [word] = stand_ins.as_slice()

@@ -37,7 +37,11 @@ pub fn notices(
             let said = "The last quote is not closed: the phrase goes to the end of the query.";
             notices.push(said.to_owned());
         }
-        if extended::with_operators(raw, options)?.has_ignored_exclusion {
+        let options = MatchOptions {
+            vocabulary: None,
+            ..*options
+        };
+        if extended::with_operators(raw, &options)?.has_ignored_exclusion {
             let said = "NOT excludes words and groups joined by OR; what else is after it was not excluded.";
             notices.push(said.to_owned());
         }

@@ -9,6 +9,10 @@ use crate::text::words;
 
 /// Words with fewer letters have no other spellings.
 const LEAST_LETTERS: usize = 4;
+/// Longer words have none either, and so are looked up in bounded time.
+const MOST_LETTERS: usize = 40;
+/// Queries of more words have no other spellings, each of which takes a look at many words of the index.
+const MOST_WORDS: usize = 100;
 
 /// Letters after an apostrophe: *Ann's how-to* has the words *s how*.
 const CONTRACTED: [&str; 4] = ["d", "m", "s", "t"];
@@ -20,7 +24,8 @@ pub(super) fn of_word(word: &str, options: &MatchOptions<'_>) -> Result<Vec<Phra
         return Ok(Vec::new());
     };
     let letters = word.chars().count();
-    if letters < LEAST_LETTERS || !word.chars().all(char::is_alphabetic) || words::has_run(word) {
+    let is_short_or_long = !(LEAST_LETTERS..=MOST_LETTERS).contains(&letters);
+    if is_short_or_long || !word.chars().all(char::is_alphabetic) || words::has_run(word) {
         return Ok(Vec::new());
     }
     let cuts = || word.char_indices().skip(1).map(|(at, _)| word.split_at(at));
@@ -61,8 +66,9 @@ pub(super) fn of_hyphened(source: &str, options: &MatchOptions<'_>) -> Result<Op
     }
     let joined: String = parts.collect();
     let phrase = Phrase::variant(crate::text::lower::lower(joined), word);
-    let is_long = phrase.text.chars().nth(LEAST_LETTERS - 1).is_some();
-    Ok((is_long && vocabulary.has(&phrase)?).then_some(phrase))
+    let letters = phrase.text.chars().count();
+    let is_compared = (LEAST_LETTERS..=MOST_LETTERS).contains(&letters);
+    Ok((is_compared && vocabulary.has(&phrase)?).then_some(phrase))
 }
 
 fn two_words<'w>(
@@ -78,6 +84,14 @@ fn two_words<'w>(
         }
     }
     Ok(found)
+}
+
+/// The options for a query of so many words.
+pub(super) fn limited<'a>(options: &MatchOptions<'a>, words: usize) -> MatchOptions<'a> {
+    MatchOptions {
+        vocabulary: options.vocabulary.filter(|_| words <= MOST_WORDS),
+        ..*options
+    }
 }
 
 /// The vocabulary, if its words can be compared with those of a query.

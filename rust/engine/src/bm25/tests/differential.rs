@@ -116,12 +116,11 @@ fn phrase() -> impl Strategy<Value = Phrase> {
         Stems::NotLatin,
         Stems::Unaccented,
     ]);
-    let variant = prop::option::weighted(0.2, Just("word".to_owned()));
-    (text, any::<bool>(), stems, variant).prop_map(|(text, prefix, stems, variant_of)| Phrase {
+    (text, any::<bool>(), stems).prop_map(|(text, prefix, stems)| Phrase {
         text,
         prefix,
         stems,
-        variant_of,
+        ..Phrase::default()
     })
 }
 
