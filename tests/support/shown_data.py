@@ -27,7 +27,7 @@ from hedgerow._adapters.onnx_model import SETTINGS, read_settings
 from hedgerow.agents import load_definition, parse_reply
 from places import ROOT
 from scenes import scene_of
-from serving import READER, TOKENS
+from serving import READER, WRITER
 from shown import Block, blocks_of
 from shown_commands import check_hedgerow
 from temporal_cases import CASES
@@ -223,7 +223,7 @@ def as_curl_sends_it(words: list[str]) -> httpx.Response:
         if word == "-H":
             name, _, value = next(given).partition(": ")
             headers[name] = re.sub(
-                r"\$\(cat .*/tokens/(\w+)\)", lambda m: getattr(TOKENS, m[1]), value
+                r"\$\(cat .*/tokens/(\w+)\)", lambda m: {"read": READER, "write": WRITER}[m[1]], value
             )
         elif word == "--json":
             body = json.loads(next(given))
