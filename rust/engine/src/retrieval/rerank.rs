@@ -181,11 +181,14 @@ mod tests {
 
     #[test]
     fn deviations_are_of_the_population() {
-        assert_eq!(deviations(&[3.0, 1.0]), [1.0, -1.0]);
-        let three = deviations(&[0.9, 0.5, 0.1]);
-        let expected = [1.224_744_871_391_589, 0.0, -1.224_744_871_391_589];
-        for (one, other) in three.iter().zip(expected) {
-            assert!((one - other).abs() < 1e-12);
+        let spread = 1.5_f64.sqrt();
+        for (numbers, expected) in [
+            (&[3.0, 1.0][..], &[1.0, -1.0][..]),
+            (&[0.9, 0.5, 0.1], &[spread, 0.0, -spread]),
+        ] {
+            for (one, other) in deviations(numbers).iter().zip(expected) {
+                assert!((one - other).abs() < 1e-12);
+            }
         }
     }
 
