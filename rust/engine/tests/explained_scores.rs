@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_engine::chunks::{Filters, GroupBy};
-use hedgerow_engine::retrieval::{Found, Fusion, Mode, RerankScore};
+use hedgerow_engine::retrieval::{Found, Fusion, Mode, RerankScore, Reranking};
 use searching::{Ask, NORTH, ask, chunk, find, index};
 
 #[test]
@@ -161,7 +161,14 @@ fn a_reranked_hit_explains_it() {
         index: 0,
         score: 0.25,
     };
-    found.rerank(1, &[best], "test", Duration::ZERO);
+    let alone = Reranking {
+        head: 1,
+        weight: 1.0,
+        keeps_unscored: false,
+        provider: "test",
+        time: Duration::ZERO,
+    };
+    found.rerank(&[best], &alone);
     let explanation = &found.hits[0].explanation;
     assert_eq!(explanation.rerank_score, Some(0.25));
     assert!(
