@@ -4,6 +4,7 @@ from .base import (
     RerankDocument as RerankDocument,
     Reranker as Reranker,
     RerankScore as RerankScore,
+    Scores as Scores,
     best_first as best_first,
 )
 from .by_name import reranker_named as reranker_named

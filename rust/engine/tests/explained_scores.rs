@@ -161,14 +161,14 @@ fn a_reranked_hit_explains_it() {
         index: 0,
         score: 0.25,
     };
-    let step = Reranking {
+    let alone = Reranking {
         head: 1,
         weight: 1.0,
         keeps_unscored: false,
         provider: "test",
         time: Duration::ZERO,
     };
-    found.rerank(&[best], &step);
+    found.rerank(&[best], &alone);
     let explanation = &found.hits[0].explanation;
     assert_eq!(explanation.rerank_score, Some(0.25));
     assert!(

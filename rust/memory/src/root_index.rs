@@ -14,7 +14,6 @@ use crate::page::without_frame;
 use crate::skip::{Skip, noted_skips};
 use crate::source::{SourceFile, Unreadable};
 use crate::tags::inline_tags;
-use crate::text::trimmed;
 use crate::times::memory_time;
 
 /// The codes of what is wrong with a file that is read nevertheless.

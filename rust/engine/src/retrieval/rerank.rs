@@ -89,28 +89,28 @@ impl Found {
         let tail = self.hits.split_off(step.head.min(self.hits.len()));
         let fused: Vec<f64> = self.hits.iter().map(|found| found.hit.score).collect();
         let mut waiting: Vec<Option<ExplainedHit>> = self.hits.drain(..).map(Some).collect();
-        let mut scored: Vec<(usize, ExplainedHit, f64)> = Vec::with_capacity(waiting.len());
+        let mut ordered: Vec<(usize, ExplainedHit, f64)> = Vec::with_capacity(waiting.len());
         for RerankScore { index, score } in scores {
             if let Some(mut found) = waiting.get_mut(*index).and_then(Option::take) {
                 found.hit.rerank_score = Some(*score);
                 found.explanation.rerank_score = Some(*score);
-                scored.push((*index, found, *score));
+                ordered.push((*index, found, *score));
             }
         }
-        scored.sort_by(|(_, _, one), (_, _, other)| other.total_cmp(one));
-        let given: Vec<f64> = scored.iter().map(|(_, _, score)| *score).collect();
+        ordered.sort_by(|(_, _, one), (_, _, other)| other.total_cmp(one));
+        let given: Vec<f64> = ordered.iter().map(|(_, _, score)| *score).collect();
         let mut deviations = deviations(&given);
         if step.keeps_unscored {
             let lowest = deviations.iter().copied().fold(0.0, f64::min);
             for (index, found) in waiting.into_iter().enumerate() {
-                scored.extend(found.map(|found| (index, found, f64::NEG_INFINITY)));
+                ordered.extend(found.map(|found| (index, found, f64::NEG_INFINITY)));
             }
-            deviations.resize(scored.len(), lowest);
+            deviations.resize(ordered.len(), lowest);
         }
         self.hits = if step.weight < 1.0 {
-            blended(scored, &deviations, &self::deviations(&fused), step.weight)
+            blended(ordered, &deviations, &self::deviations(&fused), step.weight)
         } else {
-            scored.into_iter().map(|(_, found, _)| found).collect()
+            ordered.into_iter().map(|(_, found, _)| found).collect()
         };
         self.hits.extend(tail);
         self.trace.reranked = true;
@@ -181,11 +181,14 @@ mod tests {
 
     #[test]
     fn deviations_are_of_the_population() {
-        assert_eq!(deviations(&[3.0, 1.0]), [1.0, -1.0]);
-        let three = deviations(&[0.9, 0.5, 0.1]);
-        let expected = [1.224_744_871_391_589, 0.0, -1.224_744_871_391_589];
-        for (one, other) in three.iter().zip(expected) {
-            assert!((one - other).abs() < 1e-12);
+        let spread = 1.5_f64.sqrt();
+        for (numbers, expected) in [
+            (&[3.0, 1.0][..], &[1.0, -1.0][..]),
+            (&[0.9, 0.5, 0.1], &[spread, 0.0, -spread]),
+        ] {
+            for (one, other) in deviations(numbers).iter().zip(expected) {
+                assert!((one - other).abs() < 1e-12);
+            }
         }
     }
 

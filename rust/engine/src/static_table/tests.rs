@@ -90,7 +90,7 @@ fn only_the_first_pieces_count() {
 
 #[test]
 fn tables_of_all_kinds_of_numbers_give_the_same() {
-    let bytes: Vec<u8> = rows().iter().map(|number| *number as u8).collect();
+    let bytes: Vec<u8> = (0..9_u8).flat_map(|piece| [piece, 1]).collect();
     let doubles: Vec<u8> = rows()
         .iter()
         .flat_map(|n| f64::from(*n).to_le_bytes())

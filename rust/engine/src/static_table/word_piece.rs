@@ -8,6 +8,10 @@ use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCa
 
 /// How a text is changed before it is split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "the options of the tokenizer's file"
+)]
 pub(super) struct Normalizer {
     pub clean: bool,
     pub chinese: bool,
@@ -100,7 +104,9 @@ impl WordPiece {
         }
         pieces.retain(|piece| Some(*piece) != self.unknown);
         pieces.truncate(most);
-        pieces.iter().for_each(|piece| found(*piece));
+        for piece in &pieces {
+            found(*piece);
+        }
         pieces.len()
     }
 
