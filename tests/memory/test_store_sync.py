@@ -33,7 +33,7 @@ class TestSync:
     def test_only_what_changed_is_read(self, root: hr.MemoryRoot) -> None:
         for name in "abc":
             put(root.path, f"{name}.md", name)
-        keys(root)
+        # What is read within a tick of the clock of files is read once more with the next change.
         time.sleep(0.15)
         keys(root)
         before = changes(root)
