@@ -49,8 +49,9 @@ class TestNames:
         with pytest.raises(hr.InvalidInputError) as info:
             embedder_named(name)
         assert str(info.value) == (
-            f"{name!r} names no embedder; write ADAPTER:MODEL with one of model2vec, ollama, "
-            "openai, sentence-transformers, as in model2vec:minishlab/potion-base-8M"
+            f"{name!r} names no embedder; write ADAPTER:MODEL with one of local, model2vec, "
+            "ollama, onnx, openai, sentence-transformers, static, as in "
+            "model2vec:minishlab/potion-base-8M"
         )
         with pytest.raises(hr.InvalidInputError, match="with one of cross-encoder, tei, as in tei"):
             reranker_named(name)
