@@ -161,7 +161,7 @@ impl Explanation {
             Because::FirstPerson => format!("{name}, and the question says I"),
         };
         write!(f, "; said by {because}: ")?;
-        self.write_gain(f, by.contribution)
+        write_gain(f, by.contribution)
     }
 
     fn write_answers(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -175,7 +175,7 @@ impl Explanation {
             by.id,
             hundredths(by.total)
         )?;
-        self.write_gain(f, by.contribution)
+        write_gain(f, by.contribution)
     }
 
     fn write_date(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -187,11 +187,7 @@ impl Explanation {
             DateKind::Month => "a month that the question names",
         };
         write!(f, "; from {}, {because}: ", by.day)?;
-        self.write_gain(f, by.contribution)
-    }
-
-    fn write_gain(&self, f: &mut Formatter<'_>, contribution: f64) -> fmt::Result {
-        write!(f, "+{}", hundredths(contribution))
+        write_gain(f, by.contribution)
     }
 
     fn write_multiplier(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -214,6 +210,10 @@ impl Explanation {
             }
         }
     }
+}
+
+fn write_gain(f: &mut Formatter<'_>, contribution: f64) -> fmt::Result {
+    write!(f, "+{}", hundredths(contribution))
 }
 
 fn write_joined(f: &mut Formatter<'_>, parts: [Option<String>; 2], separator: &str) -> fmt::Result {
