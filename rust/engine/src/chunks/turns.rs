@@ -276,7 +276,7 @@ mod tests {
         found.unwrap()
     }
 
-    fn chunk(id: &str, path: &str, content: &str, metadata: Value) -> Chunk {
+    fn chunk(id: &str, path: &str, content: &str, metadata: &Value) -> Chunk {
         Chunk {
             id: id.to_owned(),
             path: path.to_owned(),
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn three_chunks_of_a_path_that_begin_with_a_name_make_a_speaker() {
         let index = Index::in_memory(TokenizerKind::Porter).unwrap();
-        let said = |id: &str, path: &str, text: &str| chunk(id, path, text, Value::Null);
+        let said = |id: &str, path: &str, text: &str| chunk(id, path, text, &Value::Null);
         for one in [
             said("1", "talk", "Ann: one"),
             said("2", "talk", "Ann: two?"),
@@ -326,7 +326,7 @@ mod tests {
             ("4", json!({"speaker": null, "x": "speaker"})),
         ] {
             index
-                .upsert(&[&chunk(id, "p", "Ann: hello", metadata)])
+                .upsert(&[&chunk(id, "p", "Ann: hello", &metadata)])
                 .unwrap();
         }
         for (id, expected) in [("1", "Cleo"), ("2", "Ann"), ("3", "Ann"), ("4", "Ann")] {
@@ -342,7 +342,9 @@ mod tests {
             (json!({"role": "assistant", "date": "1970"}), false, None),
             (json!({"date": 3}), false, None),
         ] {
-            index.upsert(&[&chunk("5", "p", "text", metadata)]).unwrap();
+            index
+                .upsert(&[&chunk("5", "p", "text", &metadata)])
+                .unwrap();
             let found = turn(&index, "5");
             assert_eq!((found.by_user, found.day), (by_user, day));
         }
@@ -365,7 +367,7 @@ mod tests {
                     if deletes == 0 {
                         index.delete(&[id.to_string()]).unwrap();
                     } else {
-                        let one = chunk(&id.to_string(), &path.to_string(), texts[text], Value::Null);
+                        let one = chunk(&id.to_string(), &path.to_string(), texts[text], &Value::Null);
                         index.upsert(&[&one]).unwrap();
                     }
                 }

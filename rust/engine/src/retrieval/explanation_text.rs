@@ -180,7 +180,7 @@ impl Explanation {
             Because::FirstPerson => format!("{name}, and the question says I"),
         };
         write!(f, "; said by {because}: ")?;
-        self.write_gain(f, by.contribution)
+        write_gain(f, by.contribution)
     }
 
     fn write_answers(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -194,7 +194,7 @@ impl Explanation {
             by.id,
             hundredths(by.total)
         )?;
-        self.write_gain(f, by.contribution)
+        write_gain(f, by.contribution)
     }
 
     fn write_date(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -206,11 +206,7 @@ impl Explanation {
             DateKind::Month => "a month that the question names",
         };
         write!(f, "; from {}, {because}: ", by.day)?;
-        self.write_gain(f, by.contribution)
-    }
-
-    fn write_gain(&self, f: &mut Formatter<'_>, contribution: f64) -> fmt::Result {
-        write!(f, "+{}", hundredths(contribution))
+        write_gain(f, by.contribution)
     }
 
     fn write_multiplier(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -242,6 +238,10 @@ fn above_or_below(deviations: f64) -> String {
 
 fn side(deviations: f64) -> &'static str {
     if deviations < 0.0 { "below" } else { "above" }
+}
+
+fn write_gain(f: &mut Formatter<'_>, contribution: f64) -> fmt::Result {
+    write!(f, "+{}", hundredths(contribution))
 }
 
 fn write_joined(f: &mut Formatter<'_>, parts: [Option<String>; 2], separator: &str) -> fmt::Result {

@@ -43,6 +43,10 @@ named_enum! {
 const MAX_CHUNKS_PER_PATH: usize = 16;
 
 /// What every search of one retriever has in common.
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of its own"
+)]
 pub struct Setup<'a> {
     /// What is searched.
     pub collection: &'a dyn Collection,

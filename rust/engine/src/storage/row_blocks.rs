@@ -87,7 +87,13 @@ impl<B: RowBlock> RowBlocks<B> {
     pub fn find(&self, row: i64) -> Option<(usize, usize)> {
         let number = self.firsts.partition_point(|first| *first <= row);
         let number = number.checked_sub(1)?;
-        let offset = self.blocks[number].rows().binary_search(&row).ok()?;
+        let rows = self.blocks[number].rows();
+        // Rows mostly have no gaps, and a search would miss the cache several times.
+        let without_gaps = usize::try_from(row.wrapping_sub(self.firsts[number])).ok();
+        if let Some(offset) = without_gaps.filter(|offset| rows.get(*offset) == Some(&row)) {
+            return Some((number, offset));
+        }
+        let offset = rows.binary_search(&row).ok()?;
         Some((number, offset))
     }
 
