@@ -24,7 +24,9 @@ impl Outline {
             if term.len() > LONGEST as usize || !term.iter().all(u8::is_ascii_alphabetic) {
                 return None;
             }
-            term.iter().for_each(|byte| add(char::from(*byte)));
+            for byte in term {
+                add(char::from(*byte));
+            }
         } else {
             let text = str::from_utf8(term).ok()?;
             if text.len() > 4 * LONGEST as usize || !text.chars().all(char::is_alphabetic) {

@@ -20,7 +20,7 @@ pub fn edits(one: &[char], other: &[char], most: usize) -> Option<usize> {
         if start == 0 {
             row[0] = (at + 1).min(far);
         }
-        let mut least = row[0];
+        let mut fewest = row[0];
         for column in start.max(1)..=end {
             let same = usize::from(*letter != other[column - 1]);
             let mut edits = (last[column - 1] + same)
@@ -34,9 +34,9 @@ pub fn edits(one: &[char], other: &[char], most: usize) -> Option<usize> {
                 edits = edits.min(before[column - 2] + 1);
             }
             row[column] = edits.min(far);
-            least = least.min(row[column]);
+            fewest = fewest.min(row[column]);
         }
-        if least == far {
+        if fewest == far {
             return None;
         }
         std::mem::swap(&mut before, &mut last);
