@@ -19,6 +19,8 @@ def __dir__() -> list[str]:
 
 _CHOICES = {"matching": ("spec", "extended"), "fusion": ("rrf", "score"), "operator": ("OR", "AND")}
 _FLAGS = ("neighbors", "speakers", "dates", "reweight")
+_OF_SCORES = ("speakers", "dates")
+"""The flags that add to scores, so that they take part in score fusion alone."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,8 @@ class Ranking:
     are blended with those of the search: `rerank_weight` is its share, 0.3 if not given, and with 1 it
     decides alone. Under the profile "spec" it reads a short text of 280 characters, and its share is 1.
 
-    Raises InvalidInputError for an unknown profile or option value.
+    Raises InvalidInputError for an unknown profile or option value, and for `speakers=True` and
+    `dates=True` without score fusion; TypeError for a flag that is not a bool.
     """
 
     profile: Profile = "best"
@@ -66,7 +69,13 @@ class Ranking:
         for name in _FLAGS:
             value = getattr(self, name)
             if value is not None and not isinstance(value, bool):
-                raise _invalid(name, "True, False or None", value)
+                raise TypeError(f"{name} must be True, False or None, not {shown(value)}")
+            if value and name in _OF_SCORES and self._options["fusion"] == "rrf":
+                raise InvalidInputError(
+                    f'{name}=True adds to scores, and fusion="rrf" ranks without them; '
+                    f'pass fusion="score" too, or leave {name} out',
+                    code="incompatible_options",
+                )
         weight = self.rerank_weight
         is_number = isinstance(weight, (int, float)) and not isinstance(weight, bool)
         if weight is not None and not (is_number and 0 <= weight <= 1):
@@ -89,13 +98,15 @@ class Ranking:
         return cls("spec")
 
     @property
-    def options(self) -> ProfileOptions:
+    def _options(self) -> ProfileOptions:
         """The options in use: those of the profile, replaced by those that are given."""
         chosen: Any = dict(PROFILES[self.profile])
         for name in chosen:
             value = getattr(self, name)
             if value is not None:
                 chosen[name] = value
+        if chosen["fusion"] == "rrf":
+            chosen.update(dict.fromkeys(_OF_SCORES, False))
         options: ProfileOptions = chosen
         return options
 

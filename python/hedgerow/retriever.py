@@ -110,7 +110,7 @@ class Retriever(Holding):
                 raise TypeError(f"trigram_chunks must be an iterable, not {shown(trigram_chunks)}")
             trigram_chunks = tuple(listed(trigram_chunks))
         ranking = checked_ranking(ranking)
-        options = ranking.options
+        options = ranking._options  # noqa: SLF001 - of this package
         checked_on_leg_failure(on_leg_failure)
         slow_ms = checked_slow_ms(slow_ms)
         reranks = rerank_options(ranking)

@@ -51,12 +51,11 @@ def check(rows: list[dict[str, Any]], expected: list[hr.Response], *, trace: boo
 
 OPTIONS: list[dict[str, Any]] = [
     {},
-    {"profile": "best", "candidates": 7, "limit": 3, "offset": 1},
-    {"mode": "bm25", "operator": "AND", "group_by": "path"},
+    {"ranking": hr.Ranking("best"), "candidates": 7, "limit": 3, "offset": 1},
+    {"mode": "bm25", "ranking": hr.Ranking("spec", operator="AND"), "group_by": "path"},
     {"mode": "semantic", "filters": {"path_prefix": "notes/"}, "aliases": {"kaas": ["cheese"]}},
     {
-        "fusion": "score",
-        "matching": "extended",
+        "ranking": hr.Ranking("spec", fusion="score", matching="extended"),
         "skip_retry_ladder": True,
         "question_date": "2026-04-18",
     },

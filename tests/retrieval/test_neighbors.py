@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.typing import Profile, Tokenizer
+from hedgerow.typing import Fusion, Profile, Tokenizer
 
 WORDS = ("oak", "elm", "ash")
 
@@ -45,9 +45,11 @@ def beside(chunks: list[hr.Chunk], of: hr.Chunk) -> list[list[hr.Chunk]]:
     ]
 
 
-def plain_totals(index: hr.Index, query: str, **options: Any) -> tuple[set[str], dict[str, float]]:
+def plain_totals(
+    index: hr.Index, query: str, fusion: Fusion = "rrf", **options: Any
+) -> tuple[set[str], dict[str, float]]:
     """What the legs found, and the totals of that without neighbors."""
-    response = hr.Retriever(index, ranking=hr.Ranking("spec", reweight=False), **options).search(
+    response = hr.Retriever(index, ranking=hr.Ranking("spec", fusion=fusion, reweight=False), **options).search(
         query, limit=1000, candidates=4, skip_retry_ladder=True
     )
     return {hit.id for hit in response}, {hit.id: hit.score for hit in response}

@@ -66,8 +66,8 @@ def test_the_operator_joins_words(call: Callable[..., Any]) -> None:
 class TestRanking:
     def test_a_profile_stands_for_options(self) -> None:
         assert hr.Ranking() == hr.Ranking("best") == hr.Ranking.best()
-        assert hr.Ranking.spec().options["fusion"] == "rrf"
-        assert hr.Ranking("spec", fusion="score").options["fusion"] == "score"
+        assert hr.Ranking.spec()._options["fusion"] == "rrf"
+        assert hr.Ranking("spec", fusion="score")._options["fusion"] == "score"
         assert repr(hr.Ranking("spec", neighbors=True)) == "Ranking('spec', neighbors=True)"
 
     def test_a_retriever_has_that_of_the_specification(self) -> None:

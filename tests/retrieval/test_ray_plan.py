@@ -82,7 +82,7 @@ def test_a_retriever_is_made_as_it_is(path: Path) -> None:
     ) as retriever:
         again = plan(retriever, options={"limit": 1}).open()
         assert again.search("ulm") == retriever.search("ulm")
-        assert repr(again).replace("read_only=True, ", "").count("profile='best'") == 1
+        assert repr(again).replace("read_only=True, ", "").count("Ranking('best')") == 1
     again.index.close()
 
 
@@ -125,7 +125,7 @@ def raised_by(index: Any, **options: Any) -> tuple[type[Exception], str]:
         ({"options": {"limit": 0}}, hr.InvalidInputError, "limit must be an integer of at least 1, not 0"),
         ({"options": {"mode": "hybird"}}, hr.InvalidInputError, "mode must be"),
         ({"options": {"filters": {"year": {"$near": 1}}}}, hr.InvalidInputError, "$near"),
-        ({"options": {"profile": "most"}}, hr.InvalidInputError, 'profile must be "spec" or "best"'),
+        ({"options": {"ranking": "best"}}, hr.InvalidInputError, 'ranking must be a Ranking, as in'),
         ({"threads": 0}, hr.InvalidInputError, "threads must be an integer of at least 1, not 0"),
         ({"batch_size": 0}, hr.InvalidInputError, "batch_size must be an integer of at least 1, not 0"),
         ({"question_date": 5}, TypeError, "question_date must be one str, datetime or date"),
@@ -165,9 +165,9 @@ def test_an_index_that_no_actor_can_open_is_told_at_once(tmp_path: Path) -> None
 
 def test_a_retriever_has_its_own_options(path: Path) -> None:
     with hr.Retriever(path) as retriever:
-        assert raised_by(retriever, options={"profile": "best"}, embedder=FnvEmbedder()) == (
+        assert raised_by(retriever, options={"ranking": hr.Ranking("best")}, embedder=FnvEmbedder()) == (
             hr.InvalidInputError,
-            "the Retriever has options of its own, and ['embedder', 'profile'] beside them; give them "
+            "the Retriever has options of its own, and ['embedder', 'ranking'] beside them; give them "
             "to it, or pass its index instead of it",
         )
 
@@ -318,7 +318,7 @@ def test_other_settings_have_another_folder(path: Path, tmp_path: Path) -> None:
     named.name = "another"
     different: list[dict[str, Any]] = [
         {"options": {"limit": 9}},
-        {"options": {"profile": "best"}},
+        {"options": {"ranking": hr.Ranking("best")}},
         {"options": {"aliases": {"ulm": ["elm"]}}},
         {"options": {"filters": {"year": 2024}}},
         {"options": {"trigram_chunks": [hr.Candidate("f", "p", content="x" * 99)]}},

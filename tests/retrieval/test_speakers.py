@@ -59,8 +59,8 @@ def test_the_first_person_means_the_user_or_the_asker(talk: hr.Index) -> None:
 
 def test_without_speakers_nothing_is_raised(talk: hr.Index) -> None:
     query = "what roses did Ann plant"
-    for options in [{"profile": "spec"}, {"profile": "best", "speakers": False}]:
-        found = hr.Retriever(talk, **options).search(query)
+    for ranking in [hr.Ranking.spec(), hr.Ranking("best", speakers=False)]:
+        found = hr.Retriever(talk, ranking=ranking).search(query)
         assert not found.trace.speakers
         assert "speakers" not in found.trace.to_dict()
         assert all(_explained(hit)["speaker"] is None for hit in found)
@@ -100,9 +100,9 @@ def test_a_change_of_the_index_changes_the_speaker(talk: hr.Index) -> None:
 
 def test_speakers_need_scores(talk: hr.Index) -> None:
     with pytest.raises(hr.InvalidInputError, match="speakers=True adds to scores") as error:
-        hr.Retriever(talk, ranking=hr.Ranking("spec", speakers=True))
+        hr.Ranking("spec", speakers=True)
     assert error.value.code == "incompatible_options"
     with pytest.raises(TypeError, match="speakers must be True, False or None"):
-        hr.Retriever(talk, ranking=hr.Ranking("spec", speakers=1))  # type: ignore[arg-type]
+        hr.Ranking("spec", speakers=1)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         hr.Retriever(talk, ranking=hr.Ranking("best")).search("my", asker=1)  # type: ignore[arg-type]

@@ -83,7 +83,7 @@ def test_another_origin_is_refused(of_index, origin):
 
 
 def served(db, stack, **options):
-    retriever = stack.enter_context(hr.Retriever(db))
+    retriever = stack.enter_context(hr.Retriever(db, create=True))
     access = {key: options.pop(key) for key in ("origins", "read_only") if key in options}
     limits = Limits(**{"running": 2, **options})
     app = build(IndexService(retriever), Access(TOKENS, ["127.0.0.1"], **access), limits)

@@ -89,13 +89,17 @@ def searches(count: int, seed: int, words: Sequence[str] = WORDS) -> Iterator[As
     drawn = random.Random(seed)
     for _ in range(count):
         matching = drawn.choice(["spec", "extended"])
-        retriever = {
+        ranking = {
             "matching": matching,
             "fusion": drawn.choice(["rrf", "score"]),
             "neighbors": drawn.random() < 0.4,
             "reweight": drawn.random() < 0.3,
-            "aliases": {"oak": ["oaks", "hedge winter"]} if drawn.random() < 0.3 else None,
-            "operator": "AND" if matching == "spec" and drawn.random() < 0.2 else None,
+        }
+        aliases = {"oak": ["oaks", "hedge winter"]} if drawn.random() < 0.3 else None
+        operator = "AND" if matching == "spec" and drawn.random() < 0.2 else None
+        retriever = {
+            "ranking": hr.Ranking("spec", operator=operator, **ranking),
+            "aliases": aliases,
         }
         filters = drawn.choice(
             [
