@@ -19,13 +19,21 @@ from typing import Any, Literal
 
 from ._checks import checked_count, checked_text, shown
 from ._extras import imports_of
-from ._ray.plan import Columns, Makers, Plan, checked_column, checked_fields, plan_of
+from ._ray.plan import (
+    Columns,
+    Makers,
+    Plan,
+    RetrieverKeywords,
+    checked_column,
+    checked_fields,
+    plan_of,
+)
 from ._retrieval.batches import checked_on_error
 from .embedders.base import AnyEmbedder
 from .errors import InvalidInputError
 from .rerankers.base import Reranker
 from .retriever import Retriever
-from .typing import QuestionDate, RetrieverKeywords, Searchable, SearchKeywords
+from .typing import QuestionDate, Searchable, SearchKeywords
 
 if sys.version_info >= (3, 11):
     from typing import Unpack

@@ -28,9 +28,6 @@ from typing import (
 
 from ._engine import Candidate, Chunk, Filters, Hit, Index
 
-if TYPE_CHECKING:
-    from .ranking import Ranking
-
 if sys.version_info >= (3, 12):
     from collections.abc import Buffer
 elif TYPE_CHECKING:
@@ -68,7 +65,6 @@ __all__ = [
     "Real",
     "RecallKeywords",
     "Resident",
-    "RetrieverKeywords",
     "SearchKeywords",
     "Searchable",
     "StopWords",
@@ -167,16 +163,6 @@ class SearchKeywords(TypedDict, total=False):
     filters: FiltersLike | None
     group_by: Literal["path"] | None
     asker: str | None
-
-
-class RetrieverKeywords(TypedDict, total=False):
-    """The options of `Retriever` besides its embedder and its reranker, for functions that hand them on."""
-
-    aliases: Aliases | None
-    trigram_chunks: Iterable[Chunk | CandidateLike] | None
-    ranking: Ranking | None
-    on_leg_failure: OnLegFailure
-    slow_ms: float | None
 
 
 # Evaluations.

@@ -99,7 +99,7 @@ class TestSearch:
     def test_meaning_takes_part_with_an_embedder(self, embedder_name: str) -> None:
         answer = as_json("search", "pond winter", "--db", "n.db", "--embedder", embedder_name)
         assert answer["trace"]["mode"] == "hybrid"
-        assert answer["trace"]["candidateK"] == 60
+        assert answer["trace"]["candidateK"] == 100
         assert [hit["path"] for hit in answer["results"]] == ["notes/pond.md", "notes/hedge.md"]
         assert all(hit["vectorSimilarity"] > 0 for hit in answer["results"])
 

@@ -209,7 +209,7 @@ def test_a_person_is_told_what_each_name_does(tmp_path: Path) -> None:
 
 def test_a_named_embedder_is_made_again_by_a_pickle(tmp_path: Path) -> None:
     folder = onnx_folder(tmp_path / "m")
-    with hr.Retriever(tmp_path / "i.db", embedder=f"onnx:{folder}") as retriever:
+    with hr.Retriever(tmp_path / "i.db", embedder=f"onnx:{folder}", create=True) as retriever:
         again = pickle.loads(pickle.dumps(retriever))
         assert again.embedder.name == "m"
         again.close()

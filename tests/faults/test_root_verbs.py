@@ -56,7 +56,7 @@ for number in range(10_000):
     elif verb == "edit":
         memory = root.read(name)
         text = memory.text.replace("end\\n", f"{word} end\\n")
-        root.edit(memory, text)
+        root.edit(name, text, memory.digest)
         told(["has", name, word])
     elif verb == "forget":
         done = root.remember(f"{word} end", title=word)

@@ -120,7 +120,7 @@ class TestCalls:
     def test_an_edit_is_found(self, root: MemoryRoot, script: Script) -> None:
         file = fill(root, script)
         memory = root.read(file)
-        root.edit(memory, memory.text.replace(script.text, script.other_text))
+        root.edit(file, memory.text.replace(script.text, script.other_text), memory.digest)
         assert file not in files(root.recall(f'"{script.phrase}"'))
         assert file in files(root.recall(script.other_text))
 
@@ -174,7 +174,7 @@ class TestTools:
     @scripts
     def test_every_tool_takes_and_gives_it(self, root: MemoryRoot, script: Script) -> None:
         async def use() -> dict[str, Any]:
-            async with Client(build_server(root)) as client:
+            async with Client(build_server(root, structured=True)) as client:
 
                 async def answer(tool: str, **arguments: Any) -> Any:
                     result = await client.call_tool(tool, arguments)
@@ -184,18 +184,18 @@ class TestTools:
                 done = await answer(
                     "memory_remember", title=script.title, text=script.text, tags=[script.tag]
                 )
-                found = await answer("memory_recall", topic=script.word)
-                tagged = await answer("memory_recall", topic=script.word, tags=[script.tag])
+                found = await answer("memory_recall", query=script.word)
+                tagged = await answer("memory_recall", query=script.word, tags=[script.tag])
                 read = await answer("memory_read", key=script.title)
                 listed = await answer("memory_list")
-                packed = await answer("memory_context", topic=script.word)
+                packed = await answer("memory_recall", query=script.word, budget=1000)
                 edited = await answer(
                     "memory_edit",
                     key=script.title,
                     text=read["text"].replace(script.text, script.other_text),
                     digest=read["digest"],
                 )
-                later = await answer("memory_search", query=script.other_text)
+                later = await answer("memory_recall", query=script.other_text)
                 return {
                     "done": done, "found": found, "tagged": tagged, "read": read, "listed": listed, "packed": packed,
                     "edited": edited, "later": later,

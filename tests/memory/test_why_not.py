@@ -48,7 +48,7 @@ def test_one_behind_the_limit_has_its_rank_and_the_score_it_lacked(garden: Memor
         ("old", {}, "retracted", "notes/old.md does not hold (retracted: wrong bed); "
          "--include-superseded finds it."),
         ("next", {"types": ["decision"]}, "filtered",
-         "notes/next.md is not of the type, the tags or the time asked for."),
+         "notes/next.md is filtered out by type, tag or date."),
         ("slugs", {}, "no_match", "'notes/slugs.md#0' holds none of \"hedge\"."),
         ("empty", {}, "no_match", "notes/empty.md has no text that a recall could find."),
     ],

@@ -49,9 +49,9 @@ def plain_totals(
     index: hr.Index, query: str, fusion: Fusion = "rrf", **options: Any
 ) -> tuple[set[str], dict[str, float]]:
     """What the legs found, and the totals of that without neighbors."""
-    response = hr.Retriever(index, ranking=hr.Ranking("spec", fusion=fusion, reweight=False), **options).search(
-        query, limit=1000, candidates=4, skip_retry_ladder=True
-    )
+    response = hr.Retriever(
+        index, ranking=hr.Ranking("spec", fusion=fusion, reweight=False), **options
+    ).search(query, limit=1000, candidates=4, skip_retry_ladder=True)
     return {hit.id for hit in response}, {hit.id: hit.score for hit in response}
 
 

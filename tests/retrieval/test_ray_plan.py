@@ -125,7 +125,7 @@ def raised_by(index: Any, **options: Any) -> tuple[type[Exception], str]:
         ({"options": {"limit": 0}}, hr.InvalidInputError, "limit must be an integer of at least 1, not 0"),
         ({"options": {"mode": "hybird"}}, hr.InvalidInputError, "mode must be"),
         ({"options": {"filters": {"year": {"$near": 1}}}}, hr.InvalidInputError, "$near"),
-        ({"options": {"ranking": "best"}}, hr.InvalidInputError, 'ranking must be a Ranking, as in'),
+        ({"options": {"ranking": "best"}}, hr.InvalidInputError, "ranking must be a Ranking, as in"),
         ({"threads": 0}, hr.InvalidInputError, "threads must be an integer of at least 1, not 0"),
         ({"batch_size": 0}, hr.InvalidInputError, "batch_size must be an integer of at least 1, not 0"),
         ({"question_date": 5}, TypeError, "question_date must be one str, datetime or date"),
@@ -165,7 +165,9 @@ def test_an_index_that_no_actor_can_open_is_told_at_once(tmp_path: Path) -> None
 
 def test_a_retriever_has_its_own_options(path: Path) -> None:
     with hr.Retriever(path) as retriever:
-        assert raised_by(retriever, options={"ranking": hr.Ranking("best")}, embedder=FnvEmbedder()) == (
+        assert raised_by(
+            retriever, options={"ranking": hr.Ranking("best")}, embedder=FnvEmbedder()
+        ) == (
             hr.InvalidInputError,
             "the Retriever has options of its own, and ['embedder', 'ranking'] beside them; give them "
             "to it, or pass its index instead of it",

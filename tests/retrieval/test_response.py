@@ -37,7 +37,7 @@ def test_it_is_read_like_a_list(oaks):
 def test_a_dictionary_is_json(oaks):
     response = oaks.search("oak", limit=2, offset=1)
     found = response.to_dict()
-    assert list(found) == ["results", "offset", "error", "trace"]
+    assert list(found) == ["results", "offset", "error", "notices", "trace"]
     assert found["results"] == [hit.to_dict() for hit in response]
     assert (found["offset"], found["error"]) == (1, None)
     assert found["trace"] == response.trace.to_dict()
@@ -67,7 +67,8 @@ def test_it_is_still_replaced_compared_and_pickled(oaks):
 def test_a_page_names_what_was_left_out(oaks):
     page = oaks.search("the oak", limit=1, offset=1)._repr_html_()
     assert "<td>2</td><td>p.md</td>" in page
-    assert "<p>1 of 3 found, mode bm25; not searched for: the</p>" in page
+    assert "<p>1 of 3 found, mode bm25</p>" in page
+    assert "<p>Not searched for: the.</p>" in page
     assert "<p>0 of 0 found, mode bm25</p>" in oaks.search("elm")._repr_html_()
 
 

@@ -30,13 +30,15 @@ def traces() -> list[hr.Trace]:
     reranker = FakeReranker("reverse")
     reranked = hr.Retriever(corpus("b"), reranker=reranker, ranking=hr.Ranking("best"))
     best = reranked.search("de kaas").trace
+    extended = hr.Ranking("spec", matching="extended")
+    noticed = hr.Retriever(corpus("b"), ranking=extended).search("kaas -brie").trace
     elsewhere = replace(
         hr.Retriever(CountedCollection()).search("kaas").trace,
         approximate=True,
         rescored=3,
         missing=["notes[1]"],
     )
-    return [*cases, broken, dated, grouped, best, elsewhere]
+    return [*cases, broken, dated, grouped, best, noticed, elsewhere]
 
 
 TRACES = traces()
@@ -69,6 +71,8 @@ def test_every_key_is_an_attribute() -> None:
             else:
                 assert attribute == value
         if trace.profile == "best":
+            continue
+        if trace.notices:
             continue
         assert (trace.profile, trace.matching, trace.neighbors, trace.reweight) in {
             ("spec", "spec", False, True),

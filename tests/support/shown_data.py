@@ -25,6 +25,7 @@ import hedgerow as hr
 from hedgerow import temporal
 from hedgerow._adapters.onnx_model import SETTINGS, read_settings
 from hedgerow.agents import load_definition, parse_reply
+from hedgerow.mcp import build_server
 from places import ROOT
 from scenes import scene_of
 from serving import READER, WRITER
@@ -102,6 +103,22 @@ def a_definition(block: Block, _: Path) -> None:
 def the_beginning_of_a_template(block: Block, _: Path) -> None:
     template = load_definition(ROOT / "examples" / "agents" / "linker.toml").template
     assert template.startswith(block.text.rstrip("\n"))
+
+
+def an_answer_of_recall(block: Block, folder: Path) -> None:
+    garden = folder / "memory" / "garden"
+    shutil.copytree(ROOT / "examples" / "notes" / "garden", garden)
+    newer = "---\nsupersedes: garden/hawthorn-hedge.md\ndate: 2026-01-03\n---\n# New\n\nAnother.\n"
+    (garden / "hedge-2026.md").write_text(newer, encoding="utf-8")
+    asked = {"query": "when to cut hawthorn", "limit": 1, "include_superseded": True}
+
+    async def answer() -> Any:
+        async with Client(build_server(root)) as client:
+            return await client.call_tool("memory_recall", asked)
+
+    with hr.MemoryRoot.init(folder / "memory") as root:
+        text = anyio.run(answer).content[0].text
+    assert text.startswith(block.text.rstrip(" …\n"))
 
 
 def a_reply(block: Block, _: Path) -> None:
@@ -223,7 +240,9 @@ def as_curl_sends_it(words: list[str]) -> httpx.Response:
         if word == "-H":
             name, _, value = next(given).partition(": ")
             headers[name] = re.sub(
-                r"\$\(cat .*/tokens/(\w+)\)", lambda m: {"read": READER, "write": WRITER}[m[1]], value
+                r"\$\(cat .*/tokens/(\w+)\)",
+                lambda m: {"read": READER, "write": WRITER}[m[1]],
+                value,
             )
         elif word == "--json":
             body = json.loads(next(given))
@@ -237,6 +256,7 @@ def as_curl_sends_it(words: list[str]) -> httpx.Response:
 READ: dict[tuple[str, str], Checked] = {
     ("README.md", "json"): an_agent_that_starts_it,
     ("docs/mcp.md", "json"): an_agent_that_starts_it,
+    ("docs/mcp.md", "markdown"): an_answer_of_recall,
     ("docs/tutorials/agent-memory-over-mcp.md", "json"): an_agent_that_starts_it,
     ("docs/how-to/local-meaning.md", "json"): the_settings_of_a_model,
     ("docs/service.md", "json"): an_agent_over_http,

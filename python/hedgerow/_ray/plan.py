@@ -5,24 +5,35 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from hedgerow._checks import checked_count, checked_text, listed, shown
-from hedgerow._engine import Index, __version__
+from hedgerow._engine import Chunk, Index, __version__
 from hedgerow._retrieval.admission import embedder_name, own_admission
 from hedgerow._retrieval.reranking import reranker_name
 from hedgerow._tables import FIELDS
 from hedgerow.embedders.base import AnyEmbedder
 from hedgerow.errors import InvalidInputError
+from hedgerow.ranking import Ranking
 from hedgerow.rerankers.base import Reranker
 from hedgerow.retriever import Retriever
-from hedgerow.typing import QuestionDate, RetrieverKeywords, SearchKeywords
+from hedgerow.typing import Aliases, CandidateLike, OnLegFailure, QuestionDate, SearchKeywords
 
 from .checkpoint import Checkpoint
 from .given import GivenVectors
 from .place import Place, content_digest, place_of
 
 _PARTS = ("embedder", "reranker")
+
+
+class RetrieverKeywords(TypedDict, total=False):
+    """The options of `Retriever` besides its embedder and its reranker."""
+
+    aliases: Aliases | None
+    trigram_chunks: Iterable[Chunk | CandidateLike] | None
+    ranking: Ranking | None
+    on_leg_failure: OnLegFailure
+    slow_ms: float | None
 
 
 @dataclass(frozen=True)

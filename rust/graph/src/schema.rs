@@ -1,7 +1,6 @@
 //! The tables of nodes and of agents.
 
-use crate::graph::edge_changes;
-use hedgerow_engine::storage::{Subject, disagreements};
+use hedgerow_engine::storage::{Subject, disagreements, settings};
 use rusqlite::Connection;
 
 /// How many transactions changed a node.
@@ -10,11 +9,13 @@ pub(crate) const NODES_GENERATION: &str = "nodes_generation";
 pub(crate) const NODE_TYPES: &str = "node_types";
 /// How many transactions changed an edge, or which nodes are live.
 pub(crate) const EDGES_GENERATION: &str = "edges_generation";
+/// The setting with the generation of edges after which every change is listed in `edge_changes`.
+pub(crate) const EDGE_CHANGES_AFTER: &str = "edge_changes_after";
 
 /// Nodes, edges and visits (spec/pipeline.md, "The tables").
 pub static NODES: Subject = Subject {
     name: "nodes",
-    migrations: &[create_nodes, edge_changes::create],
+    migrations: &[create_nodes, create_edge_changes],
     since_format: 3,
     register: |_| Ok(()),
     checks: &[problems],
@@ -74,6 +75,24 @@ fn create_nodes(connection: &Connection) -> rusqlite::Result<()> {
              at INTEGER NOT NULL,
              PRIMARY KEY (agent, node)
          ) STRICT, WITHOUT ROWID;",
+    )
+}
+
+/// The edges that the last transactions changed: complete from the present generation on.
+fn create_edge_changes(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(
+        "CREATE TABLE edge_changes (
+             entry INTEGER PRIMARY KEY,
+             generation INTEGER NOT NULL,
+             source INTEGER NOT NULL,
+             target INTEGER NOT NULL
+         ) STRICT;",
+    )?;
+    let generation: i64 = settings::get(connection, EDGES_GENERATION)?.unwrap_or_default();
+    settings::set(
+        connection,
+        EDGE_CHANGES_AFTER,
+        Some(&generation.to_string()),
     )
 }
 

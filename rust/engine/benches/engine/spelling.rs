@@ -65,6 +65,8 @@ pub fn benches(criterion: &mut Criterion) {
         matching: Matching::Extended,
         fusion: Fusion::Score,
         neighbors: false,
+        speakers: false,
+        dates: false,
         reweight: false,
         fuzzy: &fuzzy,
         embedder: None,
@@ -89,6 +91,7 @@ pub fn benches(criterion: &mut Criterion) {
             skip_retry_ladder: true,
             filters: &filters,
             group_by: None,
+            asker: None,
         };
         group.bench_function(name, |bencher| {
             bencher.iter(|| search(&setup, black_box(&request)).unwrap());

@@ -6,20 +6,10 @@ use roaring::RoaringTreemap;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::embed::UNEMBEDDED;
-use super::handle::Index;
+use super::handle::{Counted, Index};
 use crate::error::Result;
 use crate::storage::cache::Lookup;
 use crate::storage::generations::{self, RowRanges};
-
-/// What was counted in one generation.
-#[derive(Debug, Clone)]
-pub(super) struct Counted {
-    generation: i64,
-    /// The number of distinct paths.
-    paths: u64,
-    /// The rows of chunks that have a vector: about 12 KB for 100,000 of them.
-    with_vector: Arc<RoaringTreemap>,
-}
 
 impl Index {
     /// The numbers of distinct paths and of chunks that have a vector, in the generation that

@@ -5,7 +5,6 @@ use serde_json::{Map, Value, json};
 
 use super::multiplier::{Condition, Multiplier};
 use super::request::Fusion;
-use super::rerank::RerankBlend;
 use crate::index::Hit;
 use crate::named_enum;
 
@@ -56,6 +55,19 @@ pub struct Explanation {
     pub rerank_score: Option<f64>,
     /// How the reranker's score and the score of the hit were blended; None if they were not.
     pub rerank_blend: Option<RerankBlend>,
+}
+
+/// How the place of a hit in the head was blended from two scores.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct RerankBlend {
+    /// The share of the reranker.
+    pub weight: f64,
+    /// By how many standard deviations the fused score is above the mean of the head.
+    pub fused_deviations: f64,
+    /// By how many standard deviations the reranker's score is above its mean.
+    pub rerank_deviations: f64,
+    /// Both, weighted: what the head is ordered by.
+    pub total: f64,
 }
 
 /// What keywords gave.

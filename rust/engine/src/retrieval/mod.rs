@@ -44,14 +44,14 @@ pub use batch::search_many;
 pub use collection::{Collection, Reader, SimilarSlug, Step};
 pub use explanation::{
     Because, ByDate, ByKeywords, ByMeaning, ByNeighbor, ByQuestion, BySpeaker, DateKind,
-    ExplainedHit, Explanation,
+    ExplainedHit, Explanation, RerankBlend,
 };
 pub use fuse::reciprocal_rank_fusion;
 pub use fuzzy::FuzzyChunks;
 pub use intent::Intent;
 pub use multiplier::{Condition, Multiplier};
 pub use request::{Embedding, Fusion, Mode, Request, Reranker, Setup};
-pub use rerank::{RerankBlend, RerankDocument, RerankScore, Reranking};
+pub use rerank::{RerankDocument, RerankScore, Reranking};
 pub use rerank_text::rerank_text;
 pub use reweight::{Reweighted, reweight};
 pub use search::{Found, RankedRows, matching_rows, rank_in, search, search_in};

@@ -4,9 +4,7 @@
 use std::cmp::Ordering;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
-use super::explanation::ExplainedHit;
+use super::explanation::{ExplainedHit, RerankBlend};
 use super::rerank_text::{rerank_text, whole_text};
 use super::search::Found;
 use super::trace::Stage;
@@ -33,19 +31,6 @@ pub struct Reranking<'a> {
     pub provider: &'a str,
     /// How long the reranker took.
     pub time: Duration,
-}
-
-/// How the place of a hit in the head was blended from two scores.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct RerankBlend {
-    /// The share of the reranker.
-    pub weight: f64,
-    /// By how many standard deviations the fused score is above the mean of the head.
-    pub fused_deviations: f64,
-    /// By how many standard deviations the reranker's score is above its mean.
-    pub rerank_deviations: f64,
-    /// Both, weighted: what the head is ordered by.
-    pub total: f64,
 }
 
 /// A document for a reranker.

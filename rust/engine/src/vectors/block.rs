@@ -81,7 +81,7 @@ impl RowBlock for Block {
     }
 
     fn rows(&self) -> &[i64] {
-        &self.base.rows
+        &self.base.numbers
     }
 
     fn copy(&self, _: &Layout) -> Self {
@@ -185,7 +185,7 @@ impl Block {
             let (rows, from) = self.at(next);
             let start = next;
             next += 1;
-            if std::ptr::eq(rows, &*self.base) {
+            if std::ptr::eq(rows, &raw const *self.base) {
                 let is_of_base =
                     |offset: usize| self.patch.as_ref().is_none_or(|p| p.find(offset).is_err());
                 while next < entries.end && is_of_base(next) {

@@ -29,8 +29,8 @@ pub(super) struct Layout {
 /// Some vectors, by row.
 #[derive(Debug, Clone)]
 pub(super) struct Rows {
-    /// Ascending.
-    pub rows: Vec<i64>,
+    /// The numbers of the rows, ascending.
+    pub numbers: Vec<i64>,
     /// The vectors, which copies share; empty where they are not kept.
     values: Vec<Arc<[f32]>>,
     /// The length of each residual.
@@ -65,7 +65,7 @@ impl Rows {
     pub fn with_capacity(count: usize, Layout { rotation, kept }: &Layout) -> Self {
         let values = if kept.values { count } else { 0 };
         Self {
-            rows: Vec::with_capacity(count),
+            numbers: Vec::with_capacity(count),
             values: Vec::with_capacity(values),
             lengths: Vec::with_capacity(count),
             codes: Codes::with_capacity(count, rotation),
@@ -75,7 +75,7 @@ impl Rows {
 
     /// The number of vectors.
     pub fn len(&self) -> usize {
-        self.rows.len()
+        self.numbers.len()
     }
 
     /// The vector at `at`; None where vectors are not kept.
@@ -85,7 +85,7 @@ impl Rows {
 
     /// Insert the vector of a row before the one at `at`.
     pub fn insert(&mut self, at: usize, row: i64, encoded: &Encoded) {
-        self.rows.insert(at, row);
+        self.numbers.insert(at, row);
         if let Some(vector) = &encoded.vector {
             self.values.insert(at, Arc::clone(vector));
         }
@@ -113,7 +113,8 @@ impl Rows {
         if let Some(values) = other.values.get(entries.clone()) {
             self.values.extend_from_slice(values);
         }
-        self.rows.extend_from_slice(&other.rows[entries.clone()]);
+        self.numbers
+            .extend_from_slice(&other.numbers[entries.clone()]);
         let lengths = &other.lengths[entries.clone()];
         self.lengths.extend_from_slice(lengths);
         self.codes.extend(&other.codes, entries.clone());
@@ -127,7 +128,7 @@ impl Rows {
         if at < self.values.len() {
             self.values.remove(at);
         }
-        self.rows.remove(at);
+        self.numbers.remove(at);
         self.lengths.remove(at);
         self.codes.remove(at);
         if let Some(signs) = &mut self.signs {
@@ -138,7 +139,7 @@ impl Rows {
     /// How many bytes of memory it takes.
     pub fn bytes(&self) -> usize {
         let vectors = self.values.iter();
-        self.rows.capacity() * size_of::<i64>()
+        self.numbers.capacity() * size_of::<i64>()
             + self.values.capacity() * size_of::<Arc<[f32]>>()
             + self.lengths.capacity() * size_of::<f32>()
             + vectors

@@ -6,11 +6,8 @@ use rusqlite::{Connection, OptionalExtension};
 use super::adjacency::Adjacency;
 use super::nodes::Nodes;
 use super::write::next_generation;
-use crate::schema::EDGES_GENERATION;
+use crate::schema::{EDGE_CHANGES_AFTER, EDGES_GENERATION};
 use hedgerow_engine::storage::settings;
-
-/// The setting with the generation of edges after which every change is listed.
-const EDGE_CHANGES_AFTER: &str = "edge_changes_after";
 
 /// The most entries of the table `edge_changes`; about 250 KB of the file. More would seldom be read:
 /// a cache that more than one edge in a hundred is new to reads all edges.
@@ -22,19 +19,6 @@ pub(crate) type Ends = (i64, i64);
 
 /// A strength between two slots; None if there is no edge any more.
 pub(super) type Change = (u32, u32, Option<f64>);
-
-/// Make the table, empty: the list is complete from the present generation on.
-pub(crate) fn create(connection: &Connection) -> rusqlite::Result<()> {
-    connection.execute_batch(
-        "CREATE TABLE edge_changes (
-             entry INTEGER PRIMARY KEY,
-             generation INTEGER NOT NULL,
-             source INTEGER NOT NULL,
-             target INTEGER NOT NULL
-         ) STRICT;",
-    )?;
-    begin_after(connection, generation(connection)?)
-}
 
 /// The number of transactions that changed an edge, or which nodes are live. Equal numbers mean equal
 /// edges.

@@ -3,10 +3,10 @@
 use super::*;
 use crate::chunks::Texts;
 use crate::index::Hit;
+use crate::retrieval::explanation::RerankBlend;
 use crate::retrieval::explanation::{ByDate, ByKeywords, ByMeaning, ByQuestion, BySpeaker};
 use crate::retrieval::intent::Intent;
 use crate::retrieval::multiplier::Multiplier;
-use crate::retrieval::rerank::RerankBlend;
 
 fn rrf() -> Explanation {
     Explanation {
