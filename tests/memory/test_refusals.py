@@ -108,6 +108,8 @@ def test_words_are_no_flags(fresh_root: hr.MemoryRoot, tmp_path: Path) -> None:
         lambda: fresh_root.import_from(tmp_path, "jsonl", apply="no"),  # type: ignore[arg-type]
     ]
     for call in calls:
-        with pytest.raises(hr.InvalidInputError, match=r"must be (T|t)rue or (F|f)alse, not '(no|false)'"):
+        with pytest.raises(
+            hr.InvalidInputError, match=r"must be (T|t)rue or (F|f)alse, not '(no|false)'"
+        ):
             call()
     assert (fresh_root.path / kept).exists()
