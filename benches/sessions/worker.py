@@ -21,7 +21,7 @@ from hedgerow._serve.app import Access, Limits, build
 from hedgerow._serve.index_routes import IndexService
 from hedgerow._serve.root_routes import RootService
 from hedgerow._serve.running import Address, run
-from hedgerow._serve.tokens import Tokens
+from hedgerow._serve.tokens import Grant, Tokens
 from hedgerow.evaluation import ReadyVectors
 
 TOKEN = "bench" * 8
@@ -67,7 +67,7 @@ def _serve(place: Any) -> None:
     service = (RootService if isinstance(place, hr.MemoryRoot) else IndexService)(place)
     address = Address("127.0.0.1", 0)
     listening = address.bound()
-    app = build(service, Access(Tokens(TOKEN, TOKEN[::-1]), address.names), Limits(running=16))
+    app = build(service, Access(Tokens({TOKEN: Grant("write")}), address.names), Limits(running=16))
     run(app, address, listening, lambda: print(address.url(listening), flush=True))
 
 

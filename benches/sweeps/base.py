@@ -157,9 +157,9 @@ class Base:
         self.search(index)()
         return index
 
-    def retriever(self, index: hr.Index, **options: Any) -> hr.Retriever:
-        """A retriever over an index."""
-        return hr.Retriever(index, embedder=self.embedder, **options)
+    def retriever(self, index: hr.Index, **ranking: Any) -> hr.Retriever:
+        """A retriever over an index, with these options of `Ranking`."""
+        return hr.Retriever(index, embedder=self.embedder, ranking=hr.Ranking("spec", **ranking))
 
     def search(
         self, index: hr.Index, *, retrieve: dict[str, Any] | None = None, **options: Any

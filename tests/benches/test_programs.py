@@ -41,8 +41,8 @@ def test_the_bench_of_quality_runs(collection, tmp_path, monkeypatch, capsys):
         "extended bm25",
         "extended hybrid rrf",
         "extended hybrid score",
-        "extended bm25 score neighbors not reweighted",
-        "extended hybrid score neighbors not reweighted",
+        "extended bm25 score neighbors not reweighted speakers, dates",
+        "extended hybrid score neighbors not reweighted speakers, dates",
     ]
     # Keywords find the one, meaning both.
     assert [line[-4] for line in lines] == [

@@ -77,7 +77,9 @@ for number in range(10_000):
         told(*[["has", one.file, word] for one in done.memories])
     elif verb == "dedupe":
         for copy in ("a", "b"):
-            (path / "notes" / f"{word}{copy}.md").write_text(f"{word} {'x' * number} one two end\\n")
+            new = path / ".new"
+            new.write_text(f"{word} {'x' * number} one two end\\n")
+            new.replace(path / "notes" / f"{word}{copy}.md")
         root.process("dedupe", topic=word, apply=True)
         told(["has", f"notes/{word}b.md", "superseded_by: "])
 """

@@ -12,8 +12,8 @@ from suite.results import Row, times_at_most
 from suite.timing import by_turns
 
 _RANKINGS: dict[str, dict[str, Any]] = {
-    "hedgerow, by scores": {"matching": "extended", "fusion": "score"},
-    "hedgerow, by ranks": {"matching": "spec", "fusion": "rrf"},
+    "hedgerow, by scores": hr.Ranking("spec", matching="extended", fusion="score"),
+    "hedgerow, by ranks": hr.Ranking("spec"),
 }
 
 
@@ -27,7 +27,7 @@ def _fused(bench: Bench, key: str, options: dict[str, Any]) -> Row:
     """The same questions for both; whatever the size, the better one may cost little more."""
     ours = bench.present["hedgerow"]
     retrievers = {
-        name: hr.Retriever(ours.index, embedder=ours.ready, **ranking)
+        name: hr.Retriever(ours.index, embedder=ours.ready, ranking=ranking)
         for name, ranking in _RANKINGS.items()
     }
     calls = {

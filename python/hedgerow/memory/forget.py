@@ -28,6 +28,9 @@ _SHORTEST = 16
 _MOST, _LONGEST = 50, 80
 """The most traces, and the most characters of one."""
 
+_OF_MANY = ("source", "confidence", "type")
+"""Front matter whose values are of no memory in particular, but of every one that was remembered."""
+
 
 def forget(
     derived: Derived, file: str, named_by: Sequence[str], visible: Collection[str] | None
@@ -127,7 +130,8 @@ def _traces(document: Document, others: Sequence[Document]) -> list[bytes]:
     cuts long texts into pages, so a whole one need not be in a file in one piece.
     """
     lines = (line.strip() for line in document.lines)
-    values = (value for value in document.metadata.values() if isinstance(value, str))
+    metadata = document.metadata.items()
+    values = (value for key, value in metadata if isinstance(value, str) and key not in _OF_MANY)
     long = {text for text in (*lines, *values) if len(text) >= _SHORTEST}
     longest = sorted(long, key=lambda text: (-len(text), text))[:_MOST]
     own = [document.path, *dict.fromkeys(text[:_LONGEST] for text in longest)]

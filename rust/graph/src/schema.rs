@@ -34,6 +34,13 @@ pub static AGENTS: Subject = Subject {
     maintenance: None,
 };
 
+/// Count one more transaction.
+pub(crate) fn next_generation(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
+    let generation = settings::get::<i64>(connection, name)?.unwrap_or_default() + 1;
+    settings::set(connection, name, Some(&generation.to_string()))?;
+    Ok(generation)
+}
+
 /// A live node has its content in the chunk of its key; `graph` keeps the two in step. A node is
 /// never removed, so that no other gets its id.
 fn create_nodes(connection: &Connection) -> rusqlite::Result<()> {

@@ -57,6 +57,10 @@ impl PyStop {
 }
 
 /// What every search of one retriever has in common.
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of its own"
+)]
 #[pyclass(name = "Searcher", module = "hedgerow._engine", frozen)]
 pub struct PySearcher {
     target: SearchTarget,
@@ -74,7 +78,11 @@ pub struct PySearcher {
 #[pymethods]
 impl PySearcher {
     #[new]
-    #[allow(clippy::too_many_arguments, reason = "as many as a Retriever has")]
+    #[allow(
+        clippy::too_many_arguments,
+        clippy::fn_params_excessive_bools,
+        reason = "as many as a Retriever has"
+    )]
     fn new(
         py: Python<'_>,
         index: &Bound<'_, PyAny>,

@@ -131,7 +131,10 @@ impl Grouped {
         } else {
             for all in item {
                 match <[Alternatives; 1]>::try_from(all) {
-                    Ok([alternatives]) => self.expression.none.extend(alternatives),
+                    Ok([alternatives]) => {
+                        let stated = alternatives.into_iter().filter(|p| p.variant_of.is_none());
+                        self.expression.none.extend(stated);
+                    }
                     Err(_) => self.has_ignored_exclusion = true,
                 }
             }

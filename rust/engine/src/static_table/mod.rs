@@ -5,7 +5,7 @@ mod numbers;
 mod tokenizer_file;
 mod word_piece;
 
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::Result;
 use crate::unit_vector;
 
 use numbers::Table;
@@ -66,11 +66,6 @@ impl StaticTable {
             });
         (unit_vector::unit(&sum), is_cut)
     }
-}
-
-/// The error for a file that cannot be used.
-fn unusable(why: impl Into<String>) -> Error {
-    Error::new(ErrorCode::InvalidOption, why)
 }
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use super::unusable;
-use crate::error::Result;
+use crate::error::{Error, ErrorCode, Result};
 
 /// Bytes of a header. The format allows 100 MB; a table has a few names.
 const LONGEST_HEADER: usize = 1 << 20;
@@ -229,6 +228,11 @@ fn from_half(bits: u16) -> f32 {
         31 => f32::NAN,
         _ => sign * (1.0 + fraction) * 2.0_f32.powi(exponent - 15),
     }
+}
+
+/// The error for a file that cannot be used.
+pub(super) fn unusable(why: impl Into<String>) -> Error {
+    Error::new(ErrorCode::InvalidOption, why)
 }
 
 #[cfg(test)]

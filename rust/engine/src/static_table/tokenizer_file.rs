@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::unusable;
+use super::numbers::unusable;
 use super::word_piece::{Normalizer, Vocabulary, WordPiece};
 use crate::error::Result;
 

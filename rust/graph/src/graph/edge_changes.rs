@@ -5,8 +5,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::adjacency::Adjacency;
 use super::nodes::Nodes;
-use super::write::next_generation;
-use crate::schema::{EDGE_CHANGES_AFTER, EDGES_GENERATION};
+use crate::schema::{EDGE_CHANGES_AFTER, EDGES_GENERATION, next_generation};
 use hedgerow_engine::storage::settings;
 
 /// The most entries of the table `edge_changes`; about 250 KB of the file. More would seldom be read:

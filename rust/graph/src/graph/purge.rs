@@ -3,8 +3,8 @@
 use rusqlite::{Connection, params};
 
 use super::store::Store;
-use super::write::{mark_deleted, next_generation};
-use crate::schema::NODES_GENERATION;
+use super::write::mark_deleted;
+use crate::schema::{NODES_GENERATION, next_generation};
 use hedgerow_engine::error::Result;
 
 impl Store {

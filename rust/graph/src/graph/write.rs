@@ -6,12 +6,11 @@ use super::edge_changes::{self, Ends};
 use super::node::{Node, Outcome};
 use super::store::Store;
 use super::types::{self, TYPES};
-use crate::schema::NODES_GENERATION;
+use crate::schema::{NODES_GENERATION, next_generation};
 use hedgerow_engine::chunks::Chunk;
 use hedgerow_engine::error::{Error, ErrorCode, Result};
 use hedgerow_engine::index::remove_chunks;
 use hedgerow_engine::storage::Failure;
-use hedgerow_engine::storage::settings;
 
 /// What joins two nodes.
 #[derive(Debug, Clone, PartialEq)]
@@ -284,13 +283,6 @@ impl<'c> NodeStatements<'c> {
         ])?;
         Ok(old.is_some_and(|(_, deleted)| deleted))
     }
-}
-
-/// Count one more transaction.
-pub(crate) fn next_generation(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
-    let generation = settings::get::<i64>(connection, name)?.unwrap_or_default() + 1;
-    settings::set(connection, name, Some(&generation.to_string()))?;
-    Ok(generation)
 }
 
 /// Refuse nodes that cannot be stored; the error names the position.
