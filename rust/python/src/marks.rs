@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use hedgerow_memory::columns::{FileColumns, FileFacts};
 use hedgerow_memory::facts::{Memory, facts_of};
+use hedgerow_memory::marks::{Validity, Why};
 use hedgerow_memory::root_index::links_of;
+use hedgerow_memory::times::Time;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::errors;
 use crate::ingest::PyFrontMatter;
-use crate::recall::validity;
 use crate::text::Text;
 
 /// Which memories of a root hold at a time, and why others do not.
@@ -120,4 +121,23 @@ impl PyMarks {
         let file = self.0.file(u32::try_from(number).ok()?)?;
         Some(&file.path)
     }
+}
+
+/// A validity as the arguments of `Validity`, with times as ISO texts. None if it holds without a mark.
+pub fn validity<'py>(
+    py: Python<'py>,
+    validity: &Validity,
+) -> PyResult<Option<Bound<'py, PyTuple>>> {
+    if *validity == Validity::default() {
+        return Ok(None);
+    }
+    let arguments = (
+        validity.why.map(Why::as_str),
+        validity.since.map(Time::to_iso),
+        PyTuple::new(py, &validity.by)?,
+        &validity.reason,
+        PyTuple::new(py, &validity.doubtful)?,
+        validity.stale_since.map(Time::to_iso),
+    );
+    arguments.into_pyobject(py).map(Some)
 }

@@ -8,11 +8,9 @@ use std::time::Duration;
 use hedgerow_engine::index::Index;
 use hedgerow_memory::columns::{Bound as TimeBound, ColumnCache, FileColumns, RecallFilter};
 use hedgerow_memory::facts::session_id;
-use hedgerow_memory::marks::Validity;
 use hedgerow_memory::recall::{Recall, RecallRequest, Recalled, columns, recall};
 use hedgerow_memory::scope::Scope;
 use hedgerow_memory::snippet::recall_terms;
-use hedgerow_memory::times::Time;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -20,7 +18,7 @@ use crate::errors;
 use crate::found::PyFound;
 use crate::index::PyIndex;
 use crate::interrupt;
-use crate::marks::PyMarks;
+use crate::marks::{PyMarks, validity};
 use crate::search_options::{Dated, Embedded, PySearchOptions, embedded};
 use crate::searcher::{PySearcher, PyStop};
 use crate::text::Text;
@@ -264,23 +262,4 @@ fn result<'py>(py: Python<'py>, one: &Recalled) -> PyResult<Bound<'py, PyTuple>>
         validity(py, &one.validity)?,
     )
         .into_pyobject(py)
-}
-
-/// A validity as the arguments of `Validity`, with times as ISO texts. None if it holds without a mark.
-pub fn validity<'py>(
-    py: Python<'py>,
-    validity: &Validity,
-) -> PyResult<Option<Bound<'py, PyTuple>>> {
-    if *validity == Validity::default() {
-        return Ok(None);
-    }
-    let arguments = (
-        validity.why.map(hedgerow_memory::marks::Why::as_str),
-        validity.since.map(Time::to_iso),
-        PyTuple::new(py, &validity.by)?,
-        &validity.reason,
-        PyTuple::new(py, &validity.doubtful)?,
-        validity.stale_since.map(Time::to_iso),
-    );
-    arguments.into_pyobject(py).map(Some)
 }
