@@ -109,6 +109,7 @@ def install_model(site: Path, name: str, folder: Path, monkeypatch: pytest.Monke
     (site / f"{module}.py").write_text(f"def folder():\n    return {str(folder)!r}\n")
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(f"[hedgerow.models]\n{name} = {module}:folder\n")
+    sys.modules.pop(module, None)  # that of another test
     monkeypatch.syspath_prepend(str(site))
 
 
