@@ -97,9 +97,9 @@ def test_it_says_why_another_one_is_not_there(serve_index: PageServer, opened: A
         # Paths are searched too, and where this checkout is they begin with.
         (
             "many3",
-            re.compile(r"It is number \d+, with a score of 0\.\d+; the last result has 0\.7"),
+            re.compile(r"It is number \d+, with a score of 0\.\d+; the last result has \d\.\d+"),
         ),
-        ("zh", "It was no candidate: each leg keeps the best 60."),
+        ("zh", "It was no candidate: each leg keeps the best 100."),
         ("nowhere", "The index has no chunk of this id."),
         (
             as_json("search", QUERY, "--db", str(serve_index.place))["results"][0]["id"],
@@ -170,8 +170,8 @@ def test_the_start_page_has_recent_memories_with_titles(
     recent = page.get_by_role("list", name="Recent memories").locator(".listed")
     recent.nth(7).wait_for()
     assert recent.count() == 8
-    assert recent.first.locator(".name").inner_text() == "Peas on hazel"
-    recent.first.click()
+    # Times have whole seconds, and what was made in the same one is ordered by name.
+    recent.locator(".name", has_text="Peas on hazel").click()
     page.locator(".markdown", has_text="In March.").wait_for()
 
 

@@ -42,7 +42,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         {key: line[key] for key in ("id", "path", "content", "title", "summary", "tags")}
         for line in jsonl("corpora/b")
     ]
-    with hr.Retriever(found, embedder=FnvEmbedder()) as retriever:
+    with hr.Retriever(found, embedder=FnvEmbedder(), create=True) as retriever:
         retriever.upsert(chunks)
     return found
 
