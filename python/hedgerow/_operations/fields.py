@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from dataclasses import Field as DataclassField
+from types import SimpleNamespace
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 _NEXT_WORD = re.compile(r"_([a-z0-9])")
@@ -69,7 +71,7 @@ def declared(record: Any) -> tuple[Declared, ...]:
     """Return the fields of a dataclass, in order."""
     found = _DECLARED.get(record)
     if found is None:
-        hints = get_type_hints(record, include_extras=True)
+        hints = _hints(record)
         found = tuple(_declared(one, hints[one.name]) for one in fields(record) if one.init)
         _DECLARED[record] = found
     return found
@@ -77,6 +79,18 @@ def declared(record: Any) -> tuple[Declared, ...]:
 
 _DECLARED: dict[Any, tuple[Declared, ...]] = {}
 _PROPERTIES: dict[Any, Mapping[str, tuple[str, Any]]] = {}
+
+
+def _hints(record: Any) -> dict[str, Any]:
+    """Return the annotations of the fields of a dataclass."""
+    hints: dict[str, Any] = {}
+    known = {one.name for one in fields(record)}
+    for kind in reversed(record.__mro__):
+        # Not of `_: KW_ONLY`, which Python 3.10 takes for no type.
+        own = {key: of for key, of in getattr(kind, "__annotations__", {}).items() if key in known}
+        names = vars(sys.modules[kind.__module__])
+        hints |= get_type_hints(SimpleNamespace(__annotations__=own), names, include_extras=True)
+    return hints
 
 
 def _declared(one: DataclassField[Any], hint: Any) -> Declared:
