@@ -91,6 +91,16 @@ class TestForget:
         assert keys.forget("keys", purge=True).file == "notes/keys.md"
         assert keys.recall("zyzzyva").results[0].file == "notes/copy.md"
 
+    def test_what_every_remembered_note_has_is_no_trace(self, tmp_path: Path) -> None:
+        root = MemoryRoot.init(tmp_path / "memory")
+        # Of a deleted file the store keeps a node, with who wrote it.
+        first = root.remember("Elm by the lake.", title="Elm").file
+        assert root.query("all").keys == [first]
+        (root.path / first).unlink()
+        second = root.remember("Oak by the road.", title="Oak")
+        assert root.query("all").keys == [second.file]
+        assert root.forget(second.file, purge=True).file == second.file
+
     def test_what_is_left_is_named(self, keys: MemoryRoot) -> None:
         stray = keys.path / ".hedgerow/backup-of-mine"
         stray.write_text("... notes/keys.md ...")

@@ -33,6 +33,12 @@ class TestResponse:
         assert SPELLED in response._repr_html_()
         assert hr.Trace._from_dict(told["trace"]) == response.trace
 
+    @pytest.mark.parametrize("query", ["door NOT hanlde", "door NOT (hanlde OR roses)"])
+    def test_what_is_excluded_has_no_other_spellings(self, index: hr.Index, query: str) -> None:
+        response = hr.Retriever(index, ranking=hr.Ranking("best")).search(query)
+        assert [hit.path for hit in response] == ["door.md"]
+        assert SPELLED not in response.notices
+
     def test_a_search_that_is_understood_has_none(self, index: hr.Index) -> None:
         response = hr.Retriever(index, ranking=hr.Ranking("best")).search("handle")
         assert response.notices == []
