@@ -331,13 +331,14 @@ SOURCES = st.lists(st.one_of(BLOCKS, st.text(max_size=40)), min_size=1, max_size
 @settings(max_examples=300)
 @example(["---", "\x1f", "---"], "\n")
 @example(["---", "\t", "---"], "\n")
+@example(["---", "Setext\n======", "title: value", "---"], "\n")
 @example(["---", " \x85\u2028", "---"], "\n")
 @given(SOURCES, st.sampled_from(["\n", "\n\n", "\r\n"]))
 def test_no_text_is_lost_and_order_is_kept(blocks: list[str], joint: str) -> None:
     text = joint.join(blocks)
     encoded = text.encode("utf-8", "replace")
     try:
-        chunks, _ = read(encoded)
+        chunks, skips = read(encoded)
     except UnreadableSourceError as error:
         assert error.code in {"empty", "binary", "not_utf8"}  # noqa: PT017
         return
@@ -347,7 +348,12 @@ def test_no_text_is_lost_and_order_is_kept(blocks: list[str], joint: str) -> Non
     assert all(len(chunk.content) <= PASSAGE_LIMIT for chunk in chunks)
     starts = [chunk.metadata["line_start"] for chunk in chunks]
     assert starts == sorted(starts)
-    assert squeezed("".join(chunk.content for chunk in chunks)) == squeezed(body(encoded))
+    found, expected = squeezed("".join(chunk.content for chunk in chunks)), squeezed(body(encoded))
+    if any(skip.code == "bad_front_matter" for skip in skips):
+        # Lines of front matter that YAML cannot read are text too, before the rest.
+        assert found.endswith(expected)
+    else:
+        assert found == expected
 
 
 def squeezed(text: str) -> str:
