@@ -28,9 +28,9 @@ pub enum Action {
     },
     /// Write a node, which replaces an earlier one that the agent wrote.
     WriteNode {
-        /// Its key.
+        /// The key of the node.
         key: String,
-        /// Its content.
+        /// The content of the node.
         content: String,
         /// The name of its type.
         kind: String,
@@ -43,7 +43,7 @@ pub enum Action {
     Refine {
         /// The key of the node.
         key: String,
-        /// Its new content.
+        /// The new content of the node.
         content: String,
     },
     /// Mark a node as deleted.
@@ -55,7 +55,7 @@ pub enum Action {
     Rename {
         /// The key of the node.
         key: String,
-        /// Its new key.
+        /// The new key of the node.
         new_key: String,
     },
     /// Store a text with the run.

@@ -12,7 +12,7 @@ use crate::graph::write::{Visit, id_of, note_visit};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::storage::Failure;
 
-/// What a run ends with.
+/// The outcome of a run, with which it ends.
 #[derive(Debug, Clone)]
 pub struct Applied<'a> {
     /// The run, which must be under way.
@@ -21,15 +21,15 @@ pub struct Applied<'a> {
     pub now: i64,
     /// The actions, each with the record to keep of it; its reason is not used.
     pub actions: &'a [(Action, Record)],
-    /// The records of what was rejected before.
+    /// The records of actions rejected before.
     pub rejected: &'a [Record],
     /// The keys of the nodes that were visited.
     pub visited: &'a [String],
     /// The contents that the model was shown, by key.
     pub shown: &'a [(String, String)],
-    /// How many tokens the model read.
+    /// The number of tokens that the model read.
     pub tokens_in: u64,
-    /// How many tokens it wrote.
+    /// The number of tokens that the model wrote.
     pub tokens_out: u64,
 }
 
@@ -67,8 +67,8 @@ impl Store {
         })
     }
 
-    /// What would become of the actions of an agent now; nothing is written. `run` is the run that
-    /// has claimed their nodes, if there is one; `shown` is as in [`Applied`].
+    /// Return the outcome that the actions of an agent would have now. Nothing is written. `run` is
+    /// the run that has claimed their nodes, if any; `shown` is as in [`Applied`].
     pub fn rehearse(
         &self,
         agent: &str,
@@ -145,7 +145,7 @@ fn visit(
     Ok(())
 }
 
-/// Keep what became of each action, in the order of the reply.
+/// Record the outcome of each action, in the order of the reply.
 fn record(
     connection: &Connection,
     applied: &Applied<'_>,

@@ -1,4 +1,4 @@
-//! What each action requires, and what it does.
+//! Preconditions and effects of each action.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -310,7 +310,8 @@ impl Application<'_> {
         }
     }
 
-    /// A live node, whose content must be what the model was shown, if it was shown.
+    /// Return a live node. Its content must be the content that the model was shown, if it was
+    /// shown.
     fn unchanged(&self, key: &str) -> Done<Node> {
         let Some(node) = live_node(self.connection, key)? else {
             return rejected(format!("there is no node {key:?}"));

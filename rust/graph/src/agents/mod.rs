@@ -1,5 +1,5 @@
-//! What agents do to a store (spec/agents.md): their runs, the nodes a run claims, and the actions
-//! that end it, all in one transaction.
+//! The work of agents on a store (spec/agents.md): their runs, the nodes that a run claims, and the
+//! actions that end it, all in one transaction.
 
 mod action;
 mod apply;

@@ -23,14 +23,14 @@ named_enum! {
     /// The status of a run.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
     pub enum RunStatus {
-        /// It is under way.
+        /// The run is under way.
         #[default]
         Started = "started",
-        /// Its actions are stored.
+        /// The actions of the run are stored.
         Ok = "ok",
         /// Nothing of it is stored, and it counts as a failure.
         Failed = "failed",
-        /// It was stopped on purpose: nothing of it is stored, and it does not count.
+        /// The run was stopped on purpose: none of its actions are stored, and it does not count.
         Stopped = "stopped",
     }
 }
@@ -38,7 +38,7 @@ named_enum! {
 /// A run of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
-    /// Its number.
+    /// The number of the run.
     pub id: i64,
     /// The agent.
     pub agent: String,
@@ -50,28 +50,28 @@ pub struct Run {
     pub expires: i64,
     /// When it ended.
     pub ended: Option<i64>,
-    /// Its status.
+    /// The status of the run.
     pub status: RunStatus,
     /// Whether its failure lasts until something is changed.
     pub permanent: bool,
-    /// How many nodes it is about.
+    /// The number of nodes that the run claims.
     pub nodes: usize,
-    /// How many actions were applied.
+    /// The number of applied actions.
     pub applied: usize,
-    /// How many were rejected.
+    /// The number of rejected actions.
     pub rejected: usize,
     /// Why it failed.
     pub error: Option<String>,
-    /// How many tokens the model read.
+    /// The number of tokens that the model read.
     pub tokens_in: u64,
-    /// How many tokens it wrote.
+    /// The number of tokens that the model wrote.
     pub tokens_out: u64,
 }
 
-/// What became of an action.
+/// The outcome of an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Its line in the reply, from 1.
+    /// The line of the action in the reply, from 1.
     pub line: u32,
     /// The action as JSON, or the text that is not one.
     pub action: String,
@@ -79,7 +79,7 @@ pub struct Record {
     pub reason: Option<String>,
 }
 
-/// What is needed to begin a run.
+/// The facts needed to begin a run.
 #[derive(Debug, Clone)]
 pub struct Beginning<'a> {
     /// The agent.
@@ -101,7 +101,7 @@ pub struct Beginning<'a> {
 /// A run that has begun.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Begun {
-    /// Its number.
+    /// The number of the run.
     pub run: i64,
     /// The nodes it is about: those that no other run had claimed.
     pub keys: Vec<String>,
@@ -110,12 +110,12 @@ pub struct Begun {
 /// The last runs of an agent in short.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Standing {
-    /// Its last run.
+    /// The last run of the agent.
     pub last: Option<Run>,
-    /// How many runs that began after a given time ended `ok`.
+    /// The number of runs that began after a given time and ended `ok`.
     pub ok_runs: usize,
-    /// How many of the last runs failed in a row, with the same definition and since the agent was
-    /// last resumed.
+    /// The number of consecutive failures among the last runs with the same definition, since the
+    /// agent was last resumed.
     pub failures: usize,
     /// The last of these.
     pub failure: Option<Run>,
@@ -209,7 +209,7 @@ impl Store {
             .read(|connection| runs(connection, agent, 0, now, limit))
     }
 
-    /// What became of the actions of a run, in the order of its reply.
+    /// Return the outcomes of the actions of a run, in the order of its reply.
     pub fn records(&self, run: i64) -> Result<Vec<Record>> {
         self.index().database().read(|connection| {
             connection
@@ -327,7 +327,7 @@ fn run_of(row: &Row<'_>) -> rusqlite::Result<Run> {
 }
 
 impl Run {
-    /// The run as it is at `now`: one that has not ended has failed once it expires.
+    /// Return the run as seen at `now`: a run that has not ended has failed once it expires.
     fn seen_at(self, now: i64) -> Self {
         if self.status != RunStatus::Started || now < self.expires {
             return self;

@@ -9,11 +9,11 @@ use std::thread;
 use hedgerow_engine::interrupt::{self, Pace};
 use hedgerow_engine::storage::parallel;
 
-/// Up to how many edges the rows are made on one thread.
+/// Up to this number of edges, the rows are built on one thread.
 pub(super) const SMALL: usize = 200_000;
-/// How many slots have their rows in one block.
+/// Slots per block of rows.
 const BLOCK: usize = if cfg!(test) { 4 } else { 256 };
-/// How many edges are read between two questions whether to go on.
+/// Edges read between two checks for cancellation.
 const PART: usize = 1 << 12;
 
 /// Two slots and the strength between them.
@@ -22,9 +22,9 @@ pub type Edge = (u32, u32, f64);
 /// The neighbors of every slot, from both ends of each edge.
 #[derive(Debug, Clone, Default)]
 pub struct Adjacency {
-    /// How many slots there are.
+    /// The number of slots.
     len: usize,
-    /// How many neighbors there are, of all slots together.
+    /// The number of neighbors of all slots together.
     targets: usize,
     /// The rows of `BLOCK` slots each. Copies share them until one of them changes.
     blocks: Vec<Arc<Block>>,
@@ -79,7 +79,7 @@ impl Adjacency {
         Ok(Self::made(count, blocks(count, lists)?))
     }
 
-    /// The same on one thread, however many edges there are.
+    /// Like `new`, on one thread for any number of edges.
     #[cfg(test)]
     pub(super) fn on_one_thread(count: usize, lists: &[&[Edge]]) -> Self {
         Self::made(count, rows(0..count, lists).expect("nobody interrupts"))
@@ -100,7 +100,7 @@ impl Adjacency {
         self.blocks.resize_with(blocks, || Arc::new(Block::empty()));
     }
 
-    /// How many neighbors there are, of all slots together.
+    /// Return the number of neighbors of all slots together.
     pub(super) fn targets(&self) -> usize {
         self.targets
     }
@@ -155,12 +155,12 @@ impl Adjacency {
         pairs.filter(|(one, other)| Arc::ptr_eq(one, other)).count()
     }
 
-    /// How many slots there are; nodes that were added since have no edges.
+    /// Return the number of slots. Nodes added later have no edges.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is no slot.
+    /// Whether the graph has zero slots.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -176,7 +176,7 @@ impl Adjacency {
         targets.iter().copied().zip(strengths.iter().copied())
     }
 
-    /// How many neighbors a slot has.
+    /// Return the number of neighbors of a slot.
     pub fn degree(&self, slot: u32) -> usize {
         let slot = slot as usize;
         let block = self.blocks.get(slot / BLOCK);
@@ -231,7 +231,7 @@ fn blocks(count: usize, lists: &[&[Edge]]) -> rusqlite::Result<Vec<Block>> {
         let mut blocks = first?;
         for (slots, other) in others {
             blocks.extend(match other {
-                // A panic goes on to whoever called, as it would on one thread.
+                // A panic is raised again in the caller, as on one thread.
                 Some(other) => other.join().unwrap_or_else(|panic| resume_unwind(panic))?,
                 // The system refused a thread.
                 None => rows(slots, lists)?,

@@ -1,9 +1,9 @@
-//! What takes long to work out from the edges, kept for the next query.
+//! Results that are slow to compute from the edges, cached for the next query.
 //!
-//! A small graph is worked out again whenever its edges change. For a large one the last result is
-//! used until the next is ready, and only the first is waited for. A thread of its own does the
-//! work, once for all callers that wait, and goes on when one of them gives up. No lock is held
-//! meanwhile.
+//! The result for a small graph is computed again whenever its edges change. For a large graph,
+//! queries use the last result until the next is ready, and only the first computation blocks. A
+//! separate thread computes it once for all waiting callers, and continues when one of them is
+//! cancelled. No lock is held meanwhile.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,10 +16,10 @@ use hedgerow_engine::error::{Error, ErrorCode, Result};
 use hedgerow_engine::interrupt;
 use hedgerow_engine::storage::{Background, Level};
 
-/// Up to how many nodes a query waits for the present result.
+/// Up to this number of nodes, a query waits for the current result.
 pub(super) const SMALL: usize = 5000;
-/// How many results are kept: a query that began before the edges changed again still waits for its
-/// own.
+/// Cached results. A query that began before the edges changed again still waits for its own
+/// result.
 const RECENT: usize = 3;
 /// How long a caller waits before it asks whether to go on.
 const MOMENT: Duration = Duration::from_millis(20);
@@ -66,8 +66,8 @@ impl<T> State<T> {
 }
 
 impl<T: Send + Sync + 'static> Build<T> {
-    /// What `make` returns for these edges, or returned for earlier ones; the second value says
-    /// which.
+    /// Return the result of `make` for these edges, or for earlier edges; the second value is the
+    /// generation of those edges.
     pub fn of(
         self: &Arc<Self>,
         edges: &Arc<Edges>,
@@ -78,7 +78,7 @@ impl<T: Send + Sync + 'static> Build<T> {
     ) -> Result<(Arc<T>, bool)> {
         let generation = edges.generation;
         let mut state = self.lock();
-        // What failed before is tried again.
+        // A computation that failed before is tried again.
         let mut tried = false;
         loop {
             if let Some(value) = state.of(generation) {
@@ -109,7 +109,7 @@ impl<T: Send + Sync + 'static> Build<T> {
         }
     }
 
-    /// Work it out on a thread of its own; returns whether one could be started.
+    /// Start the computation on a new thread. Returns false if no thread could be started.
     fn start(
         self: &Arc<Self>,
         edges: &Arc<Edges>,

@@ -1,4 +1,4 @@
-//! Writing many edges and visits at once: in one transaction, with errors that name the position.
+//! Bulk writes of edges and visits in one transaction. Errors name the position of the item.
 
 use std::collections::HashSet;
 
@@ -37,9 +37,9 @@ impl Store {
         Ok(distinct.len())
     }
 
-    /// Note many visits as `visit` does; returns how many.
+    /// Record many visits, like `visit`; return their number.
     ///
-    /// An error names the position of its visit (`visits[3]: …`), and then none is noted.
+    /// An error names the position of the visit (`visits[3]: …`), and then none is recorded.
     pub fn visit_many(&self, visits: &[Visit]) -> Result<usize> {
         if visits.is_empty() {
             return Ok(0);
@@ -55,7 +55,7 @@ impl Store {
     }
 }
 
-/// The same failure; an error of ours begins with the position of the item.
+/// Return the failure with the position of the item before the message of an error of ours.
 fn at(failure: Failure, list: &str, position: usize) -> Failure {
     match failure {
         Failure::Refused(error) => Failure::Refused(error.at(&format!("{list}[{position}]"))),

@@ -1,4 +1,4 @@
-//! What the edges around a node say: clustering coefficients and connected components.
+//! Clustering coefficients and connected components.
 
 use super::adjacency::Adjacency;
 use super::column::Column;
@@ -8,7 +8,7 @@ use hedgerow_engine::interrupt::Pace;
 /// The clustering coefficient of each slot.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Clustering {
-    /// How many triangles each slot is a corner of.
+    /// The number of triangles at each slot.
     triangles: Column<u64>,
     /// The share of its pairs of neighbors that are joined: `2e / (d (d - 1))`, and 0 below two
     /// neighbors.
@@ -55,10 +55,10 @@ fn coefficient(triangles: u64, degree: usize) -> f64 {
     2.0 * triangles as f64 / (degree * (degree - 1.0))
 }
 
-/// How many triangles each slot is a corner of.
+/// Return the number of triangles at each slot.
 ///
-/// Every triangle is found once, from its corner with the fewest neighbors, so that a node that is
-/// joined to all others takes no more time than its share.
+/// Every triangle is found once, from its corner with the fewest neighbors. A node joined to all
+/// others therefore takes no more than its share of the time.
 fn triangles(edges: &Adjacency) -> Result<Vec<u64>> {
     let count = edges.len() as u32;
     let mut pace = Pace::default();

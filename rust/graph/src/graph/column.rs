@@ -7,7 +7,7 @@ use std::sync::Arc;
 const BITS: usize = if cfg!(test) { 3 } else { 12 };
 const BLOCK: usize = 1 << BITS;
 
-/// What a column holds.
+/// A number stored in a column.
 pub trait Value: Copy + Default {
     /// Whether two values are the same, to the bit.
     fn is(self, other: Self) -> bool;
@@ -48,7 +48,7 @@ impl<T> Default for Column<T> {
 }
 
 impl<T: Value> Column<T> {
-    /// How many there are.
+    /// Return the number of values.
     pub fn len(&self) -> usize {
         self.len
     }

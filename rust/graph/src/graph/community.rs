@@ -9,7 +9,7 @@ const MAX_SWEEPS: usize = 100;
 /// Votes this close are equal.
 const EQUAL: f64 = 1e-9;
 
-/// Which community each slot is in.
+/// The community of each slot.
 #[derive(Debug, Default, PartialEq)]
 pub struct Communities {
     /// The smallest slot of each slot's community.
@@ -38,8 +38,9 @@ impl Communities {
     }
 }
 
-/// Each slot takes the label with the strongest votes of its neighbors: its own if that is one of
-/// the best, else the smallest of the best. Later slots see the new labels of earlier ones at once.
+/// Give each slot the label with the strongest votes of its neighbors: its own label if it is among
+/// the best, else the smallest of the best. Later slots see the new labels of earlier slots in the
+/// same pass.
 ///
 /// A slot is visited again only if the label of a neighbor changed: otherwise it would keep its
 /// own.
@@ -93,7 +94,7 @@ fn elect(own: u32, named: &[u32], votes: &[f64]) -> u32 {
     best.min().copied().unwrap_or(own)
 }
 
-/// The same groups, each called by its smallest member.
+/// Rename each group after its smallest member.
 fn smallest_members(labels: Vec<u32>) -> Vec<u32> {
     let mut smallest = vec![u32::MAX; labels.len()];
     for (slot, label) in (0..).zip(&labels) {

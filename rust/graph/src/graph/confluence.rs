@@ -9,11 +9,11 @@ use hedgerow_engine::interrupt::Pace;
 /// How far the paths go.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Confluence {
-    /// How many edges a path may have.
+    /// The most edges in a path.
     pub max_hops: usize,
-    /// What the score of a seed is multiplied by for each edge.
+    /// The factor on the score of a seed for each edge.
     pub edge_decay: f64,
-    /// How many seeds must reach a node; no more than there are.
+    /// The number of seeds that must reach a node, at most the number of seeds.
     pub min_sources: usize,
     /// The options of every algorithm.
     pub output: Output,

@@ -12,11 +12,11 @@ use hedgerow_engine::storage::settings;
 /// a cache that more than one edge in a hundred is new to reads all edges.
 const MAX_ENTRIES: i64 = if cfg!(test) { 100 } else { 1 << 14 };
 
-/// The ids of the two ends of an edge. Twice the same id stands for all edges of a deleted node; no
-/// edge joins a node to itself.
+/// The ids of the two ends of an edge. Two equal ids mean all edges of a deleted node; an edge
+/// never joins a node to itself.
 pub(crate) type Ends = (i64, i64);
 
-/// A strength between two slots; None if there is no edge any more.
+/// The strength between two slots; None if the edge was removed.
 pub(super) type Change = (u32, u32, Option<f64>);
 
 /// The number of transactions that changed an edge, or which nodes are live. Equal numbers mean equal
@@ -99,13 +99,13 @@ fn complete_after(connection: &Connection) -> rusqlite::Result<i64> {
         .query_row([], |found| Ok((found.get(0)?, found.get(1)?)))
         .optional()?;
     Ok(match oldest {
-        // Entries before it are gone, perhaps some of its own generation too.
+        // Earlier entries are gone, perhaps including entries of the same generation.
         Some((entry, generation)) if entry > 1 => after.max(generation),
         _ => after,
     })
 }
 
-/// What these edges, which changed since `adjacency` was read, are now, by slot.
+/// Return the current strengths, by slot, of edges that changed after `adjacency` was read.
 pub(super) fn changes(
     connection: &Connection,
     ends: &[Ends],

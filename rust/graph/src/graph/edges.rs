@@ -19,9 +19,10 @@ use hedgerow_engine::storage::Background;
 use hedgerow_engine::storage::cache::{Cache, Version};
 use hedgerow_engine::storage::parallel::{self, Table};
 
-/// One in this many of the edges may change in memory.
+/// The share of edges that may change in memory is 1 in this number. Beyond it the rows are built
+/// again.
 const ONE_IN: usize = if cfg!(test) { 5 } else { 100 };
-/// Up to how many edges are read by the caller that needs them.
+/// Up to this number of edges, the caller that needs them reads them.
 const FEW: usize = if cfg!(test) { 50 } else { 10_000 };
 
 /// Every edge between live nodes, from both its ends.
@@ -33,7 +34,7 @@ pub struct Edges {
     components: OnceLock<Arc<Vec<u32>>>,
 }
 
-/// What edges are read with.
+/// The inputs for reading edges.
 pub struct Source {
     pub(super) background: Background,
     pub(super) nodes: Arc<Cache<Nodes>>,

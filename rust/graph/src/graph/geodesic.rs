@@ -10,12 +10,12 @@ use hedgerow_engine::interrupt::Pace;
 /// Cosines this close are equal.
 const EQUAL: f64 = 1e-9;
 
-/// Which paths are walked.
+/// Options of the paths between seeds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Geodesic {
-    /// How many edges a path may have.
+    /// The most edges in a path.
     pub max_path: usize,
-    /// How many seeds are used, the best ones.
+    /// The most seeds used, the best first.
     pub max_seeds: usize,
     /// The options of every algorithm.
     pub output: Output,

@@ -1,5 +1,5 @@
-//! What is kept in memory equals what is in the file, whatever was written and in whatever order,
-//! and a reader of an earlier state goes on seeing it.
+//! The state in memory equals the state of the file, after any writes in any order, and a reader of
+//! an earlier state still sees that state.
 
 use std::path::Path;
 use std::thread;

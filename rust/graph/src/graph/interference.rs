@@ -11,9 +11,9 @@ use hedgerow_engine::top_k;
 use hedgerow_engine::unit_vector;
 use hedgerow_engine::vectors::kernels;
 
-/// Up to how many vectors every pair is compared.
+/// Up to this number of vectors, every pair is compared.
 const ALL_PAIRS: usize = 2000;
-/// With more vectors, how many of the nearest each node is compared with.
+/// With more vectors, each node is compared with this number of its nearest vectors.
 const NEAREST: usize = 10;
 
 /// Two slots, the one with the smaller key first, and the cosine of their vectors.
@@ -22,7 +22,7 @@ pub type Pair = (u32, u32, f64);
 /// The nodes that have a vector, and their vectors.
 pub struct Vectors {
     slots: Vec<u32>,
-    /// One vector after the other, all of one length.
+    /// All vectors, concatenated; all have the same length.
     values: Vec<f32>,
 }
 
@@ -57,7 +57,7 @@ impl Vectors {
         })
     }
 
-    /// How many there are.
+    /// Return the number of vectors.
     pub fn len(&self) -> usize {
         self.slots.len()
     }

@@ -6,7 +6,7 @@ use super::spectrum::{Coordinates, distance};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::{self, Pace};
 
-/// Which way along the line.
+/// A direction along the axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Direction {
     /// Either.
@@ -20,7 +20,7 @@ pub enum Direction {
 
 /// The axis is found when it moves less than this.
 const SETTLED: f64 = 1e-13;
-/// After this many steps the axis is taken as it is.
+/// The most steps of the iteration. The axis reached by then is used.
 const MAX_STEPS: usize = 1000;
 
 /// Rank the nodes along the axis of the seeds; None if there is none, as with fewer than two seeds.
@@ -59,7 +59,7 @@ pub fn run(
     finish(nodes, seeds, found, output, None).map(Some)
 }
 
-/// The seeds alone, for when there is no line.
+/// Return the seeds alone, for the case without an axis.
 pub fn seeds_alone(nodes: &Nodes, seeds: &[Scored], output: &Output) -> Result<Vec<Scored>> {
     finish(nodes, seeds, seeds.to_vec(), output, None)
 }
@@ -136,7 +136,7 @@ impl Line {
         Ok((reach > 0.0).then_some(line))
     }
 
-    /// How far along the axis a point is, and how far beside it.
+    /// Return the position of a point along the axis, and its distance from the axis.
     fn project(&self, point: &[f64]) -> (f64, f64) {
         let offset = |slot: usize| point[slot] - self.center[slot];
         let along: f64 = (0..point.len())

@@ -13,7 +13,7 @@ const DAY: f64 = 86_400.0;
 const MOST_OVERDUE: f64 = 5.0;
 /// How overdue a node is that was never replayed.
 const NEVER_REPLAYED: f64 = 3.0;
-/// From how many members on a community has outliers.
+/// The fewest members of a community that can have outliers.
 const FEWEST_MEMBERS: usize = 3;
 
 /// The displacement of a slot: 1 less its clustering coefficient.

@@ -1,9 +1,8 @@
-//! Memories as a graph (spec/pipeline.md): nodes, the edges between them, and who visited them.
+//! Memories as a graph (spec/pipeline.md): nodes, their edges, and visits of agents.
 //!
-//! [`Store`] writes them into the file of an index; [`Snapshot`] is what the pipeline language
-//! reads: nodes in columns, edges as compressed rows. A *slot* is the index of a node in the
-//! columns. Slots are in the order of ids, and sums run in that order, so that equal states give
-//! equal bits.
+//! [`Store`] writes them into the file of an index; [`Snapshot`] is read by the pipeline language:
+//! nodes in columns, edges as compressed rows. A *slot* is the index of a node in the columns.
+//! Slots are in the order of ids, and sums run in that order, so that equal states give equal bits.
 
 #![allow(
     clippy::cast_possible_truncation,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// How many keys a block has.
+/// Keys per block.
 const BLOCK: usize = if cfg!(test) { 8 } else { 4096 };
 
 /// Keys, in blocks that copies share: only the last is ever added to.
@@ -61,7 +61,7 @@ struct Known {
 }
 
 impl Texts {
-    /// All of them.
+    /// Return all keys.
     pub fn all(&self) -> &[String] {
         &self.0.texts
     }

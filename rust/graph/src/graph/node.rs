@@ -5,11 +5,11 @@ use hedgerow_engine::chunks::Chunk;
 use hedgerow_engine::error::{Error, ErrorCode, Result};
 use hedgerow_engine::named_enum;
 
-/// How many characters a key may have.
+/// The most characters in a key.
 const KEY_LENGTH: usize = 512;
 
 named_enum! {
-    /// What a node is about.
+    /// The subject of a node.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
     pub enum Category {
         /// Who somebody is.
@@ -19,9 +19,9 @@ named_enum! {
         General = "general",
         /// How things work.
         Technical = "technical",
-        /// What was seen.
+        /// An observation.
         Observation = "observation",
-        /// What is to be done.
+        /// A task to do.
         Task = "task",
     }
 }
@@ -42,18 +42,18 @@ named_enum! {
     }
 }
 
-/// One memory.
+/// A memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
-    /// Its name, unique in a store.
+    /// The name of the node, unique in a store.
     pub key: String,
-    /// What kind of memory it is: one of `TYPES`, or a type that is registered.
+    /// The type of the memory: one of `TYPES`, or a registered type.
     pub kind: String,
-    /// What it says.
+    /// The text of the memory.
     pub content: String,
-    /// Its weight, from 0 to 1.
+    /// The weight of the node, from 0 to 1.
     pub weight: f64,
-    /// What it is about.
+    /// The category of the node.
     pub category: Category,
     /// How much emotion it had, from 0 to 10.
     pub emotion: f64,
@@ -67,7 +67,7 @@ pub struct Node {
     pub last_replayed: i64,
     /// The days after which it is due to be replayed, at least 1.
     pub replay_interval: u32,
-    /// Its vector, as in a chunk.
+    /// The vector of the node, as in a chunk.
     pub embedding: Option<Vec<f32>>,
 }
 
@@ -112,8 +112,8 @@ impl Node {
         Err(Error::new(ErrorCode::InvalidNode, problem))
     }
 
-    /// The chunk by which an index finds it: its key is the id and the path, and is searched like
-    /// its content.
+    /// Return the chunk under which an index finds the node. Its id and path are the key, which is
+    /// searched like the content.
     pub(super) fn chunk(&self) -> Chunk {
         Chunk {
             id: self.key.clone(),

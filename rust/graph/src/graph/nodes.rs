@@ -33,10 +33,10 @@ pub struct Nodes {
     keys: Keys,
     /// In characters.
     pub key_lengths: Column<u16>,
-    /// What kind of memory each is: a slot in `types`.
+    /// The type of each node: a slot in `types`.
     pub kinds: Column<u32>,
     types: Texts,
-    /// What each is about.
+    /// The category of each node.
     pub categories: Column<Category>,
     /// From 0 to 1.
     pub weights: Column<f64>,
@@ -104,12 +104,12 @@ impl Version for Nodes {
     }
 }
 
-/// How many transactions changed a node in the state that `connection` sees.
+/// Return the number of transactions that changed a node in the state that `connection` sees.
 pub(super) fn generation(connection: &Connection) -> rusqlite::Result<i64> {
     Ok(settings::get(connection, NODES_GENERATION)?.unwrap_or_default())
 }
 
-/// The nodes in the state that `connection` sees, for what is read with them.
+/// Return the nodes in the state that `connection` sees, for reads that need them.
 pub(super) fn of_state(
     cache: &Cache<Nodes>,
     connection: &Connection,
@@ -121,12 +121,12 @@ pub(super) fn of_state(
 }
 
 impl Nodes {
-    /// How many slots there are, of deleted nodes too.
+    /// Return the number of slots, including slots of deleted nodes.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// Whether there is no slot.
+    /// Whether there are zero slots.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
@@ -365,7 +365,7 @@ impl Nodes {
     }
 }
 
-/// What is read of one piece of the table.
+/// A column of the table to read.
 enum Part {
     /// Every id, in the order of keys.
     Order(Vec<i64>),

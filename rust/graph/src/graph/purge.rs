@@ -9,10 +9,10 @@ use hedgerow_engine::error::Result;
 
 impl Store {
     /// Remove everything about nodes: their texts, edges and visits, and the actions of agents that
-    /// name them. Their ids stay taken, by deleted nodes without content. Returns how many there
-    /// were.
+    /// name them. Their ids stay taken, by deleted nodes without content. Returns the number of
+    /// removed nodes.
     ///
-    /// The bytes of what was removed stay in the file until `Index::vacuum`.
+    /// The removed bytes stay in the file until `Index::vacuum`.
     pub fn purge<T: AsRef<str>>(&self, keys: &[T]) -> Result<usize> {
         self.index().database().try_write(|connection| {
             mark_deleted(connection, keys)?;
@@ -26,7 +26,7 @@ impl Store {
 }
 
 fn purge(connection: &Connection, key: &str) -> rusqlite::Result<bool> {
-    // An action has the key in JSON, where it may be escaped, or in a text as it is.
+    // An action has the key in JSON, where it may be escaped, or verbatim in a text.
     let quoted = serde_json::to_string(key).unwrap_or_default();
     connection.execute(
         "DELETE FROM agent_actions
@@ -58,8 +58,8 @@ fn purge(connection: &Connection, key: &str) -> rusqlite::Result<bool> {
     Ok(true)
 }
 
-/// Delete the visits to a node, and empty the last visit of all if it is one of them: what is in
-/// memory goes by the greatest id, so that no other visit may have it again.
+/// Delete the visits to a node. If the last visit of all is one of them, it is emptied instead of
+/// deleted: the state in memory goes by the greatest id, which must not be used again.
 fn purge_visits(connection: &Connection, node: i64) -> rusqlite::Result<()> {
     connection.execute(
         "DELETE FROM visits WHERE node = ? AND id < (SELECT max(id) FROM visits)",

@@ -14,7 +14,7 @@ pub type Scored = (u32, f64);
 pub struct Output {
     /// Whether seeds are among the results.
     pub keep_seeds: bool,
-    /// How many other results there may be; None for any number.
+    /// The most other results; None for any number.
     pub limit: Option<usize>,
     /// The weight of the result against the scores of the seeds: from 0 to 1.
     pub mix: f64,
@@ -31,7 +31,7 @@ pub fn normalised(input: &[Scored]) -> Vec<Scored> {
     seeds.map(|(slot, score)| (*slot, score / best)).collect()
 }
 
-/// The same in the order of slots.
+/// Return the seeds in the order of slots.
 pub(super) fn by_slot(seeds: &[Scored]) -> Vec<Scored> {
     let mut seeds = seeds.to_vec();
     seeds.sort_unstable_by_key(|(slot, _)| *slot);
@@ -99,7 +99,7 @@ pub fn sort(nodes: &Nodes, scored: &mut Vec<Scored>) -> Result<()> {
     sort_first(nodes, scored, None)
 }
 
-/// The same, cut to the `first` nodes.
+/// Sort by score and keep the `first` nodes.
 fn sort_first(nodes: &Nodes, scored: &mut Vec<Scored>, first: Option<usize>) -> Result<()> {
     // Sort keys are computed once for each node. Scores are finite.
     let mut keyed: Vec<(f64, u32, Scored)> = scored

@@ -23,7 +23,7 @@ impl Store {
             .read(|connection| live_node(connection, key))
     }
 
-    /// How many live nodes there are.
+    /// Return the number of live nodes.
     pub fn len(&self) -> Result<u64> {
         self.index.database().read(|connection| {
             connection
@@ -32,7 +32,7 @@ impl Store {
         })
     }
 
-    /// Whether there is no live node.
+    /// Whether there are zero live nodes.
     pub fn is_empty(&self) -> Result<bool> {
         self.len().map(|nodes| nodes == 0)
     }

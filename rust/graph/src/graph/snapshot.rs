@@ -19,15 +19,15 @@ use hedgerow_engine::index::session::{self, Session};
 use hedgerow_engine::storage::Background;
 use hedgerow_engine::storage::cache::Cache;
 
-/// How often a query starts again because others write faster than it can read. After that it reads
-/// what it needs in its own transaction.
+/// The number of restarts of a query while others write faster than it can read. After that it
+/// reads in its own transaction.
 const ATTEMPTS: usize = 4;
 
-/// For how many numbers of dimensions coordinates are kept. Each takes memory for every node, and
+/// The number of dimensions for which coordinates are cached. Each takes memory for every node, and
 /// pipelines may use 256 different ones.
 const DIMENSIONS: usize = 4;
 
-/// What a query reads in addition to the nodes.
+/// The data that a query reads in addition to the nodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Needs {
     /// Whether it reads edges.
@@ -36,7 +36,7 @@ pub struct Needs {
     pub agents: Vec<String>,
 }
 
-/// One state of a store: what was written meanwhile is not seen.
+/// A state of a store. Later writes are not seen.
 pub struct Snapshot {
     /// Every node.
     pub nodes: Arc<Nodes>,
@@ -47,7 +47,7 @@ pub struct Snapshot {
     builds: Arc<Builds>,
 }
 
-/// What is kept in memory for the next query.
+/// The state cached in memory for the next query.
 pub(super) struct Kept {
     pub nodes: Arc<Cache<Nodes>>,
     pub edges: Cache<Edges>,
@@ -56,7 +56,7 @@ pub(super) struct Kept {
     builds: Arc<Builds>,
 }
 
-/// What was worked out from the edges.
+/// Results computed from the edges.
 struct Builds {
     background: Background,
     communities: Arc<Build<Communities>>,
@@ -64,7 +64,7 @@ struct Builds {
     coordinates: Mutex<VecDeque<(usize, Arc<Build<Coordinates>>)>>,
 }
 
-/// An agent, and what is kept of its visits.
+/// An agent, and the cache of its visits.
 type AgentVisits = (String, Arc<Cache<Visits>>);
 
 /// Generations that a query needs and that are not in memory: it starts again after later ones are.
@@ -158,8 +158,8 @@ impl Kept {
         })
     }
 
-    /// Call `read` with what it needs in memory, and again as long as that is of another generation
-    /// than the transaction of `read`.
+    /// Call `read` with the data that it needs in memory, and again while the data has another
+    /// generation than the transaction of `read`.
     fn with_caches<T>(
         &self,
         index: &Index,
@@ -173,7 +173,8 @@ impl Kept {
             .collect();
         let (mut missed, mut attempt) = (Missed::default(), 0);
         loop {
-            // Outside a transaction: reading everything takes long and has one of its own.
+            // Outside a transaction: reading everything takes long and opens a separate
+            // transaction.
             self.nodes.wait_for_newer(missed.nodes)?;
             if needs.edges {
                 self.edges.wait_for_newer(missed.edges)?;
@@ -189,8 +190,8 @@ impl Kept {
         }
     }
 
-    /// The state that `connection` sees. If something of it is not in memory, and the caller
-    /// `waits` for that and starts again, what it is.
+    /// Return the state that `connection` sees. If a part is not in memory, and the caller `waits`
+    /// for it and starts again, return that part instead.
     fn state(
         &self,
         connection: &Connection,
@@ -251,7 +252,7 @@ impl Snapshot {
         )
     }
 
-    /// Coordinates of so many dimensions, and whether they are of earlier edges.
+    /// Return coordinates of this number of dimensions, and whether they belong to earlier edges.
     pub fn coordinates(&self, dimensions: usize) -> Result<(Arc<Coordinates>, bool)> {
         self.builds.coordinates(dimensions).of(
             &self.edges,

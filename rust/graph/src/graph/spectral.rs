@@ -1,4 +1,4 @@
-//! What is near the seeds by all paths at once (spec/pipeline.md, "spectral").
+//! Nodes near the seeds by all paths together (spec/pipeline.md, "spectral").
 
 use super::nodes::Nodes;
 use super::ranking::{Output, Scored, by_slot, finish};
@@ -6,7 +6,7 @@ use super::spectrum::{Coordinates, distance};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::Pace;
 
-/// How many seeds are compared between two questions whether to go on.
+/// Seeds compared between two checks for cancellation.
 const SOME: usize = 1024;
 
 /// Rank by the distance of coordinates: the highest `seed / (1 + distance)` over the seeds.

@@ -12,15 +12,15 @@ use super::edges::Edges;
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::{self, Pace};
 
-/// Up to how many nodes a component has all its eigenvectors computed.
+/// Up to this number of nodes in a component, all its eigenvectors are computed.
 const DENSE: usize = 600;
 /// Eigenvalues this close are equal, and are not separated.
 const EQUAL: f64 = 1e-8;
-/// How many more eigenvectors than wanted may be kept for that.
+/// The most extra eigenvectors kept so that equal eigenvalues stay together.
 const EXTRA: usize = 8;
 /// The residual of the eigenvectors of large components: the length of `M x - μ x`.
 const TOLERANCE: f64 = 1e-6;
-/// How many more vectors than wanted are iterated, so that the last ones converge sooner.
+/// Extra vectors in the iteration, so that the last ones converge sooner.
 const GUARDS: usize = 8;
 /// After this many rounds they are taken as they are.
 const MAX_ROUNDS: usize = 100;
@@ -69,12 +69,12 @@ impl Coordinates {
         })
     }
 
-    /// How many slots there are.
+    /// Return the number of slots.
     pub fn len(&self) -> usize {
         self.components.len()
     }
 
-    /// Whether there is no slot.
+    /// Whether there are zero slots.
     pub fn is_empty(&self) -> bool {
         self.components.is_empty()
     }
@@ -123,7 +123,7 @@ pub(super) fn cosine_of_step(coordinates: &Coordinates, from: u32, step: u32, to
     }
 }
 
-/// One connected component, its nodes counted from 0.
+/// A connected component. Its nodes are numbered from 0.
 #[derive(Debug)]
 struct Component {
     starts: Vec<usize>,
@@ -327,7 +327,7 @@ fn jitter(slot: u64) -> f64 {
     ((bits ^ (bits >> 31)) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
 }
 
-/// How many eigenvectors are kept: equal eigenvalues stay together.
+/// Return the number of eigenvectors to keep: equal eigenvalues stay together.
 fn kept(spectrum: &Spectrum, dimensions: usize) -> usize {
     let mut kept = dimensions.min(spectrum.len());
     while kept > 0

@@ -1,4 +1,4 @@
-//! Spreading activation: what is near the seeds by any path becomes active (spec/pipeline.md,
+//! Spreading activation: nodes near the seeds by any path become active (spec/pipeline.md,
 //! "spread"). After Collins and Loftus, 1975.
 
 use super::edges::Edges;
@@ -10,9 +10,9 @@ use hedgerow_engine::interrupt::{self, Pace};
 /// How activation spreads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spread {
-    /// How many edges activation may travel.
+    /// The most edges that activation travels.
     pub max_hops: usize,
-    /// What activation is multiplied by for each edge, in addition to the strength of the edge.
+    /// The factor on activation for each edge, in addition to the strength of the edge.
     pub edge_decay: f64,
     /// Activation below this is dropped.
     pub min_activation: f64,
@@ -23,7 +23,8 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// All seeds send at once; what arrives is added, and sent on.
+    /// Spread activation. All seeds send in the same step; activations that arrive are added and
+    /// sent on.
     pub fn run(
         &self,
         nodes: &Nodes,
@@ -60,7 +61,8 @@ impl Spread {
         finish(nodes, seeds, found.collect(), &self.output, wanted)
     }
 
-    /// What arrives after one more edge, in no order. `arrived` is all zeros before and after.
+    /// Return the activation that arrives after one more edge, in no order. `arrived` is all zeros
+    /// before and after.
     fn hop(&self, edges: &Edges, front: &[Scored], arrived: &mut [f64]) -> Result<Vec<Scored>> {
         let mut touched = Vec::new();
         let mut pace = Pace::default();

@@ -19,10 +19,10 @@ use super::snapshot::{Kept, Needs, Snapshot};
 use super::types::{self, TYPES};
 use crate::schema::{AGENTS, NODES};
 
-/// What a store keeps in its file.
+/// The subjects that a store keeps in its file.
 const SUBJECTS: Subjects = &[&CHUNKS, &BM25, &VECTORS, &SOURCES, &NODES, &AGENTS];
 
-/// Nodes, edges and visits in the file of an index, for use from many threads at once.
+/// Nodes, edges and visits in the file of an index. Safe to call from several threads.
 pub struct Store {
     pub(super) index: Arc<Index>,
     pub(super) kept: Kept,
@@ -65,7 +65,7 @@ impl Store {
         &self.index
     }
 
-    /// What the fuzzy rung of searches compares with.
+    /// Return the chunks that the fuzzy rung of searches compares with.
     pub fn fuzzy(&self) -> &FuzzyChunks {
         &self.fuzzy
     }

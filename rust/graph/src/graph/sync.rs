@@ -9,7 +9,7 @@ use super::node::Node;
 use super::store::Store;
 use super::write::{Edge, check_edge, check_nodes, mark_deleted, relink_in};
 
-/// What one transaction of a sync writes: the path of a file is the key of its node.
+/// The writes of one transaction of a sync. The path of a file is the key of its node.
 #[derive(Debug, Clone, Default)]
 pub struct NodeSync<'a> {
     /// The files that were read, each with its node if that is to be stored.
@@ -23,7 +23,8 @@ pub struct NodeSync<'a> {
 }
 
 impl Store {
-    /// Write what a sync read, in one transaction. `now` is used for times that are not given.
+    /// Write the files read by a sync, in one transaction. `now` is used for times that are not
+    /// given.
     pub fn sync(&self, sync: &NodeSync<'_>, now: i64) -> Result<()> {
         let nodes: Vec<&Node> = sync.read.iter().filter_map(|(_, node)| *node).collect();
         check_nodes(&nodes)?;

@@ -5,16 +5,16 @@ use super::store::Store;
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt;
 
-/// How many nodes and edges there are, and how they are connected.
+/// Counts of nodes and edges, and their connections.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Topology {
-    /// How many live nodes.
+    /// The number of live nodes.
     pub nodes: usize,
-    /// How many pairs of them are joined.
+    /// The number of joined pairs.
     pub edges: usize,
-    /// How many communities.
+    /// The number of communities.
     pub communities: usize,
-    /// How many of these have one member.
+    /// The number of communities with one member.
     pub alone: usize,
     /// The mean isolation of the communities; 0 without any.
     pub isolation: f64,

@@ -9,10 +9,10 @@ use hedgerow_engine::storage::settings;
 /// The types of every store. The last is the default.
 pub const TYPES: [&str; 5] = ["episodic", "daily", "weekly", "monthly", "semantic"];
 
-/// How many characters the name of a type may have.
+/// The most characters in the name of a type.
 const LENGTH: usize = 64;
 
-/// What is wrong with the name of a type.
+/// Return the problem with the name of a type, or None if it is valid.
 pub(super) fn problem_of(name: &str) -> Option<String> {
     let is_part = |c: char| (c.is_alphanumeric() && !c.is_uppercase()) || c == '-' || c == '_';
     if name == "session" {

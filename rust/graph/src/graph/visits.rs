@@ -21,7 +21,7 @@ pub(crate) struct Visits {
     pub column: Column<i64>,
 }
 
-/// What the visits of an agent are read with.
+/// The inputs for reading the visits of an agent.
 pub(crate) struct Source {
     pub agent: String,
     pub nodes: Arc<Cache<Nodes>>,

@@ -12,14 +12,14 @@ use hedgerow_engine::error::{Error, ErrorCode, Result};
 use hedgerow_engine::index::remove_chunks;
 use hedgerow_engine::storage::Failure;
 
-/// What joins two nodes.
+/// An edge between two nodes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Edge {
     /// The key it leads from.
     pub source: String,
     /// The key it leads to.
     pub target: String,
-    /// Its relation: two nodes may be joined by one edge of each.
+    /// The relation of the edge. Two nodes may be joined by one edge of each relation.
     pub relation: String,
     /// How strong it is: above 0, up to 1.
     pub strength: f64,
@@ -73,9 +73,9 @@ impl Store {
         self.index.put_chunks(connection, &chunks, "nodes", None)
     }
 
-    /// Mark the nodes of these keys as deleted; returns how many there were.
+    /// Mark the nodes of these keys as deleted; return the number of nodes that existed.
     ///
-    /// Ids, edges and visits stay, and count again once a node is upserted; its content is gone.
+    /// Ids, edges and visits stay, and count again once a node is upserted. The content is removed.
     pub fn delete<T: AsRef<str>>(&self, keys: &[T]) -> Result<usize> {
         self.index
             .database()
@@ -97,7 +97,7 @@ impl Store {
         self.edges_where("", [])
     }
 
-    /// The same for the edges that begin at a key.
+    /// Return the edges that begin at a key.
     pub fn edges_from(&self, source: &str) -> Result<Vec<Edge>> {
         self.edges_where("WHERE source.key = ?", [source])
     }
@@ -169,8 +169,8 @@ pub(crate) fn relink_in(
     Ok(())
 }
 
-/// Mark the nodes of these keys as deleted in the transaction of `connection`; returns how many
-/// there were.
+/// Mark the nodes of these keys as deleted in the transaction of `connection`; return the number of
+/// nodes that existed.
 pub(crate) fn mark_deleted<T: AsRef<str>>(
     connection: &Connection,
     keys: &[T],
