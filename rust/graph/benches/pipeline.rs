@@ -1,6 +1,6 @@
 //! The pipeline language over a store in memory: `cargo bench -p hedgerow-graph`.
 //!
-//! `HEDGEROW_BENCH_CHUNKS` is how many nodes there are, 10,000 if it is not set.
+//! `HEDGEROW_BENCH_CHUNKS` is the number of nodes, 10,000 by default.
 
 #![allow(clippy::unwrap_used, reason = "a bench fails by panicking")]
 #![allow(missing_docs, reason = "criterion's macros make functions without")]

@@ -3,11 +3,11 @@
 use hedgerow_engine::storage::{Subject, disagreements, settings};
 use rusqlite::Connection;
 
-/// How many transactions changed a node.
+/// The number of transactions that changed a node.
 pub(crate) const NODES_GENERATION: &str = "nodes_generation";
 /// The registered types of nodes, separated by spaces.
 pub(crate) const NODE_TYPES: &str = "node_types";
-/// How many transactions changed an edge, or which nodes are live.
+/// The number of transactions that changed an edge or the set of live nodes.
 pub(crate) const EDGES_GENERATION: &str = "edges_generation";
 /// The setting with the generation of edges after which every change is listed in `edge_changes`.
 pub(crate) const EDGE_CHANGES_AFTER: &str = "edge_changes_after";
@@ -23,7 +23,7 @@ pub static NODES: Subject = Subject {
     maintenance: None,
 };
 
-/// What agents did and are doing (spec/agents.md, "The tables").
+/// Past and current runs of agents (spec/agents.md, "The tables").
 pub static AGENTS: Subject = Subject {
     name: "agents",
     migrations: &[create_agents],

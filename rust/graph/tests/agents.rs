@@ -1,4 +1,4 @@
-//! What holds for every run of an agent, whatever its actions are.
+//! Properties of every run of an agent, for any actions.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use hedgerow_graph::agents::{Action, Applied, Beginning, Record, RunStatus};

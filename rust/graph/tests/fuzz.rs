@@ -1,5 +1,5 @@
-//! The fuzz targets, run on their seeds and on mutants of them: for seconds what `make fuzz` does
-//! for minutes. `FUZZ_ROUNDS` is how many mutants each seed has.
+//! The fuzz targets, run on their seeds and on mutants: in seconds, where `make fuzz` runs for
+//! minutes. `FUZZ_ROUNDS` is the number of mutants for each seed.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

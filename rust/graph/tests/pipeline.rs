@@ -1,4 +1,4 @@
-//! The cases of spec/fixtures/pipeline, each in a store of its own; pytest runs the same file.
+//! The cases of spec/fixtures/pipeline, each in a new store. pytest runs the same file.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -97,7 +97,7 @@ fn store(case: &Value) -> Store {
     store
 }
 
-/// What the case's legs find for the searches of a pipeline.
+/// Return the results of the case's legs for the searches of a pipeline.
 fn legs(case: &Value, pipeline: &Pipeline) -> Option<Vec<Ranked>> {
     let found = case.get("search")?;
     let ranked = pipeline.searches().flat_map(|search| {

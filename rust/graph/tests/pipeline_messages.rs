@@ -1,4 +1,4 @@
-//! What each problem of a pipeline says. The fixtures have kinds and places alone.
+//! The message of each problem of a pipeline. The fixtures have only kinds and positions.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use hedgerow_graph::pipeline::{ProblemKind, parse};

@@ -1,4 +1,5 @@
-//! What holds for every pipeline: texts parse or have one problem, and stages do what they say.
+//! Properties of every pipeline: a text parses or has one problem, and each stage does what its
+//! specification requires.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use hedgerow_graph::graph::{Edge, Node, Store, TYPES, Visit};
@@ -291,7 +292,7 @@ proptest! {
         let there = outcome(&store, &format!("all | {one} | {other}"));
         let back = outcome(&store, &format!("all | {other} | {one}"));
         prop_assert_eq!(there.keys, back.keys);
-        // On nodes in an order of their own, too.
+        // On nodes in another order too.
         let there = outcome(&store, &format!("all | sort:weight | {one} | {other}"));
         let back = outcome(&store, &format!("all | sort:weight | {other} | {one}"));
         prop_assert_eq!(there.keys, back.keys);
@@ -314,7 +315,7 @@ proptest! {
             prop_assert_eq!(bits(&other), bits(&found));
             prop_assert_eq!(&other, &found);
         }
-        // Explained, no stage knows what the next will cut.
+        // With `explain`, no stage knows the cut of the next.
         let options = Options { now: NOW, explain: true, ..Options::default() };
         let explained = run(&store, &parse(&text, &[], &[]).unwrap(), &options).unwrap();
         prop_assert_eq!(&explained.keys, &found.keys);

@@ -38,7 +38,7 @@ fn run_while_writing(path: &Path, pipeline: &str, nth: usize) -> (Outcome, bool)
     let (store, other) = (Store::open(path).unwrap(), Store::open(path).unwrap());
     write(&other, BEFORE);
     let pipeline = parse(pipeline, &[], &[]).unwrap();
-    // This reads into memory what is kept there, so that the next run only has to look it up.
+    // This run fills the caches, so that the next run only looks values up.
     run(&store, &pipeline, &Options::default()).unwrap();
     let (asked, written) = (Cell::new(0), Rc::new(Cell::new(false)));
     let done = Rc::clone(&written);

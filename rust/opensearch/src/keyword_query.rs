@@ -50,7 +50,7 @@ impl KeywordQuery {
     pub(crate) fn matches_nothing(&self) -> bool {
         let occurs = |phrase: &usize| self.counts.document_frequencies.get(*phrase) > Some(&0);
         let possible = |all: &Conjunction| all.iter().all(|group| group.iter().any(occurs));
-        // Without tokens there is no mean length to score by.
+        // Without tokens the mean length is zero, and scores would divide by it.
         self.counts.rows == 0
             || self.counts.tokens == 0
             || !self.plan.conjunctions().iter().any(possible)
@@ -100,8 +100,7 @@ impl KeywordQuery {
         let norm = self.counts.length_norm(length, self.matching);
         let idf = self.idf();
         let mut score = None;
-        // Every repeat is an addition of its own, as in FTS5, because a product would be rounded
-        // differently.
+        // Every repeat is a separate addition, as in FTS5. A product would be rounded differently.
         for (scored, repeats) in self.scoring_order() {
             let weight = frequency(scored.phrase);
             if met[scored.conjunction] && weight > 0 {

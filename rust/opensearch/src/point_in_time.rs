@@ -7,8 +7,8 @@ use hedgerow_engine::chunks::Chunk;
 use crate::keyword_query::KeywordQuery;
 use crate::token_phrase::TokenPhrase;
 
-/// One state of a collection on a server. The filters of a search are chosen when the state is opened:
-/// every method but `counts` and `chunks` sees only chunks that pass them.
+/// A state of a collection on a server. The filters of a search are chosen when the state is opened: every
+/// method but `counts` and `chunks` sees only chunks that pass them.
 pub trait PointInTime: Sync {
     /// Reject an embedder other than the one that made the vectors of the collection.
     fn check_embedder(&self, embedder: &str) -> Result<()>;

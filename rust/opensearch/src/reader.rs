@@ -1,4 +1,4 @@
-//! One state of a collection, as a search reads it.
+//! A state of a collection, as a search reads it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -32,7 +32,7 @@ pub(crate) struct RemoteReader<'a> {
     pub groups: bool,
     /// Whether chunks are grouped after their neighbors counted.
     late_groups: bool,
-    /// The phrases of the keyword search that follows, until the server is told of them.
+    /// The phrases of the next keyword search that the server has not yet received.
     pub expected: RefCell<Vec<TokenPhrase>>,
     row_numbers: RowNumbers,
 }
@@ -148,7 +148,7 @@ impl<'a> RemoteReader<'a> {
     /// The best `limit` paths whose slugs resemble any of `words`, with their similarities.
     fn similar_paths(&self, words: &[String], limit: usize) -> Result<HashMap<String, f64>> {
         let paths = self.point_in_time().paths()?.into_iter();
-        // A path stands for itself: the index has ids.
+        // The text of a path is its id: the index has ids.
         let index = TrigramIndex::new(paths.map(|path| (path.clone(), path)))?;
         let hits = index.search(words, limit)?.into_iter();
         Ok(hits.map(|hit| (hit.path, hit.similarity)).collect())
@@ -176,7 +176,7 @@ impl Reader for RemoteReader<'_> {
     }
 
     fn expect(&self, expression: &MatchExpression) {
-        // An error comes again when the expression is searched for.
+        // An error is raised again when the expression is searched.
         if let Ok(query) = KeywordQuery::of(expression, self.tokenizer, Matching::Spec) {
             self.expected.replace(query.phrases());
         }

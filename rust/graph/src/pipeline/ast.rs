@@ -1,4 +1,4 @@
-//! What a pipeline means: its stages, with every value read and checked.
+//! The parsed pipeline: its stages, with every value read and checked.
 
 use crate::graph::confluence::Confluence;
 use crate::graph::geodesic::Geodesic;
@@ -18,7 +18,7 @@ pub struct Pipeline {
     pub(super) implicit: bool,
 }
 
-/// One stage.
+/// A stage.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Stage {
     /// Makes a set.
@@ -43,9 +43,9 @@ pub enum Generator {
     All,
     /// The nodes that have these terms in their keys; terms that no key has, in their contents.
     Match(Vec<String>),
-    /// What a hybrid search finds.
+    /// The results of a hybrid search.
     Search(Search),
-    /// These keys, each with its score.
+    /// Given keys, each with its score.
     Seed(Vec<(String, f64)>),
     /// The neighbors of a node, by edges of at least this strength.
     Neighbors(String, f64),
@@ -53,7 +53,7 @@ pub enum Generator {
     Interference {
         /// The smallest cosine of a pair.
         min_similarity: f64,
-        /// How many pairs there may be.
+        /// The most pairs.
         max_pairs: usize,
     },
 }
@@ -63,18 +63,18 @@ pub enum Generator {
 pub struct Search {
     /// The query.
     pub query: String,
-    /// How many results.
+    /// The most results.
     pub limit: usize,
-    /// Which legs.
+    /// The legs of the search.
     pub mode: Mode,
 }
 
 /// A condition on nodes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Filter {
-    /// One of these types.
+    /// Nodes of one of the types.
     Type(Vec<String>),
-    /// One of these categories.
+    /// Nodes of one of the categories.
     Category(Vec<Category>),
     /// A key that matches.
     Key(Glob),
@@ -141,7 +141,7 @@ pub enum NumberField {
     Score,
 }
 
-/// What reorders, cuts or shows a set.
+/// A stage that reorders, cuts or shows a set.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Transform {
     /// By one field or a sum of them.
@@ -150,7 +150,7 @@ pub enum Transform {
     Limit(usize),
     /// A hybrid search among the set.
     Rank(Search),
-    /// How many there are.
+    /// The number of nodes.
     Count,
     /// Rows of these columns.
     Select(Vec<Column>),
@@ -159,18 +159,18 @@ pub enum Transform {
 /// An order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sort {
-    /// What nodes are ordered by.
+    /// The value that orders the nodes.
     pub by: SortBy,
     /// Whether the smallest comes first.
     pub ascending: bool,
 }
 
-/// What nodes are ordered by.
+/// A value that orders nodes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SortBy {
     /// The key.
     Key,
-    /// One value.
+    /// A node's value.
     Value(Value),
     /// A weighted sum of values on one scale.
     Sum(Vec<(f64, Value)>),
@@ -234,7 +234,7 @@ impl Column {
         (Self::Weight, "weight"),
     ];
 
-    /// Its name in the language.
+    /// Return the name in the language.
     pub fn as_str(self) -> &'static str {
         let known = Self::ALL.iter().find(|(column, _)| *column == self);
         known.map_or("", |(_, name)| name)
@@ -248,25 +248,25 @@ pub enum Algorithm {
     Spread(Spread),
     /// Where the paths from several seeds meet.
     Confluence(Confluence),
-    /// What is near by all paths at once.
+    /// Nodes near the seeds by all paths together.
     Spectral {
-        /// How many dimensions the coordinates have.
+        /// The number of dimensions of the coordinates.
         dimensions: usize,
         /// The options of every algorithm.
         output: Output,
     },
     /// Straightest paths between seeds.
     Geodesic {
-        /// How many dimensions the coordinates have.
+        /// The number of dimensions of the coordinates.
         dimensions: usize,
-        /// Which paths are walked.
+        /// Options of the paths.
         geodesic: Geodesic,
     },
     /// Further along the seeds' line.
     Manifold {
-        /// How many dimensions the coordinates have.
+        /// The number of dimensions of the coordinates.
         dimensions: usize,
-        /// Which way along the line.
+        /// The direction along the axis.
         direction: Direction,
         /// The options of every algorithm.
         output: Output,
@@ -303,7 +303,7 @@ impl Pipeline {
 }
 
 impl Stage {
-    /// Its name in the language.
+    /// Return the name of the stage in the language.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Generator(generator) => match generator {
@@ -361,7 +361,7 @@ impl NumberField {
         (Self::Score, "score"),
     ];
 
-    /// Its name in the language.
+    /// Return the name in the language.
     pub fn as_str(self) -> &'static str {
         let known = Self::ALL.iter().find(|(field, _)| *field == self);
         known.map_or("", |(_, name)| name)

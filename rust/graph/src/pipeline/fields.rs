@@ -27,7 +27,7 @@ pub(super) enum Field<'r> {
     Recency(&'r Column<i64>),
 }
 
-/// What an outlier is divided by to be a displacement, and the largest displacement.
+/// The divisor that turns an outlier into a displacement, and the largest displacement.
 const MOST_OUTLYING: f64 = 3.0;
 const OUTLIER_DIMENSIONS: usize = super::parse_algorithm::DIMENSIONS;
 

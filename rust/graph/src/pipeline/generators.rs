@@ -8,7 +8,7 @@ use crate::graph::ranking::{Scored, sort};
 use hedgerow_engine::error::Result;
 
 impl Run<'_> {
-    /// The set that a generator makes, and how many candidates it had.
+    /// Return the set of a generator, and its number of candidates.
     pub fn generate(&mut self, generator: &Generator) -> Result<(Set, usize)> {
         let snapshot = self.snapshot;
         let nodes = &snapshot.nodes;

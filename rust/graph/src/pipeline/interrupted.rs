@@ -16,7 +16,7 @@ use hedgerow_engine::index::Hit;
 use hedgerow_engine::interrupt::watched;
 use hedgerow_engine::retrieval::{Intent, TrigramIndex, reciprocal_rank_fusion, reweight};
 
-/// How many nodes there are: many times the steps between two questions whether to go on.
+/// The number of nodes: many times the steps between two checks for cancellation.
 const COUNT: usize = 3000;
 /// How often whatever visits all of them asks at least.
 const LEAST: usize = 10;

@@ -10,7 +10,7 @@ use hedgerow_engine::text::lower::lower;
 const WHOLE: f64 = 1.0;
 const PART: f64 = 0.5;
 const CONTENT: f64 = 0.2;
-/// How many nodes a term may find by their content.
+/// The most nodes that a term finds by their content.
 const MOST_BY_CONTENT: usize = 50;
 
 impl Run<'_> {

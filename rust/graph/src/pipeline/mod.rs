@@ -1,7 +1,7 @@
 //! The selection language: stages from left to right over a set of nodes (spec/pipeline.md).
 //!
-//! [`parse()`] reads a text into an [`ast`], and `print` writes it back; each kind of stage has a
-//! file `parse_*`. [`run()`] runs it, and the kinds of stages have files of their own there too.
+//! [`parse()`] reads a text into an [`ast`], and `print` writes it back. Each kind of stage has a
+//! file `parse_*`. [`run()`] runs it; each kind of stage has a file there too.
 
 mod algorithms;
 pub mod ast;

@@ -1,4 +1,4 @@
-//! What a pipeline reads in addition to the nodes.
+//! The data that a pipeline reads in addition to the nodes.
 
 use super::ast::{
     Column, Filter, Generator, NumberField, Pipeline, SortBy, Stage, Transform, Value,
@@ -8,7 +8,7 @@ use hedgerow_engine::index::session;
 use hedgerow_engine::retrieval::Mode;
 
 impl Pipeline {
-    /// What it reads in addition to the nodes.
+    /// Return the data read in addition to the nodes.
     pub fn needs(&self) -> Needs {
         let mut needs = Needs::default();
         for stage in &self.stages {
@@ -19,8 +19,8 @@ impl Pipeline {
         needs
     }
 
-    /// What it needs of the index; None if no stage reads it. `own_legs` says that searches use the
-    /// keyword leg of the store.
+    /// Return the parts of the index that the pipeline reads; None if no stage reads it. `own_legs`
+    /// is true if searches use the keyword leg of the store.
     pub(super) fn index_needs(&self, own_legs: bool) -> Option<session::Needs> {
         let mut needs: Option<session::Needs> = None;
         for stage in &self.stages {

@@ -10,23 +10,23 @@ use hedgerow_engine::retrieval::Mode;
 pub struct Options {
     /// The time, in Unix seconds.
     pub now: i64,
-    /// What the caller's own legs found for the searches; None to use the legs of the store.
+    /// The results of the caller's legs for the searches; None to use the legs of the store.
     pub legs: Option<Vec<Ranked>>,
     /// Whether to say what each stage did.
     pub explain: bool,
-    /// The ids of nodes that no stage lets through, ascending.
+    /// The ids of nodes that every stage leaves out, ascending.
     pub without: Vec<i64>,
-    /// The keys of the only nodes that are let through; None for all.
+    /// The keys of the only nodes to include; None for all.
     pub within: Option<HashSet<String>>,
 }
 
 impl Options {
-    /// Whether some nodes are not let through.
+    /// Whether some nodes are excluded.
     pub(super) fn leaves_out(&self) -> bool {
         !self.without.is_empty() || self.within.is_some()
     }
 
-    /// Whether a node is let through.
+    /// Whether a node is included.
     pub(super) fn passes(&self, id: i64, key: &str) -> bool {
         self.without.binary_search(&id).is_err()
             && self
@@ -43,7 +43,7 @@ pub struct Outcome {
     pub keys: Vec<String>,
     /// The score of each.
     pub scores: Vec<f64>,
-    /// How many nodes there are, after `count`.
+    /// The number of nodes, after `count`.
     pub count: Option<usize>,
     /// The names of the columns, after `select`.
     pub columns: Option<Vec<String>>,
@@ -51,24 +51,24 @@ pub struct Outcome {
     pub rows: Option<Vec<Vec<Cell>>>,
     /// Pairs of keys, each with the similarity of the two.
     pub pairs: Vec<(String, String, f64)>,
-    /// What the data lacks.
+    /// Notes about missing data.
     pub warnings: Vec<String>,
     /// Whether communities or coordinates are of earlier edges.
     pub stale: bool,
-    /// What each stage did, with `explain`.
+    /// A report for each stage, with `explain`.
     pub stages: Vec<Report>,
 }
 
-/// What a stage did.
+/// The report of a stage.
 #[derive(Debug, Clone)]
 pub struct Report {
     /// The stage in its canonical form.
     pub name: String,
-    /// How many nodes came in.
+    /// The number of nodes before the stage.
     pub rows_in: usize,
-    /// How many went on.
+    /// The number of nodes after the stage.
     pub rows_out: usize,
-    /// How many were looked at.
+    /// The number of nodes examined.
     pub candidates: usize,
     /// How long it took, by a monotonic clock. Takes no part in comparisons.
     pub time: Duration,
@@ -101,7 +101,7 @@ pub enum Cell {
     Real(f64),
 }
 
-/// One way to find nodes.
+/// A search leg.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leg {
     /// By words.
@@ -111,7 +111,7 @@ pub enum Leg {
 }
 
 impl Leg {
-    /// Its name, as callers give it.
+    /// Return the name that callers use.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Bm25 => "bm25",
@@ -129,5 +129,5 @@ impl Leg {
     }
 }
 
-/// What a leg of the caller found: the query, the leg, and keys, best first.
+/// The results of a leg of the caller: the query, the leg, and keys, best first.
 pub type Ranked = (String, Leg, Vec<String>);

@@ -38,12 +38,12 @@ use super::problem::{Problem, ProblemKind};
 use super::{parse_algorithm, parse_filter, parse_generator, parse_transform};
 use crate::graph::Store;
 
-/// How many bytes a text may have.
+/// The most bytes in a text.
 const MAX_BYTES: usize = 4096;
-/// How many stages a text may have.
+/// The most stages in a text.
 const MAX_STAGES: usize = 32;
 
-/// The kind of a stage, which decides what may follow its name.
+/// The kind of a stage, which decides what syntax follows its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// Followed by parameters, or by nothing.
@@ -92,8 +92,8 @@ const STAGES: [(&str, Kind); 31] = [
     ("select", Kind::SpacedTransform),
 ];
 
-/// Parse a text. `terms`, if there are any, become its first stage, a `match`. `types` are those
-/// that nodes may have in addition to the built-in ones.
+/// Parse a text. `terms`, unless empty, become its first stage, a `match`. `types` are the types of
+/// nodes beyond the built-in ones.
 pub fn parse(text: &str, terms: &[String], types: &[String]) -> Result<Pipeline, Problem> {
     let whole = Piece::whole(text);
     if text.len() > MAX_BYTES {
@@ -106,7 +106,7 @@ pub fn parse(text: &str, terms: &[String], types: &[String]) -> Result<Pipeline,
     parse_up_to(MAX_STAGES, whole, terms, types)
 }
 
-/// Parse the canonical form of a pipeline, which may be longer than a text that is given: terms are
+/// Parse the canonical form of a pipeline. It may be longer than the text of the caller: terms are
 /// part of it, and `.5` is `0.5` in it.
 pub fn parse_canonical(text: &str, types: &[String]) -> Result<Pipeline, Problem> {
     parse_up_to(usize::MAX, Piece::whole(text), &[], types)
@@ -262,7 +262,7 @@ fn not_negatable(piece: Piece<'_>) -> Problem {
     piece.problem(ProblemKind::NotNegatable, sentence)
 }
 
-/// How many bytes the name has that a stage begins with.
+/// Return the length in bytes of the name with which a stage begins.
 fn head(text: &str) -> usize {
     if !text.starts_with(|c: char| c.is_ascii_alphabetic()) {
         return 0;
@@ -271,7 +271,7 @@ fn head(text: &str) -> usize {
     text.find(|c| !is_name(c)).unwrap_or(text.len())
 }
 
-/// What follows a name that takes no `:`, split at its commas.
+/// Return the arguments after a name that takes no `:`, split at their commas.
 fn bare(rest: Piece<'_>) -> Result<Vec<Piece<'_>>, Problem> {
     let trimmed = rest.trimmed();
     if trimmed.is_empty() {
@@ -284,7 +284,7 @@ fn bare(rest: Piece<'_>) -> Result<Vec<Piece<'_>>, Problem> {
     Err(rest.problem(ProblemKind::BadSyntax, sentence))
 }
 
-/// What follows a name and its `:`.
+/// Return the value after a name and its `:`.
 fn value(rest: Piece<'_>) -> Result<Piece<'_>, Problem> {
     if rest.is_empty() {
         return Err(rest.problem(ProblemKind::MissingValue, "this stage needs a value"));
@@ -296,7 +296,7 @@ fn value(rest: Piece<'_>) -> Result<Piece<'_>, Problem> {
     needed(rest.split_at(1).1.trimmed())
 }
 
-/// What follows a name and its `:` or white space.
+/// Return the value after a name and its `:` or white space.
 fn spaced_value(rest: Piece<'_>) -> Result<Piece<'_>, Problem> {
     if rest.str().starts_with(is_space) {
         return needed(rest.trimmed());

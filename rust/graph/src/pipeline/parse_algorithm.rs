@@ -15,9 +15,9 @@ const OUTPUT: [&str; 3] = ["seeds", "k", "mix"];
 const MAX_HOPS: usize = 100;
 const MAX_PATH: usize = 1000;
 const MAX_DIMENSIONS: usize = 256;
-/// How many dimensions the coordinates have by default.
+/// The default number of dimensions of the coordinates.
 pub(super) const DIMENSIONS: usize = 20;
-/// How many results besides the seeds an algorithm on coordinates has by default.
+/// The default number of results of an algorithm on coordinates, without the seeds.
 const LIMIT: usize = 20;
 
 pub(super) const DIRECTIONS: [(&str, Direction); 3] = [

@@ -138,7 +138,7 @@ impl Piece<'_> {
         self.problem(ProblemKind::BadValue, sentence)
     }
 
-    /// One of these words.
+    /// Return the choice that the piece names.
     pub fn choice<T: Clone>(self, choices: &[(&str, T)]) -> Result<T, Problem> {
         let found = choices.iter().find(|(word, _)| *word == self.str());
         found.map(|(_, choice)| choice.clone()).ok_or_else(|| {

@@ -8,7 +8,7 @@ use hedgerow_engine::text::suggest::nearest;
 pub(super) struct Piece<'t> {
     /// The whole text.
     text: &'t str,
-    /// Which stage it belongs to.
+    /// The stage of the piece.
     pub stage: usize,
     start: usize,
     end: usize,
@@ -29,7 +29,7 @@ impl<'t> Piece<'t> {
         }
     }
 
-    /// Its text.
+    /// Return the text of the piece.
     pub fn str(self) -> &'t str {
         &self.text[self.start..self.end]
     }
@@ -38,12 +38,13 @@ impl<'t> Piece<'t> {
         self.start == self.end
     }
 
-    /// The same piece as part of another stage.
+    /// Return the piece as part of another stage.
     pub fn of_stage(self, stage: usize) -> Self {
         Self { stage, ..self }
     }
 
-    /// The piece without the white space around it; of nothing but white space, its empty end.
+    /// Return the piece without the white space around it. A piece of white space becomes its empty
+    /// end.
     pub fn trimmed(self) -> Self {
         let trimmed = self.str().trim_start_matches(is_space);
         let start = self.end - trimmed.len();
@@ -51,7 +52,7 @@ impl<'t> Piece<'t> {
         Self { start, end, ..self }
     }
 
-    /// The first `length` bytes, and the rest as it is.
+    /// Return the first `length` bytes, and the rest unchanged.
     pub fn split_at(self, length: usize) -> (Self, Self) {
         let middle = self.start + length;
         let (first, rest) = (
@@ -113,7 +114,7 @@ impl<'t> Piece<'t> {
         Some((self.split_at(quote).1, bars))
     }
 
-    /// Its value: the text itself, or what is between its quotes.
+    /// Return the value of the piece: its text, or the text between its quotes.
     pub fn string(self) -> Result<String, Problem> {
         let missing = || self.problem(ProblemKind::MissingValue, "there is no value here");
         let Some(quoted) = self.str().strip_prefix('"') else {
@@ -141,12 +142,12 @@ impl<'t> Piece<'t> {
         self.problem(ProblemKind::BadSyntax, sentence)
     }
 
-    /// What is wrong with this piece.
+    /// Return a problem with this piece.
     pub fn problem(self, kind: ProblemKind, sentence: impl Into<String>) -> Problem {
         self.suggesting(kind, sentence.into(), None)
     }
 
-    /// The problem that there is no such word. The suggestion is the known word nearest to `word`,
+    /// Return the problem of an unknown word. The suggestion is the known word nearest to `word`,
     /// the piece in its usual spelling.
     pub fn unknown<'w>(
         self,
@@ -159,7 +160,7 @@ impl<'t> Piece<'t> {
         self.suggesting(kind, sentence, nearest(word, known))
     }
 
-    /// What is wrong with this piece. The suggestion is the known word nearest to it.
+    /// Return a problem with this piece. The suggestion is the known word nearest to it.
     pub fn misspelled<'w>(
         self,
         kind: ProblemKind,

@@ -1,10 +1,10 @@
-//! What is wrong with a pipeline's text, and where.
+//! Problems in the text of a pipeline, with their positions.
 
 use std::fmt::{self, Display, Formatter};
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident,)*) => {
-        /// One word for each thing that can be wrong with a pipeline.
+        /// The kind of a problem in a pipeline.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum ProblemKind { $($(#[$doc])* $kind,)* }
 
@@ -12,7 +12,7 @@ macro_rules! kinds {
             /// Every kind, in the order of spec/pipeline.md.
             pub const ALL: &'static [Self] = &[$(Self::$kind,)*];
 
-            /// Its name, as spec/pipeline.md has it.
+            /// Return the name of the kind, as in spec/pipeline.md.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$kind => stringify!($kind),)* }
             }
@@ -72,7 +72,7 @@ kinds! {
 /// The first problem of a text, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// What it is.
+    /// The kind of the problem.
     pub kind: ProblemKind,
     /// The number of its stage, from 0.
     pub stage: usize,
@@ -80,9 +80,9 @@ pub struct Problem {
     pub start: usize,
     /// Where it ends, in characters.
     pub end: usize,
-    /// What is wrong, in a sentence.
+    /// The description of the problem, a sentence.
     pub sentence: String,
-    /// The known word nearest to the one that was given, if one is near.
+    /// The known word nearest to the unknown word, if one is near.
     pub suggestion: Option<String>,
     /// The part of the text that is shown, with a line of carets.
     shown: String,
@@ -118,7 +118,7 @@ impl Problem {
         }
     }
 
-    /// The sentence, the text and a line of carets below what is wrong.
+    /// Return the sentence, the text, and a line of carets below the problem.
     pub fn message(&self) -> String {
         if self.shown.is_empty() {
             return self.sentence.clone();

@@ -27,10 +27,10 @@ pub(super) struct Run<'s> {
     outcome: Outcome,
 }
 
-/// Run a pipeline. What the data lacks is in the warnings; an error comes from the file.
+/// Run a pipeline. Warnings name missing data; an error comes from the file.
 ///
-/// All stages read one state. A pipeline that reads the index does so in one transaction; any
-/// other takes a snapshot of the nodes and runs outside of one.
+/// All stages read one state. A pipeline that reads the index does so in one transaction; any other
+/// takes a snapshot of the nodes and runs outside of one.
 pub fn run(store: &Store, pipeline: &Pipeline, options: &Options) -> Result<Outcome> {
     let needs = pipeline.needs();
     let outcome = match pipeline.index_needs(options.legs.is_none()) {
@@ -82,7 +82,7 @@ fn run_stages(
         interrupt::check()?;
         let start = Instant::now();
         let wanted = match pipeline.stages.get(number + 1) {
-            // To explain a stage, or to leave out some of what it finds, takes all of its result.
+            // Explanations, and stages that exclude some results, need the whole result.
             Some(Stage::Transform(Transform::Limit(limit)))
                 if !options.explain && !options.leaves_out() =>
             {
@@ -124,8 +124,8 @@ impl Stage {
 }
 
 impl<'s> Run<'s> {
-    /// Run a stage; returns how many nodes it looked at. `wanted` is the limit that follows it, if
-    /// one does.
+    /// Run a stage; return the number of nodes examined. `wanted` is the limit that follows the
+    /// stage, if any.
     fn step(
         &mut self,
         set: &mut Set,
@@ -181,7 +181,7 @@ impl<'s> Run<'s> {
         Ok(self.outcome)
     }
 
-    /// What the caller's own legs found for the searches; None to use the legs of the store.
+    /// Return the results of the caller's legs for the searches; None to use the legs of the store.
     pub fn legs(&self) -> Option<&'s [Ranked]> {
         self.options.legs.as_deref()
     }
@@ -204,7 +204,7 @@ impl<'s> Run<'s> {
         })
     }
 
-    /// Add a warning about what the data lacks.
+    /// Add a warning about missing data.
     pub fn warn(&mut self, what: String) {
         self.outcome.warnings.push(what);
     }

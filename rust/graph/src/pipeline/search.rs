@@ -13,7 +13,7 @@ use hedgerow_engine::retrieval::fuse::{DEFAULT_K, contribution};
 use hedgerow_engine::retrieval::{Embedding, Fusion, Mode, Request, Reranker, Setup, search_in};
 
 impl Run<'_> {
-    /// The best nodes of a hybrid search, among `among` if it is given, and how many were found.
+    /// Return the best nodes of a hybrid search, within `among` if given, and the number of hits.
     pub fn searched(
         &mut self,
         wanted: &Search,
@@ -81,7 +81,7 @@ impl Run<'_> {
         self.warn(format!("search: {what}"));
     }
 
-    /// What the store finds itself: by words alone, since it has no embedder.
+    /// Return the results of the store's own leg: keywords alone, because a store has no embedder.
     fn found(&mut self, wanted: &Search, among: Option<&[u32]>) -> Result<Vec<String>> {
         let mode = wanted.mode;
         if mode == Mode::Semantic {
@@ -160,7 +160,7 @@ impl Run<'_> {
     }
 }
 
-/// What the caller's legs found for a search, a list for each leg.
+/// Return the results of the caller's legs for a search, a list for each leg.
 fn given(legs: &[Ranked], wanted: &Search) -> Vec<Vec<String>> {
     let ranked = |leg: &Leg| {
         let mut found = legs

@@ -12,7 +12,7 @@ pub(super) struct Set {
     /// For each slot whether it is in the set, which is by key and has scores of 1; None once the
     /// set is listed.
     marks: Option<Vec<bool>>,
-    /// How many slots are marked.
+    /// The number of marked slots.
     marked: usize,
     /// The nodes in their order, once `marks` is None.
     list: Vec<Scored>,

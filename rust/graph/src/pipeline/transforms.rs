@@ -1,4 +1,4 @@
-//! Running transforms: orders, cuts and what is shown.
+//! Running transforms: orders, cuts and displayed fields.
 
 use std::sync::Arc;
 
