@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What a caller would act on: each kind is one Python exception class.
+/// The kind of an error, by which a caller acts. Each kind is one Python exception class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
     /// An argument cannot be used as given.
@@ -19,7 +19,7 @@ pub enum ErrorKind {
 
 macro_rules! error_codes {
     ($($kind:ident { $($(#[$doc:meta])* $code:ident = $name:literal,)* })*) => {
-        /// One word for each thing that can go wrong.
+        /// A word for each error.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum ErrorCode { $($($(#[$doc])* $code,)*)* }
 
@@ -126,13 +126,13 @@ error_codes! {
     Backend {
         /// Nobody answers at the address.
         BackendUnavailable = "backend_unavailable",
-        /// It did not answer in time.
+        /// The server did not answer in time.
         BackendTimeout = "backend_timeout",
-        /// It refused: the credentials, or the request.
+        /// The server refused the credentials or the request.
         BackendRefused = "backend_refused",
-        /// It answered for a part of the chunks only.
+        /// The server answered for only a part of the chunks.
         PartialResults = "partial_results",
-        /// It stored some chunks and refused others.
+        /// The server stored some chunks and refused others.
         BulkRefused = "bulk_refused",
         /// No collection of that name.
         CollectionMissing = "collection_missing",
@@ -142,7 +142,7 @@ error_codes! {
         NotACollection = "not_a_collection",
         /// Made by a newer version.
         SchemaNewer = "schema_newer",
-        /// What it holds is damaged.
+        /// The collection is damaged.
         CollectionDamaged = "collection_damaged",
     }
     Fault {
@@ -153,7 +153,7 @@ error_codes! {
     }
 }
 
-/// What went wrong, in one sentence that names the fix.
+/// An error: one sentence that names the fix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     code: ErrorCode,
@@ -197,7 +197,7 @@ impl Error {
         &self.message
     }
 
-    /// The same error, with where it happened before its sentence (`texts[3]: …`).
+    /// Return the error with its position before the sentence (`texts[3]: …`).
     #[must_use]
     pub fn at(mut self, context: &str) -> Self {
         self.message = format!("{context}: {}", self.message);

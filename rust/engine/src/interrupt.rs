@@ -64,7 +64,7 @@ pub fn check_reading() -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// The result of work among statements, which nothing but an interruption can have ended early.
+/// Return the result of work between statements. Only an interruption can have ended it early.
 pub fn among_statements<T>(done: Result<T>) -> rusqlite::Result<T> {
     done.map_err(|_| interrupted())
 }
@@ -73,14 +73,14 @@ fn interrupted() -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_INTERRUPT), None)
 }
 
-/// How many steps of a long loop are taken between two checks.
+/// Steps of a long loop between two checks.
 const STRIDE: usize = if cfg!(any(test, feature = "testing")) {
     1 << 8
 } else {
     1 << 16
 };
 
-/// How many steps a loop takes at once, where counting each of them would cost too much.
+/// Steps that a loop counts together, because counting each would cost too much.
 pub const BATCH: usize = STRIDE / 16;
 
 /// [`check`] for a long loop that counts its steps.
@@ -90,12 +90,12 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Go on by so many steps, unless nobody waits for them.
+    /// Advance by `steps`. Fails if the call was cancelled.
     pub fn step(&mut self, steps: usize) -> Result<()> {
         if self.is_over(steps) { check() } else { Ok(()) }
     }
 
-    /// The same among statements.
+    /// Like `step`, between statements.
     pub fn read(&mut self, steps: usize) -> rusqlite::Result<()> {
         if self.is_over(steps) {
             check_reading()
@@ -120,7 +120,7 @@ pub fn sort<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) -> Result<
         check()?;
         run.sort_by(&compare);
     }
-    // Runs that are in order are merged in one go.
+    // Sorted runs are merged in one pass.
     let mut sorted = STRIDE;
     while sorted < items.len() {
         sorted *= 2;

@@ -1,10 +1,10 @@
 //! hedgerow's engine: the query language, the embedded index and the ranking.
 //!
-//! It knows nothing of Python, prints nothing, reads no clock and draws no random numbers, but for
-//! the identity of a file: the same input over the same index gives the same bytes. The rooms, bottom up: [`text`], [`query`],
-//! [`storage`] (the SQLite file), [`chunks`], then [`bm25`], [`vectors`], [`fuzzy`] and [`sources`],
-//! which know nothing of each other, [`static_table`] (vectors of words), [`index`] (the handle), [`retrieval`]. Each may use those before
-//! it, never those after.
+//! It knows nothing of Python, prints nothing, reads no clock and draws no random numbers, except for the
+//! identity of a file: the same input over the same index gives the same bytes. The modules, bottom up:
+//! [`text`], [`query`], [`storage`] (the SQLite file), [`chunks`], then [`bm25`], [`vectors`], [`fuzzy`] and
+//! [`sources`], which know nothing of each other, [`static_table`] (vectors of words), [`index`] (the
+//! handle), [`retrieval`]. Each may use those before it, never those after.
 
 pub mod bm25;
 pub mod chunks;

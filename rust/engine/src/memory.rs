@@ -1,8 +1,8 @@
 //! Memory that runs out.
 //!
-//! Rust ends the process where memory is refused. An allocator that keeps some back, such as that of the
-//! Python module, notes here that it had to give it up: every call under way then ends as if it were
-//! interrupted, with an error of its own.
+//! Rust ends the process if an allocation is refused. An allocator with a reserve, such as the allocator of
+//! the Python module, records here that it used the reserve: every running call then ends as if interrupted,
+//! with a separate error.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 

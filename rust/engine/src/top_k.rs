@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 
 use hashlink::DefaultHashBuilder;
 
-/// After how many better ones a cut pays, if that is more than k.
+/// The number of better items after which a cut pays, if it is more than k.
 const MIN_BATCH: usize = 64;
 
 /// Reduce `items` to the first `limit` by `order` and the equals of the last, in no order.
@@ -31,7 +31,7 @@ pub fn select<T>(items: &mut Vec<T>, limit: usize, order: impl Fn(&T, &T) -> Ord
 /// Something with a score, higher is better.
 pub(crate) trait Scored: Copy {
     type Score: Copy + PartialOrd;
-    /// What is below every score.
+    /// A score below every score.
     const LOWEST: Self::Score;
 
     fn score(&self) -> Self::Score;
@@ -40,14 +40,14 @@ pub(crate) trait Scored: Copy {
     fn order(&self, other: &Self) -> Ordering;
 }
 
-/// The best k of what is offered one by one.
+/// Top-k selection of items offered one by one.
 pub(crate) struct TopK<S: Scored> {
     limit: usize,
     kept: Vec<S>,
     /// The last of the best at the latest cut: nothing worse can be among them.
     last: Option<S>,
-    /// How many better ones came since. Equals of the last do not count: all of them are kept, however
-    /// many, and another cut would change nothing.
+    /// The number of better items since the last cut. Ties with the k-th item do not count: all of them are
+    /// kept, and another cut would change nothing.
     better: usize,
 }
 

@@ -1,5 +1,4 @@
-//! Vectors as numbers: what is accepted, what is stored, and how two compare (spec/index.md,
-//! "Vectors").
+//! Vectors as numbers: valid vectors, stored vectors, and comparisons (spec/index.md, "Vectors").
 
 use rusqlite::types::{FromSqlError, Type};
 
@@ -8,7 +7,7 @@ use crate::error::{Error, ErrorCode, Result};
 /// How far from 1 rounding to `f32` can leave the square of a unit vector's length, with room.
 const ROUNDING: f64 = 2.5e-7;
 
-/// Refuse what is not a direction: NaN and infinities.
+/// Reject vectors without a direction: NaN and infinities.
 pub fn check(vector: &[f32], name: &str, code: ErrorCode) -> Result<()> {
     match vector.iter().position(|value| !value.is_finite()) {
         None => Ok(()),
@@ -19,10 +18,10 @@ pub fn check(vector: &[f32], name: &str, code: ErrorCode) -> Result<()> {
     }
 }
 
-/// The vector with length 1; nothing for a vector of zeros, which has no direction.
+/// Return the vector with length 1; empty for a vector of zeros, which has no direction.
 ///
-/// A vector that has length 1 already stays as it is to the bit, so that what was read from an
-/// index can be written again without a change.
+/// A vector of length 1 is unchanged to the bit, so that a vector read from an index can be written
+/// again unchanged.
 pub fn unit(vector: &[f32]) -> Vec<f32> {
     let square: f64 = vector.iter().map(|value| f64::from(*value).powi(2)).sum();
     if square == 0.0 {
@@ -37,7 +36,7 @@ pub fn unit(vector: &[f32]) -> Vec<f32> {
     vector.iter().map(scaled).collect()
 }
 
-/// What is stored for a chunk that can have no vector; an empty blob is damage.
+/// The stored bytes for a chunk that can have no vector. An empty blob is damage.
 pub const NONE: [u8; 1] = [1];
 
 /// The bytes a vector is stored as: `f32`, little-endian; [`NONE`] for an empty one.

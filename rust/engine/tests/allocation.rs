@@ -1,4 +1,4 @@
-//! What SQLite allocates, in a process of its own: a test beside this one could use SQLite first.
+//! Allocations of SQLite, in a separate process: another test could use SQLite first.
 #![allow(
     unsafe_code,
     clippy::unwrap_used,

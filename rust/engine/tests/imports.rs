@@ -54,7 +54,7 @@ const ROOMS: [(&str, &[&[&str]]); 3] = [
 
 type Module = Vec<String>;
 
-/// One module of a crate: its file, its children and the names that its declarations bring in.
+/// A module of a crate: its file, its children and the names that its declarations import.
 #[derive(Default)]
 struct Scope {
     children: BTreeSet<String>,
@@ -183,7 +183,7 @@ impl Crate {
         self.scopes.insert(module, scope);
     }
 
-    /// The module that defines what a path in `from` names; None for what is of another crate.
+    /// Return the module that defines a path in `from`; None if it belongs to another crate.
     fn definition(&self, from: &Module, path: &[String], depth: usize) -> Option<Module> {
         let (first, rest) = path.split_first()?;
         let (base, rest) = match first.as_str() {
@@ -239,12 +239,12 @@ impl Crate {
         Some(module)
     }
 
-    /// Which modules each module uses.
+    /// Return the modules that each module uses.
     fn edges(&self) -> BTreeMap<Module, BTreeSet<Module>> {
         let used = |(module, scope): (&Module, &Scope)| {
             let used = scope.paths.iter();
             let used = used.filter_map(|path| self.definition(module, path, 16));
-            // The root is no room: it has what it re-exports, and macros.
+            // The root of the crate is excluded: it has re-exports and macros.
             let used = used.filter(|used| used != module && !used.is_empty());
             (module.clone(), used.collect())
         };
@@ -257,7 +257,7 @@ fn crate_named(name: &str) -> Crate {
     Crate::read(&root.join("..").join(name).join("src"))
 }
 
-/// A way from a module back to itself, if there is one.
+/// Return a cycle through a module, if any.
 fn circle(edges: &BTreeMap<Module, BTreeSet<Module>>, start: &Module) -> Option<Vec<String>> {
     let mut came_from: BTreeMap<&Module, &Module> = BTreeMap::new();
     let mut waiting = vec![start];

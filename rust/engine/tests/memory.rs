@@ -1,4 +1,4 @@
-//! Memory that runs out, as an allocator reports it: a test program of its own, since every call
+//! Memory that runs out, as an allocator reports it. In a separate test program, because every call
 //! of the process ends then.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

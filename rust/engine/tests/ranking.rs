@@ -1,4 +1,4 @@
-//! The ranking's cases of spec/fixtures, and properties that hold for any input.
+//! The ranking's cases of spec/fixtures, and properties for any input.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -55,7 +55,7 @@ fn hits(values: &[Value]) -> Vec<Hit> {
     values.iter().map(hit).collect()
 }
 
-/// The same value with every number a float: JSON does not tell 1 from 1.0, `Value` does.
+/// Return the value with every number a float: JSON equates 1 and 1.0, `Value` does not.
 fn floats(value: Value) -> Value {
     match value {
         Value::Number(number) => json!(number.as_f64()),

@@ -121,7 +121,7 @@ fn totals(found: &Found, group_by: Option<GroupBy>) -> BTreeMap<String, f64> {
         .collect()
 }
 
-/// Whether the hits stand in the order of score fusion, no two of them equal.
+/// Whether the hits are in the order of score fusion, without ties.
 fn in_strict_order(hits: &[ExplainedHit]) -> bool {
     hits.windows(2).all(|pair| {
         let (left, right) = (&pair[0].hit, &pair[1].hit);
@@ -158,7 +158,7 @@ proptest! {
     ) {
         let (index, vector) = (index(&chunks), [1.0, 0.5]);
         let ask = Ask { candidate_k, group_by, ..ask(Some(&vector), &filters) };
-        // What the ladder finds has another expression.
+        // Results of the ladder have another expression.
         prop_assume!(!bm25(&index, &query, &filters).is_empty());
         let found = find(&index, &query, &ask);
         let (totals, expected) =
@@ -240,7 +240,7 @@ proptest! {
             let found = find(&index, &query, &Ask { candidate_k, ..ask(vector, &filters) });
             prop_assert_eq!(found.hits.len(), leg.len().min(candidate_k));
             for (one, expected) in found.hits.iter().zip(&leg) {
-                // Equal scores may stand in another order: BM25's is that of rows.
+                // Equal scores may be in another order: BM25's order is by row.
                 let explanation = &one.explanation;
                 let share = expected.score / leg[0].score;
                 prop_assert!((explanation.keywords.unwrap().share.unwrap() - share).abs() < 1e-12);

@@ -141,7 +141,7 @@ fn run(index: &Index, case: &Value) -> Found {
     search(&setup, &request).unwrap()
 }
 
-/// What the trace must say; the keys of a reranker that ran are not the engine's.
+/// Return the expected trace; the keys of a reranker that ran are not the engine's.
 fn trace(found: &Found) -> Value {
     let trace = &found.trace;
     let attempts: Vec<Value> = trace
@@ -195,7 +195,7 @@ fn same_hit(hit: &Hit, expected: &Value) -> bool {
         && similarity
 }
 
-/// What differs from the case, if anything does.
+/// Return the difference from the case, if any.
 fn difference(found: &Found, case: &Value) -> Option<String> {
     let (expected, top_k) = (
         &case["expected"],
@@ -225,7 +225,7 @@ fn difference(found: &Found, case: &Value) -> Option<String> {
                 .all(|(hit, expected)| same_hit(&hit.hit, expected));
         return (!same).then(|| format!("hits {:?}", ids(found)));
     }
-    // What a reranker is given is the head of the fused hits; what it makes of it is its own.
+    // A reranker gets the head of the fused hits and returns any order.
     let by_id: HashMap<&str, &Hit> = found
         .hits
         .iter()

@@ -1,4 +1,4 @@
-//! What a search does when a stage has nothing, fails, or is replaced by another.
+//! Searches in which a stage is empty, fails, or is replaced by another.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -82,7 +82,7 @@ fn the_embedder_must_be_that_of_the_index() {
         search(&setup, &request).map(|found| found.trace.vector_count)
     };
     let north = Embedding::Vector(&NORTH);
-    // Nobody has said whose the vectors are.
+    // The embedder of the vectors is unknown.
     assert_eq!(find(Some("one"), Mode::Hybrid, north), Ok(3));
     let oak = chunk("oak", "trees/oak-tree.md", "an oak in winter", NORTH);
     index.upsert_from(&[&oak], Some("one".into())).unwrap();

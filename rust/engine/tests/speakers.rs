@@ -1,4 +1,4 @@
-//! What was said by the speaker that a question asks about counts more, over whole indexes.
+//! Chunks of the speaker that a question names count more, over whole indexes.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod searching;

@@ -31,7 +31,7 @@ pub(crate) fn merge_when_due(cache: &Arc<Cache<Slugs>>, background: &Background)
         merged: None,
     };
     background.spawn("slugs-merge", move |connection| {
-        // What is merged is in memory; the connection holds off closing and forking.
+        // The merged entries are in memory. The connection delays closing and forking.
         merge.end(
             connection.is_some_and(|connection| connection.is_ok()),
             &before,
@@ -70,7 +70,7 @@ impl Drop for Merge {
 }
 
 impl Slugs {
-    /// The same, with a note of the rows that change from now on, or without.
+    /// Return a copy that records the rows changed from now on, or that records nothing.
     fn noting(&self, changed: Option<Vec<i64>>) -> Self {
         Self {
             changed,

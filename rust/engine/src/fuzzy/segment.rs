@@ -14,9 +14,9 @@ use crate::top_k;
 /// The least similarity that is a hit.
 pub const THRESHOLD: f64 = 0.3;
 
-/// How many entries are checked at once for one that has enough in common with a token.
+/// Entries checked together for one that has enough in common with a token.
 const BLOCK: usize = 64;
-/// How many entries of a posting can be counted while one is searched for in it.
+/// Entries of a posting that can be counted in the time of one lookup in it.
 const SEARCH_COST: usize = 64;
 /// The approximate overhead of a gram in a hash table.
 const GRAM_BYTES: usize = 40;
@@ -26,7 +26,7 @@ const GRAM_BYTES: usize = 40;
 pub(crate) struct Entry {
     pub path: String,
     pub id: String,
-    /// What its owner knows it by.
+    /// The row of the chunk.
     pub row: i64,
 }
 
@@ -40,9 +40,9 @@ impl Entry {
 /// The trigrams of the slugs of many chunks. It never changes, so threads share it freely.
 #[derive(Debug, Default)]
 pub(crate) struct Segment {
-    /// By path and then id: equal similarities stand in this order.
+    /// Entries by path and then id, the order of equal similarities.
     entries: Vec<Entry>,
-    /// How many grams each entry has.
+    /// The number of grams of each entry.
     sizes: Vec<u32>,
     /// The fewest of them.
     smallest: u32,
@@ -108,10 +108,10 @@ impl Segment {
         Ok(best)
     }
 
-    /// Every entry over the threshold, once, with its best similarity.
+    /// Return every entry over the threshold, once, with its best similarity.
     ///
-    /// Rather than comparing sets, it counts for each entry how many grams of the token have
-    /// it in their postings: that number is the size of the intersection.
+    /// Instead of comparing sets, it counts, for each entry, the grams of the token that have it in
+    /// their postings. The count is the size of the intersection.
     fn similarities<S: AsRef<str>>(&self, tokens: &[S]) -> Result<Vec<(usize, f64)>> {
         let mut pace = Pace::default();
         let mut common = vec![0_u32; self.entries.len()];
@@ -138,10 +138,10 @@ impl Segment {
         Ok(found)
     }
 
-    /// Count for each entry how many of the grams it has, and collect the entries in `touched`.
+    /// Count the grams of each entry, and collect the entries in `touched`.
     ///
-    /// An entry that has fewer than `least` need not be counted, so the longest postings count only for
-    /// entries that a shorter one has too.
+    /// An entry with fewer than `least` need not be counted, so the longest postings count only for entries
+    /// that a shorter one has too.
     fn count_common(
         &self,
         grams: &BTreeSet<Gram>,
@@ -186,8 +186,8 @@ impl Segment {
         Ok(())
     }
 
-    /// How many grams a hit has at least in common with a token of so many, since the union is no
-    /// smaller than the token, and no entry has fewer than the smallest.
+    /// The fewest grams that a hit has in common with a token of this size. The union is at least
+    /// as large as the token, and every entry has at least as many grams as the smallest.
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

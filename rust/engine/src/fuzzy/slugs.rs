@@ -1,8 +1,8 @@
-//! The slugs of all chunks by their trigrams, kept in memory for the fuzzy rung.
+//! The slugs of all chunks by their trigrams, in memory for the fuzzy rung.
 //!
-//! A version is a few [`Segment`]s that never change, the first by far the largest, and for each
-//! which of its entries are deleted. The next version adds a segment of what changed; small ones are
-//! merged at once, and all of them in the background once much of the first is out of date.
+//! A version is a few [`Segment`]s that never change, the first by far the largest, with the set of deleted
+//! entries of each. The next version adds a segment of changed entries. Small segments are merged
+//! immediately, and all segments in the background once much of the first is out of date.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use crate::interrupt;
 use crate::storage::cache::RowVersion;
 use crate::storage::generations::{self, RowRanges};
 
-/// Up to how many entries are merged at once.
+/// Up to this number of entries, a merge is immediate.
 pub(super) const SMALL: usize = if cfg!(test) { 8 } else { 4096 };
-/// One entry in how many may be out of date.
+/// Up to 1 entry in this number may be out of date.
 pub(super) const ONE_IN: usize = 8;
-/// How many parts a search may have to look into.
+/// The most parts that a search looks into.
 pub(super) const MOST_PARTS: usize = 24;
 
 /// The slugs of one generation of an index.
@@ -32,16 +32,16 @@ pub(crate) struct Slugs {
     pub(super) changed: Option<Vec<i64>>,
 }
 
-/// Some of the slugs.
+/// A part of the slugs.
 #[derive(Debug, Clone)]
 pub(super) struct Part {
     pub(super) segment: Arc<Segment>,
-    /// Where each row stands in the segment.
+    /// The slot of each row in the segment.
     pub(super) slots: Arc<HashMap<i64, usize>>,
     pub(super) deleted: Arc<Deleted>,
 }
 
-/// Which slots of a segment are deleted.
+/// The deleted slots of a segment.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Deleted {
     bits: Vec<u64>,
@@ -155,7 +155,7 @@ impl Slugs {
         &self.parts[part].segment.entries()[slot]
     }
 
-    /// Add entries, and merge what is small.
+    /// Add entries, and merge small parts.
     pub(super) fn add(&mut self, added: Vec<Entry>) -> Result<()> {
         if !added.is_empty() {
             self.parts.push(Part::of(added)?);
@@ -215,7 +215,7 @@ impl Part {
     }
 
     fn bytes(&self) -> usize {
-        // A slot takes two words and its share of what a table leaves empty.
+        // A slot takes two words and its share of the empty slots of a table.
         self.segment.bytes() + self.slots.capacity() * 18 + self.deleted.bits.capacity() * 8
     }
 }

@@ -42,7 +42,7 @@ fn found(similar: Vec<(&Entry, f64)>) -> Found {
     similar.into_iter().map(shown).collect()
 }
 
-/// What a handle finds, and what is found when everything is read anew.
+/// Return the results of a handle, and the results after reading everything again.
 fn both(index: &Index, tokens: &[&str], limit: usize) -> (Found, Found) {
     let search = index.session(needs(), |session| {
         let kept = session.slugs()?.expect("asked for beforehand");

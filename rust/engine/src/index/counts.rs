@@ -1,4 +1,4 @@
-//! What is counted in all chunks and vectors, remembered for one generation of the file.
+//! Counts over all chunks and vectors, cached for one generation of the file.
 
 use std::sync::{Arc, PoisonError};
 

@@ -9,14 +9,15 @@ use crate::storage::{Failure, generations};
 use crate::unit_vector;
 use crate::vectors::{Embedder, Space, VectorWriter, settle};
 
-/// Whether nobody has said yet what the vector of a chunk is.
+/// The condition that no vector was computed or refused for a chunk yet.
 pub(super) const UNEMBEDDED: &str =
     "NOT EXISTS (SELECT 1 FROM embeddings WHERE embeddings.row = knowledge_chunks.row)";
 
 impl Index {
-    /// Up to `limit` chunks that have no vector, and whose row comes after `after`; begin with 0.
+    /// Return up to `limit` chunks that have no vector, and whose row is greater than `after`.
+    /// Begin with 0.
     ///
-    /// A chunk that was given an empty vector has none, and is not asked for again.
+    /// A chunk stored with an empty vector has none, and is not returned again.
     pub fn unembedded_page(&self, after: i64, limit: u32) -> Result<Page> {
         self.database
             .read(|connection| Page::read(connection, UNEMBEDDED, after, limit))
@@ -37,10 +38,11 @@ impl Index {
         })
     }
 
-    /// Give stored chunks their vectors, in one transaction; the answer is how many took theirs.
+    /// Store vectors of existing chunks, in one transaction. Returns the number of chunks that took
+    /// their vector.
     ///
-    /// A chunk that is gone by now, or reads differently, is left as it is: the vector would not
-    /// be of its texts.
+    /// A chunk that was deleted or changed since is skipped: the vector would not belong to its
+    /// texts.
     pub fn set_embeddings<V: AsRef<[f32]>>(
         &self,
         chunks: &[&Chunk],
@@ -81,7 +83,7 @@ impl Index {
 }
 
 impl Index {
-    /// What the vectors have in common by now.
+    /// Return the current dimension and embedder of the vectors.
     pub fn space(&self) -> Result<Space> {
         self.database.read(Space::read)
     }
@@ -92,8 +94,9 @@ impl Index {
             .check_embedder(embedder, self.database.location())
     }
 
-    /// Take vectors in before they are stored: the first fixes the dimension and the embedder,
-    /// and what is not of them is refused. `name` is what the caller calls the vector of a position.
+    /// Check vectors before they are stored: the first fixes the dimension and the embedder, and vectors of
+    /// another dimension or embedder are rejected. `name` returns the caller's name for the vector of a
+    /// position.
     pub(super) fn admit<'v>(
         &self,
         connection: &Connection,
@@ -156,7 +159,7 @@ impl Index {
     }
 }
 
-/// Finds what is stored of a chunk, if an embedder sees the same texts there.
+/// Looks up the stored row of a chunk whose embedded texts are the same.
 pub(super) struct Meant<'c>(CachedStatement<'c>);
 
 impl<'c> Meant<'c> {
@@ -167,7 +170,7 @@ impl<'c> Meant<'c> {
         connection.prepare_cached(&sql).map(Self)
     }
 
-    /// The row of the chunk, and whether nobody has said yet what its vector is.
+    /// Return the row of the chunk, and whether its vector is still to be computed.
     pub fn find(&mut self, chunk: &Chunk) -> rusqlite::Result<Option<(i64, bool)>> {
         let meaning = [&chunk.title, &chunk.summary, &chunk.content];
         let found = |row: &Row<'_>| {

@@ -1,4 +1,4 @@
-//! A handle on an index: opening, what it is made of, closing.
+//! A handle on an index: opening, parts, closing.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicUsize;
@@ -18,38 +18,39 @@ use crate::storage::{Database, Location, Notice, Reading, Subjects};
 use crate::text::tokenizer::TokenizerKind;
 use crate::vectors::{Kept, Matrix, Resident, Source, VECTORS, Vectors};
 
-/// What an index keeps in its file. A handle that keeps more there names these first.
+/// The subjects that an index keeps in its file. A handle that keeps more in the file names these
+/// first.
 pub const SUBJECTS: Subjects = &[&CHUNKS, &BM25, &VECTORS, &SOURCES];
 
-/// A handle on an index, for use from many threads at once.
+/// A handle on an index. Safe to call from several threads.
 ///
-/// Searches run side by side, each on a read connection of its own; writes take turns. The
-/// handle belongs to the process that opened it.
+/// Searches run in parallel, each on a separate read connection; writes take turns. The handle
+/// belongs to the process that opened it.
 pub struct Index {
     pub(crate) database: Database,
-    /// The tokenizer as it was last read, by its place among all.
+    /// The tokenizer at the last read, by its position among all.
     pub(super) tokenizer: AtomicUsize,
     pub(crate) stopwords: StopWords,
     pub(crate) methods: Methods,
     /// The vectors, from their first search on.
     pub(crate) matrices: Cache<Matrix>,
-    /// What ranks in memory.
+    /// The ranking in memory.
     pub(crate) ranker: Ranker,
-    /// Which chunks share a path, from the first search that groups by it on.
+    /// The chunks of each path, from the first search that groups by path.
     pub(crate) paths: Cache<Paths>,
-    /// Which chunks stand beside which, from the first search that counts them on.
+    /// The neighbors of each chunk, from the first search that counts them.
     pub(crate) neighbors: Cache<Neighbors>,
-    /// Who said each chunk.
+    /// The speaker of each chunk.
     pub(crate) turns: Cache<Turns>,
-    /// Which rows pass the filters of the last searches.
+    /// The rows that pass the filters of recent searches.
     pub(crate) filters: FilterCache,
-    /// What the last searches found.
+    /// The texts of recent hits.
     pub(crate) texts: Cache<KeptTexts>,
     /// The slugs that misspelt words are compared with, from the first search that needs them on.
     pub(crate) slugs: Arc<Cache<Slugs>>,
-    /// A generation, and how many chunks it has.
+    /// A generation, and its number of chunks.
     pub(crate) counted: Mutex<Option<(i64, u64)>>,
-    /// What `stats` last counted.
+    /// The last counts of `stats`.
     pub(super) counts: Mutex<Option<Counted>>,
     /// The last generation at which every chunk was known to be embedded.
     pub(super) embedded_at: Mutex<Option<i64>>,
@@ -62,11 +63,11 @@ pub struct Methods {
     pub ranking: Ranking,
     /// How the nearest vectors are found.
     pub vectors: Vectors,
-    /// What of the vectors is kept in memory.
+    /// The part of the vectors to keep in memory.
     pub resident: Resident,
 }
 
-/// What was counted in one generation.
+/// The counts of one generation.
 #[derive(Debug, Clone)]
 pub(super) struct Counted {
     pub(super) generation: i64,
@@ -93,7 +94,7 @@ impl Index {
         Self::open_with(path, tokenizer, read_only, Methods::default())
     }
 
-    /// The same with a say in how it is searched.
+    /// Like `open`, with options of searches.
     pub fn open_with(
         path: &Path,
         tokenizer: TokenizerKind,
@@ -109,7 +110,7 @@ impl Index {
         Self::in_memory_with(tokenizer, Methods::default())
     }
 
-    /// The same with a say in how it is searched.
+    /// Like `in_memory`, with options of searches.
     pub fn in_memory_with(tokenizer: TokenizerKind, methods: impl Into<Methods>) -> Result<Self> {
         let location = Location::memory(SUBJECTS);
         Self::open_at(location, tokenizer, false, methods.into())
@@ -127,7 +128,7 @@ impl Index {
         Ok(())
     }
 
-    /// What bare queries lose as stop words.
+    /// Return the stop words that bare queries lose.
     pub fn stopwords(&self) -> &StopWords {
         &self.stopwords
     }
@@ -200,25 +201,25 @@ impl Index {
         self.methods.vectors
     }
 
-    /// What of the vectors is kept in memory.
+    /// Return the part of the vectors that is kept in memory.
     pub fn resident(&self) -> Resident {
         self.methods.resident
     }
 
-    /// What there is to report since the last time that no caller waits for: each notice is given once.
+    /// Return the notices since the last call that belong to no search. Each notice is returned once.
     pub fn take_notices(&self) -> Vec<Notice> {
         self.database.background().notices().take()
     }
 
-    /// What was read into memory in the background since the last time.
+    /// Return the background reads since the last call.
     pub fn take_readings(&self) -> Vec<Reading> {
         self.database.background().notices().take_readings()
     }
 
-    /// Copy the index into a new file: all of it, as it was at one moment.
+    /// Copy the index into a new file, in one consistent state.
     ///
-    /// Searches go on meanwhile, and so do writes to a file. The copy is made under another
-    /// name in the same folder, and moved into place when it is whole and on the disk.
+    /// Searches continue meanwhile, and so do writes to a file. The copy is made under another name
+    /// in the same folder. After it is complete and synced, it is moved into place.
     pub fn backup(&self, target: &Path) -> Result<()> {
         self.database.backup(target)
     }

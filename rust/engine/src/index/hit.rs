@@ -1,4 +1,4 @@
-//! What a search finds.
+//! The hits of a search.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -9,15 +9,15 @@ use crate::chunks::Texts;
 /// its own.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Hit {
-    /// What the chunk says; shared by all hits of it.
+    /// The texts of the chunk, shared by all hits of it.
     pub texts: Arc<Texts>,
-    /// What the order is by; higher is better.
+    /// The score that orders the hits; higher is better.
     pub score: f64,
     /// The rank in the BM25 ranking, from 0.
     pub bm25_rank: Option<usize>,
     /// The cosine with the query's vector.
     pub vector_similarity: Option<f64>,
-    /// What a reranker gave.
+    /// The score of a reranker.
     pub rerank_score: Option<f64>,
 }
 
@@ -45,7 +45,7 @@ impl Deref for Hit {
 }
 
 impl Hit {
-    /// One sentence that says why the hit stands where it does.
+    /// Return one sentence that explains the position of the hit.
     pub fn explain(&self) -> String {
         let parts = [
             self.bm25_rank

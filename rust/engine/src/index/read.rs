@@ -23,13 +23,13 @@ impl Index {
             .read(|connection| Page::read(connection, "TRUE", after, limit))
     }
 
-    /// How many chunks there are.
+    /// Return the number of chunks.
     pub fn len(&self) -> Result<u64> {
         self.database
             .read(|connection| self.chunk_count(connection))
     }
 
-    /// How many chunks there are in the generation that `connection` sees.
+    /// Return the number of chunks in the generation that `connection` sees.
     pub(super) fn chunk_count(&self, connection: &Connection) -> rusqlite::Result<u64> {
         // Counting reads an index of SQLite's from end to end, so it is done once for a generation.
         let now = generation(connection)?;
@@ -44,7 +44,7 @@ impl Index {
         Ok(chunks)
     }
 
-    /// Whether there is no chunk.
+    /// Whether the index has zero chunks.
     pub fn is_empty(&self) -> Result<bool> {
         self.len().map(|chunks| chunks == 0)
     }

@@ -9,9 +9,9 @@ use crate::storage::Level;
 use crate::text::tokenizer::TokenizerKind;
 
 impl Index {
-    /// Make the full-text index anew with another tokenizer, in one transaction; false if the index has that
-    /// tokenizer already. `progress` gets the number of chunks done so far, and of all, and
-    /// may end the call with an error.
+    /// Rebuild the full-text index with another tokenizer, in one transaction. Returns false if the index has
+    /// that tokenizer already. `progress` gets the number of chunks done so far, and the total. It may end
+    /// the call with an error.
     ///
     /// Searches read the former index until the transaction ends, and writes wait. Handles of every process
     /// follow. If the call fails or is interrupted nothing has changed.

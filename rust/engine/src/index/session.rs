@@ -1,4 +1,4 @@
-//! What a search reads: one state of the index, whatever is written meanwhile.
+//! The state of the index that a search reads. Later writes are not seen.
 
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::vectors::{Matrix, NearestRows, Space, VectorSearch};
 
 mod begin;
 
-/// What a search has to have in memory.
+/// The data that a search needs in memory.
 #[derive(Debug, Clone, Copy, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a need of its own")]
 pub struct Needs {
@@ -32,12 +32,12 @@ pub struct Needs {
     pub keywords: bool,
     /// Whether it searches vectors.
     pub vectors: bool,
-    /// Whether it groups what it finds.
+    /// The grouping of the hits, if any.
     pub group_by: Option<GroupBy>,
-    /// Whether what stands beside a chunk counts. Then the legs find chunks, which are grouped
+    /// Whether the neighbors of a chunk count. Then the legs find chunks, which are grouped
     /// afterwards.
     pub neighbors: bool,
-    /// Whether it counts who said a chunk. Then, too, the legs find chunks.
+    /// Whether the speaker of a chunk counts. Then, too, the legs find chunks.
     pub turns: bool,
     /// Whether it looks for slugs that are similar to words.
     pub slugs: bool,
@@ -50,27 +50,27 @@ impl Needs {
     }
 }
 
-/// One state of the index, on one connection. Rows are numbers to look up in it, and mean nothing
-/// in another state.
+/// A state of the index, on one connection. Rows are numbers to look up in it, and mean nothing in
+/// another state.
 ///
-/// While it lives, the thread must not ask the [`Index`] itself: in memory it could wait for a
-/// writer that waits for it.
+/// While a session lives, the thread must not call methods of the [`Index`]: in memory they could
+/// wait for a writer that waits for the session.
 pub struct Session<'a> {
     index: &'a Index,
     connection: &'a Connection,
-    /// How many transactions made it what it is: the same number means the same state.
+    /// The number of transactions before this state. Equal numbers mean equal states.
     generation: i64,
-    /// What ranks by BM25; None where FTS5 does, or where it was not asked for.
+    /// The BM25 ranking in memory; None if FTS5 ranks, or if the search needs no keywords.
     pub(crate) keywords: Option<Arc<Snapshot>>,
     /// The vectors, or why they cannot be read; None where they were not asked for.
     matrix: Option<Result<Arc<Matrix>>>,
-    /// Which chunks share a path, where they are grouped by it.
+    /// The chunks of each path, if hits are grouped by path.
     pub(crate) paths: Option<Arc<Paths>>,
-    /// What stands beside each chunk, where it counts.
+    /// The neighbors of each chunk, if they count.
     pub(crate) neighbors: Option<Arc<Neighbors>>,
-    /// Who said each chunk, where it counts.
+    /// The speaker of each chunk, if speakers count.
     pub(crate) turns: Option<Arc<Turns>>,
-    /// Which chunks share a path, where they are grouped by it after their neighbors counted.
+    /// The chunks of each path, if they are grouped by path after their neighbors counted.
     groups: Option<Arc<Paths>>,
     /// The slugs, where it was known beforehand that they are needed.
     slugs: Option<Arc<Slugs>>,
@@ -170,22 +170,22 @@ impl Session<'_> {
         self.read(|connection| cache.rows_if_cheap(connection, self.generation, filters))
     }
 
-    /// How many chunks there are.
+    /// Return the number of chunks.
     pub fn chunk_count(&self) -> Result<u64> {
         self.read(count_chunks)
     }
 
-    /// What stands for the group of a row; without grouping the row itself.
+    /// Return the key of the group of a row; without grouping the row itself.
     pub(crate) fn key(&self, row: i64) -> Option<i64> {
         group_key(self.paths.as_deref(), row)
     }
 
-    /// The row beside another one in its path, on one side.
+    /// Return the neighbor of a row in its path, on one side.
     pub(crate) fn beside(&self, row: i64, side: Side) -> Option<i64> {
         self.neighbors.as_ref()?.beside(row, side)
     }
 
-    /// Who said the chunk of a row, and when.
+    /// Return the speaker and date of the chunk of a row.
     pub(crate) fn turn(&self, row: i64) -> Option<Turn> {
         self.turns.as_ref()?.get(row)
     }
@@ -204,13 +204,12 @@ impl Session<'_> {
         self.read(|connection| name_of(connection, row, "a neighbor"))
     }
 
-    /// What stands for the group of a row that is made after its neighbors counted; without grouping None.
+    /// Return the key of the group of a row, for grouping after neighbors counted; None without grouping.
     pub(crate) fn group_of(&self, row: i64) -> Option<i64> {
         self.groups.as_ref()?.of_row(row).map(i64::from)
     }
 
-    /// What stands for the group that a chunk of this id and path would be in; None when no chunk is
-    /// in it yet.
+    /// Return the key of the group of a chunk with this id and path; None if the group has no chunk yet.
     pub(crate) fn key_of(&self, id: &str, path: &str) -> Result<Option<i64>> {
         match &self.paths {
             None => self.row(id),
@@ -218,8 +217,8 @@ impl Session<'_> {
         }
     }
 
-    /// The slugs of all chunks; None when they must be read first, for which this transaction must
-    /// end: then [`Self::lacks_slugs`], and the search is to begin anew with them as a need.
+    /// Return the slugs of all chunks. None if they must be read first, for which this transaction
+    /// must end: then [`Self::lacks_slugs`], and the search restarts with the slugs as a need.
     pub(crate) fn slugs(&self) -> Result<Option<Arc<Slugs>>> {
         let slugs = match &self.slugs {
             Some(slugs) => Some(Arc::clone(slugs)),
@@ -286,7 +285,8 @@ impl Session<'_> {
         }
     }
 
-    /// The cosine of what has each of these keys, be it near or not; None where there is no vector.
+    /// Return the cosine for each of these keys, whether or not it was among the nearest; None if
+    /// it has no vector.
     pub(crate) fn cosines(
         &self,
         nearest: &NearestRows,
@@ -339,8 +339,8 @@ impl Session<'_> {
         Ok(*self.full_text.get_or_init(|| read))
     }
 
-    /// What part of the nearest vectors a fast search finds, for some of the vectors themselves;
-    /// None where searches are exact.
+    /// Return the share of nearest vectors that a fast search finds, for a sample of the vectors;
+    /// None if searches are exact.
     pub(crate) fn recall(&self) -> Result<Option<f64>> {
         match self.vector_search()? {
             Some(search) => self.read(|_| search.recall()),
@@ -362,10 +362,10 @@ impl Session<'_> {
         }))
     }
 
-    /// The texts of rows, each with what it was found by, in their order.
+    /// Return the texts of rows, each with the matched expression, in their order.
     ///
-    /// To be called late and of few rows: what is not kept in memory is read from the file, which
-    /// is most of the time of a search.
+    /// Call this last and for few rows: cache misses are read from the file, and those reads
+    /// dominate a search.
     pub fn texts(&self, rows: &[(i64, &str)]) -> Result<Vec<Arc<Texts>>> {
         self.read(|connection| self.texts.read_through(connection, rows))
     }

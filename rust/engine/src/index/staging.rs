@@ -1,8 +1,8 @@
-//! New vectors for all chunks, gathered in the file until they replace the old ones.
+//! New vectors for all chunks, collected in the file until they replace the old ones.
 //!
-//! Another embedder's vectors are staged block by block, so that they need no memory and that what an
-//! embedder was paid for is not lost when it fails. Until [`Index::replace_by_staged`] the old
-//! vectors answer. A chunk that is written or removed loses what is staged for it.
+//! Vectors of another embedder are staged block by block, so that they need no memory and paid embeddings are
+//! not lost on a failure. Until [`Index::replace_by_staged`], searches use the old vectors. A chunk that is
+//! written or removed loses its staged vector.
 
 use super::embed::{Meant, check_vectors};
 use super::handle::Index;
@@ -18,8 +18,9 @@ use crate::vectors::{Embedder, Space, clear_staged, settle};
 const UNSTAGED: &str = "NOT EXISTS (SELECT 1 FROM staged_embeddings WHERE staged_embeddings.row = knowledge_chunks.row)";
 
 impl Index {
-    /// Begin to stage the vectors of an embedder, or go on where an earlier attempt with it ended:
-    /// then the answer is how many are staged already. Without a name, staging begins anew.
+    /// Begin to stage the vectors of an embedder, or continue an earlier attempt with the same
+    /// embedder: then the result is the number of staged vectors. Without a name, staging starts
+    /// again.
     pub fn begin_staging(&self, embedder: Option<Embedder<'_>>) -> Result<u64> {
         let name = embedder.map(|embedder| embedder.name);
         let details = embedder.and_then(|embedder| embedder.details);
@@ -42,9 +43,10 @@ impl Index {
             .read(|connection| Page::read(connection, UNSTAGED, after, limit))
     }
 
-    /// Stage vectors of stored chunks, in one transaction; the answer is how many took theirs.
+    /// Stage vectors of stored chunks, in one transaction. Returns the number of chunks that took
+    /// their vector.
     ///
-    /// A chunk that is gone by now, or reads differently, is left out.
+    /// A chunk that was deleted or changed since is skipped.
     pub fn stage_embeddings<V: AsRef<[f32]>>(
         &self,
         chunks: &[&Chunk],
@@ -76,7 +78,7 @@ impl Index {
         })
     }
 
-    /// Replace all vectors by those that are staged; the answer is how many there are.
+    /// Replace all vectors by the staged vectors. Returns the number of staged vectors.
     pub fn replace_by_staged(&self) -> Result<usize> {
         self.database.write(|connection| {
             let mut known = connection
@@ -156,7 +158,7 @@ mod tests {
             index.search_vector(&[1.0, 0.0], 9, &filters).unwrap().len(),
             3
         );
-        // As after a failure: the same embedder goes on, another begins anew.
+        // As after a failure: the same embedder continues, another starts again.
         assert_eq!(index.begin_staging(Some("two".into())).unwrap(), 2);
         index.upsert(&[&chunk("a", "new")]).unwrap();
         index.delete(&["b"]).unwrap();

@@ -1,4 +1,4 @@
-//! What is in an index, and what its handle keeps in memory.
+//! Counts of an index, and the memory that its handle uses.
 
 use super::handle::Index;
 use super::session::Needs;
@@ -8,12 +8,12 @@ use crate::storage::FORMAT;
 use crate::text::tokenizer::TokenizerKind;
 use crate::vectors::{Space, Vectors};
 
-/// What is in an index.
+/// Counts of an index.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexStats {
-    /// How many chunks there are.
+    /// The number of chunks.
     pub chunks: u64,
-    /// How many different paths they have.
+    /// The number of distinct paths.
     pub paths: u64,
     /// The size of the database, without its write-ahead log.
     pub size_bytes: u64,
@@ -23,15 +23,15 @@ pub struct IndexStats {
     pub schema_version: u32,
     /// The SQLite that reads it.
     pub sqlite_version: &'static str,
-    /// How many numbers a vector has; None before there was one.
+    /// The number of dimensions of the vectors; None before the first vector.
     pub dimensions: Option<usize>,
-    /// The name of what made the vectors, where it is known.
+    /// The name of the embedder, if known.
     pub embedder: Option<String>,
-    /// How many chunks have a vector.
+    /// The number of chunks with a vector.
     pub vectors: u64,
     /// The memory that this handle keeps the vectors in: none before they are first searched.
     pub vector_bytes: usize,
-    /// What part of the nearest vectors an approximate search has found of a sample; None while
+    /// The share of nearest vectors that an approximate search found for a sample; None while
     /// searches are exact.
     pub vector_recall: Option<f64>,
     /// The memory that this handle ranks with: none before that is made.
@@ -50,20 +50,19 @@ pub struct IndexStats {
 }
 
 impl Index {
-    /// How many bytes of memory the vectors take now: none before they are first searched.
+    /// Return the bytes of memory that the vectors take now: 0 before they are first searched.
     pub fn vector_bytes(&self) -> usize {
         let newest = self.matrices.newest();
         newest.map_or(0, |matrix| matrix.bytes())
     }
 
-    /// About how many bytes of memory the texts of the last hits take, which are kept for the next
-    /// search that finds them.
+    /// Return the approximate bytes of memory of the cached texts of recent hits.
     pub fn text_bytes(&self) -> usize {
         self.texts.newest().map_or(0, |texts| texts.bytes())
     }
 
-    /// What part of the nearest vectors a fast search finds, for some of the vectors themselves;
-    /// None before vectors are first searched, and where searches are exact.
+    /// Return the share of nearest vectors that a fast search finds, for a sample of the vectors.
+    /// None before vectors are first searched, and if searches are exact.
     fn vector_recall(&self) -> Result<Option<f64>> {
         if self.methods.vectors == Vectors::Exact || self.matrices.newest().is_none() {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Writing what a sync read: the chunks of files, and the files in the ledger, in one transaction.
+//! The writes of a sync: the chunks of files, and the files in the ledger, in one transaction.
 
 use super::handle::Index;
 use super::write::{remove_chunks, remove_where};
@@ -6,16 +6,16 @@ use crate::chunks::Chunk;
 use crate::error::Result;
 use crate::sources::{self, LedgerChanges, OF_SOURCE, SourceFile, forget_source, note, put_source};
 
-/// What one transaction of a sync writes.
+/// The writes of one transaction of a sync.
 #[derive(Debug, Clone, Default)]
 pub struct FileSync<'a> {
     /// Files with those of their chunks that are to be stored.
     pub read: Vec<(SourceFile, Vec<&'a Chunk>)>,
-    /// Files whose content is as it was when they were last read: only their signatures are written.
+    /// Files with unchanged content since the last read: only their signatures are written.
     pub touched: Vec<SourceFile>,
     /// Files whose chunks, of these ids, are stored already; they are to be read again.
     pub adopted: Vec<(String, Vec<String>)>,
-    /// The ids of chunks that their files no longer have.
+    /// The ids of chunks removed from their files.
     pub removed: Vec<String>,
     /// Files that are gone, with all their chunks.
     pub gone: Vec<String>,
@@ -23,7 +23,7 @@ pub struct FileSync<'a> {
     pub notes: Vec<(String, Option<String>)>,
 }
 
-/// What a transaction of a sync came to, in chunks.
+/// The counts of chunks of a transaction of a sync.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Synced {
     /// Were not there before.
@@ -37,7 +37,7 @@ pub struct Synced {
 }
 
 impl Index {
-    /// Write what a sync read, in one transaction.
+    /// Write the files read by a sync, in one transaction.
     pub fn sync(&self, sync: &FileSync<'_>) -> Result<Synced> {
         let chunks: Vec<&Chunk> = (sync.read.iter())
             .flat_map(|(_, chunks)| chunks.iter().copied())
@@ -83,7 +83,7 @@ impl Index {
         self.database.read(sources::sources)
     }
 
-    /// What has changed in the ledger since a change of this number; all of it since -1.
+    /// Return the changes in the ledger since a change of this number; everything since -1.
     pub fn sources_since(&self, generation: i64) -> Result<LedgerChanges> {
         self.database
             .read(|connection| sources::changes_since(connection, generation))
@@ -94,7 +94,7 @@ impl Index {
         self.database.read(sources::sources_generation)
     }
 
-    /// What was noted about the sync under a name.
+    /// Return the note about the sync under a name.
     pub fn sync_note(&self, name: &str) -> Result<Option<String>> {
         self.database
             .read(|connection| sources::sync_note(connection, name))
@@ -111,7 +111,8 @@ impl Index {
         self.database.read(sources::chunks_without_source)
     }
 
-    /// Which of these ids are stored, each with the `source_file` of its metadata, if it has one.
+    /// Return those of the ids that are stored, each with the `source_file` of its metadata, if
+    /// any.
     pub fn source_files<T: AsRef<str>>(&self, ids: &[T]) -> Result<Vec<(String, Option<String>)>> {
         self.database
             .read(|connection| sources::source_files(connection, ids))

@@ -9,7 +9,7 @@ use crate::text::lower::lower;
 use crate::text::tokenizer::{LONGEST_TOKEN, TokenizerKind};
 use crate::text::words::Mode;
 
-/// What names the rows of near words in messages.
+/// The name of rows of near words in messages.
 const SPELLING: &str = "another spelling";
 
 /// The words of the texts that pass some filters, in one state of an index.
@@ -26,7 +26,7 @@ impl Vocabulary for IndexVocabulary<'_> {
     }
 
     fn has(&self, phrase: &Phrase) -> Result<bool> {
-        // Which rows pass the filters need not be known for most phrases.
+        // Most phrases do not need the rows that pass the filters.
         if self.filters.is_empty() || !self.knows(phrase)? {
             return self.knows(phrase);
         }
@@ -49,8 +49,8 @@ impl Vocabulary for IndexVocabulary<'_> {
     }
 }
 
-/// The first word of a text that a term stands for, in lower case; None if the word alone is not searched by
-/// that term.
+/// Return the first word of a text with this term, in lower case; None if the term does not find the word
+/// alone.
 fn word_of(near: &NearTerm, texts: &Texts, tokenizer: TokenizerKind) -> Result<Option<String>> {
     let tags = texts.tags.join(" ");
     for text in [

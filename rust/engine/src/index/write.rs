@@ -24,7 +24,7 @@ impl Index {
         self.upsert_from(chunks, None)
     }
 
-    /// The same with embeddings of a named embedder, which must be that of the index.
+    /// Like `upsert`, with embeddings of a named embedder, which must be the embedder of the index.
     pub fn upsert_from(&self, chunks: &[&Chunk], embedder: Option<Embedder<'_>>) -> Result<usize> {
         for (position, chunk) in chunks.iter().enumerate() {
             chunk
@@ -35,8 +35,8 @@ impl Index {
             .try_write(|connection| self.put_chunks(connection, chunks, "chunks", embedder))
     }
 
-    /// Store checked chunks in the transaction of `connection`; `name` is what the caller calls
-    /// them.
+    /// Store checked chunks in the transaction of `connection`; `name` returns the caller's name
+    /// for a chunk.
     pub fn put_chunks(
         &self,
         connection: &Connection,
@@ -48,7 +48,7 @@ impl Index {
         Ok(written.ids)
     }
 
-    /// The same with more of an answer.
+    /// Like `put_chunks`, with counts.
     pub(super) fn put_counted(
         &self,
         connection: &Connection,
@@ -76,13 +76,13 @@ impl Index {
         })
     }
 
-    /// Remove the chunks of these ids; the answer is how many there were.
+    /// Remove the chunks of these ids. Returns the number of removed chunks.
     pub fn delete<T: AsRef<str>>(&self, ids: &[T]) -> Result<usize> {
         self.database
             .write(|connection| remove_chunks(connection, ids))
     }
 
-    /// Remove every chunk of a path; the answer is how many there were.
+    /// Remove every chunk of a path. Returns the number of removed chunks.
     pub fn delete_path(&self, path: &str) -> Result<usize> {
         self.database
             .write(|connection| remove_where(connection, "path = ?", path))
@@ -105,13 +105,13 @@ impl Index {
             .write(|connection| declare(connection, &missing))
     }
 
-    /// Leave no byte in the file of what was removed: merge the full-text index, write all pages anew
-    /// and empty the log.
+    /// Remove every deleted byte from the file: merge the full-text index, rewrite all pages, and empty the
+    /// log.
     pub fn vacuum(&self) -> Result<()> {
         self.optimize()?;
         self.database.on_writer(|connection| {
             connection.execute_batch("VACUUM")?;
-            // While others read, the log stays; who looks for what was removed sees it there.
+            // While others read, the log stays, and a search for removed bytes finds them there.
             connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
         })
     }
@@ -125,14 +125,15 @@ impl Index {
     }
 }
 
-/// What came of storing chunks: distinct ids, and how many of them were new or said something else.
+/// The counts of stored chunks: distinct ids, and new or changed chunks.
 pub(super) struct Written {
     pub ids: usize,
     pub added: usize,
     pub changed: usize,
 }
 
-/// Remove the chunks of these ids in the transaction of `connection`; how many there were.
+/// Remove the chunks of these ids in the transaction of `connection`. Returns the number of removed
+/// chunks.
 pub fn remove_chunks<T: AsRef<str>>(connection: &Connection, ids: &[T]) -> rusqlite::Result<usize> {
     remove_where(connection, "id IN rarray(?)", text_array(ids))
 }
@@ -177,7 +178,7 @@ struct Writer<'c> {
     vectors: VectorWriter<'c>,
     /// The rows that are not as they were.
     changed: Vec<i64>,
-    /// How many of them were not there.
+    /// The number of added chunks.
     added: usize,
 }
 
@@ -208,7 +209,7 @@ impl<'c> Writer<'c> {
                 true
             }
             (Change::Replaced { same_meaning }, None) => {
-                // The vector would stand for a text that is gone.
+                // The vector would belong to the former text.
                 if !same_meaning {
                     self.vectors.remove(row)?;
                 }
@@ -256,7 +257,7 @@ mod tests {
             })
     }
 
-    /// What an index says, to the order of the keys of metadata.
+    /// Return the content of an index as a line, including the order of the keys of metadata.
     fn line(chunk: &Chunk) -> String {
         format!("{chunk:?}")
     }
@@ -305,7 +306,7 @@ mod tests {
                     .collect();
                 let bare: Vec<&Chunk> = bare.iter().collect();
                 prop_assert_eq!(index.unembedded(&bare).unwrap(), without);
-                // The same again is nothing new.
+                // An equal chunk adds no generation.
                 let counted = generation();
                 index.upsert(&bare).unwrap();
                 prop_assert_eq!(generation(), counted);

@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::text::category::letter_digit_runs;
 use crate::text::lower::lower;
 
-/// What a term may also be called: cleaned once, never changed.
+/// Other words for a term. Cleaned once, never changed.
 #[derive(Debug, Clone, Default)]
 pub struct AliasTable {
     alternatives: HashMap<String, Vec<Alternative>>,
@@ -56,7 +56,7 @@ impl AliasTable {
             .collect()
     }
 
-    /// The tokens that replace a term; None where it stays as it is.
+    /// Return the tokens that replace a term; None if it is unchanged.
     pub(super) fn replacement(&self, token: &Token) -> Option<Vec<Token>> {
         Some(self.expand(token)).filter(|tokens| tokens.as_slice() != [token.clone()])
     }
@@ -73,7 +73,7 @@ impl AliasTable {
     }
 }
 
-/// One word becomes a term, several a phrase; equal ones and empty ones go.
+/// One word becomes a term, several a phrase. Duplicates and empty words are removed.
 fn clean_alternatives(surfaces: impl IntoIterator<Item: Into<String>>) -> Vec<Alternative> {
     let (mut cleaned, mut seen) = (Vec::new(), HashSet::new());
     for surface in surfaces {

@@ -1,4 +1,4 @@
-//! What a query means: tokens, each with the operator before it.
+//! The parsed query: tokens, each with the operator before it.
 
 use crate::named_enum;
 
@@ -29,7 +29,7 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// As it is written: upper case only.
+    /// Return the operator as written: upper case only.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::And => "AND",
@@ -49,29 +49,29 @@ impl Operator {
     }
 }
 
-/// What joins two tokens that have no operator between them.
+/// The operator between two tokens without an operator between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Connective {
     /// Any of them: the specification's default.
     #[default]
     Or,
-    /// All of them.
+    /// All tokens.
     And,
 }
 
-/// One searchable unit of a query, with its own text or one borrowed from the query's.
+/// A searchable unit of a query, with an owned or a borrowed text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Token<T = String> {
     /// How it was written.
     pub kind: TokenKind,
-    /// Its text: cleaned and in lower case.
+    /// The text, cleaned and in lower case.
     pub text: T,
     /// The operator written before it.
     pub operator: Option<Operator>,
 }
 
 impl Token<Cow<'_, str>> {
-    /// The token with a text of its own.
+    /// Return the token with an owned text.
     pub fn into_owned(self) -> Token {
         Token {
             kind: self.kind,
@@ -90,7 +90,7 @@ pub struct Query {
     pub tokens: Vec<Token>,
     /// Whether the text has a quote or an operator, which switches filtering off.
     pub has_operators: bool,
-    /// Once aliases are expanded: how many tokens each token of the text became.
+    /// After aliases are expanded: the number of tokens that each token of the text became.
     pub groups: Option<Vec<usize>>,
 }
 

@@ -20,7 +20,7 @@ use crate::text::normalise::normalise;
 use crate::text::tokenizer::TokenizerKind;
 use crate::text::words;
 
-/// The normative text of a query: what the specification says it compiles to.
+/// Return the normative text of a query, as the specification compiles it.
 ///
 /// It is for reading and comparing; FTS5 would refuse or misread some of it.
 pub fn compile_fts(
@@ -32,7 +32,7 @@ pub fn compile_fts(
     Ok(normative(&query.raw, query.tokens.iter(), default_operator))
 }
 
-/// The query with its aliases expanded, where there are any.
+/// Return the query with its aliases expanded, if it has any.
 fn expanded<'q>(query: &'q Query, aliases: Option<&AliasTable>) -> Result<Cow<'q, Query>> {
     Ok(match aliases {
         Some(aliases) => Cow::Owned(alias::expand(query, aliases)?),
@@ -40,7 +40,7 @@ fn expanded<'q>(query: &'q Query, aliases: Option<&AliasTable>) -> Result<Cow<'q
     })
 }
 
-/// [`compile_fts`] of a text, without copies of its words where there are no aliases.
+/// Like [`compile_fts`], of a text, without copies of its words if there are no aliases.
 pub fn compile_fts_text(
     text: &str,
     aliases: Option<&AliasTable>,
@@ -86,12 +86,13 @@ fn connective(operator: Option<Operator>, default_operator: Connective) -> &'sta
     }
 }
 
-/// What SQLite runs for a query, as people read it; empty when nothing in it is searchable.
+/// Return the expression that SQLite runs for a query, as text; empty if nothing in it is
+/// searchable.
 pub fn compile_match(query: &Query, options: &MatchOptions<'_>) -> Result<String> {
     Ok(match_expression(query, options)?.shown().to_string())
 }
 
-/// What SQLite runs for a query, before it is text.
+/// Return the expression that SQLite runs for a query.
 pub fn match_expression(query: &Query, options: &MatchOptions<'_>) -> Result<MatchExpression> {
     let straight = with_straight_quotes(query, options.stopwords)?;
     let query = straight.as_ref().unwrap_or(query);

@@ -1,4 +1,4 @@
-//! Why each word of a query is searched for, or is not.
+//! The reason that each word of a query is searched or not.
 
 use std::collections::HashSet;
 
@@ -25,22 +25,22 @@ pub struct Explanation {
     pub words: Vec<ExplainedWord>,
     /// The normative text.
     pub fts: String,
-    /// What SQLite runs.
+    /// The expression that SQLite runs.
     pub match_text: String,
 }
 
-/// One word and its outcome.
+/// A word and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExplainedWord {
-    /// As it stands in the normalised text, a phrase without its quotes.
+    /// The word in the normalised text, a phrase without its quotes.
     pub source: String,
     /// `kept`, `operator` or `dropped`.
     pub outcome: &'static str,
-    /// What it became: none, one, or the alternatives of its alias.
+    /// The tokens of the word: none, one, or the alternatives of its alias.
     pub tokens: Vec<Token>,
     /// A word for why, from the list in spec/query.md, "Explanation".
     pub reason: &'static str,
-    /// The same in a sentence.
+    /// The outcome in a sentence.
     pub detail: String,
 }
 
@@ -280,7 +280,7 @@ fn kept_word(source: String, token: &Token, options: &MatchOptions<'_>) -> Expla
 }
 
 impl ExplainedWord {
-    /// A kept word is no use when the index's tokenizer finds nothing in it.
+    /// Mark a kept word as unsearchable if the tokenizer of the index finds no token in it.
     fn note_unsearchable(&mut self, tokenizer: TokenizerKind) -> Result<()> {
         for token in &self.tokens {
             if tokenizer.finds_token(&token.text)? {

@@ -9,7 +9,7 @@ use crate::text::words::Stems;
 /// A quoted text, as FTS5 reads it: its tokens in a row, the last one perhaps a prefix.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Phrase {
-    /// What stands between the quotes.
+    /// The text between the quotes.
     pub text: String,
     /// Whether the last word only begins with the text.
     pub prefix: bool,
@@ -22,7 +22,7 @@ pub struct Phrase {
 /// Phrases of which any one will do: a token, or the alternatives of an alias.
 pub type Alternatives = Vec<Phrase>;
 
-/// What an index is asked: `any` of its conjunctions, and `none` of its phrases.
+/// The expression for an index: `any` of its conjunctions, and `none` of its phrases.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MatchExpression {
     /// OR of ANDs of alternatives.
@@ -32,7 +32,7 @@ pub struct MatchExpression {
 }
 
 impl Phrase {
-    /// What FTS5 is given for a token.
+    /// Return the FTS5 form of a token.
     pub(super) fn of(token: &Token) -> Self {
         Self {
             text: token.text.clone(),
@@ -41,7 +41,7 @@ impl Phrase {
         }
     }
 
-    /// The phrase of a text, each word as it stands.
+    /// Return the phrase of a text, with its words unchanged.
     pub fn of_text(text: &str) -> Self {
         Self {
             text: text.to_owned(),
@@ -114,7 +114,7 @@ impl MatchExpression {
         expression
     }
 
-    /// The phrases that a result may hold, in order, each as often as it stands there.
+    /// Return the phrases that a result may contain, in order, repeated as in the expression.
     pub fn phrases(&self) -> impl Iterator<Item = &Phrase> {
         self.any.iter().flatten().flatten()
     }

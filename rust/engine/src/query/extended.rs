@@ -95,8 +95,8 @@ pub(super) fn with_operators(raw: &str, options: &MatchOptions<'_>) -> Result<Gr
     })
 }
 
-/// What is searched for in place of a token of a query with operators: the alternatives of its
-/// alias, the phrase of its word's parts where there are several, else itself.
+/// Return the expression for a token of a query with operators: the alternatives of its alias, the
+/// phrase of its word's parts if there are several, else the token.
 pub(super) fn stand_in(source: &str, token: &Token, options: &MatchOptions<'_>) -> Vec<Token> {
     if let Some(alternatives) = options
         .aliases
@@ -115,10 +115,10 @@ pub(super) fn stand_in(source: &str, token: &Token, options: &MatchOptions<'_>) 
     }]
 }
 
-/// A word of a bare query and what is searched for in its place.
+/// A word of a bare query, and the tokens searched in its place.
 #[derive(Debug)]
 pub(super) struct BareWord {
-    /// As it stands in the composed text.
+    /// The word in the composed text.
     pub source: String,
     /// The parts that count, each with the alternatives of its alias, and the phrase of all.
     pub groups: Vec<Vec<Token>>,
@@ -126,7 +126,7 @@ pub(super) struct BareWord {
     pub verdict: Verdict,
 }
 
-/// What became of a word of a bare query.
+/// The outcome of a word of a bare query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// At least one part counts.
@@ -146,12 +146,13 @@ pub(super) enum Verdict {
 }
 
 impl BareWord {
-    /// Whether it is searched for.
+    /// Whether the word is searched.
     fn is_searched(&self) -> bool {
         !self.groups.is_empty() && self.verdict != Verdict::Excluded
     }
 
-    /// What is searched for: an alternative for each part, alias or phrase, and their other spellings.
+    /// Return the phrases to search: an alternative for each part, alias or phrase, and their other
+    /// spellings.
     fn phrases(&self, options: &MatchOptions<'_>) -> Result<Vec<Alternatives>> {
         let mut phrases: Vec<Alternatives> = Vec::with_capacity(self.groups.len());
         for group in &self.groups {
@@ -261,7 +262,7 @@ fn mark_names(sources: &[&str], words: &mut [Word]) {
 /// The most UTF-16 units of a short word.
 const SHORT: usize = 2;
 
-/// Counts what a bare query searches for, so that nothing counts too often.
+/// Counts the phrases of a bare query, so that repeats are limited.
 struct Counter<'a> {
     seen: HashMap<Token, usize>,
     most: usize,

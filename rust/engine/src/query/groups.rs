@@ -10,7 +10,7 @@ use crate::error::Result;
 /// An OR of conjunctions.
 type Disjunction = Vec<Vec<Alternatives>>;
 
-/// What is between two parentheses, as far as it is read.
+/// The part of a group, between two parentheses, that was read so far.
 #[derive(Default)]
 struct Group {
     /// The operator before it.
@@ -58,8 +58,8 @@ pub(super) struct Grouped {
     pub has_ignored_exclusion: bool,
 }
 
-/// Read the words of a query; `alternatives` returns what is searched for in place of each token. Fails if the
-/// products of groups are too large.
+/// Read the words of a query. `alternatives` returns the alternatives of each token. Fails if the products of
+/// groups are too large.
 pub(super) fn read(
     scan: &Scan<'_>,
     mut alternatives: impl FnMut(&str, &Token) -> Result<Alternatives>,

@@ -1,5 +1,5 @@
-//! What the reader of results should know about a query: what was not understood, excluded, or spelled in
-//! another way.
+//! Notices about a query for the reader of results: words not understood, excluded, or spelled in another
+//! way.
 
 use super::ast::Operator;
 use super::compile::with_straight_quotes;
@@ -87,7 +87,7 @@ fn of_operators(scan: &Scan<'_>) -> Option<String> {
     })
 }
 
-/// What is excluded by a minus sign, which may be meant otherwise.
+/// Return a notice of the exclusions by a minus sign, which may be unintended.
 fn of_exclusions(raw: &str, expression: &MatchExpression) -> Option<String> {
     if !raw.contains('-') {
         return None;

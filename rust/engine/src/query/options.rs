@@ -17,7 +17,7 @@ pub enum Matching {
 }
 
 impl Matching {
-    /// Its name.
+    /// Return the name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Spec => "spec",
@@ -31,7 +31,7 @@ impl Matching {
 pub struct MatchOptions<'a> {
     /// Alternatives for terms.
     pub aliases: Option<&'a AliasTable>,
-    /// What joins tokens without an operator.
+    /// The operator between tokens without one.
     pub default_operator: Connective,
     /// How words are matched.
     pub matching: Matching,
@@ -41,10 +41,11 @@ pub struct MatchOptions<'a> {
     pub tokenizer: TokenizerKind,
     /// Whether Latin words have stems in that index, which the tokenizer `words` gives some texts.
     pub latin_stems: bool,
-    /// What a bare query loses in extended matching; otherwise it was parsed without these.
+    /// The stop words of a bare query in extended matching. In other matching they are dropped by
+    /// the parser.
     pub stopwords: &'a StopWords,
-    /// The words of the index, by which extended matching finds other spellings. None if it is not to look
-    /// for them.
+    /// The words of the index, in which extended matching finds other spellings. None to skip other
+    /// spellings.
     pub vocabulary: Option<&'a dyn Vocabulary>,
 }
 

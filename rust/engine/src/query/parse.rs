@@ -25,8 +25,8 @@ pub fn parse_with(text: &str, stopwords: &StopWords) -> Result<Query> {
     })
 }
 
-/// Parse `text` with its dates added. The limits of a query hold for the text as it was given;
-/// dates may add as much to it as aliases may.
+/// Parse `text` with its dates added. The limits of a query apply to the given text; dates may add
+/// as much to it as aliases may.
 pub fn parse_augmented(text: &str, augmented: &str, stopwords: &StopWords) -> Result<Query> {
     parse_with(text, stopwords)?;
     parsed(augmented, stopwords, |_, scan| {
@@ -75,36 +75,36 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// One word, phrase or operator of the text.
+/// A word, phrase or operator of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word<'a> {
-    /// As it stands in the normalised text, a phrase without its quotes.
+    /// The word in the normalised text, a phrase without its quotes.
     pub source: &'a str,
-    /// What became of it.
+    /// The outcome of the word.
     pub fate: Fate<'a>,
 }
 
-/// What the parser made of a word.
+/// The outcome of a word in the parser.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate<'a> {
-    /// It is a token of the query.
+    /// The word is a token of the query.
     Kept(Token<Cow<'a, str>>),
-    /// It is an operator.
+    /// The word is an operator.
     Operator(Operator, OperatorFate),
-    /// It is left out.
+    /// The word is dropped.
     Dropped(Reason<'a>),
-    /// It begins a group, to which the operator before it applies. In extended matching.
+    /// The word begins a group, which takes the operator before it. In extended matching.
     Open(Option<Operator>),
-    /// It ends a group. In extended matching.
+    /// The word ends a group. In extended matching.
     Close,
-    /// It is a minus sign, and a result must not have the next token. In extended matching.
+    /// The word is a minus sign: a result must not have the next token. In extended matching.
     Minus,
 }
 
-/// What an operator came to.
+/// The outcome of an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OperatorFate {
-    /// It belongs to the next token.
+    /// The operator belongs to the next token.
     Attached,
     /// A later operator took its place.
     Replaced,
@@ -159,7 +159,7 @@ pub fn scan<'a>(raw: &'a str, stopwords: &StopWords) -> Scan<'a> {
 }
 
 /// [`scan`] of a query with operators for extended matching, in which parentheses group and a minus sign
-/// excludes. Both are words of their own.
+/// excludes. Both are separate words.
 pub(super) fn scan_groups(raw: &str) -> Scan<'_> {
     let mut scanner = Scanner {
         words: Vec::with_capacity(raw.len() / BYTES_A_WORD + 1),
@@ -230,7 +230,7 @@ fn word_of_group(text: &str) -> &str {
 /// The deepest nesting of parentheses. Deeper ones do not group, so that reading takes linear time.
 pub(super) const MAX_DEPTH: usize = 16;
 
-/// How many bytes a word takes in most texts, with the space after it.
+/// Bytes of a word in most texts, with the space after it.
 const BYTES_A_WORD: usize = 5;
 
 /// The only white space in a normalised text is the space.
@@ -240,7 +240,7 @@ fn is_word_end(byte: u8) -> bool {
 
 struct Scanner<'a> {
     words: Vec<Word<'a>>,
-    /// The operator that waits for a token: where it stands in `words`.
+    /// The operator that waits for a token, by its position in `words`.
     pending: Option<(usize, Operator)>,
     has_operators: bool,
 }
@@ -250,7 +250,7 @@ impl<'a> Scanner<'a> {
         self.has_operators = true;
         let text = whitespace::trim(source);
         if text.is_empty() {
-            // An empty phrase leaves a waiting operator as it is.
+            // An empty phrase leaves a waiting operator unchanged.
             self.words.push(Word {
                 source,
                 fate: Fate::Dropped(Reason::EmptyPhrase),
@@ -331,7 +331,7 @@ impl<'a> Scanner<'a> {
         });
     }
 
-    /// Note what became of the waiting operator, if there is one, and return it.
+    /// Record the outcome of the waiting operator, if any, and return the operator.
     fn settle(&mut self, became: OperatorFate) -> Option<Operator> {
         let (index, operator) = self.pending.take()?;
         self.words[index].fate = Fate::Operator(operator, became);
@@ -400,7 +400,7 @@ fn cleaned(source: &str) -> Cow<'_, str> {
     Cow::Owned(lower(text))
 }
 
-/// Whether a word is clean as it is. One that is not ASCII is taken not to be.
+/// Whether a word is clean already. A word that is not ASCII counts as unclean.
 fn is_clean(word: &str) -> bool {
     word.bytes().all(|byte| CLEAN[usize::from(byte)])
 }

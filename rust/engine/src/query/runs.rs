@@ -1,5 +1,5 @@
-//! Expressions for the tokenizer `words`: runs of scripts without spaces as pairs of their units, and
-//! words as they are written beside their stems (spec/compile.md, "Scripts without spaces").
+//! Expressions for the tokenizer `words`: runs of scripts without spaces as pairs of their units, and words
+//! with their stems (spec/compile.md, "Scripts without spaces").
 
 use super::ast::Connective;
 use super::expression::{Alternatives, MatchExpression, Phrase};
@@ -13,7 +13,7 @@ const LONGEST_PHRASE: usize = 8;
 /// The most words of a query that are also searched for as they are written.
 const FEW_WORDS: usize = 2;
 
-/// Words by which a query is taken for an English one.
+/// Words that mark a query as English.
 const ENGLISH: [&str; 23] = [
     "the", "and", "that", "with", "this", "which", "were", "what", "how", "when", "where", "there",
     "would", "should", "did", "does", "why", "who", "whose", "from", "you", "their", "they",
@@ -24,11 +24,11 @@ const ENGLISH: [&str; 23] = [
 pub(super) struct Splitting {
     /// Whether the query has no operators.
     bare: bool,
-    /// What joins the words of a bare query.
+    /// The operator between the words of a bare query.
     connective: Connective,
     /// Whether the query is of one or two words.
     is_short: bool,
-    /// Which stems Latin words count by.
+    /// The stems that Latin words count by.
     latin: Stems,
     /// Whether Latin words have stems at all.
     has_latin_stems: bool,

@@ -10,11 +10,11 @@ use crate::text::lower::lower;
 use crate::text::normalise::normalise;
 use crate::text::whitespace;
 
-/// What the parser drops from bare queries, of English.
+/// The words that the parser drops from bare English queries.
 pub static ENGLISH: LazyLock<WordList> =
     LazyLock::new(|| WordList::new(include_str!("stopwords/english.txt")));
 
-/// What the parser drops from bare queries, of Dutch.
+/// The words that the parser drops from bare Dutch queries.
 pub static DUTCH: LazyLock<WordList> =
     LazyLock::new(|| WordList::new(include_str!("stopwords/dutch.txt")));
 
@@ -26,7 +26,7 @@ pub static ENGLISH_FUNCTION: LazyLock<WordList> =
 pub static DUTCH_FUNCTION: LazyLock<WordList> =
     LazyLock::new(|| WordList::new(include_str!("stopwords/dutch_function.txt")));
 
-/// What the retry ladder skips, a different set.
+/// The words that the retry ladder skips, a different set.
 pub static RETRY: LazyLock<WordList> =
     LazyLock::new(|| WordList::new(include_str!("stopwords/retry.txt")));
 
@@ -35,7 +35,7 @@ pub fn is_stopword(token: &str) -> bool {
     ENGLISH.contains(token) || DUTCH.contains(token)
 }
 
-/// What bare queries lose as stop words: both lists of the specification unless chosen otherwise.
+/// The stop words of bare queries: both lists of the specification by default.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum StopWords {
     /// English and Dutch.
@@ -47,11 +47,11 @@ pub enum StopWords {
     Dutch,
     /// No word at all.
     None,
-    /// These words, in lower case.
+    /// Given words, in lower case.
     Words(Arc<BTreeSet<String>>),
 }
 
-/// How many bytes the words of a caller may have together.
+/// The most bytes of the words of a caller together.
 const WORDS_LIMIT: usize = 1 << 20;
 
 impl StopWords {
@@ -156,7 +156,7 @@ impl FromStr for StopWords {
 
     fn from_str(text: &str) -> Result<Self> {
         match serde_json::from_str(text) {
-            // They were checked when they were chosen, and normalising twice can change a word.
+            // The words were checked when they were set, and normalising twice can change a word.
             Ok(words) => Ok(Self::Words(Arc::new(words))),
             Err(_) => Self::named(text),
         }

@@ -86,7 +86,7 @@ fn two_words<'w>(
     Ok(found)
 }
 
-/// The options for a query of so many words.
+/// Return the options for a query of this number of words.
 pub(super) fn limited<'a>(options: &MatchOptions<'a>, words: usize) -> MatchOptions<'a> {
     MatchOptions {
         vocabulary: options.vocabulary.filter(|_| words <= MOST_WORDS),

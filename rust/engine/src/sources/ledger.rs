@@ -9,22 +9,22 @@ use super::schema::SOURCES_GENERATION;
 use crate::chunks::text_array;
 use crate::storage::settings;
 
-/// A file as it was read. What it says is for the sync alone, but for the number of chunks.
+/// A file as last read. Only the sync interprets the fields, except for the number of chunks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SourceFile {
-    /// What the sync knows the file by.
+    /// The path by which the sync knows the file.
     pub path: String,
-    /// What the system reported of the file; empty when it has to be read again.
+    /// The signature that the system reported of the file; empty if it must be read again.
     pub signature: String,
     /// Whether any later change of the file shows in the signature.
     pub settled: bool,
     /// The hash of its content; empty when it could not be read.
     pub digest: String,
-    /// How many chunks it has; counted when it is written.
+    /// The number of chunks, counted when they are written.
     pub chunks: u64,
-    /// What was left out of it, as JSON.
+    /// The skipped parts of the file, as JSON.
     pub skips: String,
-    /// What else the sync wants to know of it, as JSON.
+    /// Other facts of the sync about the file, as JSON.
     pub facts: String,
 }
 
@@ -36,18 +36,18 @@ pub(crate) fn sources(connection: &Connection) -> rusqlite::Result<Vec<SourceFil
         .collect()
 }
 
-/// What the ledger says now, to a reader who knows it as of an earlier change.
+/// The changes of the ledger since an earlier change.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LedgerChanges {
     /// The number of the last change.
     pub generation: i64,
     /// The files that were written since, by their paths.
     pub changed: Vec<SourceFile>,
-    /// How many files there are: fewer than the reader then knows if some were forgotten.
+    /// The number of files: fewer than the reader then knows if some were forgotten.
     pub files: usize,
 }
 
-/// What has changed since a change of this number; all files since one before 0.
+/// Return the changes since a change of this number; all files if it is below 0.
 pub(crate) fn changes_since(
     connection: &Connection,
     generation: i64,
@@ -102,7 +102,7 @@ pub(crate) fn sources_generation(connection: &Connection) -> rusqlite::Result<i6
     Ok(settings::get(connection, SOURCES_GENERATION)?.unwrap_or_default())
 }
 
-/// What was noted about the sync under a name.
+/// Return the note about the sync under a name.
 pub(crate) fn sync_note(connection: &Connection, name: &str) -> rusqlite::Result<Option<String>> {
     settings::get(connection, &note_name(name))
 }
@@ -128,7 +128,7 @@ pub(crate) fn chunks_without_source(connection: &Connection) -> rusqlite::Result
         .collect()
 }
 
-/// Which of these ids are stored, each with the `source_file` of its metadata, if it has one.
+/// Return those of the ids that are stored, each with the `source_file` of its metadata, if any.
 pub(crate) fn source_files<T: AsRef<str>>(
     connection: &Connection,
     ids: &[T],
@@ -161,7 +161,7 @@ fn source(row: &Row<'_>) -> rusqlite::Result<SourceFile> {
     })
 }
 
-/// Write what is known of a file, and that the chunks of these ids are its own too.
+/// Write the facts about a file, and record that the chunks of these ids belong to it.
 pub fn put_source<'i>(
     connection: &Connection,
     source: &SourceFile,
@@ -208,7 +208,7 @@ pub fn put_source<'i>(
     Ok(())
 }
 
-/// Write the signature of a file that is otherwise as it is known.
+/// Write the signature of a file whose other facts are unchanged.
 pub(crate) fn touch_source(connection: &Connection, source: &SourceFile) -> rusqlite::Result<()> {
     let change = count(connection)?;
     connection
@@ -224,7 +224,7 @@ pub(crate) fn touch_source(connection: &Connection, source: &SourceFile) -> rusq
     Ok(())
 }
 
-/// Forget a file; its chunks are no longer of any.
+/// Forget a file; its chunks then belong to none.
 pub fn forget_source(connection: &Connection, path: &str) -> rusqlite::Result<()> {
     let number: Option<i64> = connection
         .prepare_cached("DELETE FROM sources WHERE path = ? RETURNING id")?
@@ -239,7 +239,7 @@ pub fn forget_source(connection: &Connection, path: &str) -> rusqlite::Result<()
     Ok(())
 }
 
-/// Write or remove what is noted about the sync as a whole.
+/// Write or remove notes about the sync as a whole.
 pub fn note(connection: &Connection, notes: &[(String, Option<String>)]) -> rusqlite::Result<()> {
     for (name, text) in notes {
         settings::set(connection, &note_name(name), text.as_deref())?;

@@ -1,4 +1,4 @@
-//! Work in the background: on a thread and a connection of its own, and what it has to report.
+//! Background work on a separate thread and connection, and its notices.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -16,7 +16,7 @@ use super::subject::Subjects;
 use crate::error::{Error, Result};
 use crate::interrupt;
 
-/// What a background thread of a handle needs.
+/// The parts of a handle that a background thread needs.
 #[derive(Clone)]
 pub struct Background {
     location: Location,
@@ -45,7 +45,7 @@ impl Background {
         self.closing.load(Ordering::Relaxed)
     }
 
-    /// What there is to report.
+    /// Return the notices.
     pub fn notices(&self) -> &Notices {
         &self.notices
     }
@@ -65,7 +65,7 @@ impl Background {
         thread.spawn(move || this.run(work)).is_ok()
     }
 
-    /// The same for work that needs no connection, and may be dropped instead of being called.
+    /// Like `run`, for work that needs no connection, and may be dropped instead of being called.
     pub fn compute(&self, name: &str, work: impl FnOnce() + Send + 'static) -> bool {
         let this = self.clone();
         let thread = thread::Builder::new().name(format!("hedgerow-{name}"));
@@ -105,7 +105,7 @@ impl Background {
         interrupt::watched(is_unwanted, work)
     }
 
-    /// One more read connection, for a thread that helps another one that has one.
+    /// Return another read connection, for a thread that helps one with a connection.
     pub fn connection(&self) -> Result<Connection> {
         self.location.connection(true)
     }
@@ -120,7 +120,7 @@ impl Background {
         self.location.check_file()
     }
 
-    /// What SQLite reported, as an error of this file.
+    /// Return the error of SQLite as an error of this file.
     pub fn error(&self, error: &rusqlite::Error) -> Error {
         self.location.error(error)
     }
@@ -147,7 +147,7 @@ pub struct Notice {
 /// Something that was read into memory as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reading {
-    /// What it is called: "vectors".
+    /// The name of the work: "vectors".
     pub what: &'static str,
     /// How long it took.
     pub time: Duration,

@@ -16,14 +16,14 @@ use super::identity;
 use crate::error::{Error, ErrorCode, Result};
 use crate::interrupt;
 
-/// How many pages are copied between two checks whether anybody waits: a few milliseconds of work.
+/// Pages copied between two checks for cancellation: a few milliseconds of work.
 const STEP: i32 = 1000;
 
 impl Database {
-    /// Copy the index into a new file: all of it, as it was at one moment.
+    /// Copy the index into a new file, in one consistent state.
     ///
-    /// Searches go on meanwhile, and so do writes to a file. The copy is made under another
-    /// name in the same folder, and moved into place when it is whole and on the disk.
+    /// Searches continue meanwhile, and so do writes to a file. The copy is made under another name
+    /// in the same folder. After it is complete and synced, it is moved into place.
     pub fn backup(&self, target: &Path) -> Result<()> {
         self.check_process()?;
         if target.symlink_metadata().is_ok() {
@@ -44,7 +44,7 @@ impl Database {
             Err(error) if copied.is_ok() && error.kind() != io::ErrorKind::NotFound => {
                 Err(failed(target, &error))
             }
-            // What stopped the copy matters more than what is left of it.
+            // The error that stopped the copy matters more than the rest of the copy.
             _ => copied,
         }
     }
@@ -85,7 +85,7 @@ fn partial_name(target: &Path) -> Result<PathBuf> {
 ///
 /// Not `VACUUM INTO`, which would write the copy of a database in memory into memory as well.
 fn copy(source: &Connection, path: &Path) -> rusqlite::Result<()> {
-    // A transaction begins with what it reads first, and then every step copies the same state.
+    // A transaction begins with its first read. After it, every step copies the same state.
     source.query_row("PRAGMA schema_version", [], |_| Ok(()))?;
     let mut copy = Connection::open(path)?;
     // The file is of use only when it is whole, so it needs no journal.
@@ -141,12 +141,12 @@ fn give_name(partial: &Path, target: &Path) -> io::Result<()> {
     }
 }
 
-/// Remove what a failure left behind. That failure is reported, and not that this one failed too.
+/// Remove the remains of a failed copy. The failure of the copy is reported, not a failure here.
 fn remove(file: &Path) {
     let _ = fs::remove_file(file);
 }
 
-/// Have a file on the disk. Windows syncs only what is open for writing.
+/// Sync a file to the disk. Windows syncs only files open for writing.
 fn sync(file: &Path) -> io::Result<()> {
     OpenOptions::new().write(true).open(file)?.sync_all()
 }

@@ -1,4 +1,4 @@
-//! The files that SQLite keeps beside a database: it names them after the file itself, also where that
+//! The files that SQLite keeps next to a database. SQLite names them after the file itself, also if the file
 //! is opened through a link.
 
 use std::fs;
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 /// The write-ahead log.
 pub(super) const LOG: &str = "-wal";
-/// What the connections to a file share of its write-ahead log.
+/// The shared memory of the connections for the write-ahead log.
 pub(super) const SHARED: &str = "-shm";
 /// The rollback journal of a file without a write-ahead log.
 pub(super) const JOURNAL: &str = "-journal";
 
-/// The file of this suffix beside a database.
+/// Return the file with this suffix next to a database.
 pub(super) fn beside(file: &Path, suffix: &str) -> PathBuf {
     let mut name = followed(file).into_os_string();
     name.push(suffix);

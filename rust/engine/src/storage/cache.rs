@@ -1,10 +1,10 @@
-//! What a handle keeps in memory of its file, in versions that never change.
+//! The data that a handle caches in memory, in versions that never change.
 //!
 //! A [`Version`] is of one generation of the file. Searches share it for as long as they run. The
-//! first search of a later generation derives the next version, which shares everything that did
-//! not change, and publishes it by swapping a pointer: searches of earlier generations do not wait
-//! for that. Loading everything is the work of one background thread, however many callers wait for
-//! it, and continues when one of them is cancelled.
+//! first search of a later generation derives the next version, which shares all unchanged parts,
+//! and publishes it by swapping a pointer: searches of earlier generations do not wait for that. A
+//! full load is the work of one background thread, for any number of waiting callers, and continues
+//! when one of them is cancelled.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -17,12 +17,12 @@ use super::generations::{self, RowRanges};
 use crate::error::{Error, ErrorCode, Result};
 use crate::interrupt;
 
-/// One generation of something that is kept in memory.
+/// One generation of cached data.
 pub trait Version: Send + Sync + Sized + 'static {
-    /// What it is made from in addition to the file.
+    /// The source of a version in addition to the file.
     type Source: Send + Sync + 'static;
 
-    /// What it is called in messages.
+    /// The name of the data in messages.
     const NAME: &'static str;
 
     /// The generation it is of.
@@ -96,7 +96,7 @@ impl<V: RowVersion> Version for V {
     }
 }
 
-/// What a cache has for a generation.
+/// The result of looking up a generation in a cache.
 pub enum Lookup<V> {
     /// The version of this generation.
     Hit(Arc<V>),
@@ -106,8 +106,8 @@ pub enum Lookup<V> {
     Miss,
 }
 
-/// How many versions are kept: a search that began a little earlier than the last may still ask
-/// for its own. They share nearly all their memory.
+/// Cached versions: a search that began a little earlier than the last may still need its version.
+/// Versions share nearly all their memory.
 const RECENT: usize = 4;
 /// How long a caller waits before it checks whether anybody still waits for it.
 const MOMENT: Duration = Duration::from_millis(20);
@@ -132,7 +132,7 @@ struct Shared<V: Version> {
 #[derive(Default)]
 struct Loading {
     running: bool,
-    /// How many attempts have ended, and what came of the last.
+    /// The number of finished attempts, and the result of the last.
     attempts: u64,
     failure: Option<Error>,
 }
@@ -152,7 +152,7 @@ impl<V: Version> Cache<V> {
         }
     }
 
-    /// What versions are made from in addition to the file.
+    /// Return the source of versions in addition to the file.
     pub fn source(&self) -> &V::Source {
         &self.shared.source
     }
@@ -335,7 +335,7 @@ impl<V: Version> Shared<V> {
         !self.is_later(Some(generation.saturating_sub(1)))
     }
 
-    /// What there is for a generation; None when the newest version must be brought up to date.
+    /// Return the result for a generation; None if the newest version must be brought up to date.
     fn find(&self, generation: i64) -> Option<Lookup<V>> {
         let recent = self.recent();
         let newest = recent.back()?;
@@ -384,7 +384,7 @@ struct Attempt<'s, V: Version> {
 
 impl<'s, V: Version> Attempt<'s, V> {
     fn of(shared: &'s Shared<V>) -> Self {
-        // What remains unless something else is noted before the end.
+        // The result, unless another is recorded before the end.
         let message = format!("reading the {} panicked; please report this", V::NAME);
         Self {
             shared,

@@ -73,7 +73,7 @@ fn definition_problems(location: &Location, connection: &Connection) -> Result<V
     Ok(changed.into_iter().map(named).collect())
 }
 
-/// What was found, or the damage for which nothing could be looked at.
+/// Return the problems found, or the damage that stopped the check.
 fn listed(found: Result<Vec<String>>) -> Result<Vec<String>> {
     match found {
         Err(error) if is_damage(&error) => Ok(vec![error.message().to_owned()]),
@@ -93,7 +93,7 @@ fn file_problems(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     Ok(lines.into_iter().filter(|line| line != "ok").collect())
 }
 
-/// One sentence for each query that finds something: what is wrong, and the names it found.
+/// Return a sentence for each query with rows: the problem, and the names in the rows.
 pub fn disagreements(
     connection: &Connection,
     queries: &[(&str, &str)],
@@ -105,7 +105,7 @@ pub fn disagreements(
     Ok(problems)
 }
 
-/// One sentence for all that is wrong in one way; none where nothing is.
+/// Return a sentence for all rows with one problem; None if the list is empty.
 pub fn summarize(what: &str, found: &[String]) -> Option<String> {
     if found.is_empty() {
         return None;

@@ -9,10 +9,11 @@ use rusqlite::hooks::Wal;
 
 use super::background::{Background, Level};
 
-/// From how many pages in the log a checkpoint is due. The log begins anew after one, and a write then
-/// waits for the disk, so there are only a quarter as many as SQLite would make.
+/// The number of pages in the log at which a checkpoint is due. The log restarts after a checkpoint, and a
+/// write then waits for the disk. The number is a quarter of SQLite's own.
 const DUE: i32 = 4000;
-/// From how many pages a write makes one itself, so that the log stays small whatever happens.
+/// The number of pages at which a write makes a checkpoint itself, so that the log stays small in
+/// every case.
 const OVERDUE: i32 = 4 * DUE;
 
 /// When a checkpoint is due, and whether one is being made.
@@ -29,7 +30,7 @@ impl Checkpoints {
         connection.wal_hook(Some(move |wal: &mut Wal, pages| {
             due.store(pages >= DUE, Ordering::Relaxed);
             if pages >= OVERDUE {
-                // What fails is tried again by the next write, as SQLite's own hook has it.
+                // A failed checkpoint is tried again by the next write, as by SQLite's own hook.
                 let _ = wal.checkpoint();
             }
             Ok(())
@@ -48,7 +49,7 @@ impl Checkpoints {
             let _running = running;
             let connection = this.check_file().and_then(|()| this.connection());
             let made = connection.and_then(|connection| {
-                // It waits neither for readers nor for a writer, and does what it can.
+                // A passive checkpoint waits neither for readers nor for a writer.
                 let made = connection.execute_batch("PRAGMA wal_checkpoint(PASSIVE)");
                 made.map_err(|error| this.error(&error))
             });

@@ -64,7 +64,8 @@ impl Deref for ReadTransaction<'_> {
 
 impl Drop for ReadTransaction<'_> {
     fn drop(&mut self) {
-        // What does not end is not used again: `Pool::return_reader` sees to it.
+        // A connection whose transaction does not end is not used again: `Pool::return_reader`
+        // drops it.
         let _ = self.end();
     }
 }
@@ -124,7 +125,7 @@ impl Database {
         self.try_write(|connection| Ok(work(connection)?))
     }
 
-    /// The same for work that may refuse what it was given.
+    /// Like `write`, for work that may reject its arguments.
     pub fn try_write<T>(
         &self,
         work: impl FnOnce(&Connection) -> std::result::Result<T, Failure>,
@@ -167,7 +168,7 @@ impl Database {
             }
             let mut writer = pool.writer();
             let _exclusive = pool.exclude();
-            // What was written into a file that was replaced would be lost.
+            // Writes into a replaced file would be lost.
             self.location.check_file()?;
             let made = match writer.take() {
                 Some(connection) => Ok(connection),

@@ -1,4 +1,4 @@
-//! Which of SQLite's errors mean that the file is damaged.
+//! The SQLite errors that mean a damaged file.
 
 use rusqlite::{Error, ErrorCode};
 
@@ -18,7 +18,7 @@ const BEGINNINGS: [&str; 11] = [
     "unrecognized option: ",
     "vtable constructor failed: ",
 ];
-/// What other such messages contain.
+/// Parts of other such messages.
 const PARTS: [&str; 2] = [" has no column named ", "because it is a view"];
 
 /// Whether an error reports damage: no healthy file causes it.
@@ -32,8 +32,8 @@ pub(super) fn is_reported_by(error: &Error) -> bool {
         | Error::QueryReturnedNoRows
         | Error::QueryReturnedMoreThanOneRow => true,
         _ => match error.sqlite_error_code() {
-            // What we write fits the constraints of our tables, unless an index of the file does
-            // not agree with its table.
+            // Our writes satisfy the constraints of our tables, unless an index of the file
+            // disagrees with its table.
             Some(
                 ErrorCode::DatabaseCorrupt
                 | ErrorCode::ConstraintViolation

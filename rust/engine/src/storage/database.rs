@@ -13,9 +13,9 @@ use super::pool::Pool;
 use super::schema::{self, Opened};
 use crate::error::{Error, ErrorCode, Result};
 
-/// A file, or a database in memory, for use from many threads at once.
+/// A file, or a database in memory. Safe to call from several threads.
 ///
-/// Reads run in parallel, each on a connection of its own; writes take turns. The handle belongs to
+/// Reads run in parallel, each on a separate connection; writes take turns. The handle belongs to
 /// the process that opened it.
 pub struct Database {
     pub(super) process: u32,
@@ -71,7 +71,7 @@ impl Database {
         self.location.path()
     }
 
-    /// What the file was when it was opened.
+    /// Return the state of the file when it was opened.
     pub fn opened(&self) -> &Opened {
         &self.opened
     }
@@ -117,7 +117,7 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        // Closing inherited connections could undo what the parent process is doing: keep them.
+        // Closing inherited connections could undo work of the parent process: keep them.
         if self.close().is_err() {
             std::mem::forget(Arc::clone(&self.pool));
         }

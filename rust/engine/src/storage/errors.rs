@@ -1,4 +1,4 @@
-//! What SQLite reported of a file, in our words.
+//! Errors of SQLite, in our words.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ fn is_memory(error: &rusqlite::Error) -> bool {
 }
 
 impl Location {
-    /// What SQLite reported, in our words.
+    /// Return an error of SQLite in our words.
     pub fn error(&self, error: &rusqlite::Error) -> Error {
         match error {
             rusqlite::Error::NulError(_) | rusqlite::Error::InvalidPath(_) => {
@@ -134,7 +134,7 @@ impl Location {
         )
     }
 
-    /// What kept a handle from opening the file to write.
+    /// Return the reason that a handle could not open the file for writing.
     pub(super) fn unwritable(&self, error: &rusqlite::Error) -> Error {
         match &self.medium {
             Medium::File(path)

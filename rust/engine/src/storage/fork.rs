@@ -40,7 +40,7 @@ pub(super) fn register(handle: &Shared) {
     handles.push(Arc::downgrade(handle));
 }
 
-/// Whether a fork waits for what is under way; what can be done again later should make room.
+/// Whether a fork waits for running work. Work that can be repeated later should end.
 pub(super) fn is_due() -> bool {
     DUE.load(Ordering::Relaxed)
 }

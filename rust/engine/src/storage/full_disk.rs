@@ -1,8 +1,8 @@
-//! What a write leaves on a full disk: nothing.
+//! A failed write on a full disk must leave nothing.
 //!
-//! A transaction that is larger than SQLite's cache writes into the log before it is committed. When
-//! the disk is full it is rolled back, but SQLite keeps what it wrote as room for later writes: on a
-//! full disk that is all the room there was, and a checkpoint needs some itself.
+//! A transaction that is larger than SQLite's cache writes into the log before it is committed. If the disk
+//! is full it is rolled back, but SQLite keeps the written pages for later writes. On a full disk that is all
+//! the free space there was, and a checkpoint needs some itself.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read};
@@ -18,11 +18,11 @@ use super::beside::{LOG, beside};
 const HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;
 
-/// Free what a write that failed left in the log, and move what was committed into the file.
+/// Free the space of a failed write in the log, and move committed pages into the file.
 ///
-/// Waits for nobody, and does what it can: whatever stays, the next write tries again.
+/// Never blocks, and ignores failures: the next write tries again.
 pub(super) fn release(connection: &Connection, file: &Path) {
-    // What is set to zero here must be set back.
+    // The timeout set to zero here must be restored.
     let Ok(timeout) = connection.query_row("PRAGMA busy_timeout", [], |row| row.get(0)) else {
         return;
     };
@@ -68,7 +68,7 @@ fn committed_bytes(log: &File) -> io::Result<Option<u64>> {
     let mut frame = [0; FRAME_HEADER];
     while log.read_exact(&mut frame).is_ok() && frame[8..16] == header[16..24] {
         read += FRAME_HEADER as u64 + page.unsigned_abs();
-        // The size of the database after a transaction stands in its last frame alone.
+        // Only the last frame of a transaction has the size of the database.
         if number(&frame, 4) > 0 {
             committed = read;
         }
@@ -143,7 +143,8 @@ mod tests {
         check_read_log(&link, &path);
     }
 
-    /// Write into a file that is known as `link`, and release what a rolled back transaction left.
+    /// Write into a file that is known as `link`, and release the space of a rolled back
+    /// transaction.
     fn check_read_log(link: &Path, path: &Path) {
         let writer = Connection::open(link).unwrap();
         writer

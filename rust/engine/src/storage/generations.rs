@@ -1,5 +1,5 @@
-//! Which rows changed since a generation: how a cache brings its newest version up to date after
-//! writes of this process or another one.
+//! Rows changed since a generation. A cache uses them to update its newest version after writes of
+//! this process or another one.
 
 use std::ops::RangeInclusive;
 
@@ -7,14 +7,13 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::settings::{self, CHANGES_AFTER, GENERATION};
 
-/// The most ranges of rows in the table `changes`; about 1.5 MB of the file. A range is a run of rows
-/// written by one transaction, so a transaction that adds chunks takes one range, and one that
-/// rewrites scattered chunks takes one range a chunk. Caches whose generation is older than the list
-/// are loaded anew.
+/// The most ranges of rows in the table `changes`; about 1.5 MB of the file. A range is a run of rows written
+/// by one transaction. A transaction that adds chunks takes one range, and one that rewrites scattered chunks
+/// takes one range a chunk. Caches whose generation is older than the list are reloaded.
 const MAX_RANGES: i64 = if cfg!(test) { 1 << 10 } else { 1 << 17 };
 
-/// The number of changed rows up to which a cache of any size applies changes: starting a load costs
-/// something too.
+/// The number of changed rows up to which a cache of any size applies changes. A load has a cost of starting
+/// too.
 const MIN_INCREMENTAL_ROWS: usize = 4096;
 /// The rows of a cache per changed row that it applies at most.
 ///
@@ -23,7 +22,8 @@ const MIN_INCREMENTAL_ROWS: usize = 4096;
 /// happens while FTS5 answers, so beyond a quarter it is the better choice.
 const INCREMENTAL_SHARE: usize = 4;
 
-/// The most changed rows that a cache of `rows` rows applies. When more changed, it is loaded anew.
+/// Return the most changed rows that a cache of `rows` rows applies. When more changed, it is
+/// reloaded.
 pub fn max_incremental_rows(rows: usize) -> usize {
     (rows / INCREMENTAL_SHARE).max(MIN_INCREMENTAL_ROWS)
 }
@@ -65,7 +65,7 @@ impl RowRanges {
         lengths.fold(0, usize::saturating_add)
     }
 
-    /// Whether there is no row.
+    /// Whether there are zero rows.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -151,7 +151,7 @@ pub fn since(
         }
         let (first, last): (i64, i64) = (entry.get(1)?, entry.get(2)?);
         if first > last {
-            // The file is damaged, and loading anew does not depend on this table.
+            // The file is damaged, and a reload does not depend on this table.
             return Ok(None);
         }
         ranges.push(first..=last);
@@ -170,7 +170,7 @@ fn complete_after(connection: &Connection) -> rusqlite::Result<i64> {
         .query_row([], |found| Ok((found.get(0)?, found.get(1)?)))
         .optional()?;
     Ok(match oldest {
-        // Entries before it are gone, perhaps some of its own generation too.
+        // Earlier entries are gone, perhaps including entries of the same generation.
         Some((entry, generation)) if entry > 1 => after.max(generation),
         _ => after,
     })

@@ -1,13 +1,13 @@
-//! Which file a handle is on, so that it notices when another one is put in its place
-//! (spec/index.md, "Replacing the file").
+//! The identity of the file of a handle, by which it notices a replaced file (spec/index.md, "Replacing the
+//! file").
 //!
-//! SQLite does not notice. After a rename over the file, connections that are open read the old file
-//! and those opened later read the new one. After a copy over it, pages of the new file are mixed
-//! with those of the old one that are in memory and in the write-ahead log.
+//! SQLite does not notice. After a rename over the file, open connections read the old file and later
+//! connections read the new one. After a copy over it, pages of the new file are mixed with pages of the old
+//! one in memory and in the write-ahead log.
 //!
-//! So a handle knows its file by device and inode, and by a random identity. The identity is in a
-//! table of its own, which is never written again and so is read from the file; and in `settings`,
-//! which every transaction writes, so that it is read from the write-ahead log where that has any.
+//! A handle therefore knows its file by device and inode, and by a random identity. A separate table has the
+//! identity; it is never written again and so is read from the file. The table `settings` has it too; every
+//! transaction writes it, so that it is read from the write-ahead log if the log has pages.
 
 use std::fs::{self, Metadata};
 use std::path::Path;
@@ -18,12 +18,12 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::settings::{self, IDENTITY};
 
-/// The file of a handle, as it was when it was last found to be the same.
+/// The file of a handle at the last check.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     /// None in memory, and before the handle is open.
     known: Mutex<Option<Known>>,
-    /// Whether the file was found to be another one. The handle is of no use from then on.
+    /// Whether the file was replaced. The handle is unusable from then on.
     pub replaced: AtomicBool,
 }
 
@@ -40,8 +40,8 @@ impl Watch {
     }
 }
 
-/// What the operating system says of a file. It stays the same until the file is written, which
-/// hedgerow does at checkpoints only.
+/// The signature of a file from the operating system. It changes only when the file is written,
+/// which hedgerow does only at checkpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     /// Device and inode.

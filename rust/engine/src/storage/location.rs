@@ -19,7 +19,7 @@ use crate::text::tokenizer;
 
 /// How long a connection waits for a lock that another process holds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
-/// After how many steps SQLite asks whether to go on.
+/// Steps of SQLite between two checks for cancellation.
 const STEPS: i32 = 1000;
 /// The largest database in memory: SQLite allocates it in one piece of less than 2 GiB.
 const MEMORY_LIMIT: i64 = 0x7fff_f000;
@@ -29,7 +29,7 @@ const MEMORY_LIMIT: i64 = 0x7fff_f000;
 pub struct Location {
     pub(super) medium: Medium,
     subjects: Subjects,
-    /// Which file it is; clones watch together.
+    /// The identity of the file. Clones share it.
     pub(super) watch: Arc<Watch>,
 }
 
@@ -82,7 +82,7 @@ impl Location {
         }
     }
 
-    /// A database in memory with a name of its own.
+    /// Return a database in memory with a unique name.
     pub fn memory(subjects: Subjects) -> Self {
         static COUNTER: AtomicU64 = AtomicU64::new(0);
         Self {
@@ -100,7 +100,7 @@ impl Location {
         }
     }
 
-    /// What the file holds, as far as this handle knows.
+    /// Return the subjects of the file that this handle knows.
     pub fn subjects(&self) -> Subjects {
         self.subjects
     }
@@ -117,7 +117,7 @@ impl Location {
                 .map_err(|error| self.unwritable(&error));
         }
         // Not SQLITE_OPEN_READ_ONLY: such a connection leaves the files of the write-ahead log
-        // behind. Where there is no permission to write, SQLite reads all the same.
+        // behind. Without permission to write, SQLite still reads.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
         let opened = self.try_reading(flags, true);
         let (error, path) = match (opened, &self.medium) {
@@ -142,16 +142,16 @@ impl Location {
         Ok(connection)
     }
 
-    /// One more connection. A file that was removed meanwhile is not made again, and one that was
-    /// replaced is refused.
+    /// Open another connection. A removed file is not created again, and a replaced one is refused.
     pub fn connection(&self, read_only: bool) -> Result<Connection> {
         let connection = self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE, read_only)?;
         self.keep_log(&connection, true)?;
         Ok(connection)
     }
 
-    /// Say whether closing a connection leaves the write-ahead log as it is. Else SQLite moves it
-    /// into the file as the last connection closes, and that must not be one that replaced ours.
+    /// Set whether closing a connection leaves the write-ahead log unchanged. Otherwise SQLite
+    /// moves it into the file as the last connection closes. That file must not be a replacement of
+    /// ours.
     pub(super) fn keep_log(&self, connection: &Connection, keep: bool) -> Result<()> {
         connection
             .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep)
@@ -181,7 +181,7 @@ impl Location {
 
     fn open(&self, flags: OpenFlags) -> rusqlite::Result<Connection> {
         tokenizer::prepare();
-        // A connection serves one thread at a time, so it needs no mutex of its own.
+        // A connection serves one thread at a time, so it needs no mutex.
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_EXRESCODE;
         match &self.medium {
             Medium::File(path) => Connection::open_with_flags(path, flags),
@@ -212,7 +212,7 @@ impl Location {
         }
         connection.set_prepared_statement_cache_capacity(32);
         array::load_module(connection)?;
-        // Whoever waits for the call is asked every so many steps of SQLite's machine.
+        // SQLite checks for cancellation after this number of steps.
         connection.progress_handler(STEPS, Some(interrupt::is_due))?;
         for subject in self.subjects {
             (subject.register)(connection)?;
@@ -222,8 +222,8 @@ impl Location {
 
     /// Switch a file to a write-ahead log, so that readers and a writer do not wait for each other.
     ///
-    /// SQLite does not wait for its lock here, so two processes that make one file together would
-    /// fail at once.
+    /// SQLite does not wait for its lock here. Two processes that create a file together would fail
+    /// immediately.
     pub fn write_ahead(&self, connection: &Connection) -> Result<()> {
         const ATTEMPTS: u32 = 200;
         const PAUSE: Duration = Duration::from_millis(25);

@@ -19,10 +19,10 @@ use super::pool::Pool;
 use super::subject::{Maintenance, Subjects};
 use crate::error::Error;
 
-/// How long a handle must have written nothing before the first step, in milliseconds.
+/// The time without writes of a handle before the first step, in milliseconds.
 ///
-/// A shorter time makes a write meet a step more often and wait for it. A longer one leaves no room
-/// for steps between writes that follow each other at once: 200 writes a second are 5 ms apart.
+/// With a shorter time, writes meet a step more often and wait for it. With a longer one, steps do
+/// not fit between frequent writes: 200 writes a second are 5 ms apart.
 const QUIET: Duration = Duration::from_millis(2);
 
 /// How long the thread pauses between two steps, in milliseconds: half as long as a step takes.
@@ -58,7 +58,8 @@ enum Progress {
 }
 
 impl Maintainer {
-    /// Do what a write transaction must do before it commits. Returns whether a step is left to do.
+    /// Do the maintenance that a write transaction must do before it commits. Returns whether
+    /// another step is due.
     pub fn after_write(subjects: Subjects, connection: &Connection) -> rusqlite::Result<bool> {
         let mut is_unfinished = false;
         for maintenance in all(subjects) {

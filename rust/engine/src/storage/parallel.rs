@@ -12,13 +12,13 @@ use super::background::Background;
 use super::settings;
 use crate::interrupt;
 
-/// Up to how many rows a table is read in one piece.
+/// Up to this number of rows, a table is read in one piece.
 const SMALL: i64 = if cfg!(any(test, feature = "testing")) {
     50
 } else {
     20_000
 };
-/// In how many pieces a larger one is read.
+/// The number of pieces of a larger table.
 const PIECES: i64 = 16;
 /// More threads than this find nothing to do.
 const MOST_THREADS: usize = 8;
@@ -30,14 +30,14 @@ pub struct Table<'s> {
     pub background: &'s Background,
     /// A connection that reads this state.
     pub connection: &'s Connection,
-    /// The setting that counts the table's changes, and what it says in this state.
+    /// The setting that counts the table's changes, and its value in this state.
     pub generation: (&'static str, i64),
 }
 
 impl Table<'_> {
-    /// Read every piece, on this thread and on others; the answers stand as the pieces do.
+    /// Read every piece, on this thread and on others. The results are in the order of the pieces.
     ///
-    /// The others have connections of their own, and leave the work to the rest where these see
+    /// The other threads open separate connections. They leave the work to this thread if they see
     /// another state.
     pub fn read<P: Sync, T: Send>(
         &self,
@@ -98,7 +98,7 @@ fn in_state<T>(
     }
 }
 
-/// How many threads there is work for.
+/// Return the number of threads that have work.
 pub fn threads() -> usize {
     thread::available_parallelism()
         .map_or(1, NonZeroUsize::get)

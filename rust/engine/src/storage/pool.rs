@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use super::location::Location;
 use crate::error::Result;
 
-/// Read connections kept for the next search; more are opened when more run at once.
+/// Idle read connections to keep. Concurrent searches beyond that open more.
 const IDLE_READERS: usize = 16;
 
 /// The write connection, and for a database in memory the exclusive use of it.
@@ -18,10 +18,10 @@ pub(super) type WriterTurn<'p> = (
     Option<RwLockWriteGuard<'p, ()>>,
 );
 
-/// One write connection and as many read connections as searches run at once.
+/// One write connection and a read connection for each concurrent search.
 ///
-/// A panic in a holder poisons nothing that matters: transactions roll back when dropped, and
-/// a connection that was in use is not put back.
+/// A panic in a holder poisons nothing that matters: transactions roll back when dropped, and a
+/// connection in use is dropped.
 pub(super) struct Pool {
     writer: Mutex<Option<Connection>>,
     readers: Mutex<Vec<Connection>>,
@@ -91,10 +91,10 @@ impl Pool {
         let writer = self.writer.get_mut();
         let mut connections = std::mem::take(readers.unwrap_or_else(PoisonError::into_inner));
         connections.extend(writer.unwrap_or_else(PoisonError::into_inner).take());
-        // What is left in the write-ahead log belongs in the file that it was written for.
+        // Pages in the write-ahead log belong in the file that they were written for.
         if !self.location.is_replaced() {
             for connection in &connections {
-                // What stays in the log is read from there by whoever opens the file next.
+                // The next process that opens the file reads the rest of the log from there.
                 let _ = self.location.keep_log(connection, false);
             }
         }

@@ -1,8 +1,7 @@
-//! Reading a file where nothing can be written: on a read-only mount, or in a folder of somebody else.
+//! Reading a file without write permission: on a read-only mount, or in another user's folder.
 //!
-//! A file with a write-ahead log is read by way of two more files, which SQLite makes beside it. Where
-//! it cannot, the file is read as one that nobody changes (`immutable=1`), unless there is a log that
-//! would be passed over.
+//! SQLite reads a file with a write-ahead log through two more files, which it creates next to it. If it
+//! cannot, the file is opened as unchanging (`immutable=1`), unless a log exists that would be ignored.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -33,7 +32,7 @@ pub(super) fn is_folder_read_only(file: &Path) -> bool {
     match OpenOptions::new().write(true).create_new(true).open(&probe) {
         Ok(made) => {
             drop(made);
-            // What is left behind does no harm.
+            // A remaining probe file does no harm.
             let _ = fs::remove_file(&probe);
             false
         }
@@ -44,7 +43,7 @@ pub(super) fn is_folder_read_only(file: &Path) -> bool {
     }
 }
 
-/// The log beside a file that has, or may have, what the file itself lacks.
+/// Return the log next to a file that has, or may have, pages missing in the file.
 pub(super) fn log_of(file: &Path) -> Option<PathBuf> {
     let [log, shared, journal] = [LOG, SHARED, JOURNAL].map(|suffix| beside(file, suffix));
     let has_content = |log: &PathBuf| fs::metadata(log).is_ok_and(|metadata| metadata.len() > 0);
@@ -55,7 +54,7 @@ pub(super) fn log_of(file: &Path) -> Option<PathBuf> {
     Some(journal).filter(has_content)
 }
 
-/// The name by which SQLite opens a file that nobody changes.
+/// Return the URI with which SQLite opens an unchanging file.
 pub(super) fn immutable_uri(file: &Path) -> String {
     let encoded = path_bytes(file).into_iter().map(|byte| match byte {
         b'/' | b'.' | b'-' | b'_' | b'~' | b':' => char::from(byte).to_string(),

@@ -1,5 +1,4 @@
-//! A handle refuses a file that was put in the place of its own (spec/index.md, "Replacing the
-//! file").
+//! A handle rejects a file that replaced its file (spec/index.md, "Replacing the file").
 
 use std::fs;
 use std::path::Path;
@@ -85,10 +84,10 @@ impl Location {
         Ok(())
     }
 
-    /// Fail when there is another file where that of the handle was. To be called by whoever may
-    /// use connections, after reading and before answering.
+    /// Return an error if the file of the handle was replaced. Callers with connections call it
+    /// after reading and before returning.
     ///
-    /// That is one look at the file, unless it was written since the last one.
+    /// It costs one look at the file, unless the file was written since the last one.
     pub(super) fn check_file(&self) -> Result<()> {
         let Some(path) = self.path() else {
             return Ok(());
@@ -96,7 +95,7 @@ impl Location {
         if self.watch.replaced.load(Ordering::Relaxed) {
             return Err(self.replaced());
         }
-        // A file that is gone was removed: what is read from it is right all the same.
+        // A missing file was removed: data read from it is still valid.
         let Some(stamp) = Stamp::of(path) else {
             return Ok(());
         };
@@ -115,10 +114,10 @@ impl Location {
         Ok(())
     }
 
-    /// The identity that the file has by now; None where it is damaged, or not an index.
+    /// Return the current identity of the file; None if it is damaged, or not an index.
     ///
-    /// While another file is copied over it, or a checkpoint written into it, reading may fail in
-    /// any way. That is waited for.
+    /// While another file is copied over it, or a checkpoint is written into it, reading may fail
+    /// in any way. Such failures are retried.
     fn identity_now(&self, path: &Path) -> Result<Option<String>> {
         const ATTEMPTS: u32 = 20;
         const PAUSE: Duration = Duration::from_millis(10);

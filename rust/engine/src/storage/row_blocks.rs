@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 /// Entries that follow each other, by row.
 pub trait RowBlock: Sized {
-    /// What the form of a block depends on.
+    /// The parameters of the form of a block.
     type Layout;
-    /// How many entries a block has at most.
+    /// The most entries of a block.
     const FULL: usize;
 
     /// An empty block with room for [`Self::FULL`] entries.
@@ -23,13 +23,13 @@ pub trait RowBlock: Sized {
     /// Remove the entry at `at`.
     fn remove(&mut self, at: usize, layout: &Self::Layout);
 
-    /// The same block, to be changed, while this one stays as it is.
+    /// Return a copy to change, which leaves this block unchanged.
     #[must_use]
     fn copy(&self, layout: &Self::Layout) -> Self {
         self.part(0..self.rows().len(), layout)
     }
 
-    /// These entries of it, with room for more.
+    /// Return a block of these entries, with room for more.
     #[must_use]
     fn part(&self, entries: Range<usize>, layout: &Self::Layout) -> Self {
         let mut part = Self::new(layout);
@@ -68,12 +68,12 @@ impl<B> Default for RowBlocks<B> {
 }
 
 impl<B: RowBlock> RowBlocks<B> {
-    /// How many entries there are.
+    /// Return the number of entries.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is no row.
+    /// Whether there are zero rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -175,7 +175,7 @@ impl<B: RowBlock> RowBlocks<B> {
         *block = Arc::new(copy);
     }
 
-    /// Make one block of two that are mostly empty.
+    /// Join two blocks that are mostly empty.
     fn join(&mut self, number: usize, layout: &B::Layout) {
         let Some([left, right]) = self.blocks.get(number..number + 2) else {
             return;
@@ -191,7 +191,7 @@ impl<B: RowBlock> RowBlocks<B> {
         self.firsts.remove(number + 1);
     }
 
-    /// How many bytes of memory it takes without the blocks.
+    /// Return the bytes of memory without the blocks.
     pub fn bytes(&self) -> usize {
         self.blocks.capacity() * (size_of::<Arc<B>>() + size_of::<B>())
             + self.firsts.capacity() * size_of::<i64>()

@@ -1,7 +1,7 @@
-//! Whose file it is, and how an older one is brought up to date.
+//! The application of a file, and upgrades of older files.
 //!
 //! `PRAGMA user_version` is the format of the file as a whole, with the tables of storage itself.
-//! The tables of each [`Subject`] have a version of their own in the table `subjects`.
+//! The tables of each [`Subject`] have their version in the table `subjects`.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ const FIRST_WITH_SUBJECTS: u32 = 5;
 /// later handle registers may be there already.
 const FORMER_FORMAT: &str = "former_format";
 
-/// What a file was when it was opened.
+/// The state of a file when it was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Opened {
     /// Up to date.
@@ -36,7 +36,7 @@ pub enum Opened {
     Made,
     /// Of an earlier version.
     Migrated {
-        /// What was brought from which version to which: "format 4 to 5, bm25 1 to 2".
+        /// The upgrades, from version to version: "format 4 to 5, bm25 1 to 2".
         steps: String,
         /// How long it took.
         time: Duration,
@@ -152,7 +152,7 @@ fn migrate(
     })
 }
 
-/// Run the steps that are missing since a format; what was done.
+/// Run the missing steps since a format; return the steps done.
 fn make(
     connection: &Connection,
     location: &Location,
@@ -245,7 +245,7 @@ fn begin(connection: &Connection, former: u32, initial: &[(&str, &str)]) -> rusq
     }
 }
 
-/// Bring the tables of one subject up to date; from which version to which.
+/// Upgrade the tables of one subject; return the old and the new version.
 fn upgrade(
     connection: &Connection,
     subject: &Subject,
@@ -269,8 +269,8 @@ fn upgrade(
     Ok((version, newest))
 }
 
-/// The error of a step, or damage: where what it makes is there already, just as it makes it, the file
-/// says of itself that it is older than it is.
+/// Return the error of a step. It is damage if the table exists already exactly as the step creates it: the
+/// file then claims to be older than it is.
 fn or_damage(connection: &Connection, error: rusqlite::Error) -> rusqlite::Error {
     let rusqlite::Error::SqlInputError { sql, msg, .. } = &error else {
         return error;

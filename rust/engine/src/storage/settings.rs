@@ -5,30 +5,30 @@ use std::str::FromStr;
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension};
 
-/// How many numbers a vector has; fixed by the first one stored.
+/// The number of dimensions of vectors, fixed by the first vector stored.
 pub const DIMENSIONS: &str = "dimensions";
-/// What made the vectors, where it has a name.
+/// The name of the embedder of the vectors, if any.
 pub const EMBEDDER: &str = "embedder";
-/// How it was asked for them, in the words of whoever asked.
+/// The options of the embedder, in the words of the caller.
 pub const EMBEDDER_DETAILS: &str = "embedder_details";
-/// How many numbers a staged vector has.
+/// The number of dimensions of a staged vector.
 pub const STAGED_DIMENSIONS: &str = "staged_dimensions";
-/// What makes the vectors that are staged.
+/// The name of the embedder of the staged vectors.
 pub const STAGED_EMBEDDER: &str = "staged_embedder";
-/// How it is asked for those.
+/// The options of that embedder.
 pub const STAGED_EMBEDDER_DETAILS: &str = "staged_embedder_details";
-/// What bare queries lose as stop words.
+/// The stop words of bare queries.
 pub const STOPWORDS: &str = "stopwords";
-/// What is subtracted from vectors before they are rounded.
+/// The vector subtracted from vectors before they are rounded.
 pub const CENTER: &str = "center";
-/// How many transactions changed a chunk or a vector.
+/// The number of transactions that changed a chunk or a vector.
 pub const GENERATION: &str = "generation";
 /// The identity of the file ([`super::identity`]).
 pub(super) const IDENTITY: &str = "identity";
 /// The generation after which every change is in the table `changes`.
 pub const CHANGES_AFTER: &str = "changes_after";
 
-/// What a setting says; text that cannot be read as such means that the file is damaged.
+/// Return the value of a setting. Unreadable text means that the file is damaged.
 pub fn get<T>(connection: &Connection, name: &str) -> rusqlite::Result<Option<T>>
 where
     T: FromStr<Err: std::error::Error + Send + Sync + 'static>,

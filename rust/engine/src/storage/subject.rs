@@ -1,11 +1,11 @@
-//! What a room keeps in the file, registered by the rooms above storage.
+//! A subject: the tables that a module above storage registers in the file.
 
 use rusqlite::Connection;
 
-/// One step from a version of a subject's tables to the next.
+/// A step from a version of a subject's tables to the next.
 pub type Migration = fn(&Connection) -> rusqlite::Result<()>;
 
-/// Finds what is wrong with a subject's rows; one sentence for each problem.
+/// Returns the problems in a subject's rows, one sentence for each.
 pub type Check = fn(&Connection) -> rusqlite::Result<Vec<String>>;
 
 /// Work on the tables of a subject that writes leave to do, such as merges. It changes no answer.
@@ -15,18 +15,18 @@ pub type Check = fn(&Connection) -> rusqlite::Result<Vec<String>>;
 pub struct Maintenance {
     /// Runs at the end of every write transaction. Returns whether a step is left to do.
     pub after_write: fn(&Connection) -> rusqlite::Result<bool>,
-    /// Runs in a write transaction of its own, of about a millisecond. Returns whether another step
-    /// is left to do.
+    /// A step of about a millisecond in a separate write transaction. Returns whether another step
+    /// is due.
     pub step: fn(&Connection) -> rusqlite::Result<bool>,
 }
 
 /// All that a handle knows of a file, those first on whose tables others build.
 pub type Subjects = &'static [&'static Subject];
 
-/// The tables of one subject, which have a version of their own in each file.
+/// The tables of one subject. Each file has a version for the subject.
 #[derive(Debug)]
 pub struct Subject {
-    /// Its name in the table `subjects`.
+    /// The name of the subject in the table `subjects`.
     pub name: &'static str,
     /// The first makes the tables; a file that has version n of them needs those from n on.
     pub migrations: &'static [Migration],

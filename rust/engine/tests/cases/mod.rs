@@ -14,7 +14,7 @@ pub fn fixture(name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Run `answer` on every case of a subject; report all mismatches at once.
+/// Run `answer` on every case of a subject; report all mismatches together.
 pub fn check(cases: impl Iterator<Item = Value>, answer: impl Fn(&Value) -> Value) {
     let mut count = 0;
     let mut wrong = Vec::new();

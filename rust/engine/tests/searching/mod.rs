@@ -90,7 +90,7 @@ pub fn ask<'a>(vector: Option<&'a [f32]>, filters: &'a Filters) -> Ask<'a> {
     }
 }
 
-/// The search that is asked for.
+/// Run the search of the request.
 pub fn find(index: &Index, query: &str, ask: &Ask<'_>) -> Found {
     let setup = Setup {
         fusion: ask.fusion,

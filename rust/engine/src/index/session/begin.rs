@@ -1,4 +1,5 @@
-//! Beginning a session: what a search needs is brought into memory, in the state that it reads.
+//! Beginning a session: the data that a search needs is read into memory, in the state of the
+//! session.
 
 use std::cell::{Cell, OnceCell};
 
@@ -12,12 +13,12 @@ use crate::index::Index;
 use crate::storage::cache::Lookup;
 use crate::storage::{Failure, ReadTransaction, generations};
 
-/// How often a search begins anew because others write faster than it can read. After that it
-/// reads what it needs in its own transaction.
+/// The number of restarts of a search while others write faster than it can read. After that it
+/// reads in its own transaction.
 const ATTEMPTS: usize = 4;
 
 impl Index {
-    /// Let `work` search the index as it is now, with what it needs in memory.
+    /// Call `work` with a session on the current state, with the data that it needs in memory.
     pub fn session<T>(
         &self,
         needs: Needs,
@@ -26,7 +27,7 @@ impl Index {
         self.database.check_process()?;
         let (mut attempts, mut seen) = (0, None);
         loop {
-            // Outside a transaction, since reading everything takes long and has one of its own.
+            // Outside a transaction: reading everything takes long and opens a separate one.
             let loaded = self.loaded(needs, seen).or_else(|error| {
                 // A file that was replaced may look damaged.
                 self.database.on_reader(|_| Ok::<_, Failure>(()))?;
@@ -44,7 +45,7 @@ impl Index {
             })?;
             match done {
                 Ok(result) => return Ok(result),
-                // What is needed is of another generation by now.
+                // The generation of the needed data changed meanwhile.
                 Err((left, generation)) => {
                     work = left;
                     attempts += 1;
@@ -54,7 +55,7 @@ impl Index {
         }
     }
 
-    /// Wait until what is needed is in memory, and later than `seen`; vectors may be unreadable.
+    /// Wait until the needed data is in memory, and later than `seen`. Vectors may be unreadable.
     fn loaded(&self, needs: Needs, seen: Option<i64>) -> Result<Result<()>> {
         if needs.keywords {
             self.ranker.load()?;
@@ -80,8 +81,8 @@ impl Index {
         }
     }
 
-    /// The state of a generation, which `connection` sees; None where something is not in memory for it
-    /// and the caller `waits`: it begins anew.
+    /// Return a session on the generation that `connection` sees; None if data of that generation is not in
+    /// memory and the caller `waits`: then it restarts.
     fn begin<'a>(
         &'a self,
         connection: &'a Connection,
@@ -152,7 +153,7 @@ impl Index {
     }
 }
 
-/// What a search needs, if it does; None where that is not in memory.
+/// The needed data, if the search needs it; None if it is not in memory.
 #[allow(
     clippy::option_option,
     reason = "not needed and not there are two things"

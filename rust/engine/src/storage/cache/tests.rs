@@ -1,4 +1,4 @@
-//! The protocol of versions, with one that only counts what is asked of it.
+//! The protocol of versions, with a version that only counts calls.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -9,7 +9,7 @@ use crate::index::Index;
 use crate::storage::generations;
 use crate::text::tokenizer::TokenizerKind;
 
-/// How often a version was read, and what is to happen when one is.
+/// The number of reads of a version, and the result of the next read.
 #[derive(Default)]
 struct Events {
     loads: AtomicUsize,
@@ -72,7 +72,7 @@ fn write(index: &Index) {
     index.upsert(&[&chunk]).unwrap();
 }
 
-/// The generation of what the cache has for the index as it is; None where that is stale.
+/// Return the generation of the cached version for the current index; None if it is stale.
 fn current(index: &Index, cache: &Cache<Counted>) -> Result<Option<i64>> {
     index.database().read(|connection| {
         let generation = generations::generation(connection)?;
