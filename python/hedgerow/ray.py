@@ -86,42 +86,42 @@ def search_many(  # noqa: PLR0913 - each has its default
     actor_options: Mapping[str, Any] | None = None,
     **options: Unpack[BatchKeywords],
 ) -> Dataset:
-    """The rows of a dataset, each with exactly what `Retriever.search_many` answers to its query.
+    """Return the rows of a dataset, each with the answer of `Retriever.search_many` to its query.
 
     `index` is the path of an index file or an open index, of which each actor opens the file for
     itself and only to read; a `Retriever`, with its options; or a collection, which pickles as its
     address. Every node must have the file at the same path, and nobody may write to it meanwhile.
     `options` are those of `Retriever` and of its `search`.
 
-    `query_column` has the texts. `vector_column` has their vectors, null for keywords alone, in place
-    of an embedder; `date_column` has their question dates, or `question_date` is one for all.
-    `embedder` and `reranker` are pickled into each actor; `make_embedder` and `make_reranker` make them
-    there, which suits models.
+    `query_column` has the texts. `vector_column` has their vectors, null for keywords alone, in
+    place of an embedder; `date_column` has their question dates, or `question_date` is one for all.
+    `embedder` and `reranker` are pickled into each actor; `make_embedder` and `make_reranker` make
+    them there, which suits models.
 
     The rows keep their columns and get, each with `prefix` before its name:
 
-    - `results`: a list of hits, best first, with these `fields`, "all" for those of
-      `Hit.to_dict`; `metadata` and `explanation` are texts of JSON;
-    - `error`: null, or the `code` and the `message` of what failed: the query, whose `results` are
-      then null, or a leg without which it was answered;
+    - `results`: a list of hits, best first, with these `fields`, "all" for those of `Hit.to_dict`;
+      `metadata` and `explanation` are texts of JSON;
+    - `error`: null, or the `code` and the `message` of the failure: of the query, whose `results`
+      are then null, or a leg without which it was answered;
     - `trace`, if it is true: `Trace.to_dict` without its timings, as a text of JSON.
 
-    As all of Ray Data it is lazy: searches run, with Ray Data's progress bars, when the dataset that
-    is returned is used. Rows keep their order within a block; blocks keep theirs with Ray's
+    As all of Ray Data it is lazy: searches run, with Ray Data's progress bars, when the dataset
+    that is returned is used. Rows keep their order within a block; blocks keep theirs with Ray's
     `execution_options.preserve_order`. `on_error` "raise" ends the run with Ray's error, whose text
     has ours as its cause; "return" puts the error of a query into its row.
 
-    Complete answers are kept in the folder `checkpoint_path`, if given, which all nodes must see: after
-    a run was killed, the same call finds them there.
+    Complete answers are kept in the folder `checkpoint_path`, if given, which all nodes must see:
+    after a run was killed, the same call finds them there.
 
-    `batch_size` queries at a time are searched on `threads` threads in each actor. `actors` is how many
-    there are, or the least and the most; if not given, from one to the number of CPUs. Each reserves
-    `num_cpus`, and `actor_options` are further arguments of `Dataset.map_batches`, such as
+    `batch_size` queries at a time are searched on `threads` threads in each actor. `actors` is how
+    many there are, or the least and the most; if not given, from one to the number of CPUs. Each
+    reserves `num_cpus`, and `actor_options` are further arguments of `Dataset.map_batches`, such as
     `{"num_gpus": 1}`. An actor that dies is started again, and its blocks are searched again.
 
-    Raises TypeError and InvalidInputError for wrong arguments, such as parts that do not pickle, and
-    what `Index.open` and `Retriever` raise; all of that before anything runs. Importing this module
-    raises MissingExtraError without the extra `ray`.
+    Raises TypeError and InvalidInputError for wrong arguments, such as parts that do not pickle,
+    and what `Index.open` and `Retriever` raise; all of that before anything runs. Importing this
+    module raises MissingExtraError without the extra `ray`.
     """
     if not isinstance(dataset, Dataset):
         raise TypeError(f"dataset must be a ray.data.Dataset, not {type(dataset).__name__}")
@@ -165,10 +165,10 @@ def search_many(  # noqa: PLR0913 - each has its default
 
 
 def _pool(actors: int | tuple[int, int] | None, num_cpus: float) -> ActorPoolStrategy:
-    """How many actors Ray Data keeps."""
+    """The number of actors that Ray Data keeps."""
     if actors is None:
-        # One to begin with: what makes the blocks needs CPUs too, and a pool that reserves them all
-        # would wait for those blocks forever.
+        # A pool begins with one actor. Making the blocks needs CPUs too, and a pool that reserves
+        # all CPUs would wait for those blocks forever.
         known = ray.cluster_resources().get("CPU") if ray.is_initialized() else os.cpu_count()
         most = int((known or 1) / max(num_cpus, 1))
         return ActorPoolStrategy(min_size=1, max_size=max(1, most))

@@ -1,1 +1,1 @@
-"""What embedders, rerankers and models of agents share: models on this machine, connections, keys."""
+"""Shared parts of embedders, rerankers and models: local models, connections, keys."""

@@ -1,4 +1,4 @@
-"""What adapters with a server share: a key that is sent and never shown, and closing."""
+"""The shared parts of adapters with a server: a key that is sent and never shown, and closing."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 class ApiKey:
-    """A key as it was given, or the environment variable that holds it.
+    """A key, or the environment variable that holds it.
 
-    Neither its repr nor its pickle has the key: a copy from a pickle reads the variable.
+    The key appears neither in its repr nor in its pickle: a copy from a pickle reads the variable.
     """
 
     __slots__ = ("_given", "_lost", "variable")
@@ -35,7 +35,7 @@ class ApiKey:
         self.value()
 
     def value(self) -> str | None:
-        """The key as it is now; None where none was given.
+        """The current key; None without one.
 
         Raises HedgerowError when it was left out of a pickle or its variable is not set,
         InvalidInputError when the key cannot be sent in a header.

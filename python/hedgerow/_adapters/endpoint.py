@@ -74,7 +74,7 @@ def _endpoint_error(message: str, code: str, _status: int | None) -> HedgerowErr
 
 
 class _Endpoint:
-    """A URL to which JSON is posted. Pickles without its connections and without the key."""
+    """A URL that receives JSON by POST. Pickles without its connections and without the key."""
 
     def __init__(  # noqa: PLR0913 - what a connection depends on
         self,
@@ -99,8 +99,9 @@ class _Endpoint:
         self._closed = False
 
     def _options(self) -> dict[str, Any]:
-        """What both kinds of client are made with. Redirects, which may lead anywhere with the
-        key, are not followed.
+        """The options of both kinds of client.
+
+        Redirects, which may lead anywhere with the key, are not followed.
         """
         return {
             "timeout": self._timeout,
@@ -186,7 +187,7 @@ class _Endpoint:
 
 
 class Endpoint(_Endpoint):
-    """A URL to which JSON is posted. Threads may share it, and a forked child may go on with it."""
+    """A URL that receives JSON by POST. Threads may share it, and a forked child may use it."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -234,7 +235,7 @@ class Endpoint(_Endpoint):
 
 
 class AsyncEndpoint(_Endpoint):
-    """The same for asyncio; it may be used from one event loop after another."""
+    """Like `Endpoint`, for asyncio; it may be used from one event loop after another."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

@@ -1,8 +1,8 @@
 """Where a model in this process comes from: a folder, the hub's cache, or the hub itself.
 
 The libraries take anything that is not a folder for a name on the hub, and ask the hub before they
-look into its cache. Here a mistyped folder is an error, a model that was downloaded once needs no network,
-and what cannot be downloaded fails at once.
+look into its cache. Here a mistyped folder is an error, a model that was downloaded once needs no
+network, and a model that cannot be downloaded fails immediately.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ def loaded(  # noqa: PLR0913 - by keyword, what each library knows of its models
     """The model of a folder or a name, loaded by `load(model, offline)`.
 
     `repositories` are the names it may have on the hub, and `known_by` is the file whose presence
-    shows that the cache has it. `another_way` is what a user without a network can do besides naming
-    a folder. With `here_only` nothing is downloaded.
+    shows that the cache has it. `another_way` is the advice for a user without a network, in
+    addition to naming a folder. With `here_only` nothing is downloaded.
 
     Raises InvalidInputError (`path_not_found`) for a folder that does not exist, HedgerowError
-    (`model_unavailable`) for a model that is not here and cannot be downloaded, and otherwise what
-    the library raises.
+    (`model_unavailable`) for a model that is not here and cannot be downloaded, and other errors of
+    the library.
     """
     name = os.fspath(model)
 
@@ -98,7 +98,7 @@ def _without_progress_bars() -> Iterator[None]:
 
 
 def _looks_like_a_path(model: str) -> bool:
-    """Whether a name that is no file or folder here cannot be a name on the hub either.
+    """Whether a name that is neither a file nor a folder here cannot be a name on the hub either.
 
     It cannot if it has characters or more parts than names there have, or if its first part is a
     folder here.

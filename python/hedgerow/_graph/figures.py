@@ -18,7 +18,7 @@ Edge = tuple[str, str, str, float]
 
 
 class Community(NamedTuple):
-    """A community: its most linked node, how many nodes it has, and how isolated it is."""
+    """A community: its most linked node, its number of nodes, and its isolation."""
 
     id: int
     node: str
@@ -28,11 +28,12 @@ class Community(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GraphFigures:
-    """What there is in a graph; edges are counted as the algorithms see them, without direction.
+    """Counts of a graph. Edges are counted as in the algorithms, without direction.
 
     `components` are the sizes of the connected parts of two nodes or more, the largest first.
     `communities` are the largest of two nodes or more, `MOST` at most, and `grouped` counts all of
-    them; `most_linked` are the `MOST` nodes with the most links. `alone` counts nodes without links.
+    them; `most_linked` are the `MOST` nodes with the most links. `alone` counts nodes without
+    links.
     """
 
     nodes: int
@@ -154,7 +155,7 @@ def neighborhood_of(store: Store, key: str, *, hops: int, most: int) -> Neighbor
 
 
 def around(edges: Sequence[Edge], key: str, *, hops: int, most: int) -> Neighborhood:
-    """Return the same from edges alone, without a store."""
+    """Like `Neighborhood` of a store, from edges alone."""
     near: dict[str, dict[str, float]] = {}
     for source, target, _, strength in edges:
         for one, other in ((source, target), (target, source)):
@@ -170,7 +171,7 @@ def around(edges: Sequence[Edge], key: str, *, hops: int, most: int) -> Neighbor
                     reached[other] = max(strength, reached.get(other, 0.0))
         ordered = sorted(reached, key=lambda other: (-reached[other], other))
         front = ordered[: max(0, most - len(found))]
-        # One that is left out of a hop may be reached again in the next.
+        # A node left out of a hop may be reached again in the next.
         left_out.update(ordered[len(front) :])
         found |= dict.fromkeys(front, hop)
     inside = [edge for edge in edges if edge[0] in found and edge[1] in found]

@@ -26,7 +26,7 @@ _EDGE, _LINE, _LETTER = 8, 15, 7.2
 _WIDE_FROM = 0x2E7F
 _TRIES = 8
 _NEARLY_NOTHING = 1e-9
-# What XML cannot hold, not even as an escape.
+# Characters that XML cannot contain, not even as an escape.
 _NOT_OF_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # Colors that are distinct in print and to the color-blind.
 _COLORS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#888888")

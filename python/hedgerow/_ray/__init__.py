@@ -1,1 +1,1 @@
-"""What actors of `hedgerow.ray` do. `plan`, `place` and `checkpoint` need no other library."""
+"""The actors of `hedgerow.ray`. `plan`, `place` and `checkpoint` need no other library."""

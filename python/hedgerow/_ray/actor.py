@@ -67,7 +67,7 @@ class Searching:
                 )
         found = answers_table(self._search(asked), fields, trace)
         content = parquet_bytes(found)
-        # What failed may succeed another time.
+        # A failed query may succeed another time.
         if found.column("error").null_count == found.num_rows:
             checkpoint.write(name, content)
         # As a later run reads it: Ray Data cuts blocks by their bytes, which are then the same.

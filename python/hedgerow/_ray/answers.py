@@ -48,7 +48,7 @@ def table_of_parquet(content: bytes, fields: Sequence[str], trace: bool, rows: i
     table = parquet.read_table(source, page_checksum_verification=True)
     if table.num_rows != rows:
         raise ValueError(f"it has {table.num_rows} answers to {rows} queries")
-    # Parquet has its own names for what is in a list.
+    # Parquet has its own names for the items of a list.
     return table.cast(schema_of(fields, trace))
 
 

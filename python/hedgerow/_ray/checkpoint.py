@@ -29,9 +29,9 @@ class Checkpoint:
 
     @classmethod
     def of(cls, folder: str | os.PathLike[str], settings: dict[str, Any]) -> Checkpoint:
-        """The folder for these settings, which is made, with a file that says what they are.
+        """Return the folder for these settings, with a file that lists them. Creates it if needed.
 
-        Raises HedgerowError when it cannot be.
+        Raises HedgerowError if the folder cannot be created.
         """
         text = json.dumps(
             {name: shape(value) for name, value in settings.items()}, indent=1, sort_keys=True
@@ -70,7 +70,7 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class Asked:
-    """The queries of a batch, None where a row has none, and what is given with each."""
+    """The queries of a batch, None for a row without one, and the values passed with each."""
 
     queries: Sequence[str | None]
     vectors: Sequence[Sequence[float]] | None = None
@@ -102,7 +102,7 @@ def shape(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [shape(one) for one in value]
     if isinstance(value, (Chunk, Candidate, Hit)):
-        # Their reprs leave out most of them.
+        # The reprs of fields leave out most of their options.
         return [type(value).__name__, repr(value.__reduce__()[1])]
     return repr(value)
 

@@ -1,4 +1,4 @@
-"""An embedder whose vectors are in a column beside the queries."""
+"""An embedder whose vectors are in a column next to the queries."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 
 class GivenVectors:
-    """Answers with the vectors of the rows that are searched for next.
+    """Returns the vectors of the rows of the next search.
 
-    It has no name: nobody but the caller knows what made them.
+    It has no name: only the caller knows the embedder that made them.
     """
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from hedgerow._engine import Index
 
 @dataclass(frozen=True)
 class Place:
-    """What makes an actor's own handle; it pickles."""
+    """The recipe for an actor's handle. Picklable."""
 
     opener: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -24,7 +24,7 @@ class Place:
 
 
 def place_of(index: Any) -> Place:
-    """How actors open what the caller has: an open index, the path of a file, or a collection.
+    """Return the way to open the caller's index in an actor: an open index, a path, or a collection.
 
     A collection pickles as its address. Raises InvalidInputError for an index in memory.
     """

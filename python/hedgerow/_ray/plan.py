@@ -27,7 +27,7 @@ _PARTS = ("embedder", "reranker")
 
 
 class RetrieverKeywords(TypedDict, total=False):
-    """The options of `Retriever` besides its embedder and its reranker."""
+    """The options of `Retriever`, except its embedder and its reranker."""
 
     aliases: Aliases | None
     trigram_chunks: Iterable[Chunk | CandidateLike] | None
@@ -38,7 +38,7 @@ class RetrieverKeywords(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Columns:
-    """Where a row has its query, and what is added to it."""
+    """The column of the query in a row, and the columns added to the row."""
 
     query: str
     vector: str | None
@@ -118,7 +118,7 @@ class Plan:
         if self.checkpoint_path is None:
             return None
         options = {name: self.retriever.get(name) for name in self.retriever if name not in _PARTS}
-        # How many threads search, and how slow a search may be, changes no answer.
+        # Results depend neither on the number of threads nor on the threshold of a slow search.
         options.pop("slow_ms", None)
         searches = {name: value for name, value in self.search.items() if name != "threads"}
         settings = {
@@ -268,7 +268,7 @@ def _check_awaits_nothing(retriever: Retriever) -> None:
 
 
 def _identity(embedder: AnyEmbedder | None) -> list[str | None] | None:
-    """What tells the vectors of an embedder from those of others; None without an embedder."""
+    """Return the identity of an embedder's vectors; None without an embedder."""
     if embedder is None or isinstance(embedder, GivenVectors):
         return None
     name = embedder_name(embedder)

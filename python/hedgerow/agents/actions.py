@@ -1,4 +1,4 @@
-"""What an agent may do to nodes: a class for each action, and checks of its values.
+"""Actions of an agent on nodes: a class for each action, and checks of its values.
 
 See spec/agents.md, "Replies" and "Actions".
 """
@@ -129,7 +129,7 @@ ACTIONS = tuple(_CLASSES)
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """An action as it is in a reply, before its values are checked."""
+    """An action in a reply, before its values are checked."""
 
     line: int
     text: str
@@ -141,7 +141,7 @@ class Requested:
 class Rejected:
     """Part of a reply that is not carried out: its line (from 1), its text, and the reason.
 
-    `op` is the action that was meant, or None if that is unknown.
+    `op` is the intended action, or None if that is unknown.
     """
 
     line: int
@@ -150,7 +150,7 @@ class Rejected:
     op: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the action as JSON."""
         return {"line": self.line, "text": self.text, "reason": self.reason, "op": self.op}
 
 

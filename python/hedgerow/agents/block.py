@@ -44,9 +44,11 @@ _JSON_ACTION = re.compile(r'"(?:actions|op)"\s*:')
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What counts in a reply: its text, with blank lines for all others; None if nothing counts.
+    """The parsed part of a reply: its text, with blank lines for all others.
 
-    `rejected` has what looks like a request and does not count.
+    None if nothing is parsed.
+
+    `rejected` lists lines that look like requests outside that part.
     """
 
     text: str | None
@@ -181,7 +183,7 @@ def _ends(line: str, fence: re.Match[str]) -> bool:
 def _inspected(
     lines: Sequence[str], block: range
 ) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
-    """What is wrong with a block as a whole, and lines in it that only look like directives."""
+    """Return the problem of a block as a whole, and lines in it that only look like directives."""
     content = "\n".join(lines[block.start : block.stop])
     if JSON_START.match(content.lstrip(" \t\n")):
         reason = _json_reason(content)
@@ -205,7 +207,7 @@ def _inspected(
 
 
 def _json_reason(content: str) -> str | None:
-    """What is wrong with a block that is JSON; its actions are checked later."""
+    """Return the problem of a block that is JSON; its actions are checked later."""
     value, end = decoded(content, 0)
     if content[end:].strip():
         return _JSON_MORE
@@ -226,7 +228,7 @@ def _is_foreign_capitals(line: str) -> bool:
 
 
 def _whole_json(text: str, token: str) -> Found | None:
-    """What counts in a reply that is only JSON, which must have the token itself; None for others."""
+    """Return the parsed part of a reply that is only JSON with the token; None for other replies."""
     if not JSON_START.match(text.lstrip(" \t\n")):
         return None
     value, end = decoded(text, 0)
@@ -244,7 +246,7 @@ def _whole_json(text: str, token: str) -> Found | None:
 
 
 def _outside(lines: Sequence[str], block: range) -> Iterator[Rejected]:
-    """Yield what looks like a request and is not in the block."""
+    """Yield lines outside the block that look like requests."""
     skipped = range(block.start - 1, block.stop + 1) if block else block
     reader = DirectiveReader(["" if i in skipped else line for i, line in enumerate(lines)])
     index = 0

@@ -42,12 +42,12 @@ def serve(
     sleep: Callable[[float], object] | None = None,
     on_tick: Callable[[Tick], None] = log_tick,
 ) -> None:
-    """Tick until `agents.stop()` is called: at once after a run, else every `tick_s` seconds.
+    """Tick until `agents.stop()` is called: immediately after a run, else every `tick_s` seconds.
 
     `sleep(seconds)` waits between ticks, by default until the time is up or `stop` is called.
-    `on_tick` is called with each tick, by default to log it to "hedgerow.agents". A tick that fails, say
-    because the store is busy or the disk full, is logged and retried. A run in progress has a few
-    seconds to end after the stop, then it is abandoned.
+    `on_tick` is called with each tick, by default to log it to "hedgerow.agents". A tick that
+    fails, say because the store is busy or the disk full, is logged and retried. A run in progress
+    has a few seconds to end after the stop, then it is abandoned.
     """
     wait = agents.stopped.wait if sleep is None else sleep
     while not agents.stopped.is_set():
@@ -64,7 +64,10 @@ def serve(
 
 @contextmanager
 def stopped_by_signals(agents: Agents) -> Iterator[None]:
-    """Have SIGTERM and SIGINT stop the agents, if on the main thread; a second one exits at once."""
+    """Have SIGTERM and SIGINT stop the agents, if on the main thread.
+
+    A second signal exits immediately.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return

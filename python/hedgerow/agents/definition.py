@@ -19,14 +19,14 @@ WITHHELD = ("categorize", "delete")
 
 @dataclass(frozen=True, slots=True)
 class AgentDefinition:
-    """An agent: which nodes it selects, what it asks, what it may do and how often.
+    """An agent: its selection of nodes, its prompt, its permissions and its schedule.
 
     `template` is the text of the prompt with its placeholders. `actions` are the actions it may
     request; without any it is read-only. `allow` are the actions among them that delete or retype
     nodes and are permitted. `warnings` name the actions that it requests without permission.
-    `period_s` is the period of `schedule` in seconds, None for on-demand. `max_chars` and `node_chars`
-    count characters. `file` is the file it was read from and `sha` the SHA-256 of that file and its
-    template, in hexadecimal.
+    `period_s` is the period of `schedule` in seconds, None for on-demand. `max_chars` and
+    `node_chars` count characters. `file` is the file it was read from and `sha` the SHA-256 of that
+    file and its template, in hexadecimal.
     """
 
     name: str
@@ -67,9 +67,9 @@ class AgentDefinition:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What a store allows its agents: its registered types, and the actions it supports.
+    """The limits of a store for its agents: its registered types, and the actions it supports.
 
-    `place` is what error messages call the store.
+    `place` is the name of the store in error messages.
     """
 
     types: tuple[str, ...] = ()

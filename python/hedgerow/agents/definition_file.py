@@ -1,4 +1,4 @@
-"""Reading the file of an agent, finding all problems at once (spec/agents.md, "Definitions").
+"""Reading the file of an agent, with all its problems (spec/agents.md, "Definitions").
 
 The code follows the layout of the file, from top to bottom.
 """
@@ -81,7 +81,7 @@ Read = Callable[[Path], bytes]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was read from a file: a definition, or problems.
+    """The result of reading a file: a definition, or problems.
 
     `name_at` is the line and column of its name.
     """
@@ -321,7 +321,7 @@ class _Reader:
         return template
 
     def _add_mistakes(self, template: str | None, mistakes: Sequence[TemplateMistake]) -> None:
-        """Add the mistakes in the template, which is part of this file or a file of its own."""
+        """Add the mistakes in the template, which is part of this file or a separate file."""
         for found in mistakes:
             if self._is_inline:
                 error = WrongValueError(found.message, found.suggestion, found.offset)
@@ -347,7 +347,7 @@ class _Reader:
 
 
 def _unknown(key: str, table: str) -> tuple[str, str | None]:
-    """The message for an unknown key of a table, and what was probably meant."""
+    """Return the message for an unknown key of a table, and the probable intention."""
     where = f" in [{table}]" if table else ""
     for home, keys in _KEYS.items():
         if key in keys:

@@ -82,7 +82,7 @@ class DirectiveReader:
         return _DIRECTIVE.fullmatch(self.lines[index]) is not None
 
     def read(self, index: int) -> tuple[Requested | Rejected | None, int]:
-        """Read what begins at a line: the action, None for plain text, and the index after it."""
+        """Read the directive at a line: the action, None for plain text, and the index after it."""
         line = self.lines[index]
         found = _DIRECTIVE.fullmatch(line)
         if found is None:
@@ -102,7 +102,7 @@ class DirectiveReader:
         return _requested(index + 1, text, name, lambda: _block_values(name, rest, inside)), end
 
     def _end_of_block(self, index: int, name: str) -> tuple[int, str]:
-        """The index after the block, and what is wrong with its end, if anything."""
+        """Return the index after the block, and the problem with its end, if any."""
         closer = _CLOSERS[name]
         for end in range(index, len(self.lines)):
             mark = _MARK.match(self.lines[end])
@@ -165,7 +165,7 @@ def _values(name: str, rest: str) -> dict[str, Any]:
 
 
 def _note(rest: str) -> str:
-    """The text of a note: one quoted string, or the rest of the line as it is."""
+    """Return the text of a note: one quoted string, or the unchanged rest of the line."""
     quoted = _WORD.fullmatch(rest)
     return rest if quoted is None or quoted[1] is None else _unquoted(quoted[1])
 

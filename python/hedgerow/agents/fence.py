@@ -1,7 +1,7 @@
 """The token of a run, and the fence that bears it (spec/agents.md, "The block").
 
-A model may quote what it was shown, and the text of a node may say anything. So the prompt of each
-run has a token that no node can know, and directives count in the block with that token alone.
+A model may quote its prompt, and the text of a node may contain anything. The prompt of each run
+therefore has a token that no node can know, and only the block with that token has directives.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class AgentRun:
     tokens_out: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the run as JSON."""
         return asdict(self)
 
 
@@ -56,7 +56,7 @@ class ActionRecord:
     reason: str | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the record as JSON."""
         return asdict(self)
 
 

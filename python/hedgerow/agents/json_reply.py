@@ -98,7 +98,7 @@ def _elements(text: str, start: int) -> Iterator[tuple[int, int, Any]]:
 
 
 def _after_comma(text: str, offset: int) -> int:
-    """The offset after white space, and after a comma and white space if there is one."""
+    """Return the offset after white space, and after a comma and white space if any."""
     offset = _after_space(text, offset)
     return _after_space(text, offset + 1) if text[offset] == "," else offset
 

@@ -23,7 +23,7 @@ _Stamp = tuple[int, int] | None
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A file as it was last read, with the stamps of every file it depends on."""
+    """A file as last read, with the stamps of every file it depends on."""
 
     reading: Reading
     stamps: Mapping[Path, _Stamp]
@@ -72,10 +72,10 @@ class AgentLibrary:
         return tuple(one for found in self._state.in_use.values() for one in found.warnings)
 
     def reload(self) -> list[Problem]:
-        """Read what changed, and return the problems that are new.
+        """Read changed files, and return the new problems.
 
         A file is read again if its time or size, or that of its template, changed. A folder that
-        cannot be listed is a problem and leaves everything as it was.
+        cannot be listed is a problem and changes nothing else.
         """
         before = self._state
         try:

@@ -39,7 +39,7 @@ class ModelRequest:
 
     `model` is its name in the definition, `system` the system prompt and `prompt` the user prompt.
     `max_tokens` and `temperature` default to those of the client; `timeout_s` is in seconds.
-    `metadata` says who asks, for logs.
+    `metadata` identifies the caller, for logs.
     """
 
     model: str
@@ -150,10 +150,10 @@ class RunStopped(Exception):  # noqa: N818 - not an error
 
 
 def ask(client: ModelClient, request: ModelRequest, stop: threading.Event) -> ModelReply:
-    """Call a model on a thread of its own, so that the call can be abandoned.
+    """Call a model on a separate thread, so that the call can be abandoned.
 
-    Raises what the client raises; ModelTransient if it takes CALL_MARGIN_S longer than its timeout,
-    RunStopped if it takes STOP_GRACE_S longer than `stop`.
+    Raises the errors of the client; ModelTransient if it takes CALL_MARGIN_S longer than its
+    timeout, RunStopped if it takes STOP_GRACE_S longer than `stop`.
     """
     answers: queue.SimpleQueue[ModelReply | BaseException] = queue.SimpleQueue()
 

@@ -1,4 +1,4 @@
-"""What is wrong with a text, where, and what was probably meant (spec/agents.md, "Definitions")."""
+"""Problems in a text, with positions and suggestions (spec/agents.md, "Definitions")."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["DefinitionError", "Lines", "Problem", "ReplyError", "encodable", "ne
 class Problem:
     """An error in a definition. `line` and `column` count characters from 1.
 
-    `suggestion` is what was probably meant, or None.
+    `suggestion` is the probable intention, or None.
     """
 
     file: Path
@@ -33,7 +33,7 @@ class Problem:
         return f"{self.file}:{self.line}:{self.column}: {self.message}{meant}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the problem as JSON."""
         return {
             "file": str(self.file),
             "line": self.line,
@@ -78,8 +78,9 @@ class Lines:
 
 
 def encodable(word: str) -> str:
-    """Return a word of a reply for a message: an escape in JSON may stand for half a surrogate pair,
-    which no store and no terminal takes.
+    """Return a word of a reply for a message.
+
+    An escape in JSON may be half a surrogate pair, which stores and terminals reject.
     """
     return word.encode("utf-8", "backslashreplace").decode()
 

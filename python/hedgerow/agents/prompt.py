@@ -32,7 +32,7 @@ _READS = "You cannot change anything: your answer is only kept for a person to r
 
 
 def system_prompt(definition: AgentDefinition, token: str) -> str:
-    """Return the system prompt of an agent: what is data, and what it may reply.
+    """Return the system prompt of an agent: the parts that are data, and the directives of a reply.
 
     `token` is that of the run, which the block of the reply must bear.
     """
@@ -73,7 +73,7 @@ class PromptSource:
         self._now = now
 
     def data(self, keys: Sequence[str], pairs: Sequence[tuple[str, str, float]]) -> PromptData:
-        """Return the data for a prompt about these nodes, limited to what the template uses."""
+        """Return the data of these nodes for a prompt, limited to the placeholders of the template."""
         asked = {use.name for use in scan(self._definition.template)[0]}
         joined = self._store.neighbors(keys)
         members = set(keys)

@@ -12,8 +12,8 @@
 
 In a run, only the content of the block with its token is read (see `block`).
 
-Other text is ignored. Whatever looks like a directive becomes an action or a `Rejected`;
-deliberately, there is no other way to request anything.
+Other text is ignored. Text that looks like a directive becomes an action or a `Rejected`.
+Deliberately, nothing else can request an action.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LIMIT = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The valid actions of a reply and what was rejected, with reasons, each in reply order."""
+    """The valid actions of a reply and the rejected ones, with reasons, each in reply order."""
 
     actions: tuple[Action, ...] = ()
     rejected: tuple[Rejected, ...] = ()
@@ -48,7 +48,7 @@ class Reply:
         return tuple(action.text for action in self.actions if isinstance(action, Note))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON; actions have the form that replies may use."""
+        """Return the reply as JSON; actions have the form that replies may use."""
         return {
             "actions": [action.to_dict() for action in self.actions],
             "rejected": [rejected.to_dict() for rejected in self.rejected],

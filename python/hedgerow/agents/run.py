@@ -1,4 +1,4 @@
-"""One run of an agent, from its query to the transaction that ends it (spec/agents.md, "A run")."""
+"""A run of an agent, from its query to the transaction that ends it (spec/agents.md, "A run")."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class RunReport:
         return [action for action, reason in self.actions if reason is None]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the report as JSON."""
         return {
             "agent": self.agent,
             "status": self.status,
@@ -89,11 +89,11 @@ class RunReport:
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """What a run would ask and do; nothing was stored.
+    """The prompt and the actions of a run without storing anything.
 
-    `system` and `prompt` are sent to the model, None if the agent has too few nodes. `reply` is
-    the answer, None without a model; `actions` and `rejected` are as in a RunReport, for the store
-    as it was.
+    `system` and `prompt` are sent to the model, None if the agent has too few nodes. `reply` is the
+    answer, None without a model; `actions` and `rejected` are as in a RunReport, for the state of
+    the store then.
     """
 
     agent: str
@@ -106,7 +106,7 @@ class DryRun:
     rejected: tuple[Rejected, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the dry run as JSON."""
         return {
             "agent": self.agent,
             "nodes": list(self.nodes),
@@ -133,11 +133,11 @@ def run_once(  # noqa: PLR0913 - what a run depends on
     stop: threading.Event,
     token: Callable[[], str],
 ) -> RunReport:
-    """Run an agent once, due or not; `standing` is what the decision to run was based on.
+    """Run an agent once, due or not; `standing` is the basis of the decision to run.
 
-    `token` makes the token that its reply must have. Failures of the model, its reply and timeouts are
-    in the report. Raises IndexFileError if the
-    store cannot be written; the run then counts as failed once it expires.
+    `token` makes the token that its reply must have. Failures of the model, its reply and timeouts
+    are in the report. Raises IndexFileError if the store cannot be written; the run then counts as
+    failed once it expires.
     """
     started = clock()
     found = workspace.select(definition.pipeline, started)
@@ -168,9 +168,9 @@ def dry_run(
     now: int,
     token: Callable[[], str],
 ) -> DryRun:
-    """Return what a run would ask and, with a model, what it would do; nothing is stored.
+    """Return the prompt of a run and, with a model, its actions; nothing is stored.
 
-    Raises what the model raises, and ReplyError for an unreadable reply.
+    Raises the errors of the model, and ReplyError for an unreadable reply.
     """
     found = workspace.select(definition.pipeline, now)
     store = workspace.store()
@@ -192,9 +192,9 @@ def dry_run(
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A request, the content of the nodes it shows, and the keys of those that did not fit.
+    """A request, the content of the nodes it shows, and the keys of nodes that did not fit.
 
-    `token` is what the block of the reply must have.
+    `token` must be in the block of the reply.
     """
 
     definition: AgentDefinition

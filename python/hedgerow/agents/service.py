@@ -37,7 +37,7 @@ class AgentStatus:
     standing: Standing
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the status as JSON."""
         last = self.standing.last
         return {
             "name": self.definition.name,
@@ -149,10 +149,10 @@ class Agents:
         return self._run(definition, standing_of(self._workspace.store(), definition, at), at)
 
     def dry_run(self, name: str, now: Time | None = None) -> DryRun:
-        """Return what a run of an agent would ask and, with a model, do; nothing is stored.
+        """Return the prompt of a run of an agent and, with a model, its actions; nothing is stored.
 
-        Raises InvalidInputError for an unknown name, HedgerowError (`not_allowed`) if it would ask
-        a model that is refused, and what the model raises.
+        Raises InvalidInputError for an unknown name, HedgerowError (`not_allowed`) if the model is
+        refused, and the errors of the model.
         """
         definition = self.definition(name) if self._model is None else self._allowed(name)
         at = self._time(now)

@@ -63,7 +63,7 @@ class Placeholder:
 
     @property
     def label(self) -> str:
-        """Its form in the `placeholders` of a definition."""
+        """The form of the placeholder in the `placeholders` of a definition."""
         return self.name if self.key is None else f"{self.name}:{self.key}"
 
 
@@ -107,7 +107,7 @@ def parse_placeholder(text: str) -> tuple[str, str | None]:
 
 
 def check_placeholder(name: str, key: str | None) -> tuple[str, str | None] | None:
-    """Return what is wrong with a placeholder and what was probably meant; None if it is valid."""
+    """Return the problem of a placeholder and the probable intention; None if it is valid."""
     if name == "NODE":
         return None if key else ("NODE needs a key, as in {{NODE:instructions}}", None)
     if name not in _PLACEHOLDERS:
@@ -159,10 +159,10 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class PromptData:
-    """What fills a template. `now` is in Unix seconds; `by_key` looks up `{{NODE:key}}`.
+    """The values of a template. `now` is in Unix seconds; `by_key` looks up `{{NODE:key}}`.
 
-    `nodes` are the selected nodes, best first; `neighbors` are nodes that share an edge with one
-    of them and are not selected; `pairs` are keys with their similarity, most similar first.
+    `nodes` are the selected nodes, best first; `neighbors` are nodes that share an edge with one of
+    them and are not selected; `pairs` are keys with their similarity, most similar first.
     """
 
     agent: str
@@ -303,7 +303,7 @@ class _Prompt:
         return [self._block(f"{what} {number}", node) for number, node in enumerate(nodes, 1)]
 
     def _block(self, what: str, node: PromptNode) -> str:
-        """A node within fences, under a line that says what it is."""
+        """Return a node within fences, under a line that describes it."""
         most = self._definition.node_chars
         whole = len(node.content)
         part = f", the first {most} of its {whole} characters" if whole > most else ""

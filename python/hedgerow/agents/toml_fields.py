@@ -46,7 +46,7 @@ class WrongValueError(Exception):
 
 
 class TooManyProblemsError(Exception):
-    """A file has so many problems that no more are looked for."""
+    """The file exceeds the limit of problems, so that the rest is skipped."""
 
 
 class Source:
@@ -82,7 +82,7 @@ class Source:
 
 
 class Table:
-    """One table of the file."""
+    """A table of the file."""
 
     def __init__(self, source: Source, values: Mapping[str, Any], path: KeyPath = ()) -> None:
         self._source = source

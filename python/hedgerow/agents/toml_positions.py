@@ -82,7 +82,7 @@ class Positions(Lines):
         return offset if found is None else found.end()
 
     def _after_joined_lines(self, offset: int) -> int:
-        """Skip a backslash at the end of a line, which joins it to the next and is no character."""
+        """Skip a backslash at the end of a line, which joins the line to the next."""
         found = _CHARACTER.match(self._text, offset)
         joined = found is not None and len(found[0]) > 1 and "\n" in found[0]
         return found.end() if found is not None and joined else offset
@@ -174,7 +174,7 @@ class _Finder:
         self._inside("}", lambda: self._pair(path))
 
     def _inside(self, closer: str, one: Callable[[], None]) -> None:
-        """Visit what is between brackets, advancing by at least one token each time."""
+        """Visit the content of brackets, advancing by at least one token each time."""
         self._next += 1
         while not self._sees(closer) and self._token() is not None:
             before = self._next

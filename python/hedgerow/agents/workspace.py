@@ -1,4 +1,4 @@
-"""What agents work on: a store, or an object that has one (spec/agents.md, "A run")."""
+"""The workspace of agents: a store, or an object that has one (spec/agents.md, "A run")."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ __all__ = ["RunResult", "StoreWorkspace", "Workspace", "apply_to_store"]
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """What a run wants applied. `shown` has the content of the nodes shown to the model, by key."""
+    """The result of a run to apply.
+
+    `shown` has the content of the nodes shown to the model, by key.
+    """
 
     run: int
     agent: str
@@ -33,10 +36,10 @@ class RunResult:
 
 @runtime_checkable
 class Workspace(Protocol):
-    """What agents work on."""
+    """The workspace of agents."""
 
     def bounds(self) -> Bounds:
-        """Return what definitions may name and do."""
+        """Return the names and actions that definitions may use."""
 
     def store(self) -> Store:
         """Return the open store."""
@@ -58,7 +61,7 @@ class StoreWorkspace:
         self._store = store
 
     def bounds(self) -> Bounds:
-        """Return what definitions may name and do."""
+        """Return the names and actions that definitions may use."""
         return Bounds(types=tuple(self._store.types))
 
     def store(self) -> Store:

@@ -1,6 +1,6 @@
 """Embedders: texts to vectors (spec/adapters.md, docs/embedders.md).
 
-`Embedder` and `AsyncEmbedder` are what a retriever asks for; any object with their methods will do.
+`Embedder` and `AsyncEmbedder` are the protocols of a retriever; any object with their methods fits.
 The adapters of this package need an extra each, and are imported when first used.
 """
 

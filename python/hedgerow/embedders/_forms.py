@@ -1,6 +1,6 @@
-"""How an embedder is asked: for queries in one form, for documents in another.
+"""Calling an embedder: queries in one form, documents in another.
 
-What counts is which methods it has (spec/adapters.md, "Embedders").
+The form follows from the methods it has (spec/adapters.md, "Embedders").
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .base import AnyEmbedder, Embeddings
 
 
 class _Method(NamedTuple):
-    """A method that is given all texts at once, or each on its own."""
+    """A method that takes all texts together, or each separately."""
 
     name: str
     one_by_one: bool = False
@@ -29,8 +29,8 @@ _CALLED = _Method("__call__")
 _LAZY = (GeneratorType, map)
 """What an embedder may return in place of rows: they are computed as they are taken."""
 
-# What an embedder may have for queries, and what it then must have for documents. LangChain and
-# sentence-transformers' own methods of a pair are the first; the next are LlamaIndex's.
+# Methods of an embedder for queries, each with its method for documents. LangChain's and
+# sentence-transformers' own pair is the first; the next are LlamaIndex's.
 _KINDS: Sequence[tuple[_Method, _Method]] = (
     (_Method("embed_queries"), _Method("embed_documents")),
     (_Method("embed_query", one_by_one=True), _Method("embed_documents")),
@@ -50,11 +50,11 @@ class Form:
     one_by_one: bool
 
     def rows(self, texts: Sequence[str]) -> Steps[Embeddings]:
-        """One row for each text; raises HedgerowError when the embedder answers otherwise."""
+        """Return a row for each text, or raise HedgerowError for any other answer."""
         return checked_rows((yield from self.answer(texts)), len(texts))
 
     def answer(self, texts: Sequence[str]) -> Steps[Any]:
-        """What the embedder answers, unchecked."""
+        """Return the unchecked answer of the embedder."""
         if not self.one_by_one:
             answer = yield self._call(list(texts))
             # On the thread of the embedder, too.
@@ -72,7 +72,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """Both forms of an embedder; `plain` is what it has for texts that are neither."""
+    """Both forms of an embedder; `plain` is its form for texts that are neither."""
 
     queries: Form
     documents: Form
@@ -84,7 +84,7 @@ class Forms:
 
     @property
     def without_prompts(self) -> Forms:
-        """The forms of an adapter as it was before it knew of prompts."""
+        """Return the forms of an adapter without prompts, as earlier versions used it."""
         plain = _form(self.queries.embedder, _Method("embed")) or self.documents
         return Forms(plain, plain)
 
@@ -104,9 +104,9 @@ def forms_of(embedder: AnyEmbedder) -> Forms:
 
 
 def checked_rows(rows: Any, texts: int) -> Embeddings:
-    """The rows of an embedder as numbers that an index reads fast.
+    """Return the rows of an embedder as numbers that an index reads fast.
 
-    Raises HedgerowError unless there is one for each text, and for rows of bits.
+    Raises HedgerowError unless every text has a row, and for rows of bits.
     """
     # A text has a length too, and has no rows.
     count = None if isinstance(rows, str) or not hasattr(rows, "__len__") else len(rows)

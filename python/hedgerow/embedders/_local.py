@@ -1,4 +1,4 @@
-"""What the embedders with a model in this process have in common: all but how it is called."""
+"""The shared parts of embedders with a model in this process: everything except the call."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class LocalEmbedder(PromptedEmbedder):
 
     @abstractmethod
     def _encode(self, texts: list[str]) -> Any:
-        """What the model answers: an array of one row for each text, unchecked."""
+        """Return the model's answer: an array of one row for each text, unchecked."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[float32] | list[Any]:
-        """One row for each text: an array, or a list where texts without a vector have an empty row.
+        """Return a row for each text: an array, or a list with empty rows for texts without a vector.
 
         Blank texts have none. Raises HedgerowError when the model returns something other than one
         finite vector for each text, InvalidInputError for a text with half of a surrogate pair.

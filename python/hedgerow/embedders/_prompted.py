@@ -1,4 +1,4 @@
-"""What the adapters have in common: a prompt for queries, and another for documents."""
+"""The shared parts of adapters: a prompt for queries, and another for documents."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ._prompts import Prompts, with_prompt
 
 
 class Prompted:
-    """An adapter over a model that may want prompts.
+    """An adapter over a model that may need prompts.
 
-    `_source` is what the adapter loads the model by, as in ADAPTER:MODEL; None where it was given
-    the model itself.
+    `_source` is the name for loading the model, as in ADAPTER:MODEL; None if a loaded model was
+    passed.
     """
 
     adapter: ClassVar[str]
@@ -26,12 +26,12 @@ class Prompted:
 
     @property
     def query_prompt(self) -> str:
-        """What is put before a query; "" for nothing."""
+        """The text put before a query; "" for none."""
         return self._prompts.query
 
     @property
     def document_prompt(self) -> str:
-        """What is put before a document; "" for nothing."""
+        """The text put before a document; "" for none."""
         return self._prompts.document
 
 
@@ -40,7 +40,7 @@ class PromptedEmbedder(Prompted, ABC):
 
     @abstractmethod
     def embed(self, texts: Sequence[str]) -> Any:
-        """One row for each text, without a prompt."""
+        """Return a row for each text, without a prompt."""
 
     def embed_queries(self, texts: Sequence[str]) -> Any:
         """As `embed`, with the query prompt before each text."""
@@ -60,7 +60,7 @@ class AsyncPromptedEmbedder(Prompted, ABC):
 
     @abstractmethod
     async def embed(self, texts: Sequence[str]) -> Any:
-        """One row for each text, without a prompt."""
+        """Return a row for each text, without a prompt."""
 
     async def embed_queries(self, texts: Sequence[str]) -> Any:
         """As `embed`, with the query prompt before each text."""

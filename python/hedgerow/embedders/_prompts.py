@@ -1,4 +1,4 @@
-"""What models want before a query and before a document (spec/adapters.md, "Prompts")."""
+"""The prompts of known models for queries and documents (spec/adapters.md, "Prompts")."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _FAMILIES: Sequence[tuple[str, str, str]] = (
     ),
 )
 
-# Suffixes of copies of a model that compute the same, but for rounding.
+# Suffixes of copies of a model that compute the same up to rounding.
 _COPY = re.compile(r"[-.](gguf|onnx|mlx|f16|fp16|bf16|f32|int8|[48]bit|q\d\w*)$")
 
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """What is put before a query and before a document, and which of both the caller chose."""
+    """The texts put before a query and before a document, and which of both the caller chose."""
 
     query: str = ""
     document: str = ""
@@ -46,7 +46,7 @@ class Prompts:
     document_given: bool = False
 
     def given(self, query: str | None, document: str | None) -> Prompts:
-        """These prompts with those that the caller chose; "" is no prompt, and None leaves it as it is."""
+        """Return the prompts with the caller's changes; "" removes a prompt, and None keeps it."""
         for what, prompt in (("query_prompt", query), ("document_prompt", document)):
             if prompt is not None:
                 checked_text(prompt, what)

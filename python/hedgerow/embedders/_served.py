@@ -1,4 +1,4 @@
-"""What the embedders over HTTP have in common: all but what a server is sent and answers."""
+"""The shared parts of embedders over HTTP: everything except request and answer."""
 
 from __future__ import annotations
 
@@ -123,10 +123,10 @@ class ServedEmbedder(Connected, Served, PromptedEmbedder):
     _endpoint: Endpoint
 
     def embed(self, texts: Sequence[str]) -> list[Row]:
-        """One row for each text, an empty one for blank text and for a vector of zeros.
+        """Return a row for each text, an empty one for blank text and for a vector of zeros.
 
-        Raises HedgerowError when the server fails or its answer does not fit, InvalidInputError
-        for a text with half of a surrogate pair.
+        Raises HedgerowError when the server fails or its answer does not fit, InvalidInputError for
+        a text with half of a surrogate pair.
         """
         batches = self._batches(texts)
         for batch in batches:
@@ -145,10 +145,10 @@ class AsyncServedEmbedder(Served, AsyncPromptedEmbedder):
     _endpoint: AsyncEndpoint
 
     async def embed(self, texts: Sequence[str]) -> list[Row]:
-        """One row for each text, an empty one for blank text and for a vector of zeros.
+        """Return a row for each text, an empty one for blank text and for a vector of zeros.
 
-        Raises HedgerowError when the server fails or its answer does not fit, InvalidInputError
-        for a text with half of a surrogate pair.
+        Raises HedgerowError when the server fails or its answer does not fit, InvalidInputError for
+        a text with half of a surrogate pair.
         """
         batches = self._batches(texts)
         for batch in batches:

@@ -1,4 +1,4 @@
-"""What a retriever asks of an embedder (spec/adapters.md, "Embedders"), and checks of answers."""
+"""The protocols of embedders (spec/adapters.md, "Embedders"), and checks of their answers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from hedgerow.errors import HedgerowError
 
 
 class Embeddings(Protocol):
-    """One row of numbers for each text: an array of (n, dimensions), or nested sequences."""
+    """A row of numbers for each text: an array of (n, dimensions), or nested sequences."""
 
     def __len__(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows."""
 
     def __iter__(self) -> Iterator[Any]:
         """The rows: each a sequence of numbers, an empty one for a text without a vector."""
@@ -26,9 +26,9 @@ class Embedder(Protocol):
     """
 
     def embed(self, texts: Sequence[str], /) -> Embeddings:
-        """One row for each text, in their order and of one length, as float32 or floats.
+        """Return a row for each text, in their order and of one length, as float32 or floats.
 
-        An empty row means that the text has no vector. When it raises, the retriever answers
+        An empty row means that the text has no vector. If the method raises, the retriever searches
         by keywords alone.
         """
 
@@ -52,13 +52,13 @@ class QueryDocumentEmbedder(Protocol):
         """The row of one query, as numbers; empty for one without a vector."""
 
     def embed_documents(self, texts: list[str], /) -> Embeddings | Awaitable[Embeddings]:
-        """One row for each text, as `Embedder.embed`."""
+        """Return a row for each text, as `Embedder.embed`."""
 
 
 class AsyncQueryDocumentEmbedder(Protocol):
-    """The same under LangChain's names for what is awaited.
+    """Like `QueryDocumentEmbedder`, with LangChain's names of asynchronous methods.
 
-    An embedder that has them beside the others is asked by these where a search can await.
+    If an embedder has both, these are called where a search can await.
     """
 
     async def aembed_query(self, text: str, /) -> Any:
@@ -79,7 +79,7 @@ AnyEmbedder: TypeAlias = (
 
 
 def bad_answer(source: str, what: str) -> HedgerowError:
-    """The error for an answer that does not fit what was asked."""
+    """Return the error for an answer that does not fit the request."""
     return HedgerowError(
         f"{source} answered {what}; check that it serves a model of this kind", code="bad_answer"
     )

@@ -80,10 +80,10 @@ def embedder_named(
     ADAPTER is `model2vec`, `sentence-transformers`, `openai` or `ollama`, as in
     `ollama:nomic-embed-text` or `openai:bge-m3@http://localhost:8000/v1`; `onnx` or `static` with a
     folder; or `local`, alone or with the name of an installed model (docs/how-to/local-meaning.md).
-    The prompts are put before
-    queries and documents in place of those that the model is known to want; "" is none.
+    The prompts are put before queries and documents in place of those that the model is known to
+    want; "" is none.
 
-    Raises InvalidInputError for another name, and what the adapter raises.
+    Raises InvalidInputError for another name, and the errors of the adapter.
     """
     named = _checked(name)
     adapter = _ADAPTERS[named.adapter](named)
@@ -102,10 +102,10 @@ def check_name(name: str) -> None:
 def local_embedder(
     adapter: str, model: str, *, name: str, query_prompt: str, document_prompt: str
 ) -> Embedder:
-    """An embedder that a file names rather than a user: only of a model that is on this machine already.
+    """Return an embedder that a file names: only with a model that is on this machine already.
 
-    Anybody may have written the file. Raises InvalidInputError unless `may_be_local`, HedgerowError
-    (`model_unavailable`) for a model that is not here, and what the adapter raises.
+    The author of the file is untrusted. Raises InvalidInputError unless `may_be_local`,
+    HedgerowError (`model_unavailable`) for a missing model, and the errors of the adapter.
     """
     if not may_be_local(adapter, model):
         raise InvalidInputError(
@@ -124,7 +124,7 @@ def sends_texts(adapter: str) -> bool:
 def may_be_local(adapter: str, model: str) -> bool:
     """Whether a file may name this: a model of the hub, for an adapter that sends no texts.
 
-    A folder may hold code, and whoever sends a file may send a folder with it.
+    A folder may contain code, and the sender of a file may send a folder with it.
     """
     if adapter == "local":
         return True  # a package that the user installed, by its name

@@ -14,7 +14,7 @@ from ._prompts import Prompts
 
 
 class StaticEncoder(Protocol):
-    """What is called of a StaticModel."""
+    """The methods used of a StaticModel."""
 
     def encode(self, texts: list[str], /, *, batch_size: int, show_progress_bar: bool) -> Any:
         """An array of one row for each text."""
@@ -24,15 +24,15 @@ class Model2VecEmbedder(LocalEmbedder):
     """An `Embedder` over a model2vec model: a table of word vectors, fast on any CPU.
 
     `model` is the name or the folder of a model, or a StaticModel that is loaded already.
-    `batch_size` texts are looked up together. `name`, the model's unless given, is what an index
-    remembers the vectors by; a loaded model needs one. A text of which the model knows no word
-    has no vector. `query_prompt` and `document_prompt` are put before queries and documents; these
-    models want none. With `download=False` a model is used only if it is on this machine.
+    `batch_size` texts are looked up together. `name`, the model's unless given, is the name of the
+    vectors in an index; a loaded model needs one. A text without a word of the model has no vector.
+    `query_prompt` and `document_prompt` are put before queries and documents; these models need
+    none. With `download=False` a model is used only if it is on this machine.
 
-    Threads may share it; they take turns. Raises MissingExtraError without the extra
-    "model2vec", InvalidInputError for options that cannot be used and a folder that does not exist,
+    Threads may share it; they take turns. Raises MissingExtraError without the extra "model2vec",
+    InvalidInputError for options that cannot be used and a folder that does not exist,
     HedgerowError (`model_unavailable`) for a model that is not here and cannot be downloaded, and
-    otherwise what the library raises when it cannot load the model.
+    other errors of the library when it loads the model.
     """
 
     adapter = "model2vec"

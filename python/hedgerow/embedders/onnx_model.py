@@ -65,10 +65,10 @@ class OnnxEmbedder(LocalEmbedder):
         return np.stack(rows)
 
     def _pooled(self, output: NDArray[float32]) -> NDArray[float32]:
-        """The vector of a text: of its token states, or what a model that pools itself returns."""
+        """Return the vector of a text: pooled from its token states, or by the model itself."""
         vector = output
         if output.ndim == 2:  # noqa: PLR2004 - a row for each token
-            # One text at a time has no padding, so that the mean is over its own tokens.
+            # A single text has no padding, so that the mean is over its own tokens.
             vector = output[0] if self._settings.pooling == "cls" else output.mean(axis=0)
         return _unit(vector) if self._settings.normalize else vector
 

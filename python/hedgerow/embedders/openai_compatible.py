@@ -68,15 +68,15 @@ class _OpenAI(Served):
 class OpenAIEmbedder(_OpenAI, ServedEmbedder):
     """An `Embedder` over OpenAI's embeddings API, or a server that speaks it.
 
-    `base_url` ends before `/embeddings`, as in `"http://localhost:8000/v1"`. The key is
-    `api_key`, or what the environment variable `api_key_variable` holds at each request; for
-    OpenAI itself that is OPENAI_API_KEY where neither is given, and other servers get no key
-    that was not named for them. `dimensions` asks for shorter vectors, `fields` are added to each
-    request. `batch_size` texts go into one request; `timeout` is in seconds, from one byte of the
-    answer to the next; after 429, 5xx and a broken connection there are `retries` more tries.
-    `name`, the model's unless given, is what an index remembers the vectors by. `query_prompt` and
-    `document_prompt` are put before queries and documents, in place of those that the model is
-    known to want; "" is none (spec/adapters.md, "Prompts").
+    `base_url` ends before `/embeddings`, as in `"http://localhost:8000/v1"`. The key is `api_key`,
+    or the value of the environment variable `api_key_variable` at each request; for OpenAI itself
+    the default is OPENAI_API_KEY, and other servers get no key that was not named for them.
+    `dimensions` asks for shorter vectors, `fields` are added to each request. `batch_size` texts go
+    into one request; `timeout` is in seconds, from one byte of the answer to the next; after 429,
+    5xx and a broken connection there are `retries` more tries. `name`, the model's unless given, is
+    the name of the vectors in an index. `query_prompt` and `document_prompt` are put before queries
+    and documents, in place of those that the model is known to need; "" is none (spec/adapters.md,
+    "Prompts").
 
     Raises MissingExtraError without the extra "openai", InvalidInputError for options that cannot
     be used, HedgerowError (`missing_api_key`) when the variable is not set.

@@ -22,9 +22,9 @@ _ORGANIZATION = "sentence-transformers"
 
 
 class SentenceEncoder(Protocol):
-    """What is called of a SentenceTransformer.
+    """The methods used of a SentenceTransformer.
 
-    One that has `encode_query` and `encode_document` is asked by these, with a `prompt`.
+    A model with `encode_query` and `encode_document` is called by these, with a `prompt`.
     """
 
     def encode(
@@ -45,18 +45,18 @@ class SentenceTransformerEmbedder(LocalEmbedder):
 
     `model` is the name or the folder of a model, which is loaded here on `device` ("cpu", "cuda",
     ...; None lets the library choose), or a SentenceTransformer that is loaded already.
-    `batch_size` texts go through the model together. `name`, the model's unless given, is what an
-    index remembers the vectors by; a loaded model needs one.
+    `batch_size` texts go through the model together. `name`, the model's unless given, is the name
+    of the vectors in an index; a loaded model needs one.
 
     `query_prompt` and `document_prompt` are put before queries and documents, "" for none. Without
-    them the model's own `prompts` are, and where it has none those that a model of its name is known
-    to want (spec/adapters.md, "Prompts"). `prompt_name` picks one of the model's prompts for both.
-    With `download=False` a model is used only if it is on this machine.
+    them the model's own `prompts` are, and where it has none those that a model of its name is
+    known to want (spec/adapters.md, "Prompts"). `prompt_name` picks one of the model's prompts for
+    both. With `download=False` a model is used only if it is on this machine.
 
     Threads may share it; they take turns. Raises MissingExtraError without the extra
-    "sentence-transformers", InvalidInputError for options that cannot be used and a folder that does
-    not exist, HedgerowError (`model_unavailable`) for a model that is not here and cannot be
-    downloaded, and otherwise what the library raises when it cannot load the model.
+    "sentence-transformers", InvalidInputError for options that cannot be used and a folder that
+    does not exist, HedgerowError (`model_unavailable`) for a model that is not here and cannot be
+    downloaded, and other errors of the library when it loads the model.
     """
 
     adapter = "sentence-transformers"
@@ -134,7 +134,7 @@ class SentenceTransformerEmbedder(LocalEmbedder):
     def _encode_as(self, form: str, texts: list[str], prompt: str) -> Any:
         """Encode by the model's own method for queries or documents, since some models route by it."""
         encode = getattr(self._model, f"encode_{form}", None)
-        # The library says what is wrong with a prompt name that its model does not have.
+        # The library reports a prompt name that its model does not have.
         unknown = self._prompt_name if not prompt else None
         if encode is None or unknown is not None:
             return self._encode([prompt + text for text in texts], unknown)

@@ -52,13 +52,13 @@ class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where 
     """Documents of a `Retriever`, best first.
 
     The options are those of `Retriever.search`; `invoke` and `ainvoke` take them too, for one
-    question. `filter` is a filter as LangChain's vector stores take it, a mapping such as
-    `{"year": {"$gte": 2024}}` (spec/filters.md) or a structured query's, and applies in addition to
+    question. `filter` is a filter as LangChain's vector stores take it, a mapping such as `{"year":
+    {"$gte": 2024}}` (spec/filters.md) or a structured query's, and applies in addition to
     `filters`. A document's `page_content` is the chunk's content; its metadata are the chunk's own
-    with `path`, `id` and `score`, and where there are any `title`, `summary`, `bm25_rank`,
+    with `path`, `id` and `score`, and, if present, `title`, `summary`, `bm25_rank`,
     `vector_similarity` and `rerank_score`.
 
-    Raises what `Retriever.search` does; a failed search is never an empty list.
+    Raises the errors of `Retriever.search`; a failed search is never an empty list.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")

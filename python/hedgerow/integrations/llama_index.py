@@ -33,14 +33,14 @@ class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where 
     """Nodes of a `Retriever`, best first, each with its score.
 
     `options` are those of `Retriever.search`; `filters` may be `MetadataFilters` too. A node's text
-    is the chunk's content, its id the chunk's; its metadata are the chunk's own with `path`, `id` and
-    `score`, and where there are any `title`, `summary`, `bm25_rank`, `vector_similarity` and
+    is the chunk's content, its id the chunk's; its metadata are the chunk's own with `path`, `id`
+    and `score`, and, if present, `title`, `summary`, `bm25_rank`, `vector_similarity` and
     `rerank_score`. A language model or an embedder is not shown the ranks and scores. A vector in a
     query bundle is not used: the retriever uses its own embedder.
 
     Raises TypeError for unknown options, InvalidInputError for operators of filters that hedgerow
-    does not have, and at each search what `Retriever.search` does; a failed search is never an empty
-    list.
+    does not have, and at each search the errors of `Retriever.search`; a failed search is never an
+    empty list.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ _CONDITIONS = {"and": "$and", "or": "$or", "not": "$nor"}
 
 
 def _where(filters: MetadataFilters) -> Mapping[str, Any]:
-    """Filters of LlamaIndex as hedgerow's; none at all are no condition."""
+    """Return filters of LlamaIndex as hedgerow's; an empty list gives no condition."""
     parts = [
         _where(part) if isinstance(part, MetadataFilters) else _comparison(part)
         for part in filters.filters

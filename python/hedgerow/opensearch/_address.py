@@ -1,4 +1,4 @@
-"""Where a collection is, and who asks."""
+"""The address of a collection, and the credentials."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _SHOWN = 3
 
 @dataclass
 class Item:
-    """One write: its chunk's id, the action, and the document, None for deleting."""
+    """A write: its chunk's id, the action, and the document, None for deleting."""
 
     id: str
     action: dict[str, Any]
@@ -40,7 +40,7 @@ class Item:
 
 @dataclass
 class Written:
-    """What became of the items."""
+    """The outcome of the items."""
 
     done: int = 0
     """How many changed something: of deletions those that found their chunk."""
@@ -56,9 +56,7 @@ class Bulk:
     """
 
     def __init__(self, client: Client, index: str, *, require_alias: bool) -> None:
-        """With `require_alias` nothing is written where there is no collection any more, instead of
-        into an index that the server would make up.
-        """
+        """Set up writing. With `require_alias`, writing into a deleted collection fails."""
         self._client = client
         self._path = client.path("/_bulk", of=index)
         self._params = {
@@ -88,7 +86,7 @@ class Bulk:
     def _once(
         self, items: list[Item], written: Written, refused: dict[str, str]
     ) -> tuple[list[Item], dict[str, str]]:
-        """One try: the items that may succeed later, and why each did not now."""
+        """Try once; return the items that may succeed later, each with the reason."""
         body = "".join([item.lines() for item in items])
         try:
             answer = self._client.call("POST", self._path, body, params=self._params)

@@ -1,4 +1,4 @@
-"""Reading all of a collection, for what is wrong with it."""
+"""Reading all of a collection, to find problems."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _copies(stats: CollectionStats) -> Iterator[str]:
 
 
 def _fields(found: Described, mappings: dict[str, Any]) -> Iterator[str]:
-    """Settings that the server keeps other than it was told."""
+    """Yield settings of the server that differ from ours."""
     wanted = body(found.settings, found.dimensions, 1, 0)["mappings"]["properties"]
     for name, settings in wanted.items():
         kept = {"type": "object", **mappings.get("properties", {}).get(name, {})}

@@ -109,7 +109,7 @@ class Client:
         raise problem
 
     def refresh(self) -> None:
-        """Let searches find what was written."""
+        """Make written chunks visible to searches."""
         self.call("POST", self.path("/_refresh"))
 
     def merge(self) -> None:
@@ -170,7 +170,7 @@ class Client:
         self._process = os.getpid()
 
     def _problem(self, error: OpenSearchException, seconds: float | None) -> HedgerowError:
-        """What an error of the client means for the caller."""
+        """Return our error for an error of the client."""
         shown = self.address.url
         if isinstance(error, ConnectionTimeout):
             return _too_late(self.name, seconds)
@@ -193,7 +193,7 @@ class Client:
         return self._refusal(error.status_code, error.info or error.error)
 
     def problem_of(self, answer: Mapping[str, Any]) -> HedgerowError:
-        """What the error of one of several searches means for the caller."""
+        """Return our error for the error of one of several searches."""
         return self._refusal(answer.get("status", "N/A"), answer)
 
     def _refusal(self, status: int | str, info: Any) -> HedgerowError:
@@ -219,7 +219,7 @@ class Client:
 
 
 def reason_of(info: Any) -> str:
-    """What the error of a server says and, where that differs, the deepest cause, on one line."""
+    """Return the message of a server's error and, if it differs, its deepest cause, on one line."""
     reasons: list[str] = []
     while isinstance(info, dict):
         roots = info.get("root_cause")
@@ -288,7 +288,7 @@ def _node_lost(url: str, _: str, reason: str) -> HedgerowError:
 
 
 def partial_results(name: str, shards: str) -> BackendError:
-    """The error that so many shards did not answer."""
+    """Return the error for shards that did not answer."""
     return BackendError(
         f"{shards} shards of the collection {name!r} did not answer; wait until the cluster is whole, "
         "or open it with allow_partial=True",

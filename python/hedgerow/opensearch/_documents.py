@@ -38,8 +38,10 @@ def document_name(id: str) -> str:  # noqa: A002 - it is what it is called
 def documents(
     chunks: Sequence[Chunk], tokenizer: str, kept: Mapping[str, bytes | None]
 ) -> list[Document]:
-    """The documents of chunks; `kept` has what is known of the vectors of those that were
-    given none, by their ids: None, that there is none to be had.
+    """Return the documents of chunks.
+
+    `kept` has the known vectors of chunks without a given one, by id: None if the chunk can have no
+    vector.
     """
     columns = [text for chunk in chunks for text in _columns(chunk)]
     tokens = _tokenize(columns, tokenizer)

@@ -1,9 +1,9 @@
-"""What filters ask of a chunk, as terms of one keyword field, `facts`.
+"""Values that filters compare, as terms of one keyword field, `facts`.
 
-A fact is `FIELD NUL KIND VALUE`. Values are written so that the order of the terms, which is that of
-their UTF-8 bytes, is the order of spec/filters.md ("Values"), and equal values are equal terms: a
-term, a range of terms, or a pattern on terms then says exactly what a condition does, whatever
-types of values a field mixes. The kinds:
+A fact is `FIELD NUL KIND VALUE`. Values are written so that the order of the terms, which is that
+of their UTF-8 bytes, is the order of spec/filters.md ("Values"), and equal values are equal terms:
+a term, a range of terms, or a pattern on terms is then equivalent to a condition, for any mixture
+of types in a field. The kinds:
 
 | kind | of | value |
 |---|---|---|
@@ -49,7 +49,7 @@ def facts(chunk: Chunk, metadata: Mapping[str, Any]) -> list[str]:
 
 
 def own_fields(chunk: Chunk) -> dict[str, Any]:
-    """What has a name in filters besides the metadata."""
+    """Return the fields with names in filters, except the metadata."""
     return {
         "id": chunk.id,
         "path": chunk.path,
@@ -59,9 +59,9 @@ def own_fields(chunk: Chunk) -> dict[str, Any]:
 
 
 def reached(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Every name by which a filter finds something in the metadata, with what it finds.
+    """Yield every name that finds a value in the metadata, with the value.
 
-    A key of the very name goes before what the key before its first dot leads to.
+    A key with the whole name goes before the path through the key before its first dot.
     """
     yield from metadata.items()
     for key, value in metadata.items():
@@ -76,7 +76,10 @@ def reached(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def field(name: str, *, own: bool = False) -> str:
-    """What the facts of a field begin with; `own` fields are the chunk's, others of the metadata."""
+    """Return the prefix of the facts of a field.
+
+    `own` fields are the chunk's, others of the metadata.
+    """
     long = len(name.encode()) > _LONGEST_FIELD or NUL in name
     shown = f"#{digest(name)}" if long else f".{name}"
     return f"{'chunk' if own else 'metadata'}{shown}{NUL}"
@@ -146,7 +149,7 @@ def number(value: float) -> str:
 
 
 def digest(value: Any) -> str:
-    """The same for values that are equal as JSON, and for no others."""
+    """Return a digest, equal exactly for values that are equal as JSON."""
     return hashlib.sha256(_canonical(value).encode()).hexdigest()
 
 

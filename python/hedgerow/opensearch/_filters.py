@@ -45,7 +45,7 @@ def translated(filters: Filters | None) -> Translated:
 
 
 def every(queries: Iterable[Query]) -> Query:
-    """What all of these find; everything, if there are none."""
+    """Return a query for the common results of these; every chunk without queries."""
     wanted = [query for query in queries if query != ALL]
     if len(wanted) == 1:
         return wanted[0]
@@ -53,7 +53,7 @@ def every(queries: Iterable[Query]) -> Query:
 
 
 def some(queries: Iterable[Query]) -> Query:
-    """What one of these finds; nothing, if there are none."""
+    """Return a query for the union of the results of these; empty without queries."""
     wanted = [query for query in queries if query != NONE]
     if len(wanted) == 1:
         return wanted[0]
@@ -61,7 +61,7 @@ def some(queries: Iterable[Query]) -> Query:
 
 
 def no(query: Query) -> Query:
-    """What the query does not find."""
+    """Return a query for the chunks that the query does not match."""
     return {"bool": {"must_not": [query]}}
 
 
@@ -90,7 +90,7 @@ class _Translator:
     whole: set[str] = field(default_factory=set)
 
     def arguments(self, filters: Filters) -> Iterable[Query]:
-        """A query for each argument of `Filters` that was given."""
+        """Yield a query for each given argument of `Filters`."""
         path, tags = _facts.field("path", own=True), _facts.field("tags", own=True)
         if filters.paths:
             yield of_paths(filters.paths)
@@ -166,7 +166,7 @@ class _Translator:
                 facts.append(_facts.dated(prefix, _moment(value)))
             else:
                 facts += [_facts.equals(prefix, form) for form in _forms_of(prefix, value)]
-                # Null is also what is not there.
+                # Null also matches a missing field.
                 missing += [no(has(_facts.exists(prefix)))] if value is None else []
         return some([has_any(list(dict.fromkeys(facts))), *missing[:1]])
 
@@ -213,7 +213,7 @@ def _forms_of(prefix: str, value: Any) -> list[Any]:
 
 
 def _prefix(name: str) -> str:
-    """What the facts of a field of a condition begin with."""
+    """Return the prefix of the facts of a field of a condition."""
     if name in _OWN:
         return _facts.field(name, own=True)
     return _facts.field(name.removeprefix("metadata."))

@@ -30,7 +30,7 @@ def regular_expression(pattern: str) -> str:
 
 
 def _set(pattern: str, at: int) -> tuple[str, int]:
-    """The set after an opening bracket, and where the pattern goes on after it.
+    """Return the set after an opening bracket, and the offset after it.
 
     A `]` that comes first is a member.
     """

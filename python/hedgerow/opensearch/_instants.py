@@ -35,7 +35,7 @@ def instant(text: str) -> tuple[int, int] | None:
 
 
 def _ahead(found: re.Match[str]) -> int | None:
-    """How many seconds local time is ahead of UTC; None where no clock is."""
+    """Return the seconds by which local time is ahead of UTC; None without a clock time."""
     sign, hours, short, minutes, seconds = found.groups()[7:]
     hours, minutes, seconds = int(hours or 0), int(short or minutes or 0), int(seconds or 0)
     if hours >= 24 or minutes >= 60 or seconds >= 60:  # noqa: PLR2004 - of a day

@@ -11,7 +11,7 @@ from ._tokens import Given, Phrase
 
 
 class Expression(TypedDict):
-    """What is searched for; numbers in `any`, `none` and `addends` are places in `phrases`."""
+    """The search expression; numbers in `any`, `none` and `addends` are positions in `phrases`."""
 
     phrases: list[Given]
     idf: list[float]
@@ -32,7 +32,7 @@ _MOST_CANDIDATES = 10_000
 
 
 class KeywordSearch:
-    """One expression: what finds its chunks, and the frequencies that a hit of it tells."""
+    """An expression: the query for its chunks, and the frequencies that each hit reports."""
 
     def __init__(self, expression: Expression, *, named: bool = True) -> None:
         self._expression = expression
@@ -42,7 +42,7 @@ class KeywordSearch:
         self._unnamed = set(self._there) if named else set()
 
     def body(self, filters: Query | None, size: int) -> dict[str, Any]:
-        """Finds what matches and passes the filters, best first but for the rounding of float32."""
+        """Return the query for chunks that match and pass, best first up to the rounding of float32."""
         return {"size": size, "track_total_hits": False, "query": self.query(filters)}
 
     def query(self, filters: Query | None) -> Query:
@@ -60,7 +60,7 @@ class KeywordSearch:
             found["must_not"] = [self._phrases[number].matching() for number in sorted(unwanted)]
         others = self._unnamed.difference(unwanted)
         if others:
-            # They add nothing, but their frequencies are asked for too.
+            # These clauses add nothing to scores, but report their frequencies.
             found["should"] = [
                 {"constant_score": {"filter": self._named(number), "boost": 0.0}}
                 for number in sorted(others)
@@ -86,7 +86,7 @@ class KeywordSearch:
         must, conditions = [], []
         for group in map(sorted, groups):
             if all(phrase in times for phrase in group):
-                # What is looked up to be scored is not looked up again.
+                # Scored phrases are not looked up again.
                 must.append(some(self._gain(phrase, times.pop(phrase)) for phrase in group))
             else:
                 conditions.append(some(map(self._held, group)))
@@ -110,7 +110,7 @@ class KeywordSearch:
         return self._phrases[phrase].scored(self._name(phrase))
 
     def _name(self, phrase: int) -> str | None:
-        """The name by which a hit tells the score of a phrase: one query of each has it."""
+        """Return the name under which a hit reports the score of a phrase; one query of each has it."""
         if phrase not in self._unnamed:
             return None
         self._unnamed.discard(phrase)
@@ -118,10 +118,11 @@ class KeywordSearch:
 
 
 class NativeSearch(KeywordSearch):
-    """One expression, of whose chunks the best by the server's own BM25 are scored.
+    """An expression for which only the best chunks by the server's own BM25 are scored.
 
-    That weighs lengths otherwise, so the best are only likely to be among them. But it knows by how
-    much a word can add to a score, and leaves out most chunks that hold common words alone.
+    That BM25 weighs lengths differently, so the best are only likely to be among them. But the
+    server knows the highest score that a word can add, and skips most chunks that contain only
+    common words.
     """
 
     def __init__(self, expression: Expression) -> None:
@@ -156,15 +157,15 @@ class NativeSearch(KeywordSearch):
 
 
 def candidates(size: int) -> int:
-    """How many chunks of each shard a `NativeSearch` scores exactly, for so many that are wanted."""
+    """Return the chunks of each shard that a `NativeSearch` scores exactly, for `size` results."""
     return max(size, min(_MOST_CANDIDATES, max(_FEWEST_CANDIDATES, 4 * size)))
 
 
 def counting(phrases: Sequence[Given]) -> list[dict[str, Any]]:
-    """Searches that count the chunks with their tokens, and then those that hold each phrase.
+    """Return searches that count the chunks with tokens, and then the chunks with each phrase.
 
-    One for each: where nothing was deleted, the server reads off how many chunks hold a word. A
-    single search with a filter for each phrase looks at every chunk.
+    There is a search for each phrase: without deletions, the server has the number of chunks of a
+    word ready. A single search with a filter for each phrase would examine every chunk.
     """
     matching = [Phrase.of(given).matching() for given in phrases]
     count = {"size": 0, "track_total_hits": True}

@@ -1,4 +1,4 @@
-"""How the server keeps a collection: its settings, its fields, and what it remembers of itself."""
+"""The storage of a collection on the server: its settings, its fields, and its metadata."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_HITS = 1_000_000
 
 
 class Fast(NamedTuple):
-    """Which hits may miss some of the best, since not everything is compared."""
+    """Kinds of search that may miss some of the best hits."""
 
     vectors: bool = False
     keywords: bool = False
@@ -29,7 +29,7 @@ EXACT = Fast()
 
 @dataclass(frozen=True)
 class Settings:
-    """What a collection was made with; it stands in the mapping, under `_meta`."""
+    """The options of a collection, stored in the mapping under `_meta`."""
 
     tokenizer: str
     stopwords: str
@@ -41,24 +41,24 @@ class Settings:
 
     @property
     def fast(self) -> Fast:
-        """Which faster ways of searching the collection is built for."""
+        """Return the fast kinds of search that the collection is built for."""
         return Fast(vectors=self.vectors == "fast", keywords=self.keywords == "fast")
 
     def meta(self) -> dict[str, Any]:
-        """What `_meta` has of it."""
+        """Return the settings as `_meta` has them."""
         return {"hedgerow": asdict(self)}
 
 
 def body(settings: Settings, dimensions: int | None, shards: int, replicas: int) -> dict[str, Any]:
-    """What a new index is created with."""
+    """Return the body with which a new index is created."""
     return {
         "settings": {
             "index": {
                 "number_of_shards": shards,
                 "number_of_replicas": replicas,
                 "knn": settings.fast.vectors,
-                # Said outright, so that writes are on disk when they are acknowledged, and an index
-                # that nobody searched for a while is refreshed all the same.
+                # Set explicitly, so that writes are on disk when they are acknowledged, and an
+                # index without recent searches is still refreshed.
                 "translog": {"durability": "request"},
                 "refresh_interval": "1s",
                 "max_result_window": MOST_HITS,
@@ -74,7 +74,7 @@ def body(settings: Settings, dimensions: int | None, shards: int, replicas: int)
         "mappings": {
             "dynamic": "strict",
             "_meta": settings.meta(),
-            # What can be made from the rest again takes no room twice.
+            # Fields derived from the rest are not stored twice.
             "_source": {"excludes": ["tokens", "facts", "length", "unit", VECTOR]},
             "properties": {
                 **_PROPERTIES,
@@ -98,7 +98,7 @@ _PROPERTIES: dict[str, Any] = {
 
 
 def _tokens_property(settings: Settings) -> dict[str, Any]:
-    """The field of tokens, and beside it the same for the server's own BM25."""
+    """Return the field of tokens, with a second form for the server's own BM25."""
     words = {"type": "text", "analyzer": "whitespace"}
     kept = {**words, "similarity": "frequency", "norms": False}
     if not settings.fast.keywords:

@@ -26,7 +26,7 @@ def migrated(client: Client, old: Described) -> Described:
     """Copy the collection into an index with the fields of this schema, and describe it.
 
     Nothing is written into the old index from then on. The next `Collection.open` continues a
-    migration that ended early: chunks that are there already are not written again.
+    migration that ended early: chunks already copied are skipped.
     """
     target = index_name(client.name)
     new = replace(old, index=target, settings=replace(old.settings, schema=SCHEMA))
@@ -48,7 +48,7 @@ def migrated(client: Client, old: Described) -> Described:
             "open the collection again",
             code="backend_refused",
         )
-    # In one step: whoever uses the name finds the old index or the new one, whole.
+    # In one step: readers of the name find the old index or the new one, complete.
     client.call(
         "POST",
         "/_aliases",

@@ -1,4 +1,4 @@
-"""One state of a collection, and what a search reads of it."""
+"""A state of a collection, and the reads of a search."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _WITH_VECTOR: Query = {"exists": {"field": "unit"}}
 
 
 class PointInTime:
-    """What one search reads; everything it answers is of one state. Threads may share it.
+    """The reads of a search, all of one state. Threads may share it.
 
-    Raises BackendError where a shard does not answer, unless `allow_partial`: then `report` says
-    what was missing.
+    Raises BackendError where a shard does not answer, unless `allow_partial`: then `report` names
+    the missing shards.
     """
 
     def __init__(  # noqa: PLR0913 - what a search depends on
@@ -81,7 +81,7 @@ class PointInTime:
         self.close()
 
     def close(self) -> None:
-        """Let the server forget the state, at once or along with others."""
+        """Release the state on the server, immediately or together with others."""
         self._client.forget(self._id, self._deadline)
 
     @property
@@ -90,7 +90,7 @@ class PointInTime:
         return self._fast.vectors
 
     def dimensions(self) -> int | None:
-        """How many numbers a vector has; None before there was one."""
+        """The number of dimensions of a vector; None before the first vector."""
         return self._collection.dimensions
 
     def check_embedder(self, embedder: str) -> None:
@@ -111,10 +111,10 @@ class PointInTime:
         return all_chunks, round(answers[0]["aggregations"]["tokens"]["value"]), held
 
     def keyword_hits(self, search: Expression, limit: int) -> tuple[list[KeywordHit], float | None]:
-        """The best chunks: id, path, tokens, and how often they hold each phrase, weighted.
+        """The best chunks: id, path, tokens, and their frequency of each phrase, weighted.
 
-        The second value is the server's score of the last, None if there are no more. With fast
-        keywords these are some of the best, with no such score.
+        The second value is the server's score of the last, None at the end. With fast keywords
+        these are some of the best, with no such score.
         """
         size = min(limit, MOST_HITS)
         # The server has all of many scored, rather than a larger part of them twice.
@@ -145,8 +145,8 @@ class PointInTime:
     ) -> tuple[list[VectorHit], float | None]:
         """The nearest chunks by the inner product with a unit vector: id, path, stored vector.
 
-        The second value is the server's cosine of the last, None if there are no more. The phrases
-        that are expected to be counted next are counted in the same request.
+        The second value is the server's cosine of the last, None at the end. Phrases expected in
+        the next count are counted in the same request.
         """
         if self._collection.dimensions is None:
             return [], None
@@ -190,7 +190,7 @@ class PointInTime:
             after = {"after": buckets["after_key"]}
 
     def vector_count(self) -> int:
-        """How many of the chunks that pass the filters have a vector."""
+        """The number of chunks that pass the filters and have a vector."""
         query = self._passing(_WITH_VECTOR)
         answer = self._search({"size": 0, "query": query, "track_total_hits": True})
         count: int = answer["hits"]["total"]["value"]
@@ -285,7 +285,7 @@ class PointInTime:
     def _hits_and_counts(
         self, body: dict[str, Any], expected: Sequence[Given]
     ) -> list[dict[str, Any]]:
-        """The hits of a search; errors of the counts are raised when these are asked for."""
+        """Return the hits of a search; errors of the counts are raised when the counts are read."""
         try:
             counts = counting(expected)
         except InvalidInputError:
@@ -313,7 +313,7 @@ class PointInTime:
         return [self._checked(answer) for answer in self._answers(bodies)]
 
     def _answers(self, bodies: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """What the server answers to several searches in one request, each of which may be an error."""
+        """Return the server's answers to several searches in one request. Each may be an error."""
         header = {"allow_partial_search_results": self._allow_partial}
         parts = [part for body in bodies for part in (header, {**body, "pit": self._pit()})]
         lines = "".join([json.dumps(part, ensure_ascii=False) + "\n" for part in parts])
@@ -353,7 +353,7 @@ class PointInTime:
         limits = {"allow_partial_search_results": str(self._allow_partial).lower()}
         left = self._deadline.left(self._client.name)
         if left is not None:
-            # What nobody waits for any more, the server stops computing.
+            # The server stops computing a cancelled search.
             limits["cancel_after_time_interval"] = f"{max(1, round(left * 1000))}ms"
         return limits
 
@@ -377,7 +377,7 @@ def _floor(hits: Sequence[dict[str, Any]], limit: int) -> float | None:
 
 
 def _cosine(score: float) -> float:
-    """The inner product that a score of the server stands for: 1 + p, or 1 / (1 - p) below 0."""
+    """Return the inner product of a score of the server: 1 + p, or 1 / (1 - p) below 0."""
     return score - 1.0 if score >= 1.0 else 1.0 - 1.0 / score
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Report:
-    """What the requests of one search met. Threads may share it."""
+    """Problems met by the requests of one search. Threads may share it."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -30,7 +30,7 @@ class Report:
                     self._missing.append(name)
 
     def rescored(self, count: int) -> None:
-        """So many hits were scored again here."""
+        """Record that `count` hits were scored again here."""
         with self._lock:
             self._rescored += count
 

@@ -90,9 +90,9 @@ class Phrase:
         return {"match_phrase": {"tokens": {"query": " ".join(self.tokens), **named}}}
 
     def frequency(self, score: float) -> int:
-        """The weighted number of its occurrences that a score stands for.
+        """Return the weighted number of occurrences behind a score.
 
-        Raises InvalidInputError where float32 has too few digits to tell.
+        Raises InvalidInputError where float32 has too few digits.
         """
         if not self._is_sequence_of_words:
             return round(score / self._factor)

@@ -23,7 +23,7 @@ _TRIES = 10
 
 @dataclass(frozen=True)
 class Stored:
-    """What is there of a chunk that is to be written without an embedding."""
+    """The stored chunk of a chunk to be written without an embedding."""
 
     texts: tuple[str, str, str]
     unit: bytes | None
@@ -38,7 +38,7 @@ class Stored:
 
 
 class Writer:
-    """Writes chunks into one collection; `collection` is what it is after that."""
+    """Writes chunks into a collection; `collection` is its state after that."""
 
     def __init__(
         self, client: Client, collection: Described, embedder: str | None, details: str | None
@@ -49,7 +49,7 @@ class Writer:
         self._details = details
 
     def write(self, chunks: Sequence[Chunk]) -> None:
-        """Write chunks of different ids; raises BackendError with what was refused."""
+        """Write chunks of different ids; raises BackendError with the refused ones."""
         self._check_vectors(chunks)
         bulk = Bulk(self._client, self._client.name, require_alias=True)
         for block in _blocks(chunks, _BLOCK):
@@ -88,12 +88,12 @@ class Writer:
         action: dict[str, Any] = {"_id": document.name}
         there = stored.get(document.chunk.id)
         if there is not None:
-            # Its vector was read: another writer must not have changed it since.
+            # The vector was read: another writer must not have changed it since.
             action.update(there.version)
         return Item(document.chunk.id, {"index": action}, document.source)
 
     def _stored(self, chunks: Sequence[Chunk]) -> dict[str, Stored]:
-        """What is there of the chunks without an embedding, by their ids."""
+        """Return the stored chunks of the chunks without an embedding, by id."""
         ids = [chunk.id for chunk in chunks if chunk.embedding is None]
         if not ids or self.collection.dimensions is None:
             return {}
@@ -128,7 +128,7 @@ class Writer:
             self._settle(wanted)
 
     def _settle(self, dimensions: int) -> None:
-        """Write down what the first vectors are, unless another writer did so before."""
+        """Record dimension and embedder of the first vectors, unless another writer did so before."""
         settings = self.collection.settings
         if self._embedder is not None:
             settings = replace(settings, embedder=self._embedder, embedder_details=self._details)

@@ -79,16 +79,16 @@ class Collection:
         """Make a collection of this name at the server, and open it.
 
         `auth` is a user and a password, or a function that returns them, `ca` a file with the
-        certificates of authorities to trust, `timeout` the seconds for a call: a whole search, or each
-        request of a write. Certificates are always checked, and a password is sent without TLS only
-        to this machine, or with `insecure_http`. With `allow_partial` searches leave out shards that
-        do not answer, and their traces name them. `tokenizer` and `stopwords` are those of
-        `Index.open`, and cannot be changed later. With `vectors="fast"` the server keeps a graph, with
-        which it finds most of the nearest sooner; `keywords="fast"` lets it leave out, by its own BM25,
-        most chunks that hold common words alone. What either finds is scored exactly. With `replicas=0`
-        a server that is lost takes its part of the collection with it.
+        certificates of authorities to trust, `timeout` the seconds for a call: a whole search, or
+        each request of a write. Certificates are always checked, and a password is sent without TLS
+        only to this machine, or with `insecure_http`. With `allow_partial` searches leave out
+        shards that do not answer, and their traces name them. `tokenizer` and `stopwords` are those
+        of `Index.open`, and cannot be changed later. With `vectors="fast"` the server keeps a
+        graph, with which it finds most of the nearest sooner; `keywords="fast"` lets it leave out,
+        by its own BM25, most chunks that hold common words alone. The hits of both are scored
+        exactly. With `replicas=0` a server that is lost takes its part of the collection with it.
 
-        Raises BackendError with the code `collection_exists` where there is one of this name,
+        Raises BackendError with the code `collection_exists` if the name is taken,
         InvalidInputError for options that cannot be used, and MissingExtraError without
         opensearch-py.
         """
@@ -168,7 +168,7 @@ class Collection:
 
     @property
     def name(self) -> str:
-        """What it was opened as."""
+        """The name under which the collection was opened."""
         return self._client.name
 
     @property
@@ -178,12 +178,12 @@ class Collection:
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """What splits its texts into tokens."""
+        """The tokenizer of the texts."""
         return cast("Tokenizer", self._found.settings.tokenizer)
 
     @property
     def stopwords(self) -> Literal["en+nl", "en", "nl", "none"] | frozenset[str]:
-        """What queries without operators are not searched for."""
+        """The stop words of queries without operators."""
         kept = self._found.settings.stopwords
         if kept in _STOPWORDS:
             return kept  # type: ignore[return-value] # one of the four
@@ -191,24 +191,26 @@ class Collection:
 
     @property
     def dimensions(self) -> int | None:
-        """How many numbers its vectors have; None before the first."""
+        """The number of dimensions of the vectors; None before the first."""
         return self._found.dimensions
 
     def upsert(self, chunks: Iterable[ChunkLike], *, refresh: bool = True) -> int:
-        """Write chunks, each in the place of the one of its id; returns the number of different ids.
+        """Write chunks, each in the place of the one of its id.
 
-        What was written when this returns is on disk at every copy of its shard, and searches find
-        it; with `refresh=False` they do within a second, which is faster for many small calls. A
+        Returns the number of different ids.
+
+        When this returns, the chunks are on disk at every copy of their shard, and searches find
+        them; with `refresh=False` they do within a second, which is faster for many small calls. A
         chunk without an embedding keeps the vector stored for it, as in an `Index`.
 
-        Unlike in an `Index`, a failure leaves what was written before it: writing all again is
-        safe. Raises BackendError with the code `bulk_refused` and the ids in its `refused` when
-        chunks could not be written, InvalidInputError for anything that is not a chunk.
+        Unlike in an `Index`, a failure keeps earlier writes: writing all again is safe. Raises
+        BackendError with the code `bulk_refused` and the ids in its `refused` when chunks could not
+        be written, InvalidInputError for anything that is not a chunk.
         """
         return self._upsert_from(_chunks(listed(chunks)), refresh=refresh)
 
     def delete(self, ids: Iterable[str], *, refresh: bool = True) -> int:
-        """Remove the chunks of these ids; returns how many there were."""
+        """Remove the chunks of these ids; return the number of removed chunks."""
         names = dict.fromkeys(checked_list(ids, "ids", "invalid_id"))
         from ._bulk import Bulk, Item  # noqa: PLC0415 - needs the extra
 
@@ -219,7 +221,7 @@ class Collection:
         return done
 
     def delete_path(self, path: str) -> int:
-        """Remove every chunk of a path; returns how many there were."""
+        """Remove every chunk of a path; return the number of removed chunks."""
         checked_text(path, "path")
         self._refresh()
         with self._point_in_time(Filters(paths=[path])) as moment:
@@ -250,14 +252,14 @@ class Collection:
         return [chunk for chunk in chunks if there.get(chunk.id) != chunk]
 
     def stats(self) -> CollectionStats:
-        """What is in the collection, and how its server is."""
+        """Return counts of the collection, and the state of its server."""
         from .stats import read  # noqa: PLC0415 - by its name here
 
         self._refresh()
         return read(self._client, self._current())
 
     def check(self) -> list[str]:
-        """Read everything, and say what is wrong in a sentence each; none where all is well."""
+        """Read everything, and return a sentence for each problem; an empty list if all is well."""
         from ._check import problems  # noqa: PLC0415 - needs the extra
 
         stats = self.stats()
@@ -268,7 +270,7 @@ class Collection:
         """Merge each shard into one segment, which searches read in less time.
 
         For a collection that was filled and is now rarely written to. The server takes minutes for
-        a large one, and goes on with it when this is interrupted.
+        a large one, and continues if this call is interrupted.
         """
         self._client.merge()
 
@@ -297,7 +299,7 @@ class Collection:
         *,
         allow_partial: bool | None = None,
     ) -> PointInTime:
-        """What one search reads, of this moment."""
+        """Return the state that a search reads, as of now."""
         from ._point_in_time import PointInTime  # noqa: PLC0415 - needs the extra
 
         if self._found.dimensions is None:
@@ -357,7 +359,7 @@ class Collection:
         return mappings
 
     def _refresh(self) -> None:
-        """Let searches find what was written."""
+        """Make written chunks visible to searches."""
         self._client.refresh()
 
     def __reduce__(self) -> tuple[Any, ...]:

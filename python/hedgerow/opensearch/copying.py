@@ -16,7 +16,7 @@ _BLOCK = 500
 
 
 class Copied(NamedTuple):
-    """What a copy did: how many chunks it wrote, and how many were there as they are."""
+    """The counts of a copy: written chunks, and unchanged chunks."""
 
     written: int
     unchanged: int
@@ -71,7 +71,7 @@ def _check_alike(index: Index, collection: Collection) -> None:
 
 
 def _with_what_is_known(index: Index, chunks: list[Chunk]) -> list[Chunk]:
-    """The chunks, with an empty embedding where the index knows that there is no vector."""
+    """Return the chunks, with an empty embedding if the index knows that they have no vector."""
     unknown = set(_unembedded(index, chunks))
     return [
         chunk._with_embedding([])  # noqa: SLF001 - of this package

@@ -1,4 +1,4 @@
-"""What is in a collection, and how its server is."""
+"""Counts of a collection, and the state of its server."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CollectionStats:
-    """What is in a collection (spec/opensearch.md).
+    """Counts of a collection (spec/opensearch.md).
 
     `chunks` counts chunks, `vectors` those that have one, `size_bytes` is the disk of one copy of
     each shard. `index` is the index behind the name, `shards` and `replicas` how it is spread,
-    `unassigned` the copies that no node has. `status` is OpenSearch's word: "green" where every copy
-    has a place, "yellow" where one of each shard has, "red" where some have none. `server_version`
-    is the server's.
+    `unassigned` the copies that no node has. `status` is OpenSearch's word: "green" where every
+    copy has a place, "yellow" where one of each shard has, "red" where some have none.
+    `server_version` is the server's.
     """
 
     chunks: int

@@ -1,6 +1,6 @@
 """Rerankers: the best results of a search, reordered (spec/adapters.md, docs/embedders.md).
 
-`Reranker` is what a retriever asks for; any object with its methods will do. The adapters of this
+`Reranker` is the protocol of a retriever; any object with its methods fits. The adapters of this
 package are imported when first used, and all but `LLMReranker` need an extra.
 """
 

@@ -1,4 +1,4 @@
-"""What a language model is asked (spec/adapters.md, "A language model")."""
+"""The prompt for a language model (spec/adapters.md, "A language model")."""
 
 from __future__ import annotations
 

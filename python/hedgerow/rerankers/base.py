@@ -49,7 +49,7 @@ class Reranker(Protocol):
 
     @property
     def name(self) -> str:
-        """What a trace calls it."""
+        """The name in a trace."""
 
     def rerank(self, query: str, documents: Sequence[RerankDocument], /) -> Scores:
         """The scores, in any order. A document without one is dropped, or comes last.
@@ -63,7 +63,7 @@ class AsyncReranker(Protocol):
 
     @property
     def name(self) -> str:
-        """What a trace calls it."""
+        """The name in a trace."""
 
     async def rerank(self, query: str, documents: Sequence[RerankDocument], /) -> Scores:
         """As `Reranker.rerank`."""
@@ -152,7 +152,7 @@ def checked_scores(scores: list[Any], expected: int, source: str) -> list[float]
 
 
 def bad_answer(source: str, what: str) -> HedgerowError:
-    """The error for an answer that does not fit what was asked."""
+    """Return the error for an answer that does not fit the request."""
     return HedgerowError(
         f"{source} answered {what}; check that it serves a model that reranks, with one label",
         code="bad_answer",

@@ -15,7 +15,7 @@ from .base import RerankDocument, RerankScore, bad_answer, best_first, checked_s
 
 
 class PairScorer(Protocol):
-    """What is called of a CrossEncoder."""
+    """The methods used of a CrossEncoder."""
 
     def predict(
         self,
@@ -35,13 +35,13 @@ class CrossEncoderReranker:
     `model` is the name or the folder of a model, which is loaded here on `device` ("cpu", "cuda",
     ...; None lets the library choose), or a CrossEncoder that is loaded already. `batch_size`
     documents go through the model together. Scores are on the model's own scale. With
-    `download=False` a model is used only if it is on this machine (spec/adapters.md, "Models in this
-    process").
+    `download=False` a model is used only if it is on this machine (spec/adapters.md, "Models in
+    this process").
 
     Threads may share it; they take turns. Raises MissingExtraError without the extra
-    "sentence-transformers", InvalidInputError for options that cannot be used and a folder that does
-    not exist, HedgerowError (`model_unavailable`) for a model that is not here and cannot be
-    downloaded, and otherwise what the library raises when it cannot load the model.
+    "sentence-transformers", InvalidInputError for options that cannot be used and a folder that
+    does not exist, HedgerowError (`model_unavailable`) for a model that is not here and cannot be
+    downloaded, and other errors of the library when it loads the model.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class CrossEncoderReranker:
                 show_progress_bar=False,
                 convert_to_numpy=True,
             )
-        # What the library answers is an array; a caller's own model may answer with a list.
+        # The answer of the library is an array; a caller's own model may return a list.
         scores = answered.tolist() if hasattr(answered, "tolist") else answered
         source = f"the model {self.name}"
         if not isinstance(scores, list):

@@ -16,15 +16,15 @@ class TEIReranker(Connected):
     """A `Reranker` over a text-embeddings-inference server.
 
     `base_url` ends before `/rerank`, as in `"http://localhost:8080"`. `batch_size` documents go
-    into one request, by default as many as such a server takes. What is too long for the model is
-    cut by the server, or refused with `truncate=False`. The key is `api_key`, or what the
-    environment variable `api_key_variable` holds at each request. `timeout` is in seconds, from
-    one byte of the answer to the next; after 429, 5xx and a broken connection there are `retries`
-    more tries. Scores are from 0 to 1.
+    into one request, by default as many as such a server takes. A document too long for the model
+    is cut by the server, or refused with `truncate=False`. The key is `api_key`, or the value of
+    the environment variable `api_key_variable` at each request. `timeout` is in seconds, from one
+    byte of the answer to the next; after 429, 5xx and a broken connection there are `retries` more
+    tries. Scores are from 0 to 1.
 
     Threads may share it; it pickles without the key. Raises MissingExtraError without the extra
-    "tei", InvalidInputError for options that cannot be used, HedgerowError (`missing_api_key`)
-    when the variable is not set.
+    "tei", InvalidInputError for options that cannot be used, HedgerowError (`missing_api_key`) when
+    the variable is not set.
     """
 
     def __init__(  # noqa: PLR0913 - options, by keyword

@@ -15,7 +15,7 @@ _INDEX = "hedgerow_index"
 
 
 class DocumentCompressor(Protocol):
-    """What is called of LangChain's `BaseDocumentCompressor`."""
+    """The methods used of LangChain's `BaseDocumentCompressor`."""
 
     def compress_documents(self, documents: Sequence[Any], query: str) -> Sequence[Any]:
         """The documents that answer the query, best first."""
@@ -53,7 +53,7 @@ class LangChainReranker:
             for index, one in enumerate(documents)
         ]
         found = list(self._compressor.compress_documents(given, query))
-        # An answer without the key is no document that was given.
+        # A result without the key is not one of the given documents.
         found = [one for one in found if isinstance(one.metadata.get(_INDEX), int)]
         indices = [one.metadata[_INDEX] for one in found]
         scores = [one.metadata.get("relevance_score") for one in found]

@@ -12,7 +12,7 @@ from .base import RerankDocument, RerankScore, in_order
 
 
 class NodePostprocessor(Protocol):
-    """What is called of LlamaIndex' `BaseNodePostprocessor`."""
+    """The methods used of LlamaIndex' `BaseNodePostprocessor`."""
 
     def postprocess_nodes(self, nodes: list[Any], *, query_str: str) -> list[Any]:
         """The nodes that answer the query, best first, each with a score."""
@@ -48,7 +48,7 @@ class LlamaIndexReranker:
         ]
         answer = list(self._postprocessor.postprocess_nodes(given, query_str=query))
         known = {str(index): index for index in range(len(documents))}
-        # An answer with another id is no document that was given.
+        # A result with another id is not one of the given documents.
         found = [
             (known[one.node.node_id], one.score) for one in answer if one.node.node_id in known
         ]

@@ -48,10 +48,10 @@ class LLMReranker:
         self._concurrency = checked_count(concurrency, "concurrency")
 
     def rerank(self, query: str, documents: Sequence[RerankDocument]) -> list[RerankScore]:
-        """A score for each document, best first; of equals the earlier one.
+        """Return a score for each document, best first; ties keep the earlier one first.
 
-        Raises what the callable raises, TypeError when it answers with something other than a
-        str, InvalidInputError for a text with half of a surrogate pair.
+        Raises the errors of the callable, TypeError when it returns something other than a str,
+        InvalidInputError for a text with half of a surrogate pair.
         """
         checked_text(query, "the query")
         texts = checked_texts([document.text for document in documents], "documents")
