@@ -20,7 +20,7 @@ from pathlib import Path
 
 import hedgerow as hr
 from hedgerow import EN_STOPWORDS
-from hedgerow.memory.sameness import LIKE, likeness, words_of
+from hedgerow.memory.duplicates import LIKE, likeness, words_of
 
 SEED = 20260418
 SAMPLE = 300

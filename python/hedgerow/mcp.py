@@ -36,6 +36,7 @@ from ._operations.schema import Definitions
 from ._operations.shapes import checked_arguments, unknown_argument
 from .errors import HedgerowError, InvalidInputError
 from .memory import MemoryRoot
+from .memory.names import separate_tags
 from .memory.operations import (
     ContextRequest,
     EditRequest,
@@ -48,7 +49,6 @@ from .memory.operations import (
     SupersedeRequest,
     WrapupRequest,
 )
-from .memory.tags import separate_tags
 from .memory.writer import WRAPUP_SECTIONS
 
 __all__ = ["build_server", "serve"]

@@ -14,7 +14,7 @@ import pytest
 from agents_doubles import chat_completion, put_agent
 from command_line import as_json, failed, ok, run
 from embedder_servers import KEY, openai_answer
-from hedgerow.memory import consents
+from hedgerow.memory import trust
 from local_server import LocalServer
 from memory_doubles import WRAPUP, put
 from model_folders import install_model
@@ -75,7 +75,7 @@ class TestWithoutConsent:
         assert len(server.requests) == posted
 
     def test_a_file_that_cannot_be_used_is_no_reason_to_fail(self, asking_root: Path) -> None:
-        put(consents.consents_file().parent, "trust.json", "{")
+        put(trust.consents_file().parent, "trust.json", "{")
         result = run("recall", "--topic", "otter")
         assert (result.exit_code, result.stderr.count("Not allowed:")) == (0, 2)
         assert "it is not what hedgerow wrote" in failed(1, "trust", "--list")
@@ -98,7 +98,7 @@ class TestTrust:
         assert server.requests != []
         assert "Nothing to allow: all that it asks for is allowed." in ok("trust")
         listed = as_json("trust", "--list")
-        assert listed["file"] == str(consents.consents_file())
+        assert listed["file"] == str(trust.consents_file())
         assert [(one["root"], one["setting"]) for one in listed["allowed"]] == [
             (str(asking_root), "embedder"), (str(asking_root), "indexRoot"),
         ]  # fmt: skip
@@ -123,7 +123,7 @@ class TestTrust:
         result = run("trust", "--json")
         assert json.loads(result.stderr)["error"]["code"] == "not_applied"
         assert len(json.loads(result.stdout)["notAllowed"]) == 2
-        assert consents.read_consents() == []
+        assert trust.read_consents() == []
 
     @pytest.mark.skipif(sys.platform == "win32", reason="a terminal of POSIX")
     def test_asks_about_each_at_a_terminal(self, asking_root: Path) -> None:
@@ -144,7 +144,7 @@ class TestTrust:
         os.close(theirs)
         assert done.stdout.count("[y/N]") == 2
         assert "Allowed: 1 of 2." in done.stdout
-        assert [one.setting for one in consents.read_consents()] == ["embedder"]
+        assert [one.setting for one in trust.read_consents()] == ["embedder"]
 
     @pytest.mark.parametrize(
         ("args", "message"),
@@ -239,7 +239,7 @@ class TestInitWithAnEmbedder:
         assert shown.splitlines()[-1] == "Embedder: local (allowed)"
         config = json.loads((here / "memory" / "hedgerow.json").read_text())
         assert (config["embedder"], config["schemaVersion"]) == ("local", 1)
-        [consent] = consents.read_consents()
+        [consent] = trust.read_consents()
         assert (consent.setting, consent.value) == ("embedder", "local")
         assert ok("init", "--root", "memory", "--embedder", "local").endswith("local (allowed)\n")
 
@@ -248,7 +248,7 @@ class TestInitWithAnEmbedder:
         shown = ok("init", "--root", "memory", "--embedder", "local")
         assert shown.endswith("Embedder: local (not allowed yet; run hedgerow trust)\n")
         assert json.loads((here / "memory" / "hedgerow.json").read_text())["embedder"] == "local"
-        assert consents.read_consents() == []
+        assert trust.read_consents() == []
 
     @pytest.mark.usefixtures("model")
     def test_an_existing_configuration_keeps_its_other_keys(self, here: Path) -> None:

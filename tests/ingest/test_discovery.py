@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hedgerow import InvalidInputError
 from hedgerow._engine import _title_from_name
 from hedgerow.ingest import Rules, discover
-from hedgerow.ingest.discovery import list_folder, passes_by
+from hedgerow.ingest.source import list_folder, passes_by
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from hedgerow import HedgerowError, MemoryRoot
-from hedgerow.memory import consents
-from hedgerow.memory.trust_requests import TrustRequest
+from hedgerow.memory import trust
+from hedgerow.memory.trust import TrustRequest
 from local_server import LocalServer
 from memory_doubles import put
 from trust_doubles import allow_all
@@ -27,14 +27,14 @@ class TestTheFile:
 
     def unusable(self) -> str:
         with pytest.raises(HedgerowError) as raised:
-            consents.read_consents()
+            trust.read_consents()
         assert raised.value.code == "trust_unusable"
         return raised.value.message
 
     @posix
     def test_is_private_and_whole(self) -> None:
-        consents.allow([self.REQUEST])
-        file = consents.consents_file()
+        trust.allow([self.REQUEST])
+        file = trust.consents_file()
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert stat.S_IMODE(file.parent.stat().st_mode) & 0o077 == 0
         # Other tests of this process keep an identity and tokens in this folder.
@@ -43,9 +43,9 @@ class TestTheFile:
         [entry] = json.loads(file.read_text())["roots"]["/r"]
         assert (entry["setting"], entry["value"]) == ("embedder", "openai:x")
         file.chmod(0o640)
-        consents.allow([self.REQUEST])
+        trust.allow([self.REQUEST])
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
-        assert len(consents.read_consents()) == 1
+        assert len(trust.read_consents()) == 1
 
     def test_is_known_by_the_real_path_of_the_root(
         self, attacked: Path, server: LocalServer, tmp_path: Path
@@ -58,14 +58,14 @@ class TestTheFile:
 
     def test_keeps_what_others_write_at_the_same_time(self) -> None:
         def allow(root: str) -> None:
-            consents.allow([TrustRequest("embedder", "openai:x", "send", "Not.", root)])
+            trust.allow([TrustRequest("embedder", "openai:x", "send", "Not.", root)])
 
         threads = [threading.Thread(target=allow, args=(f"/r{i}",)) for i in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert {one.root for one in consents.read_consents()} == {f"/r{i}" for i in range(8)}
+        assert {one.root for one in trust.read_consents()} == {f"/r{i}" for i in range(8)}
 
     @pytest.mark.parametrize(
         "content",
@@ -74,27 +74,27 @@ class TestTheFile:
     def test_that_cannot_be_read_allows_nothing(
         self, content: str, caplog: pytest.LogCaptureFixture
     ) -> None:
-        put(consents.consents_file().parent, "trust.json", content)
+        put(trust.consents_file().parent, "trust.json", content)
         assert "it is not what hedgerow wrote" in self.unusable()
         other = TrustRequest("indexRoot", "/", "read", "Not.", "/r")
         with caplog.at_level(logging.WARNING, "hedgerow"):
-            assert len(consents.without_consent([self.REQUEST, other])) == 2
+            assert len(trust.without_consent([self.REQUEST, other])) == 2
         assert len(caplog.records) == 1
         with caplog.at_level(logging.WARNING, "hedgerow"):
-            assert consents.without_consent([self.REQUEST]) == (self.REQUEST,)
+            assert trust.without_consent([self.REQUEST]) == (self.REQUEST,)
         assert "it is not what hedgerow wrote" in caplog.text
         with pytest.raises(HedgerowError):
-            consents.allow([self.REQUEST])
-        assert consents.consents_file().read_text() == content
+            trust.allow([self.REQUEST])
+        assert trust.consents_file().read_text() == content
 
     @posix
     def test_that_others_may_write_allows_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        consents.allow([self.REQUEST])
-        assert consents.without_consent([self.REQUEST]) == ()
-        consents.consents_file().chmod(0o620)
+        trust.allow([self.REQUEST])
+        assert trust.without_consent([self.REQUEST]) == ()
+        trust.consents_file().chmod(0o620)
         assert "others may write to it; run: chmod 600" in self.unusable()
-        assert consents.without_consent([self.REQUEST]) == (self.REQUEST,)
-        consents.consents_file().chmod(0o600)
+        assert trust.without_consent([self.REQUEST]) == (self.REQUEST,)
+        trust.consents_file().chmod(0o600)
         mine = os.geteuid()
         monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
         assert "another user owns it" in self.unusable()
@@ -107,9 +107,9 @@ class TestTheFile:
         monkeypatch.delenv("HEDGEROW_CONFIG_DIR")
         monkeypatch.setenv(variable, "config")
         with pytest.raises(HedgerowError, match="set HEDGEROW_CONFIG_DIR to one") as raised:
-            consents.read_consents()
+            trust.read_consents()
         assert raised.value.code == "user_folder_unusable"
-        assert consents.without_consent([self.REQUEST]) == (self.REQUEST,)
+        assert trust.without_consent([self.REQUEST]) == (self.REQUEST,)
 
     @pytest.mark.skipif(sys.platform != "linux", reason="the folder of Linux")
     def test_is_in_the_users_configuration(
@@ -117,4 +117,4 @@ class TestTheFile:
     ) -> None:
         monkeypatch.delenv("HEDGEROW_CONFIG_DIR")
         file = nobodys_home / ".config" / "hedgerow" / "trust.json"
-        assert consents.consents_file() == file
+        assert trust.consents_file() == file

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from hedgerow import Chunk, Index, IndexFileError, MemoryRoot, Node
-from hedgerow.memory import lock
+from hedgerow.memory import files
 from index_doubles import without_ledger
 from memory_doubles import counts, found, keys, put
 
@@ -134,8 +134,8 @@ class TestDerivedFiles:
     def test_a_lock_that_is_held_for_too_long_is_an_error(
         self, synced_root: MemoryRoot, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(lock, "PATIENCE", 0.05)
-        with lock.locked(synced_root.path / ".hedgerow/lock"):
+        monkeypatch.setattr(files, "PATIENCE", 0.05)
+        with files.locked(synced_root.path / ".hedgerow/lock"):
             with pytest.raises(IndexFileError, match="--no-sync") as raised:
                 synced_root.sync()
             assert raised.value.code == "index_busy"

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
-from hedgerow.memory.sameness import LIKE, Alike, likeness, nearly_same, same, words_of
+from hedgerow.memory.duplicates import LIKE, Alike, likeness, nearly_same, same, words_of
 from memory_doubles import put
 
 HEDGE = "We cut the hedge in August, after the birds have left the nests."

@@ -15,7 +15,7 @@ import pytest
 import command_line
 import hedgerow.embedders
 from hedgerow import HedgerowError, Index, IndexFileError, MemoryRoot, Store
-from hedgerow.memory import lock
+from hedgerow.memory import files
 from index_doubles import run_sql
 from memory_doubles import NOW, become, edges, keys, put
 
@@ -39,7 +39,7 @@ def shipped(users: Path) -> Path:
         assert len(keys(root)) == 2
         root.visit("linker", "notes/money.md", NOW)
     put(folder, "notes/money.md", f"# Money\n\n{CLEAN}\n")
-    from hedgerow.ingest.discovery import signature  # noqa: PLC0415
+    from hedgerow.ingest.source import signature  # noqa: PLC0415
 
     for name in ("index.db", "store.db"):
         run_sql(
@@ -280,7 +280,7 @@ class TestLinks:
     def test_a_lock_is_no_link(self, folder: Path, victim: Path, name: str) -> None:
         (folder / ".hedgerow").mkdir()
         (folder / ".hedgerow" / name).symlink_to(victim / "precious.txt")
-        with lock.locked(folder / ".hedgerow" / name):
+        with files.locked(folder / ".hedgerow" / name):
             pass
         assert (victim / "precious.txt").read_text() == "precious"
         assert not (folder / ".hedgerow" / name).is_symlink()

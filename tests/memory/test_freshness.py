@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow import Index
-from hedgerow.ingest.discovery import list_folder
 from hedgerow.ingest.ledger import Ledger
+from hedgerow.ingest.source import list_folder
 from hedgerow.memory import MemoryRoot
 from hedgerow.memory.config import read_config
 from hedgerow.memory.derived import Derived

@@ -17,12 +17,11 @@ from hedgerow.memory.config import LIMIT, read_config
 from hedgerow.memory.documents import parse_document
 from hedgerow.memory.lint import lint
 from hedgerow.memory.note import slug
+from hedgerow.memory.process import choose_sources, write_page
 from hedgerow.memory.scope import Scope
 from hedgerow.memory.score import all_text
-from hedgerow.memory.selection import Selection
-from hedgerow.memory.synthesize import choose_sources, write_page
+from hedgerow.memory.selection import Selection, topic_tokens
 from hedgerow.memory.times import parse_time
-from hedgerow.memory.words import topic_tokens
 from hostile import assert_linear
 from memory_doubles import put
 

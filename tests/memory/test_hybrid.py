@@ -11,7 +11,7 @@ import pytest
 
 import hedgerow.embedders
 from hedgerow import HedgerowError, Index, InvalidInputError, MemoryRoot
-from hedgerow.memory import lock
+from hedgerow.memory import files
 from memory_doubles import put
 from prompted_double import Adapter
 
@@ -147,7 +147,7 @@ def test_keywords_answer_when_it_fails_and_a_warning_says_so(
 def test_the_root_is_free_while_an_embedder_works(
     embedded_root: MemoryRoot, models: dict[str, ToyEmbedder], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lock, "PATIENCE", 0.05)
+    monkeypatch.setattr(files, "PATIENCE", 0.05)
     embedded_root.recall("x")
     meanwhile: list[object] = []
     embed = ToyEmbedder.embed

@@ -16,7 +16,7 @@ import pytest
 
 from hedgerow import HedgerowError, MemoryRoot
 from hedgerow.memory import identity
-from hedgerow.memory.user_folder import user_folder
+from hedgerow.memory.identity import user_folder
 from memory_doubles import put
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and modes of POSIX")

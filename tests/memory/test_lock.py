@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from hedgerow import HedgerowError, IndexFileError
-from hedgerow.memory import lock
-from hedgerow.memory.lock import locked
+from hedgerow.memory import files
+from hedgerow.memory.files import locked
 
 no_fork = pytest.mark.skipif(
     not hasattr(os, "fork") or sys.version_info >= (3, 12),
@@ -24,7 +24,7 @@ no_fork = pytest.mark.skipif(
 HOLD = """
 import sys
 from pathlib import Path
-from hedgerow.memory.lock import locked
+from hedgerow.memory.files import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
@@ -33,7 +33,7 @@ with locked(Path(sys.argv[1])):
 
 @pytest.fixture
 def lock_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(lock, "PATIENCE", 0.05)
+    monkeypatch.setattr(files, "PATIENCE", 0.05)
     return tmp_path / ".hedgerow/lock"
 
 
@@ -49,7 +49,7 @@ def test_one_thread_at_a_time(lock_file: Path) -> None:
                 time.sleep(0.0001)
                 inside -= 1
 
-    lock.PATIENCE = 60.0
+    files.PATIENCE = 60.0
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
         thread.start()
@@ -125,8 +125,8 @@ def test_a_file_system_without_locks_is_named(
     def refuse(_descriptor: int) -> bool:
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
-    monkeypatch.setattr(lock, "try_lock", refuse)
-    for hold in (locked, lock.locked_at_once):
+    monkeypatch.setattr(files, "try_lock", refuse)
+    for hold in (locked, files.locked_at_once):
         with pytest.raises(HedgerowError, match=r"cannot lock .*: No locks available") as raised:
             hold(lock_file).__enter__()
         assert raised.value.code == "root_io"

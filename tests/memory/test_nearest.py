@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from command_line import as_json, failed, ok, run
-from hedgerow.memory import nearest
-from hedgerow.memory.nearest import Nearest, nearest_root
+from hedgerow.memory import config
+from hedgerow.memory.config import Nearest, nearest_root
 from memory_doubles import put
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="owners and modes of POSIX")
@@ -98,7 +98,7 @@ class TestBorders:
         assert nearest_root(deep).root == deep.parents[1]
 
     def test_none_on_another_file_system(self, deep: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(nearest, "_device", lambda folder: int(folder == deep))
+        monkeypatch.setattr(config, "_device", lambda folder: int(folder == deep))
         found = nearest_root(deep)
         assert found.root is None
         assert passed(found) == [("project", f"{deep} is on another file system")]

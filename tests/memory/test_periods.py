@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from command_line import run
 from hedgerow import InvalidInputError, MemoryRoot
-from hedgerow.memory.periods import Period, period_in
-from hedgerow.memory.times import checked_end, checked_start
+from hedgerow.memory.times import Period, checked_end, checked_start, period_in
 from memory_doubles import put
 
 SATURDAY = datetime(2026, 4, 18, 9, 30, tzinfo=timezone.utc)

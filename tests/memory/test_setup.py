@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
+from hedgerow.memory.config import nearest_root
 from hedgerow.memory.doctor import diagnose
-from hedgerow.memory.nearest import nearest_root
 from memory_doubles import put
 
 NEWER = '{"schemaVersion": 7}'

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from hedgerow.memory.shared import Shared
+from hedgerow.memory.freshness import Shared
 from waiting import LONGEST, until
 
 

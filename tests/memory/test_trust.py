@@ -13,9 +13,9 @@ import pytest
 import hedgerow.embedders
 from embedder_servers import KEY, openai_answer
 from hedgerow import MemoryRoot
-from hedgerow.memory import consents
+from hedgerow.memory import trust
 from hedgerow.memory.doctor import diagnose
-from hedgerow.memory.trust_requests import embedder, index_root
+from hedgerow.memory.trust import embedder, index_root
 from local_server import LocalServer
 from memory_doubles import put
 from trust_doubles import allow_all, asking
@@ -164,7 +164,7 @@ class TestWithConsent:
         with MemoryRoot.open(attacked) as root:
             root.recall("otter")
             posted = len(server.requests)
-            assert len(consents.revoke(str(attacked))) == 2
+            assert len(trust.revoke(str(attacked))) == 2
             assert files(root) == ["notes/a.md"]
             assert len(server.requests) == posted > 0
 
@@ -184,7 +184,7 @@ class TestTheCaller:
         with MemoryRoot.open(attacked, trust=True) as root:
             assert len(files(root)) == 2
         assert server.requests != []
-        assert consents.read_consents() == []
+        assert trust.read_consents() == []
 
     def test_may_distrust_what_the_user_allowed(self, attacked: Path, server: LocalServer) -> None:
         allow_all(attacked)

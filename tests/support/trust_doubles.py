@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hedgerow.memory import consents
+from hedgerow.memory import trust
 from memory_doubles import put
 
 
@@ -21,4 +21,4 @@ def allow_all(root: Path) -> None:
     """As `hedgerow trust --yes` does."""
     from hedgerow import MemoryRoot  # noqa: PLC0415 - after the tests have set their environment
 
-    consents.allow(MemoryRoot.open(root).status().not_allowed)
+    trust.allow(MemoryRoot.open(root).status().not_allowed)

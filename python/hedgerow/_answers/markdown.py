@@ -13,7 +13,7 @@ from hedgerow.memory import results
 from hedgerow.memory.operations import ContextRequest, EditRequest, ListRequest, ReadRequest
 from hedgerow.memory.sections import lines_of
 from hedgerow.memory.times import memory_time
-from hedgerow.memory.trust_requests import NOT_ALLOWED
+from hedgerow.memory.trust import NOT_ALLOWED
 
 DIGEST = 12
 """The number of digits shown of a digest; an edit accepts as many."""

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hedgerow.errors import HedgerowError
-from hedgerow.memory.lock import try_lock, unlock
+from hedgerow.memory.files import try_lock, unlock
 
 _FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
 _LONGEST = 4_096

@@ -352,8 +352,7 @@ def _checked(folder: str | None, db: str | None) -> _Checked:
 
 
 def _is_in_a_root() -> bool:
-    from hedgerow.memory.config import root_from_environment  # noqa: PLC0415 - slow to import
-    from hedgerow.memory.nearest import nearest_root  # noqa: PLC0415 - slow to import
+    from hedgerow.memory.config import nearest_root, root_from_environment  # noqa: PLC0415
 
     return (root_from_environment() or nearest_root(Path.cwd()).root) is not None
 

@@ -41,9 +41,8 @@ if TYPE_CHECKING:
 
     from hedgerow import MemoryRoot
     from hedgerow.memory import Imported, Processed
-    from hedgerow.memory.consents import Consent
     from hedgerow.memory.doctor import Diagnosis
-    from hedgerow.memory.trust_requests import TrustRequest
+    from hedgerow.memory.trust import Consent, TrustRequest
     from hedgerow.remote import RemoteRoot
 
 _DRY_RUN = "Dry run. Add --apply to write."
@@ -111,7 +110,7 @@ def init(
 def _allow_embedder(path: Path, *, yes: bool, asks: bool) -> bool:
     """Allow the embedder of a root if the user agrees; returns whether it is allowed."""
     from hedgerow.memory import MemoryRoot  # noqa: PLC0415 - slow to import
-    from hedgerow.memory.consents import allow  # noqa: PLC0415
+    from hedgerow.memory.trust import allow  # noqa: PLC0415
 
     with MemoryRoot.open(path) as memory:
         pending = [one for one in memory.status().not_allowed if one.setting == "embedder"]
@@ -371,7 +370,7 @@ def trust(*, yes: bool, listed: bool, revoke: bool, as_json: bool) -> None:
 
 def _ask(memory: MemoryRoot, *, yes: bool, as_json: bool) -> None:
     """Show what is not allowed yet, and allow what the user agrees to."""
-    from hedgerow.memory.consents import allow  # noqa: PLC0415 - slow to import
+    from hedgerow.memory.trust import allow  # noqa: PLC0415 - slow to import
 
     root, pending = str(memory.path), memory.status().not_allowed
     if not as_json:
@@ -404,7 +403,7 @@ def _agrees(request: TrustRequest) -> bool:
 
 
 def _list(*, as_json: bool) -> None:
-    from hedgerow.memory.consents import consents_file, read_consents  # noqa: PLC0415 - slow
+    from hedgerow.memory.trust import consents_file, read_consents  # noqa: PLC0415 - slow
 
     path = _real_root()
     found = [one for one in read_consents() if path in (None, one.root)]
@@ -418,7 +417,7 @@ def _list(*, as_json: bool) -> None:
 
 
 def _revoke(*, as_json: bool) -> None:
-    from hedgerow.memory.consents import revoke  # noqa: PLC0415 - slow to import
+    from hedgerow.memory.trust import revoke  # noqa: PLC0415 - slow to import
 
     path = _real_root() or str(open_root().path)
     gone = revoke(path)

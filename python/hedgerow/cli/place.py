@@ -205,8 +205,7 @@ def named_root() -> Path | None:
 
 def locate_root() -> tuple[Path | None, list[str]]:
     """Return the root, if any, and a sentence for each one that is skipped."""
-    from hedgerow.memory.config import root_from_environment  # noqa: PLC0415
-    from hedgerow.memory.nearest import nearest_root  # noqa: PLC0415
+    from hedgerow.memory.config import nearest_root, root_from_environment  # noqa: PLC0415
 
     named = named_root() or root_from_environment()
     if named is not None:
@@ -318,8 +317,8 @@ def refuse_without_files(name: str, *, given: bool) -> None:
 
 def _server_of_root(path: Path) -> str | None:
     """Return the server that a root names, if its user allowed it."""
-    from hedgerow.memory.choices import Choices  # noqa: PLC0415 - slow to import
     from hedgerow.memory.config import read_config  # noqa: PLC0415
+    from hedgerow.memory.trust import Choices  # noqa: PLC0415 - slow to import
 
     return read_config(path, Choices(is_trusted())).remote
 
@@ -336,7 +335,7 @@ def _token(url: str, *, writes: bool) -> str | None:
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         return None
     if parts.hostname in _THIS_MACHINE:
-        from hedgerow.memory.user_folder import user_folder  # noqa: PLC0415 - slow to import
+        from hedgerow.memory.identity import user_folder  # noqa: PLC0415 - slow to import
 
         file = user_folder() / "tokens" / ("write" if writes else "read")
         if file.is_file():

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from hedgerow import MemoryRoot, Trace
     from hedgerow.ingest.source import Skip
-    from hedgerow.memory.periods import Period
     from hedgerow.memory.results import Context, Recall, Recalled, RelatedMemory
     from hedgerow.memory.score import ScoreParts
+    from hedgerow.memory.times import Period
     from hedgerow.memory.why_not import RecallWhyNot
     from hedgerow.remote import RemoteRoot
 
@@ -146,7 +146,7 @@ def _query(words: Sequence[str], topic: str | None, query: str | None) -> str:
 
 def _check(options: Mapping[str, Any]) -> None:
     """Report a date that does not exist as wrong usage, before anything is opened."""
-    from hedgerow.memory.asked import resolved_recall  # noqa: PLC0415 - slow to import
+    from hedgerow.memory.recall import resolved_recall  # noqa: PLC0415 - slow to import
     from hedgerow.memory.scope import Scope  # noqa: PLC0415
 
     with usage_errors():
@@ -241,7 +241,7 @@ def show_related(found: RelatedMemory) -> None:
 
 def show_notices(notices: Sequence[str], period: Period | None) -> None:
     """Print notices on stderr, except those that are printed where the root or the period is."""
-    from hedgerow.memory.trust_requests import NOT_ALLOWED  # noqa: PLC0415 - slow to import
+    from hedgerow.memory.trust import NOT_ALLOWED  # noqa: PLC0415 - slow to import
 
     for notice in notices:
         if not notice.startswith(NOT_ALLOWED) and (period is None or notice != period.notice):

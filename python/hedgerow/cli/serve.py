@@ -110,7 +110,7 @@ def command(
         from hedgerow._serve.only_one import only_one  # noqa: PLC0415
         from hedgerow._serve.running import Address, run  # noqa: PLC0415
         from hedgerow._serve.tokens import Tokens  # noqa: PLC0415
-    from hedgerow.memory.user_folder import user_folder  # noqa: PLC0415 - slow to import
+    from hedgerow.memory.identity import user_folder  # noqa: PLC0415 - slow to import
 
     folder = tokens or user_folder() / "tokens"
     if new_token:

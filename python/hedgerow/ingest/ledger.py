@@ -15,8 +15,7 @@ from typing import Any
 from hedgerow._engine import Index, Store, _Ledger, _prepared_index, _prepared_store
 from hedgerow.errors import IndexFileError
 
-from .discovery import Listing
-from .source import Skip
+from .source import Listing, Skip
 
 READERS = 7
 """Incremented when files are read in another way: every index then reads its files again."""

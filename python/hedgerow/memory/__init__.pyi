@@ -1,6 +1,5 @@
 from .freshness import IndexState as IndexState
 from .imports.moving import Imported as Imported, Moved as Moved
-from .periods import Period as Period
 from .results import (
     Context as Context,
     Edge as Edge,
@@ -30,5 +29,6 @@ from .root import MemoryRoot as MemoryRoot
 from .score import DepthPolicy as DepthPolicy, ScoreParts as ScoreParts, depth_boost as depth_boost
 from .setup import Initialized as Initialized
 from .sync import PassedBy as PassedBy, SyncReport as SyncReport
-from .trust_requests import TrustRequest as TrustRequest
+from .times import Period as Period
+from .trust import TrustRequest as TrustRequest
 from .validity import Validity as Validity

@@ -24,7 +24,7 @@ from hedgerow.typing import Legs
 from .config import Config
 from .derived import Derived
 from .edit import set_field
-from .lock import locked
+from .files import locked
 
 __all__ = ["RootWorkspace"]
 

@@ -15,8 +15,8 @@ from typing import Final, TypeVar
 
 from hedgerow._engine import Index, Store, _sync_note
 from hedgerow.errors import HedgerowError, IndexFileError, RetrievalError
-from hedgerow.ingest.discovery import Listing, Rules
 from hedgerow.ingest.ledger import SCOPE as LEDGER_NOTE
+from hedgerow.ingest.source import Listing, Rules
 
 from .config import Config
 from .documents import memory_rules

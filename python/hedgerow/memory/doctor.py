@@ -10,13 +10,11 @@ from typing import Any
 
 from hedgerow._engine import Chunk, Index, Store, __version__
 from hedgerow.errors import HedgerowError, IndexFileError
-from hedgerow.ingest.discovery import PassedBy
-from hedgerow.ingest.source import Skip
+from hedgerow.ingest.source import PassedBy, Skip
 
 from .derived import OLDER, Derived
-from .documents import read_documents
+from .documents import problems_of, read_documents
 from .links import unresolved_links
-from .problems import problems_of
 from .results import RootStatus
 from .root import MemoryRoot
 

@@ -1,17 +1,30 @@
-"""Markdown files as they are read: front matter and text."""
+"""Markdown files as they are read: front matter, text, and what is wrong with them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from hedgerow._engine import FrontMatter, _first_heading, read_front_matter
-from hedgerow.ingest.discovery import Rules, list_folder
-from hedgerow.ingest.source import Skip, Source, UnreadableSourceError, read_bytes, text_of
+from hedgerow._engine import (
+    FrontMatter,
+    _bad_front_matter,
+    _conflict_line,
+    _first_heading,
+    read_front_matter,
+)
+from hedgerow.ingest.source import (
+    Rules,
+    Skip,
+    Source,
+    UnreadableSourceError,
+    list_folder,
+    read_bytes,
+    text_of,
+)
 
 from .names import DIRECTORIES, TEMPORARY_PREFIX, TEMPORARY_SUFFIX, bucket_of
 
@@ -86,3 +99,49 @@ def parse_document(path: str, data: bytes) -> Document:
     """Parse a file's bytes; raises UnreadableSourceError when they are not text."""
     lines = text_of(data).split("\n")
     return Document(path, read_front_matter(lines), lines)
+
+
+CONFLICT = "git_conflict"
+CODES = frozenset({"bad_front_matter", CONFLICT})
+"""The codes of problems of files that are read, and found, nevertheless."""
+
+_SHOWN = 3
+
+
+def problems_of(document: Document) -> tuple[Skip, ...]:
+    """Return the problems of a document, each with its line."""
+    bad = _bad_front_matter(document.matter)
+    found = [Skip(document.path, *bad)] if bad else []
+    line = _conflict_line(document.lines)
+    if line is not None:
+        reason = (
+            "it is in conflict: git left two versions between <<<<<<< and >>>>>>>; keep one of them"
+        )
+        found.append(Skip(document.path, CONFLICT, reason, line))
+    return tuple(found)
+
+
+def notices_of(
+    skips: Iterable[Skip], files: Sequence[str], *, filtered: bool, whole: bool
+) -> list[str]:
+    """Return the notices for the problems of the files that were found, and for all conflicts.
+
+    A conflict may hide a file: its marks are read from both versions. With `filtered`, also how many
+    other files have front matter that could not be read whole, and may be missing for that reason.
+    Unless the root is seen `whole`, only the files that were found are named.
+    """
+    found = set(files)
+    problems = [one for one in skips if one.code in CODES and (whole or one.path in found)]
+    own = [str(one) for one in problems if one.path in found or one.code == CONFLICT]
+    shown = own[:_SHOWN]
+    if len(own) > _SHOWN:
+        shown.append(
+            f"{len(own) - _SHOWN} more of these files have problems: hedgerow doctor names them"
+        )
+    others = {skip.path for skip in problems if skip.path not in found}
+    if filtered and others:
+        count = "1 file" if len(others) == 1 else f"{len(others)} files"
+        shown.append(
+            f"{count} with front matter that cannot be read may be missing: hedgerow doctor names them"
+        )
+    return shown

@@ -1,8 +1,4 @@
-"""Who made what is derived from a root: this user, on this machine (spec/memory.md, "Whose it is").
-
-A random key in the user's own folder signs the path of each root. A folder `.hedgerow/` that came with
-a repository has no such signature, so nothing in it is believed.
-"""
+"""The folder of the user, and the key by which derived files are known to be theirs."""
 
 from __future__ import annotations
 
@@ -15,9 +11,35 @@ import threading
 from pathlib import Path
 
 from hedgerow.errors import HedgerowError
-from hedgerow.memory.user_folder import VARIABLE, user_folder
 
-__all__ = ["ensure_key", "signature_of"]
+__all__ = ["VARIABLE", "ensure_key", "signature_of", "user_folder"]
+
+VARIABLE = "HEDGEROW_CONFIG_DIR"
+"""The environment variable that names another folder."""
+
+
+def user_folder() -> Path:
+    """Return the folder, which need not exist: that of `HEDGEROW_CONFIG_DIR`, or the platform's.
+
+    Raises HedgerowError (`user_folder_unusable`) where it would depend on the working directory,
+    which may be in a repository of somebody else.
+    """
+    named = os.environ.get(VARIABLE, "").strip()
+    folder = Path(named) if named else _usual()
+    if not folder.is_absolute():
+        raise HedgerowError(
+            f"the folder {folder} for the user's own files is not an absolute path; set {VARIABLE} "
+            "to one that is",
+            code="user_folder_unusable",
+        )
+    return folder
+
+
+def _usual() -> Path:
+    from click import get_app_dir  # noqa: PLC0415 - slow to import
+
+    return Path(get_app_dir("hedgerow"))
+
 
 _FILE = "identity"
 _BYTES = 32

@@ -1,4 +1,4 @@
-"""The links of a memory, and the files they lead to (spec/memory.md, "Links").
+"""The links of a memory, the files they lead to, and edits of links (spec/memory.md, "Links", "Edits").
 
 Links are in the text, as `[[name]]` or as Markdown links to a file, and in front matter.
 """
@@ -8,15 +8,20 @@ from __future__ import annotations
 import os
 import re
 import reprlib
-import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hedgerow._checks import checked_text, shown
 from hedgerow._engine import _link_positions, _links_in_text, _Names
+from hedgerow.errors import HedgerowError, InvalidInputError
 
+from . import edit
+from .derived import Derived
 from .documents import Document
+from .files import locked
 from .names import DERIVED
+from .root_files import NodeState
 
 RELATIONS: tuple[str, ...] = (
     "related",
@@ -35,9 +40,6 @@ STATED = 1.0
 MOST_STATED = 256 * 1024
 """The most characters of front matter that are read for links. Aliases, which count each time they
 are used, can make much of little."""
-
-LONGEST_NORMALIZED = 512
-"""Longer names are compared as they are: normalizing takes the square of a run of accents."""
 
 WIKILINK = re.compile(r"\[\[([^\[\]|#\n]*)(?:#[^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
@@ -185,11 +187,124 @@ def _weighted(item: Mapping[Any, Any]) -> tuple[Any, float, str]:
     return item["to"], float(strength), ""
 
 
-def normalized(name: str) -> str:
-    """Return a name in Unicode's form NFC, unless it is longer than any path of a memory."""
-    return name if len(name) > LONGEST_NORMALIZED else unicodedata.normalize("NFC", name)
-
-
 def leads_to(link: Link, source: str, target: str, names: _Names) -> bool:
     """Tell whether a link in the file `source` means another."""
     return names.find(link.target, link.is_path, source) == target
+
+
+OWN_FIELDS = frozenset(
+    [
+        "type",
+        "title",
+        "tags",
+        "summary",
+        "description",
+        "source",
+        "provenance",
+        "created_at",
+        "updated_at",
+        "date",
+        "confidence",
+        "review",
+        "weight",
+        "category",
+        "emotion",
+        "last_replayed",
+        "replay_interval",
+        "valid_from",
+        "valid_until",
+        "retracted",
+        "retraction_reason",
+        "stale_after",
+        "scope",
+        "import_id",
+        "import_digest",
+        "topic",
+        "recall_topic",
+        "link",
+    ]
+)
+"""Fields with a meaning of their own, which cannot be relations."""
+
+_RELATION = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}\Z")
+_IN_BRACKETS = re.compile(r"[^\[\]|#]+\.md\Z")
+
+
+def is_relation(name: str) -> bool:
+    """Tell whether a key of front matter can be a relation."""
+    return bool(_RELATION.match(name)) and name not in OWN_FIELDS
+
+
+def link(  # noqa: PLR0913 - the parts of a link
+    derived: Derived, state: NodeState, a: str, b: str, *, strength: float, relation: str
+) -> str:
+    """Write a link from `a` to `b` into the front matter of `a`; returns its path."""
+    _check(a, b, relation)
+    is_number = isinstance(strength, int | float) and not isinstance(strength, bool)
+    if not is_number or not 0 < strength <= 1:
+        raise InvalidInputError(
+            f"the strength must be above 0 and at most 1, not {shown(strength)}",
+            code="invalid_edge",
+        )
+    name = written_name(b)
+    if relation not in RELATIONS and not name.startswith("[["):
+        raise InvalidInputError(
+            f"the name {b!r} cannot be written in [[ ]]; use one of the relations "
+            f"{', '.join(RELATIONS)}",
+            code="invalid_edge",
+        )
+    item: Any = name if strength == STATED else {"to": name, "strength": float(strength)}
+    leads = _leads_to(state, a, b, relation)
+    with locked(derived.lock):
+        edit.change_items(
+            derived.source_root / a,
+            relation,
+            add=[item],
+            drop=lambda old: old != item and leads(old),
+            root=derived.source_root,
+        )
+    return a
+
+
+def written_name(path: str) -> str:
+    """Return how a file is named in front matter: in `[[ ]]`, where its path can be written so."""
+    return f"[[{path[:-3]}]]" if _IN_BRACKETS.match(path) else path
+
+
+def unlink(derived: Derived, state: NodeState, a: str, b: str, *, relation: str) -> bool:
+    """Remove the links of a relation to `b` from the front matter of `a`; returns whether any was."""
+    _check(a, b, relation)
+    leads = _leads_to(state, a, b, relation)
+    with locked(derived.lock):
+        removed = edit.change_items(
+            derived.source_root / a, relation, drop=leads, root=derived.source_root
+        )
+    in_text = [Link(*one) for one in state.nodes.links(a) if one[1] == "link"]
+    if not removed and any(leads_to(one, a, b, state.names()) for one in in_text):
+        raise HedgerowError(
+            f"the link from {a} to {b} is in the text of {a}; remove it there",
+            code="invalid_edge",
+        )
+    return removed
+
+
+def _check(a: str, b: str, relation: str) -> None:
+    if a == b:
+        raise InvalidInputError(f"the memory {a!r} cannot be linked to itself", code="invalid_edge")
+    if not is_relation(checked_text(relation, "rel")):
+        raise InvalidInputError(
+            f"the relation must be a key of front matter that has no other meaning, such as "
+            f"{', '.join(RELATIONS)}; not {relation!r}",
+            code="invalid_edge",
+        )
+
+
+def _leads_to(state: NodeState, a: str, b: str, relation: str) -> Callable[[Any], bool]:
+    """Return a predicate: whether an item of a relation of `a` is a link to `b`."""
+    names = state.names()
+
+    def leads(item: Any) -> bool:
+        links, _ = links_in_fields({relation: [item]})
+        return any(leads_to(one, a, b, names) for one in links)
+
+    return leads

@@ -12,12 +12,10 @@ from itertools import islice
 from hedgerow._engine import _first_heading, _level_two_sections
 from hedgerow.ingest.source import Skip
 
-from . import lint_marks
-from .documents import Document
-from .links import normalized
-from .problems import CONFLICT, problems_of
-from .selection import Selection, mentions, searchable, time_of
-from .words import STOP_WORDS, topic_tokens
+from . import marks as marking
+from .documents import CONFLICT, Document, problems_of
+from .names import normalized
+from .selection import STOP_WORDS, Selection, mentions, searchable, time_of, topic_tokens
 
 RULES: dict[str, str] = {
     "git-conflict": "a memory with a conflict that git left in it",
@@ -27,7 +25,7 @@ RULES: dict[str, str] = {
     "duplicate-title": "findings or decisions with the same title",
     "declared-conflict": "a memory that declares a conflict with another",
     "answered-question": "an open question that another memory seems to answer",
-    **lint_marks.RULES,
+    **marking.RULES,
 }
 
 _SOURCE = re.compile(r"\[source: `[^`]+`\]")
@@ -61,7 +59,7 @@ def lint(documents: Sequence[Document], selection: Selection, now: datetime) -> 
         *_duplicate_titles(chosen),
         *_declared_conflicts(chosen, documents),
         *_answered_questions(chosen, documents),
-        *(Finding(*found) for found in lint_marks.findings_of_marks(chosen, documents, now)),
+        *(Finding(*found) for found in marking.findings_of_marks(chosen, documents, now)),
     ]
 
 

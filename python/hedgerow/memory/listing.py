@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .asked import Asked
 from .marks import SUPERSEDED_BY, SUPERSEDES
 from .names import check_types, type_word
 from .operations import ListRequest
+from .recall import Asked
 from .results import Listed, MemoryList, RootGraph
 from .session import Session
 

@@ -6,12 +6,21 @@ it was wrong. Nothing is guessed: without a mark, a memory holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
+from hedgerow._checks import checked_text
 from hedgerow._engine import _Marks
+from hedgerow.errors import HedgerowError, InvalidInputError
 
-from .documents import Document
+from . import note
+from .derived import Derived
+from .documents import Document, parse_document
+from .edit import Change, Edit, planned, with_fields, with_items, without_empty, without_fields
+from .files import locked
+from .links import leads_to, links_in_fields, written_name
+from .root_files import NodeState
 from .scope import Scope
 from .times import micros_of
 from .validity import HOLDS, Validity
@@ -73,3 +82,129 @@ class Marks:
     def unreadable(self, path: str) -> list[tuple[str, str]]:
         """Return the marks (field, value) of a memory that should be a time and are not."""
         return self._found.unreadable(path)
+
+
+def supersede(derived: Derived, old: str, new: str) -> list[str]:
+    """Mark `old` as superseded by `new` in both files; returns those that were changed."""
+    if old == new:
+        raise InvalidInputError(f"the memory {old!r} cannot supersede itself", code="invalid_edge")
+    with locked(derived.lock):
+        return _written(
+            {
+                new: _planned(derived, new, with_items(SUPERSEDES, add=[written_name(old)])),
+                old: _planned(derived, old, with_items(SUPERSEDED_BY, add=[written_name(new)])),
+            },
+        )
+
+
+def check_markable(derived: Derived, path: str) -> Document:
+    """Read a memory that is to be marked; HedgerowError where its front matter cannot be edited."""
+    _planned(derived, path, with_items(SUPERSEDED_BY, add=["[[_]]"]))
+    return parse_document(path, (derived.source_root / path).read_bytes())
+
+
+def retract(derived: Derived, path: str, reason: str | None) -> list[str]:
+    """Mark a memory as retracted; returns the files that were changed."""
+    fields: dict[str, Any] = {RETRACTED: note.iso_time(note.now())}
+    said = "" if reason is None else note.one_line(checked_text(reason, "reason"))
+    if said:
+        fields[REASON] = said
+    with locked(derived.lock):
+        return _written({path: _planned(derived, path, with_fields(fields))})
+
+
+def restore(derived: Derived, state: NodeState, path: str, news: Sequence[str]) -> list[str]:
+    """Remove the marks by which a memory is retracted or superseded, there and in `news`."""
+    names = state.names()
+
+    def leads(item: Any, source: str) -> bool:
+        links, _ = links_in_fields({SUPERSEDES: [item]})
+        return any(leads_to(one, source, path, names) for one in links)
+
+    with locked(derived.lock):
+        own = without_fields((RETRACTED, REASON, SUPERSEDED_BY))
+        edits = {path: _planned(derived, path, own)}
+        for new in news:
+            if new in state.nodes:
+
+                def drop(item: Any, source: str = new) -> bool:
+                    return leads(item, source)
+
+                dropped = with_items(SUPERSEDES, drop=drop)
+                edits[new] = _planned(derived, new, dropped, without_empty(SUPERSEDES))
+        return _written(edits)
+
+
+def _planned(derived: Derived, path: str, *changes: Change) -> Edit:
+    return planned(derived.source_root / path, changes, root=derived.source_root)
+
+
+def _written(edits: Mapping[str, Edit]) -> list[str]:
+    """Write edits that were all checked; the error of one that fails names what was written."""
+    changed: list[str] = []
+    for path, edit in edits.items():
+        try:
+            if edit.write():
+                changed.append(path)
+        except HedgerowError as error:  # noqa: PERF203 - each file by itself
+            if not changed:
+                raise
+            raise HedgerowError(
+                f"{error.message}; {', '.join(changed)} was changed before that: run it again",
+                code=error.code,
+            ) from error
+    return changed
+
+
+RULES: dict[str, str] = {
+    "contradiction": "marks that contradict each other, and so do not count, or hide both memories",
+    "several-successors": "a memory that several memories supersede, as after a merge of two branches",
+    "unreadable-mark": "a time of validity that is no date",
+    "in-doubt": "a memory derived from one that no longer holds",
+    "stale": "a memory that should have been looked at again",
+}
+
+
+def findings_of_marks(
+    chosen: Sequence[Document], documents: Sequence[Document], now: datetime
+) -> Iterator[tuple[str, str]]:
+    """Yield the rule and the text of each finding, rule by rule, in path order."""
+    marks = Marks.of_documents(documents)
+    paths = [document.path for document in chosen]
+    yield from _contradictions(paths, marks, now)
+    for path in paths:
+        news = [one for one in marks.superseding(path) if marks.holds(one, now)]
+        if len(news) > 1:
+            listed = ", ".join(f"`{one}`" for one in news)
+            said = f"`{path}` is superseded by several memories that hold: {listed}"
+            yield "several-successors", f"{said}; supersede all but one of them"
+    for path in paths:
+        for field, value in marks.unreadable(path):
+            yield "unreadable-mark", f"`{path}` has {field}: {value}, which is no date"
+    validities = [(path, marks.at(path, now)) for path in paths]
+    for path, validity in validities:
+        if validity.doubtful:
+            ended = ", ".join(f"`{one}`" for one in validity.doubtful)
+            yield "in-doubt", f"`{path}` is derived from what no longer holds: {ended}"
+    for path, validity in validities:
+        if validity.holds and validity.stale_since is not None:
+            yield (
+                "stale",
+                f"`{path}` is due for review since {validity.stale_since:%Y-%m-%d}",
+            )
+
+
+def _contradictions(paths: Sequence[str], marks: Marks, now: datetime) -> Iterator[tuple[str, str]]:
+    wanted = set(paths)
+    for old, new in marks.cycles:
+        if old in wanted:
+            said = f"`{old}` is superseded by `{new}`, which it supersedes, perhaps through others"
+            yield "contradiction", said
+    for path in paths:
+        if marks.contradicts_itself(path):
+            yield "contradiction", f"`{path}` is valid until a time before it begins to be"
+    for path in paths:
+        for new in marks.superseding(path):
+            if marks.at(new, now).why == "retracted":
+                said = f"`{path}` is superseded by `{new}`, which was retracted"
+                yield "contradiction", f"{said}: restore the one that holds"

@@ -1,8 +1,9 @@
-"""Names of files, folders and types in a memory root (spec/memory.md, "Layout")."""
+"""Names of files, folders, types and tags in a memory root (spec/memory.md, "Layout", "Tags and aliases")."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -31,6 +32,9 @@ TEMPORARY_SUFFIX = ".tmp"
 
 NODE_TYPES = tuple(kind for kind in DIRECTORIES if kind != "session")
 """The types of nodes of a root, besides those of every store, where sessions are episodic."""
+
+LONGEST_NORMALIZED = 512
+"""Longer names are compared as they are: normalizing takes the square of a run of accents."""
 
 _TYPE_OF_FOLDER = {folder: kind for kind, folder in DIRECTORIES.items()}
 
@@ -67,3 +71,19 @@ def check_types(types: Collection[str], known: Collection[str]) -> None:
                 f"there are no memories of the type {shown(one)}; {hint}there are {', '.join(words)}",
                 code="invalid_option",
             )
+
+
+def normalized(name: str) -> str:
+    """Return a name in Unicode's form NFC, unless it is longer than any path of a memory."""
+    return name if len(name) > LONGEST_NORMALIZED else unicodedata.normalize("NFC", name)
+
+
+def compared(text: str) -> str:
+    """Return a tag to compare: without `#`, in Unicode's form NFC, and without regard to case."""
+    return normalized(text.strip().removeprefix("#").strip("/")).casefold()
+
+
+def separate_tags(tags: Iterable[str]) -> list[str]:
+    """Return each tag of a list whose items may be several tags with commas between."""
+    parts = (part.strip() for one in tags for part in one.split(","))
+    return list(dict.fromkeys(part for part in parts if part))

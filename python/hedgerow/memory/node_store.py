@@ -20,16 +20,16 @@ from .derived import (
     is_of_no_use,
     make_room,
 )
-from .files import system_errors
+from .files import locked, system_errors
 from .freshness import FileCheck, Looked
 from .links import without_attachments
-from .lock import locked
-from .node_state import NodeState
 from .results import RootGraph
+from .root_files import NodeState
 
 if TYPE_CHECKING:
     from hedgerow._engine import Pipeline
     from hedgerow.results import QueryResult
+
 
 T = TypeVar("T")
 

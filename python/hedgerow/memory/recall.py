@@ -3,33 +3,141 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone, tzinfo
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from hedgerow._checks import checked_texts
 from hedgerow._engine import Hit, Index, Searcher, _FileColumns, _Recall
 from hedgerow._retrieval.batches import only
 from hedgerow._retrieval.requests import request_of
 from hedgerow._retrieval.searching import Stages
 from hedgerow._steps import run
 from hedgerow.embedders import AnyEmbedder
-from hedgerow.errors import IndexFileError
+from hedgerow.errors import IndexFileError, InvalidInputError
 from hedgerow.ranking import Ranking
 from hedgerow.results import Response, Trace
 from hedgerow.retriever import Retriever
-from hedgerow.typing import FiltersLike
+from hedgerow.typing import FiltersLike, QuestionDate
 
 from . import score
-from .asked import Asked
 from .derived import is_of_no_use
+from .marks import Marks
+from .names import compared, separate_tags, type_word
+from .note import now
+from .operations import ContextRequest, RecallRequest
 from .results import Provenance, Recall, Recalled
 from .scope import Scope
 from .score import DepthPolicy, ScoreParts
-from .times import micros_of
+from .times import Period, checked_end, checked_question_date, checked_start, micros_of, period_in
 from .validity import HOLDS, Validity
 
 if TYPE_CHECKING:
     from hedgerow._engine import _RecallTuple
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the front matter of a memory has to say; without anything, all do.
+
+    Its type is one of `types`, it has all `tags` or tags nested in them, and it is from `after` or later and from earlier
+    than `before`: one without a time is neither. A memory with a date alone is from the midnight in
+    the time zone of `after`.
+    """
+
+    types: frozenset[str] = frozenset()
+    tags: frozenset[str] = frozenset()
+    after: datetime | None = None
+    before: datetime | None = None
+
+    @classmethod
+    def of(
+        cls,
+        types: Sequence[str],
+        tags: Sequence[str],
+        after: QuestionDate | None,
+        before: QuestionDate | None,
+        now: datetime,
+    ) -> Wanted:
+        """Check what was asked for; InvalidInputError for a date that does not exist."""
+        return cls(
+            frozenset(type_word(one) for one in checked_texts(types, "types")),
+            frozenset(map(compared, separate_tags(checked_texts(tags, "tags")))),
+            None if after is None else checked_start(after, "after", now),
+            None if before is None else checked_start(before, "before", now),
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self.types or self.tags) or self.after is not None or self.before is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a recall is about: the query, how much of what, and when it has to hold.
+
+    `as_of` is None for the present, which is `now`. What does not hold is found as well with
+    `include_superseded`. What is not of the scope is not seen at all.
+    """
+
+    query: str
+    limit: int
+    depth: str
+    now: datetime
+    as_of: datetime | None = None
+    include_superseded: bool = False
+    wanted: Wanted = Wanted()
+    scope: Scope = Scope()  # noqa: RUF009
+    period: Period | None = None
+
+    def searched(self) -> str:
+        """Return the text of the search: the query without the words of a period, if others are left."""
+        rest = "" if self.period is None else self.period.rest
+        return rest if any(one.isalnum() for one in rest) else self.query
+
+    def in_period(self) -> Asked:
+        """Return the same for the period that the query names alone, if it names one."""
+        if self.period is None:
+            return self
+        after, before = self.period.after, self.period.before
+        return replace(self, wanted=replace(self.wanted, after=after, before=before))
+
+    def validity(self, marks: Marks, path: str) -> Validity:
+        """Return whether a memory holds when it has to."""
+        if self.as_of is None:
+            found = marks.at(path, self.now)
+        else:
+            found = marks.at(path, self.as_of, was_known=True)
+        return found.seen(lambda other: self.scope.has(marks.scope(other))) if self.scope else found
+
+
+def resolved_recall(request: RecallRequest | ContextRequest, scope: Scope) -> Asked:
+    """Return what a recall is about; InvalidInputError for a blank query or a date that does not exist."""
+    present, query = now(), request.query
+    if not query.strip():
+        raise InvalidInputError(
+            "there is nothing to search for: the query is blank", code="invalid_option"
+        )
+    period = None
+    if request.question_date is not None and request.after is None and request.before is None:
+        period = period_in(query, checked_question_date(request.question_date, present))
+    return Asked(
+        query,
+        request.limit,
+        request.depth,
+        present,
+        None if request.as_of is None else checked_end(request.as_of, "as_of", present),
+        request.include_superseded,
+        Wanted.of(request.types, request.tags, request.after, request.before, present),
+        scope,
+        period,
+    )
+
+
+def recall_time(as_of: QuestionDate | None, scope: Scope) -> Asked:
+    """Return the time at which memories of a scope have to hold; None for the present."""
+    return resolved_recall(RecallRequest(".", as_of=as_of), scope)
+
 
 _DEEPER = 10
 _AT_LEAST = 200

@@ -9,13 +9,12 @@ from datetime import date
 from typing import Any
 
 from hedgerow.errors import HedgerowError, InvalidInputError
-from hedgerow.ingest.discovery import passes_by
+from hedgerow.ingest.source import passes_by
 from hedgerow.typing import QuestionDate
 
 from .derived import Derived
-from .linking import written_name
-from .marking import check_markable, supersede
-from .marks import SUPERSEDES
+from .links import written_name
+from .marks import SUPERSEDES, check_markable, supersede
 from .names import DIRECTORIES
 from .note import checked_body, checked_type, iso_time, now, title_of
 from .results import Remembered

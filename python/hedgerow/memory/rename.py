@@ -13,15 +13,14 @@ from urllib.parse import quote, unquote
 from hedgerow._checks import checked_text
 from hedgerow._engine import _Names
 from hedgerow.errors import HedgerowError, InvalidInputError
-from hedgerow.ingest.discovery import passes_by
-from hedgerow.ingest.source import Skip, UnreadableSourceError, decode
+from hedgerow.ingest.source import Skip, UnreadableSourceError, decode, passes_by
 
 from . import files
 from .derived import Derived
 from .documents import parse_document
+from .files import locked
 from .links import RELATIONS, link_positions, links_of
-from .lock import locked
-from .node_state import NodeState
+from .root_files import NodeState
 from .texts import data_of, path_of
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")

@@ -13,10 +13,10 @@ from hedgerow.ingest.source import Skip as Skip  # noqa: PLC0414 - a name of `he
 from hedgerow.trace import Trace
 from hedgerow.typing import VisitOutcome
 
-from .periods import Period
-from .problems import CODES
+from .documents import CODES
 from .score import ScoreParts
-from .trust_requests import TrustRequest
+from .times import Period
+from .trust import TrustRequest
 from .validity import HOLDS, LEFT_OUT, Validity
 
 Unreadable = tuple[Skip, ...]

@@ -12,15 +12,15 @@ from hedgerow._checks import checked_flag
 from hedgerow.typing import Progress
 
 from . import config, setup
-from .choices import Choices
 from .derived import Derived
 from .freshness import FileCheck, IndexState, index_state
+from .index_handle import OpenedIndex
 from .node_store import NodeStore
-from .opened import OpenedIndex
 from .root_writes import RootWrites
 from .scope import Scope
 from .score import DepthPolicy, depth_boost
 from .setup import Initialized
+from .trust import Choices
 
 if TYPE_CHECKING:
     from hedgerow.embedders import AnyEmbedder
@@ -181,7 +181,7 @@ class MemoryRoot(RootWrites):
 
     def index(self, *, progress: Progress | None = None, allow_empty: bool = False) -> SyncReport:
         """Sync, and write the manifest `.hedgerow/index.json` for other programs."""
-        from .manifest import write_manifest  # noqa: PLC0415 - slow to import
+        from .sync import write_manifest  # noqa: PLC0415 - slow to import
 
         report = self.sync(progress=progress, allow_empty=allow_empty)
         write_manifest(self._derived())

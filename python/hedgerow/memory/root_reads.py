@@ -12,13 +12,11 @@ from hedgerow._steps import Call, Steps, arun
 from hedgerow.errors import InvalidInputError
 from hedgerow.typing import Legs, Progress, QuestionDate, Time
 
-from .asked import recall_time, resolved_recall
-from .choices import Choices
 from .config import Config, read_config, read_status
 from .derived import Derived
 from .freshness import FileCheck
+from .index_handle import OpenedIndex
 from .node_store import NodeStore
-from .opened import OpenedIndex
 from .operations import (
     ContextRequest,
     LinksRequest,
@@ -28,9 +26,11 @@ from .operations import (
     RootOperations,
     StatusRequest,
 )
+from .recall import recall_time, resolved_recall
 from .results import Context, Edge, Links, Memory, MemoryList, Recall, RootGraph, RootStatus
 from .scope import Scope
 from .session import Session
+from .trust import Choices
 from .validity import HOLDS, Validity
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from hedgerow._times import checked_time
 
-from .asked import recall_time
 from .names import AGENTS
 from .operations import (
     EditRequest,
@@ -25,6 +24,7 @@ from .operations import (
     VisitRequest,
     WrapupRequest,
 )
+from .recall import recall_time
 from .results import (
     Forgotten,
     Linked,
@@ -137,12 +137,12 @@ class RootWrites(RootReads):
         return Renamed(str(self._root), path, new, tuple(changed), tuple(by_hand))
 
     def _supersede(self, request: SupersedeRequest) -> Marked:
-        from . import marking, remembering  # noqa: PLC0415 - slow to import
+        from . import marks, remembering  # noqa: PLC0415 - slow to import
 
         session = self._session()
         if request.by is not None:
             old, new = session.own(request.old, request.by)
-            return self._marked(session, old, marking.supersede(session.derived, old, new))
+            return self._marked(session, old, marks.supersede(session.derived, old, new))
         [old] = session.own(request.old)
         new, changed = remembering.remember_instead(
             session.derived,
@@ -157,14 +157,14 @@ class RootWrites(RootReads):
         return self._marked(session, old, changed, new)
 
     def _retract(self, request: RetractRequest) -> Marked:
-        from .marking import retract  # noqa: PLC0415 - slow to import
+        from .marks import retract  # noqa: PLC0415 - slow to import
 
         session = self._session()
         [path] = session.own(request.key)
         return self._marked(session, path, retract(session.derived, path, request.reason))
 
     def _restore(self, request: RestoreRequest) -> Marked:
-        from .marking import restore  # noqa: PLC0415 - slow to import
+        from .marks import restore  # noqa: PLC0415 - slow to import
 
         session = self._session()
         [path] = session.own(request.key, ended=True)
@@ -193,7 +193,7 @@ class RootWrites(RootReads):
         return forget(session.derived, path, named_by, session.visible())
 
     def _link(self, request: LinkRequest) -> Linked:
-        from .linking import link  # noqa: PLC0415 - slow to import
+        from .links import link  # noqa: PLC0415 - slow to import
 
         session = self._session()
         a, b = *session.own(request.a), *session.resolve(request.b)
@@ -203,7 +203,7 @@ class RootWrites(RootReads):
         return Linked(str(self._root), a, b, rel, strength=strength)
 
     def _unlink(self, request: UnlinkRequest) -> Linked:
-        from .linking import unlink  # noqa: PLC0415 - slow to import
+        from .links import unlink  # noqa: PLC0415 - slow to import
 
         session = self._session()
         a, b = *session.own(request.a), *session.resolve(request.b)
@@ -245,7 +245,7 @@ class RootWrites(RootReads):
         The agents of a root choose a model and what is sent to it, so the user has to allow each
         model (spec/memory.md, "Trust").
         """
-        from .trust_requests import agent_model  # noqa: PLC0415 - slow to import
+        from .trust import agent_model  # noqa: PLC0415 - slow to import
 
         refused = self._choices.refused([agent_model(self._root, definition.model)])
         return refused[0].notice if refused else None

@@ -1,12 +1,14 @@
-"""Which memories a processing run looks at: about a topic, since a day, the newest first."""
+"""The memories that a processing run looks at: about a topic, since a day, the newest first."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from hedgerow._checks import checked_count, checked_text
+from hedgerow._engine import EN_STOPWORDS, NL_STOPWORDS
 from hedgerow.typing import QuestionDate
 
 from . import note
@@ -14,7 +16,23 @@ from .documents import Document
 from .scope import Scope
 from .score import all_text
 from .times import checked_start, event_time
-from .words import topic_tokens
+
+_WORD = re.compile(r"[^\W_]+")
+_LONG = 3
+_MOST_WORDS = 32
+"""The most words of a topic, which each memory is searched for."""
+
+STOP_WORDS = EN_STOPWORDS | NL_STOPWORDS
+
+
+def topic_tokens(topic: str) -> list[str]:
+    """Return the words of a topic of three characters or more; all words, where none is so long.
+
+    At most 32, the first.
+    """
+    words = list(dict.fromkeys(_WORD.findall(topic.casefold())))
+    return ([word for word in words if len(word) >= _LONG] or words)[:_MOST_WORDS]
+
 
 NEVER = datetime(1, 1, 1, tzinfo=timezone.utc)
 

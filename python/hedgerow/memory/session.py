@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from .config import Config
 from .derived import Derived
+from .index_handle import OpenedIndex
 from .marks import Marks
-from .node_state import NodeState
 from .node_store import NodeStore, key_of
 from .note import now
-from .opened import OpenedIndex
+from .root_files import NodeState
 from .scope import Scope
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import time
@@ -9,24 +10,25 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any
 
-from hedgerow._engine import Store, _Changes, _is_unlinked, _relink, _sync_root
+from hedgerow._engine import Index, Store, _Changes, _is_unlinked, _relink, _sync_root
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
 from hedgerow.errors import IndexFileError
-from hedgerow.ingest.discovery import (
+from hedgerow.ingest.ledger import Ledger
+from hedgerow.ingest.source import (
     Listing,
     PassedBy,
+    Skip,
     check_not_empty,
     list_folder,
     passes_by,
     signature,
 )
-from hedgerow.ingest.ledger import Ledger
-from hedgerow.ingest.source import Skip
 from hedgerow.typing import Progress
 
+from . import files, note
 from .derived import (
     Derived,
     check_folder,
@@ -38,10 +40,8 @@ from .derived import (
     open_store_to_write,
     open_to_write,
 )
-from .files import system_errors
-from .lock import locked
-from .node_state import NodeState
-from .root_files import RootFiles
+from .files import locked, system_errors
+from .root_files import NodeState, RootFiles
 
 __all__ = ["PassedBy", "SyncReport"]
 
@@ -301,3 +301,42 @@ def rebuild(
         if identity_of(derived.index) == damaged:
             discard(derived, damage)
     return sync(derived)
+
+
+_VERSION = 1
+
+
+def write_manifest(derived: Derived) -> None:
+    """Write the manifest from what the index holds."""
+    known: dict[str, tuple[Any, int]] = {}
+    with Index.open(derived.index, read_only=True) as index:
+        for chunk in index.chunks():
+            if chunk.ordinal == 0:
+                facts = chunk.metadata
+                known[chunk.path] = facts["front_matter"], facts["body_start_line"]
+        # A document without any chunk is in the ledger alone.
+        for record in Ledger.load(index, derived.scope, facts=True).records():
+            if "front_matter" in record.facts:
+                matter = record.facts["front_matter"]
+                known[record.path] = matter, record.facts["body_start_line"]
+    value: dict[str, Any] = {"version": _VERSION, "root": str(derived.root)}
+    if derived.source_root != derived.root:
+        value["sourceRoot"] = str(derived.source_root)
+    value["generatedAt"] = note.iso_time(note.now())
+    base = str(derived.source_root / "_")[:-1]
+    head = json.dumps(value, ensure_ascii=False)
+    lines = (
+        json.dumps(
+            {
+                "absolutePath": f"{base}{path}",
+                "relativePath": path,
+                "frontmatter": fields,
+                "bodyStartLine": line,
+            },
+            ensure_ascii=False,
+        )
+        for path, (fields, line) in sorted(known.items())
+    )
+    # A line a document: quick to write, and to look through.
+    listed = ",\n".join(lines)
+    files.replace(derived.manifest, f'{head[:-1]}, "documents": [\n{listed}\n]}}\n')

@@ -11,7 +11,7 @@ from hedgerow.ingest.source import Source, UnreadableSourceError, decode, read_b
 from . import files, sections
 from .derived import Derived
 from .documents import parse_document
-from .lock import locked
+from .files import locked
 from .operations import EditRequest, ReadRequest
 from .results import Memory
 from .scope import Scope

@@ -1,17 +1,244 @@
-"""Times in front matter and in queries: valid ISO 8601 dates and date-times."""
+"""Times in front matter, in options and in questions (spec/memory.md, "Time", "Periods").
+
+A period narrows a recall only if the question means the time at which memories were written. A
+question with an expression that this module does not understand is searched as it is.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, timezone, tzinfo
-from typing import Any
+from typing import Annotated, Any
 
 from hedgerow._checks import shown
+from hedgerow._operations.fields import Field
+from hedgerow._operations.shapes import Result
 from hedgerow._times import aware, utc
 from hedgerow.errors import InvalidInputError
 
-from .periods import period_in
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september",
+    "october", "november", "december",
+)  # fmt: skip
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_NUMBERS = (
+    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve",
+)  # fmt: skip
+_DAY = timedelta(days=1)
+_TICK = timedelta(microseconds=1)
+_COUNT = rf"[1-9]\d{{0,3}}|{'|'.join(_NUMBERS)}"
+_WRITTEN = "written|noted|recorded|remembered|saved|added|dated"
+
+_PERIOD = re.compile(
+    rf"""\b(?=[^\W\d]{{2}}|(?:a|\d{{1,4}})\s[dwmy])(?:
+        (?P<day>(?:the\s)?day\sbefore\syesterday|today|yesterday)
+      | the\s(?P<unitbefore>week|month|year)\sbefore\slast(?!\s(?:week|month|year))
+      | (?P<which>this|last|previous)\s(?P<unit>week|month|year)
+      | last\s(?P<weekday>{"|".join(_DAYS)})
+      | (?:in\s|over\s|within\s)?(?:the\s)?(?:last|past)\s(?P<past>{_COUNT})\s(?P<pastunit>day|week|month|year)s?
+      | (?P<ago>{_COUNT}|an?)\s(?P<agounit>day|week|month|year)s?\sago
+      | (?:from|(?:{_WRITTEN})\s(?:in|during))\s(?P<month>{"|".join(_MONTHS)})(?:\s(?P<monthyear>\d{{4}}))?
+      | (?:from|(?:{_WRITTEN})\s(?:in|during))\s(?P<year>(?:19|20)\d\d)
+      | (?:in|during)\s(?P<pastmonth>{"|".join(_MONTHS)})\s(?P<pastyear>(?:19|20)\d\d)
+    )\b(?!['\u2019]s\b)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+_PREPOSITION = re.compile(
+    rf"\A(?:(?:{_WRITTEN})\s)?(?:from|in|during|over|within)\s", re.IGNORECASE
+)
+
+_TIME = re.compile(
+    rf"""\b(?=\w\w|\d[./])(?:
+        tomorrow | tonight | yesterday | today | ago
+      | {"|".join(_DAYS)} | {"|".join(f"{day}s" for day in _DAYS)}
+      | {"|".join(month for month in _MONTHS if month not in {"march", "may"})}
+      | (?:in|of|since|from|to|last|next|this|and|or)\s(?:march|may)
+      | (?:day|week|weekend|month|quarter|year|decade|century|spring|summer|autumn|winter|night)\s
+        (?:of|before|after|from|to)
+      | (?:this|last|next|previous|coming|past|following|each|every|first|second|third|half)\s
+        (?:\w+\s)?(?:day|week|weekend|month|quarter|half|year|decade|century|spring|summer|autumn
+        |winter|night|evening|morning)s?
+      | (?:days|weeks|months|years|hours|minutes|fortnights?)
+      | (?:19|20)\d\d(?:[-/.]\d\d?){{0,2}} | \d\d?[./]\d\d?[./]\d{{2,4}}
+    )\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What else in a question is about time."""
+
+_BOUND = re.compile(
+    r"""\b(?:not|no|nor|never|neither|cannot|without|except|excepting|excluding|exclude|excluded|besides
+      |unless|before|after|since|until|till|prior|earlier|older|newer|than|onwards?|between|beyond
+      |outside|other\sthan|up\sto|apart\sfrom)\b
+      |n['\u2019]t\b
+      |\b(?:by|through|to)\s\0
+      |\b(?:early|late|end|start|beginning|middle|mid|half|part|rest)(?:\s(?:of|in))?(?:\sthe)?[\s-]\0""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Words with which a period says something else than "in it"; NUL is the period."""
+
+_PAST = re.compile(r"\b(?:did|was|were|had|happened|done)\b", re.IGNORECASE)
+_AHEAD = re.compile(
+    r"\b(?:will|shall|due|upcoming|going\sto|deadlines?|expires?)\b|['\u2019]ll\b", re.IGNORECASE
+)
+"""Words by which a question is about what lies ahead, not about when memories were written."""
+
+_NOW = re.compile(
+    r"""\b(?:do|does|is|are|am|can|could|should|must|may|might|need|needs|have\sto|has\sto
+      |plan|plans|planned|ends?|begins?|starts?)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Words by which "today" or "this week" is about what happens then."""
+
+_QUOTED = re.compile(
+    r"""["“”„«»][^"“”„«»]*(?:["“”„«»]|\Z) | (?<!\w)['\u2018][^'\u2018\u2019]*['\u2019](?!\w)""",
+    re.VERBOSE,
+)
+_LONGEST = 4000
+"""The most characters of a question in which a period is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Period(Result):
+    """A period that a question names: its words, its beginning, and the first time after it.
+
+    `found` says whether any memory in it was found; if not, the recall was made without it. `rest`
+    is the question without the words of the period.
+    """
+
+    phrase: str
+    after: datetime
+    before: datetime
+    found: bool = True
+    rest: Annotated[str, Field(local=True)] = field(default="", compare=False, repr=False)
+
+    @property
+    def notice(self) -> str:
+        """The effect of the period on the results, and how to search without it."""
+        if not self.found:
+            return f"Nothing that was found is from {self}. Memories of any time are shown."
+        return (
+            f"Only memories from {_PREPOSITION.sub('', str(self))}. To search memories of any time, "
+            f'put the words in quotes: "{self.phrase}".'
+        )
+
+    def __str__(self) -> str:
+        last = self.before - _TICK
+        days = f"{self.after:%Y-%m-%d}"
+        if last.date() != self.after.date():
+            days += f" to {last:%Y-%m-%d}"
+        return f"{self.phrase} ({days})"
+
+
+def period_in(query: str, asked: datetime) -> Period | None:
+    """Return the period in which the memories that a question asks for were written.
+
+    Days are those of the time zone of `asked`, weeks begin on Monday. None unless the question names
+    one period, outside quotes, and says nothing else about time; also None for a period outside the
+    calendar.
+    """
+    text = " ".join(query.replace("\0", " ").split())
+    plain = _QUOTED.sub(lambda quoted: "\1" * len(quoted[0]), text[:_LONGEST])
+    periods = list(_PERIOD.finditer(plain))
+    if len(periods) != 1:
+        return None
+    found = periods[0]
+    around = f"{plain[: found.start()]}\0{plain[found.end() :]}"
+    if _TIME.search(around) or _BOUND.search(around) or _is_ahead(found, around):
+        return None
+    if re.match(r"\s(?:of|to|and|or|on)\b|[-/.:]\w", plain[found.end() :], re.IGNORECASE):
+        return None
+    today = asked.replace(hour=0, minute=0, second=0, microsecond=0)
+    rest = f"{text[: found.start()]} {text[found.end() :]}".strip()
+    try:
+        after, before = _days(found, today)
+    except (OverflowError, ValueError):
+        return None
+    if found["pastmonth"] and before > asked:
+        return None
+    return Period(found[0], after, before, rest=rest)
+
+
+def _is_ahead(found: re.Match[str], around: str) -> bool:
+    """Whether the question is about what happens in the period, not about what was written then."""
+    before = around[: found.start()].rstrip().lower()
+    if found["month"] or found["year"] or before.endswith("from"):
+        return False
+    is_present = bool(
+        found[0].lower() == "today"
+        or (found["which"] or "").lower() == "this"
+        or found["pastmonth"]
+    )
+    is_about_then = _AHEAD.search(around) or (is_present and _NOW.search(around))
+    return bool(is_about_then) and not _PAST.search(around)
+
+
+def _days(  # noqa: PLR0911 - one for each kind of phrase
+    found: re.Match[str], today: datetime
+) -> tuple[datetime, datetime]:
+    named = {name: value.lower() for name, value in found.groupdict().items() if value}
+    match named:
+        case {"day": day}:
+            back = 0 if day == "today" else 1 if day == "yesterday" else 2
+            return today - back * _DAY, today - (back - 1) * _DAY
+        case {"unitbefore": unit}:
+            return _unit(today, unit, 2)
+        case {"which": which, "unit": unit}:
+            return _unit(today, unit, 0 if which == "this" else 1)
+        case {"weekday": weekday}:
+            back = (today.weekday() - _DAYS.index(weekday) - 1) % 7 + 1
+            return today - back * _DAY, today - (back - 1) * _DAY
+        case {"past": number, "pastunit": unit}:
+            return _back(today, unit, _number(number)) + _DAY, today + _DAY
+        case {"ago": number, "agounit": "day"}:
+            start = today - _number(number) * _DAY
+            return start, start + _DAY
+        case {"ago": number, "agounit": unit}:
+            return _unit(today, unit, _number(number))
+        case {"pastmonth": name, "pastyear": year}:
+            start = today.replace(year=int(year), month=_MONTHS.index(name) + 1, day=1)
+            return start, _months(start, 1)
+        case {"month": name}:
+            month = _MONTHS.index(name) + 1
+            year = int(named.get("monthyear", today.year - (month > today.month)))
+            start = today.replace(year=year, month=month, day=1)
+            return start, _months(start, 1)
+    start = today.replace(year=int(named["year"]), month=1, day=1)
+    return start, _months(start, 12)
+
+
+def _number(text: str) -> int:
+    if text in {"a", "an"}:
+        return 1
+    return _NUMBERS.index(text) + 1 if text in _NUMBERS else int(text)
+
+
+def _unit(today: datetime, unit: str, back: int) -> tuple[datetime, datetime]:
+    """Return the week, month or year so many before that of today."""
+    if unit == "week":
+        start = today - (today.weekday() + 7 * back) * _DAY
+        return start, start + 7 * _DAY
+    months = 12 if unit == "year" else 1
+    first = today.replace(day=1, month=1 if unit == "year" else today.month)
+    start = _months(first, -months * back)
+    return start, _months(start, months)
+
+
+def _back(today: datetime, unit: str, number: int) -> datetime:
+    if unit in {"month", "year"}:
+        first = _months(today.replace(day=1), -number * (12 if unit == "year" else 1))
+        return min(first + (today.day - 1) * _DAY, _months(first, 1) - _DAY)
+    return today - number * (7 if unit == "week" else 1) * _DAY
+
+
+def _months(first: datetime, months: int) -> datetime:
+    """Return the first of a month so many months from that of another first."""
+    years, month = divmod(first.month - 1 + months, 12)
+    return first.replace(year=first.year + years, month=month + 1)
+
 
 ISO_TIME = (
     r"(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?"
@@ -29,8 +256,6 @@ _MONTH = re.compile(r"(\d{4})[-/](\d{1,2})")
 _LINK = re.compile(r"\[\[([^\[\]|#]*)(?:[|#][^\[\]]*)?\]\]")
 _LONGEST_MONTH = timedelta(days=31)
 _HOUR = 4
-_DAY = timedelta(days=1)
-_TICK = timedelta(microseconds=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 

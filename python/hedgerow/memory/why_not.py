@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
 
-from .asked import Asked
 from .config import Config
+from .recall import Asked, Wanted
 from .results import Recall
 from .validity import LEFT_OUT
-from .wanted import Wanted
 
 if TYPE_CHECKING:
-    from .opened import OpenedIndex
+    from .index_handle import OpenedIndex
 
 _MOST_PASSAGES = 8
 """The most passages of a memory that are looked at: each is a search without a limit."""

@@ -12,10 +12,9 @@ from hedgerow._engine import _level_two_sections
 from hedgerow.errors import HedgerowError, InvalidInputError
 
 from . import files, note
-from .names import DIRECTORIES
+from .names import DIRECTORIES, separate_tags
 from .results import Validation
 from .scope import Scope, front_matter_of
-from .tags import separate_tags
 
 WRAPUP_SECTIONS = ("Findings", "Decisions", "Conflicts / Corrections", "Open Questions")
 

@@ -18,7 +18,7 @@ from hedgerow.memory import files
 from hedgerow.memory.derived import Derived
 from hedgerow.memory.documents import parse_document, read_documents
 from hedgerow.memory.edit import changed_text, with_fields, without_block, without_fields
-from hedgerow.memory.lock import locked
+from hedgerow.memory.files import locked
 from hedgerow.typing import Progress
 
 from .chats import chatgpt, claude

@@ -9,8 +9,7 @@ from typing import Any
 
 from hedgerow.errors import HedgerowError
 from hedgerow.ingest.source import Skip
-from hedgerow.memory.linking import OWN_FIELDS
-from hedgerow.memory.links import RELATIONS
+from hedgerow.memory.links import OWN_FIELDS, RELATIONS
 from hedgerow.memory.names import DIRECTORIES
 from hedgerow.memory.scope import Scope
 

@@ -9,11 +9,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from hedgerow.errors import HedgerowError, InvalidInputError
-from hedgerow.ingest.discovery import list_folder
-from hedgerow.ingest.source import Skip, Source, UnreadableSourceError, read_bytes
+from hedgerow.ingest.source import Skip, Source, UnreadableSourceError, list_folder, read_bytes
 from hedgerow.memory.documents import Document, memory_rules, parse_document
 from hedgerow.memory.edit import changed_text, with_items
-from hedgerow.memory.linking import is_relation
+from hedgerow.memory.links import is_relation
 from hedgerow.memory.names import DIRECTORIES
 
 from .item import Item, Items

@@ -11,16 +11,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from hedgerow._engine import Index, _FileColumns
+from hedgerow._engine import Index, _FileColumns, _has_vectors, _is_embedded
+from hedgerow._retrieval.admission import Admitted, admission
+from hedgerow._retrieval.embedding import embedding_missing, reembedding
+from hedgerow._steps import run
+from hedgerow.embedders import AnyEmbedder
 from hedgerow.errors import HedgerowError, IndexFileError, InvalidInputError
 from hedgerow.ingest.ledger import Ledger
 from hedgerow.ingest.source import Skip
 from hedgerow.ranking import Ranking
 from hedgerow.retriever import Retriever
+from hedgerow.typing import Progress
 
 from . import recall as recalling
-from .asked import Asked
 from .config import Config
+from .context import Evidence, passages
 from .derived import (
     FOREIGN,
     OLDER,
@@ -30,15 +35,15 @@ from .derived import (
     identity_of,
     is_of_no_use,
 )
-from .evidence import Evidence, passages
-from .freshness import FileCheck, Looked
+from .documents import CODES, notices_of
+from .files import locked_at_once
+from .freshness import FileCheck, Looked, Shared
 from .marks import Marks
 from .names import check_types
-from .problems import CODES, notices_of
+from .recall import Asked
 from .results import Recall
 from .scope import Scope
 from .score import DepthPolicy
-from .shared import Shared
 
 if TYPE_CHECKING:
     from hedgerow.embedders import AnyEmbedder
@@ -47,12 +52,70 @@ if TYPE_CHECKING:
 
     from .duplicates import Duplicate
 
+
+_logger = logging.getLogger("hedgerow.memory")
+
+_OF_ANOTHER = frozenset({"embedder_mismatch", "dimension_mismatch"})
+
+
+def are_current(index: Index, embedder: AnyEmbedder) -> bool:
+    """Tell whether every chunk has been embedded, and by this embedder."""
+    admitted = _admitted(index, embedder)
+    if admitted is None or admitted.is_older:
+        return False
+    return _is_embedded(index)
+
+
+def may_search(index: Index, embedder: AnyEmbedder) -> bool:
+    """Tell whether there are vectors of this embedder, even if not for all chunks yet."""
+    return _has_vectors(index) and _admitted(index, embedder) is not None
+
+
+def embed(derived: Derived, embedder: AnyEmbedder, progress: Progress | None = None) -> bool:
+    """Embed what has no vector yet; everything, where the vectors are of another embedder or prompt.
+
+    The lock of the root is free meanwhile, for a remote embedder may take long. Where another
+    process embeds already, this one leaves it to that, and returns False. `progress(done, total)`
+    counts chunks.
+
+    Raises what the embedder raises; what was embedded before stays.
+    """
+    with locked_at_once(derived.embedding_lock) as is_ours:
+        if not is_ours:
+            _logger.info("%s is being embedded by another process", derived.root)
+            return False
+        with Index.open(derived.index) as index:
+            _bring_up_to_date(index, embedder, progress)
+        return True
+
+
+def _bring_up_to_date(index: Index, embedder: AnyEmbedder, progress: Progress | None) -> None:
+    admitted = _admitted(index, embedder)
+    if admitted is not None and not admitted.is_older:
+        try:
+            run(embedding_missing(index, embedder, progress))
+        except InvalidInputError as error:
+            if error.code not in _OF_ANOTHER:
+                raise
+        else:
+            return
+    run(reembedding(index, embedder, progress))
+
+
+def _admitted(index: Index, embedder: AnyEmbedder) -> Admitted | None:
+    """How the index takes the embedder; None where its vectors are of another, or another prompt."""
+    try:
+        return run(admission(index, embedder, reports=False))
+    except InvalidInputError as error:
+        if error.code not in _OF_ANOTHER:
+            raise
+        return None
+
+
 T = TypeVar("T")
 
 _RETRY = 60.0
 """Seconds after which a model that could not be loaded is tried again: loading may take long."""
-
-_logger = logging.getLogger("hedgerow.memory")
 
 
 class OpenedIndex:
@@ -271,7 +334,6 @@ class OpenedIndex:
         embedder = self._model(config)
         if embedder is None:
             return
-        from .vectors import embed  # noqa: PLC0415 - for some roots only
 
         derived = Derived.of(config)
         file = identity_of(derived.index)
@@ -341,8 +403,6 @@ class OpenedIndex:
         That is so while another process makes the first vectors. While it makes more, those that are
         there are searched. Raises what the embedder raises.
         """
-        from .vectors import are_current, embed, may_search  # noqa: PLC0415 - for some roots only
-
         if are_current(self._index(derived), embedder):
             return True
         return bool(embed(derived, embedder)) or may_search(self._index(derived), embedder)

@@ -1,0 +1,316 @@
+"""Requests of a root that reach beyond it, and the consent of the user (spec/memory.md, "Trust")."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shlex
+import stat
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from hedgerow._checks import shown
+from hedgerow._operations.fields import Field
+from hedgerow._operations.shapes import Result
+from hedgerow.errors import HedgerowError
+from hedgerow.memory.identity import user_folder
+
+from . import files, note
+from .files import locked
+from .names import AGENTS
+
+if TYPE_CHECKING:
+    from hedgerow.embedders import AnyEmbedder
+
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+NOT_ALLOWED = "Not allowed:"
+"""How the notice of a request begins."""
+
+MODEL_URL = "HEDGEROW_MODEL_URL"
+"""The variable with the address of the model that answers agents."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrustRequest(Result):
+    """Something that the files of a root ask for, and that reaches beyond the root.
+
+    `value` is what a consent is for: another value needs another. `effect` says what would be done,
+    `without` what is done as long as it is not allowed.
+    """
+
+    setting: str
+    value: str
+    effect: str
+    without: Annotated[str, Field(local=True)] = ""
+    root: Annotated[str, Field(local=True)] = ""
+
+    @property
+    def question(self) -> str:
+        """What the user is asked to allow."""
+        return f"{self.setting} {_quoted(self.value)}: {self.effect}"
+
+    @property
+    def notice(self) -> str:
+        """Report that it is not allowed, and how to allow it."""
+        return (
+            f"{NOT_ALLOWED} the memory root {_printable(self.root)} asks to {self.effect} "
+            f"({self.setting} {_quoted(self.value)}). {self.without} To allow it: "
+            f"{how_to_allow(self.root)}"
+        )
+
+
+def how_to_allow(root: str) -> str:
+    """Return the command that allows what a root asks for."""
+    return f"hedgerow trust --root {_printable(shlex.quote(root))}"
+
+
+def index_root(root: Path, folder: Path) -> TrustRequest:
+    """Ask to index a folder outside of the root; links in it are resolved already."""
+    effect = f"read and index all Markdown files below {_printable(str(folder))}"
+    without = "Only the root itself is indexed."
+    return TrustRequest("indexRoot", str(folder), effect, without, str(root))
+
+
+def embedder(root: Path, name: str) -> TrustRequest | None:
+    """Ask to use an embedder; None for a name that no adapter has, which can do nothing."""
+    from hedgerow.embedders.by_name import what_it_does  # noqa: PLC0415 - slow to import
+
+    found = what_it_does(name)
+    if found is None:
+        return None
+    value, effect = found[0], _printable(found[1])
+    return TrustRequest("embedder", value, effect, "It is searched by keywords alone.", str(root))
+
+
+def remote(root: Path, url: str) -> TrustRequest:
+    """Ask to have the commands of the root answered by a server."""
+    effect = f"send what you ask for and remember, and the token for it, to {_printable(url)}"
+    return TrustRequest("remote", url, effect, "Its commands use the folder itself.", str(root))
+
+
+def agent_model(root: Path, model: str) -> TrustRequest:
+    """Ask to have the prompts of agents answered by a model of OpenAI's, where none is named."""
+    from hedgerow.embedders.openai_compatible import (  # noqa: PLC0415 - slow to import
+        OPENAI_URL,
+        what_is_sent,
+    )
+
+    effect = f"send the text of your memories to {what_is_sent(OPENAI_URL)}"
+    without = "Its agents with this model are not run."
+    return TrustRequest(AGENTS, f"openai:{model}", effect, without, str(root))
+
+
+def agent_models(root: Path) -> Iterator[TrustRequest]:
+    """Ask for each model that an agent in the root names, unless the user named an address."""
+    if os.environ.get(MODEL_URL):
+        return
+    folder = root / AGENTS
+    models = {_model_of(file, folder) for file in folder.glob("[!.]*.toml")}
+    yield from (agent_model(root, model) for model in sorted(models - {""}))
+
+
+def _model_of(file: Path, folder: Path) -> str:
+    """Return the model that a definition names, whatever else is wrong with it; "" for none."""
+    from hedgerow.agents.source_files import read_inside  # noqa: PLC0415 - slow to import
+
+    try:
+        model = tomllib.loads(read_inside(file, folder).decode("utf-8-sig"))["execution"]["model"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return ""
+    return model if isinstance(model, str) else ""
+
+
+def _quoted(text: str) -> str:
+    """Put a text that a root's file holds on one line, in quotes, with nothing hidden in it."""
+    return _printable(json.dumps(text, ensure_ascii=False))
+
+
+def _printable(text: str) -> str:
+    return "".join(one if one.isprintable() else f"\\u{ord(one):04x}" for one in text)
+
+
+ROOTS = "HEDGEROW_TRUST"
+"""The variable that lists roots, separated as in PATH, which may do all they ask for."""
+
+_NAME = "trust.json"
+_LOCK = "trust.lock"
+_VERSION = 1
+
+_logger = logging.getLogger("hedgerow.memory")
+
+
+@dataclass(frozen=True, slots=True)
+class Consent(Result):
+    """A setting of a root that its user allowed, with the value it had, and when that was."""
+
+    root: str
+    setting: str
+    value: str
+    allowed_at: str
+
+    def is_for(self, request: TrustRequest) -> bool:
+        """Report whether it is for just this."""
+        asked = (request.root, request.setting, request.value)
+        return (self.root, self.setting, self.value) == asked
+
+
+def consents_file() -> Path:
+    """Return the file of the consents, which need not exist.
+
+    Raises HedgerowError (`user_folder_unusable`) where there is no folder for it.
+    """
+    return user_folder() / _NAME
+
+
+def read_consents() -> list[Consent]:
+    """Return what was allowed; HedgerowError (`trust_unusable`) for a file that cannot be used."""
+    file = consents_file()
+    try:
+        with file.open("rb") as stream:
+            _check_is_ours(file, os.fstat(stream.fileno()))
+            data = stream.read()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise _unusable(file, error.strerror or str(error)) from error
+    try:
+        return _consents_of(json.loads(data))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise _unusable(file, "it is not what hedgerow wrote; repair or remove it") from error
+
+
+def without_consent(requests: Iterable[TrustRequest]) -> tuple[TrustRequest, ...]:
+    """Return what the user did not allow; a file that cannot be used is logged, and allows nothing."""
+    roots = _roots_of_the_environment()
+    left = [request for request in requests if request.root not in roots]
+    if not left:
+        return ()
+    try:
+        consents = read_consents()
+    except HedgerowError as error:
+        _logger.warning("%s", error.message)
+        consents = []
+    return tuple(one for one in left if not any(consent.is_for(one) for consent in consents))
+
+
+def allow(requests: Iterable[TrustRequest]) -> None:
+    """Keep that the user allowed these."""
+    with _changing() as (file, consents):
+        at = note.iso_time(note.now())
+        new = [Consent(one.root, one.setting, one.value, at) for one in requests]
+        known = {(one.root, one.setting, one.value) for one in new}
+        kept = [one for one in consents if (one.root, one.setting, one.value) not in known]
+        _write(file, [*kept, *new])
+
+
+def revoke(root: str) -> list[Consent]:
+    """Forget all that a root was allowed; returns what that was."""
+    with _changing() as (file, consents):
+        gone = [one for one in consents if one.root == root]
+        if gone:
+            _write(file, [one for one in consents if one.root != root])
+        return gone
+
+
+@contextmanager
+def _changing() -> Iterator[tuple[Path, list[Consent]]]:
+    """Read the consents for a change, which no other process makes meanwhile."""
+    file = consents_file()
+    with files.system_errors("make", file.parent):
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with locked(file.with_name(_LOCK)):
+        yield file, read_consents()
+
+
+def _write(file: Path, consents: Iterable[Consent]) -> None:
+    roots: dict[str, list[dict[str, str]]] = {}
+    for one in sorted(consents, key=lambda one: (one.root, one.setting, one.value)):
+        entry = {"setting": one.setting, "value": one.value, "allowedAt": one.allowed_at}
+        roots.setdefault(one.root, []).append(entry)
+    value = {"version": _VERSION, "roots": roots}
+    # A link of the user's stays one, as for a folder of dotfiles.
+    files.replace_private(file.resolve(), json.dumps(value, indent=2) + "\n")
+
+
+def _consents_of(value: Any) -> list[Consent]:
+    if value["version"] != _VERSION:
+        raise ValueError(value["version"])
+    return [
+        Consent(root, entry["setting"], entry["value"], entry["allowedAt"])
+        for root, entries in value["roots"].items()
+        for entry in entries
+    ]
+
+
+def _check_is_ours(file: Path, status: os.stat_result) -> None:
+    """Refuse a file that somebody else could have written into."""
+    if os.name != "posix":
+        return
+    if status.st_uid != os.geteuid():
+        raise _unusable(file, "another user owns it; remove it, or change its owner")
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise _unusable(file, f"others may write to it; run: chmod 600 {shlex.quote(str(file))}")
+
+
+def _roots_of_the_environment() -> set[str]:
+    named = os.environ.get(ROOTS, "").split(os.pathsep)
+    return {os.path.realpath(one) for one in named if one.strip()}
+
+
+def _unusable(path: Path, problem: str) -> HedgerowError:
+    return HedgerowError(f"cannot use {path}: {problem}", code="trust_unusable")
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The arguments of `MemoryRoot.open` that take precedence over the configuration.
+
+    `trust` allows everything that the configuration asks for (True) or nothing (False); with None
+    it is what the user allowed. `embedder` replaces the configured one. `notify` is called with
+    each notice; `told` has the requests whose notice was given.
+    """
+
+    trust: bool | None = None
+    embedder: AnyEmbedder | str | None = None
+    notify: Callable[[str], object] | None = None
+    told: set[TrustRequest] = field(default_factory=set, compare=False)
+
+    def __post_init__(self) -> None:
+        # A word such as "no" is true.
+        if self.trust not in (None, True, False):
+            raise TypeError(f"trust must be True, False or None, not {shown(self.trust)}")
+
+    def refused(self, asked: Iterable[TrustRequest]) -> tuple[TrustRequest, ...]:
+        """Return those of the requests of a root that are not allowed."""
+        requests = tuple(asked)
+        if self.trust is not None:
+            return () if self.trust else requests
+        if not requests:
+            return ()
+
+        return without_consent(requests)
+
+    def tell(self, refused: Iterable[TrustRequest]) -> None:
+        """Report each request that is not allowed, once; without `notify` it is logged."""
+        for request in refused:
+            if request not in self.told:
+                self.told.add(request)
+                (self.notify or _logger.warning)(request.notice)
+
+    @property
+    def embedder_name(self) -> str | None:
+        """The name of the caller's embedder in reports; None without one."""
+        if self.embedder is None or isinstance(self.embedder, str):
+            return self.embedder
+        return str(getattr(self.embedder, "name", None) or type(self.embedder).__name__)
