@@ -1,6 +1,6 @@
 //! The tables of chunks: what is stored of each, and the full-text index.
 
-use rusqlite::{Connection, ErrorCode as SqliteCode};
+use rusqlite::{Connection, ErrorCode as SqliteCode, OptionalExtension};
 
 use super::check::malformed_rows;
 use super::filters;
@@ -21,7 +21,13 @@ const LATIN_STEMS: &str = "latin_stems";
 /// Chunks and the full-text index.
 pub static CHUNKS: Subject = Subject {
     name: "chunks",
-    migrations: &[create, order_by_ordinal, metadata_index::create, own_merges],
+    migrations: &[
+        create,
+        order_by_ordinal,
+        metadata_index::create,
+        own_merges,
+        words_version_2,
+    ],
     since_format: 1,
     register,
     checks: &[
@@ -104,6 +110,26 @@ fn own_merges(connection: &Connection) -> rusqlite::Result<()> {
         )?
         .execute([merge::FAN_OUT])?;
     Ok(())
+}
+
+/// Make the full-text index of a file anew if it has the tokens of version 1 of `words`.
+fn words_version_2(connection: &Connection) -> rusqlite::Result<()> {
+    let count = "SELECT count(*) FROM sqlite_schema
+          WHERE name = 'knowledge_fts' AND sql LIKE '%''hedgerow_words 1''%'";
+    if connection.query_row(count, [], |row| row.get::<_, i64>(0))? == 0 {
+        return Ok(());
+    }
+    connection.execute_batch("DROP TABLE knowledge_fts")?;
+    create_full_text(connection, TokenizerKind::Words)?;
+    own_merges(connection)?;
+    connection.execute_batch("INSERT INTO knowledge_fts (knowledge_fts) VALUES ('rebuild')")?;
+    // Without a list of changes, so that everything in memory is loaded anew.
+    let first = "SELECT row FROM knowledge_chunks ORDER BY row LIMIT 1";
+    let first: Option<i64> = connection
+        .query_row(first, [], |row| row.get(0))
+        .optional()?;
+    generations::record(connection, first.as_slice())?;
+    generations::create(connection)
 }
 
 /// How the texts of a file are tokenized.

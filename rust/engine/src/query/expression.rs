@@ -58,6 +58,15 @@ impl Phrase {
         }
     }
 
+    /// A word with the symbols that tell it from others, such as `c++`.
+    pub(super) fn with_symbols(text: String) -> Self {
+        Self {
+            text,
+            stems: Stems::Symbols,
+            ..Self::default()
+        }
+    }
+
     /// The text as FTS5 reads it: a NUL would end the expression, and the other control
     /// characters separate words as a space does. A mark before it says which stems count.
     pub fn searched_text(&self) -> Cow<'_, str> {

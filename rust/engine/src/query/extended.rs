@@ -49,10 +49,11 @@ pub(super) fn expression(
             expression.any.push(vec![phrase]);
         }
     }
-    let excluded = excluded
-        .iter()
-        .flat_map(|word| word.groups.iter().flatten());
-    expression.none.extend(excluded.map(Phrase::of));
+    for word in &excluded {
+        expression
+            .none
+            .extend(word.excluded_phrases(options.tokenizer));
+    }
     Ok((expression, count))
 }
 
@@ -81,6 +82,10 @@ pub(super) fn with_operators(raw: &str, options: &MatchOptions<'_>) -> Result<Gr
     let scan = scan_groups(raw);
     let options = &variants::limited(options, scan.words.len());
     groups::read(&scan, |source, token| {
+        let with_symbols = with_symbols(source, options.tokenizer);
+        if let [_] = with_symbols.as_slice() {
+            return Ok(with_symbols);
+        }
         let stand_ins = stand_in(source, token, options);
         let mut phrases: Vec<Phrase> = stand_ins.iter().map(Phrase::of).collect();
         if let [word] = stand_ins.as_slice()
@@ -93,6 +98,15 @@ pub(super) fn with_operators(raw: &str, options: &MatchOptions<'_>) -> Result<Gr
         }
         Ok(phrases)
     })
+}
+
+/// The words of a query that only their symbols tell from others, such as `C++`, as phrases.
+fn with_symbols(source: &str, tokenizer: TokenizerKind) -> Vec<Phrase> {
+    if tokenizer != TokenizerKind::Words {
+        return Vec::new();
+    }
+    let words = words::words_with_symbols(source).into_iter();
+    words.map(Phrase::with_symbols).collect()
 }
 
 /// Return the expression for a token of a query with operators: the alternatives of its alias, the
@@ -166,7 +180,18 @@ impl BareWord {
         }
         let joined = variants::of_hyphened(&self.source, options)?;
         phrases.extend(joined.map(|phrase| vec![phrase]));
+        let with_symbols = with_symbols(&self.source, options.tokenizer);
+        phrases.extend(with_symbols.into_iter().map(|phrase| vec![phrase]));
         Ok(phrases)
+    }
+
+    /// What results must not have: the word with its symbols, or else its parts in a row.
+    fn excluded_phrases(&self, tokenizer: TokenizerKind) -> Vec<Phrase> {
+        let with_symbols = with_symbols(&self.source, tokenizer);
+        if !with_symbols.is_empty() {
+            return with_symbols;
+        }
+        self.groups.iter().flatten().map(Phrase::of).collect()
     }
 }
 
@@ -373,7 +398,7 @@ impl Word {
         let source = source.replace('’', "'");
         let prefix = source.ends_with('*');
         let text = source
-            .trim_start_matches(|c| !is_letter_or_digit(c))
+            .trim_start_matches(|c| !begins_word(c, tokenizer))
             .trim_end_matches(|c| !continues_word(c, tokenizer));
         let lowered = lower(text.to_owned());
         let text = text
@@ -382,7 +407,7 @@ impl Word {
             .unwrap_or(text);
         let mut parts: Vec<Part> = text
             .split(|c| !continues_word(c, tokenizer))
-            .map(|run| run.trim_start_matches(|c| !is_letter_or_digit(c)))
+            .map(|run| run.trim_start_matches(|c| !begins_word(c, tokenizer)))
             .filter(|run| !run.is_empty())
             .map(|run| Part {
                 text: lower(run.to_owned()),
@@ -480,12 +505,18 @@ fn continues_word(c: char, tokenizer: TokenizerKind) -> bool {
         TokenizerKind::Words => words::is_mark(c),
         _ => matches!(c, '\u{300}'..='\u{36F}'),
     };
-    is_mark || is_letter_or_digit(c)
+    is_mark || begins_word(c, tokenizer)
 }
 
-/// A letter of a script that is written without spaces between words, or of Hangul.
+/// Whether a character may stand at the beginning of a word: a letter, a digit, or a symbol that is a word of the
+/// tokenizer.
+fn begins_word(c: char, tokenizer: TokenizerKind) -> bool {
+    is_letter_or_digit(c) || (tokenizer == TokenizerKind::Words && words::is_symbol(c))
+}
+
+/// A letter of a script that is written without spaces between words, or of Hangul; a symbol that is a word.
 fn is_unspaced(c: char) -> bool {
-    is_letter_or_digit(c)
+    let is_letter = is_letter_or_digit(c)
         && matches!(
             c.script(),
             Script::Han
@@ -496,5 +527,6 @@ fn is_unspaced(c: char) -> bool {
                 | Script::Lao
                 | Script::Khmer
                 | Script::Myanmar
-        )
+        );
+    is_letter || words::is_symbol(c)
 }

@@ -105,6 +105,9 @@ impl Splitting {
     /// The phrases of which any will do in place of a word: its words, the pairs of its runs, the runs
     /// themselves unless they are long, and the words as they are written.
     fn any_of(&self, phrase: &Phrase, parts: &Parts) -> Vec<Phrase> {
+        if phrase.stems == Stems::Symbols {
+            return vec![phrase.clone()];
+        }
         if is_whole(phrase) {
             return self.with_written(self.whole(phrase, parts), parts);
         }
@@ -154,6 +157,9 @@ impl Splitting {
 
     /// The phrase as a whole.
     fn whole(&self, phrase: &Phrase, parts: &Parts) -> Phrase {
+        if phrase.stems == Stems::Symbols {
+            return phrase.clone();
+        }
         Phrase {
             prefix: phrase.prefix || parts.ends_with_unit(),
             variant_of: phrase.variant_of.clone(),

@@ -1,4 +1,4 @@
-//! The tokenizer [`super::words`] as FTS5 calls it: `tokenize = 'hedgerow_words 1'`.
+//! The tokenizer [`super::words`] as FTS5 calls it: `tokenize = 'hedgerow_words 2'`.
 //!
 //! FTS5 takes tokenizers as C function pointers (<https://sqlite.org/fts5.html#custom_tokenizers>).
 #![allow(unsafe_code)] // FTS5 calls through pointers
@@ -41,7 +41,8 @@ fn failure(code: c_int) -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)
 }
 
-/// What FTS5 calls for a table: an instance, unless the version is not this one.
+/// What FTS5 calls for a table: an instance, unless the version is unknown. A table of an earlier version gets the
+/// tokens of this one: it is only read, or dropped.
 ///
 /// # Safety
 /// The pointers are those that FTS5 passes: `arguments` has `count` texts.
@@ -52,8 +53,8 @@ unsafe extern "C" fn create(
     instance: *mut *mut ffi::Fts5Tokenizer,
 ) -> c_int {
     // SAFETY: as of the caller.
-    let is_known =
-        count == 1 && unsafe { CStr::from_ptr(*arguments) }.to_str() == Ok(words::VERSION);
+    let version = (count == 1).then(|| unsafe { CStr::from_ptr(*arguments) }.to_str());
+    let is_known = matches!(version, Some(Ok(name)) if words::READABLE.contains(&name));
     if !is_known {
         return ffi::SQLITE_ERROR;
     }
@@ -104,7 +105,7 @@ unsafe extern "C" fn tokenize(
         _ if flags & ffi::FTS5_TOKENIZE_QUERY != 0 => Mode::Query,
         _ => Mode::Document,
     };
-    if mode == Mode::Document && text.is_ascii() {
+    if mode == Mode::Document && text.is_ascii() && !words::may_have_symbols(text) {
         // Porter's tokens are these, and go where they are wanted without a detour.
         // SAFETY: as of the caller.
         return unsafe { porter.call(text, context, callback) }.unwrap_or(ffi::SQLITE_ERROR);
@@ -198,8 +199,47 @@ mod tests {
     }
 
     #[test]
+    fn words_with_symbols_and_emoji_are_found() {
+        let table = table(TokenizerKind::Words.fts5_name()).unwrap();
+        for text in [
+            "the C++ parser",
+            "the C# parser",
+            "größe in C++",
+            "oak 🦔👍🏽",
+        ] {
+            table
+                .execute("INSERT INTO texts VALUES (?)", [text])
+                .unwrap();
+        }
+        for (expression, expected) in [
+            ("\"C++\"", vec![1, 2, 3]),
+            ("\"\u{5}C++\"", vec![1, 3]),
+            ("\"\u{5}c#\"", vec![2]),
+            ("\"C parser\"", vec![1, 2]),
+            ("\"🦔\" *", vec![4]),
+            ("\"👍\" *", vec![4]),
+            ("\"🦔👍\"", vec![4]),
+        ] {
+            let found: Vec<i64> = table
+                .prepare("SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid")
+                .unwrap()
+                .query_map([expression], |row| row.get(0))
+                .unwrap()
+                .collect::<rusqlite::Result<_>>()
+                .unwrap();
+            assert_eq!(found, expected, "{expression:?}");
+        }
+    }
+
+    #[test]
+    fn a_former_version_can_be_read_and_dropped() {
+        let table = table("hedgerow_words 1").unwrap();
+        table.execute_batch("DROP TABLE texts").unwrap();
+    }
+
+    #[test]
     fn an_unknown_version_is_refused() {
-        for name in ["hedgerow_words 2", "hedgerow_words", "hedgerow_words 1 x"] {
+        for name in ["hedgerow_words 3", "hedgerow_words", "hedgerow_words 1 x"] {
             let error = table(name).unwrap_err().to_string();
             assert!(error.contains("error in tokenizer constructor"), "{error}");
         }

@@ -39,7 +39,7 @@ const WORDS: [&str; 12] = [
 ];
 
 /// Words of other scripts, decomposed ones among them, which have common stems and units.
-const WORDS_OF_SCRIPTS: [&str; 20] = [
+const WORDS_OF_SCRIPTS: [&str; 24] = [
     "oak",
     "the",
     "hedges",
@@ -60,6 +60,10 @@ const WORDS_OF_SCRIPTS: [&str; 20] = [
     "Überwinterung",
     "Gärten",
     "Hecken",
+    "oak++",
+    "oak#",
+    "🦔",
+    "🦔👍🏽",
 ];
 
 pub(super) fn words(count: Range<usize>) -> impl Strategy<Value = String> {

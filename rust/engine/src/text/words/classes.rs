@@ -10,6 +10,8 @@ use std::sync::LazyLock;
 pub(super) enum Class {
     /// Ends words.
     Separator,
+    /// Emoji and currency signs.
+    Symbol,
     /// Han and kana, written without spaces.
     Cjk,
     /// Hangul.
@@ -57,6 +59,7 @@ impl Classes {
         for line in table.lines() {
             let mut fields = line.split(' ');
             let class = match fields.next() {
+                Some("E") => Class::Symbol,
                 Some("C") => Class::Cjk,
                 Some("G") => Class::Hangul,
                 Some("T") => Class::Thai,
@@ -92,13 +95,15 @@ impl Classes {
 
 #[cfg(test)]
 mod tests {
-    use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
+    use unicode_properties::{
+        GeneralCategory, GeneralCategoryGroup, UnicodeEmoji, UnicodeGeneralCategory,
+    };
     use unicode_script::{Script, UnicodeScript};
 
     use super::*;
 
     /// Marks that are dropped: accents, vowel points of Arabic and Hebrew, joiners, the soft hyphen and
-    /// selectors of variants.
+    /// selectors of variants; the colors of skin of emoji.
     fn is_dropped(c: char) -> bool {
         matches!(
             c,
@@ -120,7 +125,20 @@ mod tests {
                 | '\u{200C}'..='\u{200D}'
                 | '\u{FE00}'..='\u{FE0F}'
                 | '\u{E0100}'..='\u{E01EF}'
+                | '\u{1F3FB}'..='\u{1F3FF}'
         )
+    }
+
+    /// Emoji but arrows, geometric shapes and signs such as `©`, which texts use as bullets and marks; currency
+    /// signs.
+    fn is_symbol(c: char) -> bool {
+        match c.general_category() {
+            GeneralCategory::OtherSymbol => {
+                c.is_emoji_char() && matches!(c, '\u{231A}'..='\u{23FF}' | '\u{2600}'..)
+            }
+            GeneralCategory::CurrencySymbol => !c.is_ascii(),
+            _ => false,
+        }
     }
 
     /// The class by the properties of Unicode as the crates have them.
@@ -129,6 +147,8 @@ mod tests {
         let is_letter = group == GeneralCategoryGroup::Letter;
         if is_dropped(c) {
             Class::Dropped
+        } else if is_symbol(c) {
+            Class::Symbol
         } else if matches!(c, '々' | '〆' | '〇' | 'ー') {
             Class::Cjk
         } else if group == GeneralCategoryGroup::Mark {
@@ -173,7 +193,7 @@ mod tests {
             .collect();
         assert!(
             different.is_empty(),
-            "a newer Unicode has other classes, which version 1 of the tokenizer must not follow: \
+            "a newer Unicode has other classes, which version 2 of the tokenizer must not follow: \
              {different:?}"
         );
     }

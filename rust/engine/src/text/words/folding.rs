@@ -125,7 +125,9 @@ mod tests {
     #[test]
     fn no_fold_has_changed_since_version_1() {
         let mut sum = 0xcbf2_9ce4_8422_2325_u64;
-        for c in ('\0'..=char::MAX).filter(|c| CLASSES.of(*c) != Class::Separator) {
+        // Version 2 added symbols, which are not folded.
+        let is_folded = |c: &char| !matches!(CLASSES.of(*c), Class::Separator | Class::Symbol);
+        for c in ('\0'..=char::MAX).filter(is_folded) {
             let mut text = folded(&c.to_string());
             bare_into(&text.clone(), &mut text);
             for byte in text.bytes() {

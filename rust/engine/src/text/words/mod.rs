@@ -1,9 +1,13 @@
-//! The tokenizer `words`, version 1: words of every script, without a setting and without a dictionary.
+//! The tokenizer `words`, version 2: words of every script, without a setting and without a dictionary.
 //!
 //! ASCII is tokenized as `porter unicode61` of SQLite does, and so are Latin words in other texts. Runs
 //! in scripts without spaces become overlapping pairs of their units. Words of other scripts are folded,
-//! and stand beside their stem: a second token at the same position, marked by U+0001. The tokens of a
-//! text never change, since files keep them: other rules are another version.
+//! and stand beside their stem: a second token at the same position, marked by U+0001. So do words with
+//! symbols, such as `C++`. The tokens of a text never change, since files keep them: other rules are
+//! another version.
+//!
+//! Version 1 had no emoji, no currency signs and no words with symbols. A file that has it gets the tokens of
+//! this version when it is opened for writing.
 
 mod arabic;
 mod classes;
@@ -11,11 +15,13 @@ mod composed;
 mod folding;
 mod parts;
 mod scan;
+mod symbols;
 mod units;
 
 use std::ops::Range;
 
 pub use parts::{Part, Parts, has_run};
+pub use symbols::{may_have as may_have_symbols, words_with_symbols};
 
 use composed::Composed;
 use folding::{LATIN_STEM, OTHER_STEM};
@@ -25,8 +31,10 @@ use units::{Units, push_unit};
 use crate::error::Result;
 
 /// The version of the rules.
-pub const VERSION: &str = "1";
-/// Marks tokens that stand beside another: before a stem, after the last unit of a run.
+pub const VERSION: &str = "2";
+/// The versions that a file may name until it is opened for writing.
+pub const READABLE: [&str; 2] = ["1", VERSION];
+/// Marks tokens that stand beside another: before a stem or a word with symbols, after the last unit of a run.
 pub const COLOCATED: char = '\u{1}';
 
 /// What is tokenized, as FTS5 tells its tokenizers.
@@ -53,10 +61,12 @@ pub enum Stems {
     NotLatin,
     /// Those of short Latin words too, which may be written without their accents.
     Unaccented,
+    /// The word with its symbols alone: `C++`.
+    Symbols,
 }
 
 impl Stems {
-    const MARKED: [Self; 3] = [Self::None, Self::NotLatin, Self::Unaccented];
+    const MARKED: [Self; 4] = [Self::None, Self::NotLatin, Self::Unaccented, Self::Symbols];
 
     /// The character before a phrase.
     pub fn mark(self) -> Option<char> {
@@ -65,6 +75,7 @@ impl Stems {
             Self::None => Some('\u{2}'),
             Self::NotLatin => Some('\u{3}'),
             Self::Unaccented => Some('\u{4}'),
+            Self::Symbols => Some('\u{5}'),
         }
     }
 
@@ -105,8 +116,19 @@ pub fn tokenize(text: &str, mode: Mode, porter: &mut dyn Porter, visit: Visitor<
         Mode::Query => Stems::split(text),
         Mode::Prefix => (Stems::None, Stems::split(text).1),
     };
+    if stems == Stems::Symbols {
+        visit_word_with_symbols(text, start, visit);
+        return Ok(());
+    }
     let has_no_stems = mode != Mode::Query || stems == Stems::None;
     if text.is_ascii() && has_no_stems {
+        if mode == Mode::Document && symbols::may_have(text.as_bytes()) {
+            let mut token = String::new();
+            return porter.tokenize(text, &mut |found| {
+                let word = found.range.clone();
+                visit(found) && symbols::emit(text, word, &mut token, |range| range, visit)
+            });
+        }
         // A mark separates, as every control character does.
         return porter.tokenize(text, visit);
     }
@@ -131,6 +153,21 @@ pub fn tokenize(text: &str, mode: Mode, porter: &mut dyn Porter, visit: Visitor<
         folded: String::new(),
     };
     tokens.run(&scan.items)
+}
+
+/// Give the visitor the one token of a phrase that is a word with symbols.
+fn visit_word_with_symbols(text: &str, start: usize, visit: Visitor<'_>) {
+    if start == text.len() {
+        return;
+    }
+    let mut token = String::from(COLOCATED);
+    token.push_str(&text[start..]);
+    token.make_ascii_lowercase();
+    visit(Token {
+        text: token.as_bytes(),
+        range: start..text.len(),
+        colocated: false,
+    });
 }
 
 /// The folded words of a text, and the units of its runs, in order.
@@ -160,6 +197,11 @@ pub fn is_mark(c: char) -> bool {
         classes::CLASSES.of(c),
         classes::Class::Mark | classes::Class::Dropped
     )
+}
+
+/// Whether a character is an emoji or a currency sign, which are words of their own.
+pub fn is_symbol(c: char) -> bool {
+    !c.is_ascii() && classes::CLASSES.of(c) == classes::Class::Symbol
 }
 
 /// Whether the Latin words of a stored text stand beside their stems: it has accented letters and nearly
@@ -223,7 +265,9 @@ impl Tokens<'_> {
                     rest = &behind[more..];
                 }
                 Kind::Other | Kind::Arabic => self.word(item),
-                Kind::Cjk | Kind::Hangul | Kind::Thai => self.pairs(item, behind.is_empty()),
+                Kind::Symbol | Kind::Cjk | Kind::Hangul | Kind::Thai => {
+                    self.pairs(item, behind.is_empty());
+                }
             }
             if self.is_done {
                 break;
@@ -322,7 +366,7 @@ impl Tokens<'_> {
         let composed = self.composed;
         let text = &composed.text[range.clone()];
         let shifted = |inner: Range<usize>| inner.start + range.start..inner.end + range.start;
-        let (start, latin) = (self.start, self.latin);
+        let (start, latin, is_stored) = (self.start, self.latin, self.is_stored);
         let Self {
             porter,
             visit,
@@ -331,9 +375,13 @@ impl Tokens<'_> {
             folded,
             ..
         } = self;
+        let source_of = |range: Range<usize>| {
+            let source = composed.source_range(range);
+            source.start + start..source.end + start
+        };
         porter.tokenize(text, &mut |found| {
-            let source = composed.source_range(shifted(found.range.clone()));
-            let source = source.start + start..source.end + start;
+            let place = shifted(found.range.clone());
+            let source = source_of(place.clone());
             *is_done = !visit(Token {
                 range: source.clone(),
                 ..found
@@ -341,6 +389,9 @@ impl Tokens<'_> {
             if latin != Latin::Plain && !*is_done {
                 let word = &text[found.range];
                 *is_done = !latin_stems(word, latin, source, token, folded, visit);
+            }
+            if is_stored && !*is_done {
+                *is_done = !symbols::emit(&composed.text, place, token, source_of, visit);
             }
             !*is_done
         })

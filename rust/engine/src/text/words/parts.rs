@@ -107,7 +107,7 @@ fn words_of(text: &str, items: &[Item], whole: bool) -> Words {
             Kind::Latin => words.latin_stem |= has(LATIN_STEM),
             Kind::Other => words.other_stem |= has(OTHER_STEM),
             Kind::Arabic => words.other_stem = true,
-            Kind::Cjk | Kind::Hangul | Kind::Thai => {}
+            Kind::Symbol | Kind::Cjk | Kind::Hangul | Kind::Thai => {}
         }
         let is_latin = item.kind == Kind::Latin;
         words.text.push_str(if is_latin { &folded } else { word });

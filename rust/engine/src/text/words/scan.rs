@@ -24,6 +24,8 @@ pub(super) struct Item {
 /// What an item is tokenized as. A word of several alphabets is of the last of these kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
+    /// Emoji and currency signs, which stand for themselves.
+    Symbol,
     Cjk,
     Hangul,
     Thai,
@@ -40,6 +42,7 @@ impl Kind {
 
     fn of(class: Class) -> Option<Self> {
         match class {
+            Class::Symbol => Some(Self::Symbol),
             Class::Cjk => Some(Self::Cjk),
             Class::Hangul => Some(Self::Hangul),
             Class::Thai => Some(Self::Thai),

@@ -53,6 +53,8 @@ fn queries_have_stems_and_no_last_units() {
             "\u{3}кустов hedgehogs",
             vec![vec!["кустов", "~кусто"], vec!["hedgehog"]],
         ),
+        ("C++ oaks", vec![vec!["c"], vec!["oak"]]),
+        ("\u{5}C++", vec![vec!["~c++"]]),
         (
             "\u{4}viet nguyen",
             vec![vec!["viet", "~viet"], vec!["nguyen", "~nguyen"]],
@@ -105,7 +107,7 @@ fn text() -> impl Strategy<Value = String> {
             "東京", "都", "ー", "の", "ｶ", "ﾞ", "서울", "ᄒ", "ᅡ", "ᆫ", "เม่น", "ไ", "ำ", "้", "ຫນ", "ខ្", "မြန်",
             "Ежи", "й", "Влади\u{301}мир", "Ὀδυσσεύς", "ב\u{5B7}", "كتاب", "ٱل", "\u{640}", "\u{200D}", "किताब",
             "é", "e\u{301}", "ế", "ß", "İ", "ﬁ", "Größe", "wörter", "the", "and", "oak", "5", "２", "½", "ⅷ", "\u{AD}",
-            "\0", "\u{1}", "\u{2}", "\u{3}", "\u{4}", "…", "😀", " ", "\u{FE0F}", "\u{E000}", "\u{10FFFF}", "ﷺ", "𝒜", "𠮷",
+            "\0", "\u{1}", "\u{2}", "\u{3}", "\u{4}", "\u{5}", "…", "😀", "👩🏽\u{200D}💻", "🇩🇪", "€", "C++", "a#", "+", " ", "\u{FE0F}", "\u{E000}", "\u{10FFFF}", "ﷺ", "𝒜", "𠮷",
         ]).prop_map(str::to_owned),
         1 => any::<String>(),
         1 => any::<char>().prop_map(String::from),
@@ -152,7 +154,9 @@ proptest! {
             let word = std::str::from_utf8(token.text).unwrap();
             let marks = word.chars().filter(|c| *c < ' ').count();
             assert!(!(is_first && token.colocated));
-            assert_eq!(marks, usize::from(token.colocated), "{word:?}");
+            // The phrase of a word with symbols is a token that stands beside words in texts.
+            let is_of_symbols = mode == Mode::Query && text.starts_with('\u{5}');
+            assert!(is_of_symbols || marks == usize::from(token.colocated), "{word:?}");
             is_first = false;
             true
         }).unwrap();
@@ -169,7 +173,10 @@ proptest! {
             found
         };
         for mode in [Mode::Document, Mode::Prefix] {
-            prop_assert_eq!(tokens(TokenizerKind::Words, mode), tokens(TokenizerKind::Porter, mode));
+            let mut words = tokens(TokenizerKind::Words, mode);
+            // Words with symbols stand beside porter's tokens.
+            words.retain(|(_, _, colocated)| !colocated);
+            prop_assert_eq!(words, tokens(TokenizerKind::Porter, mode));
         }
     }
 
@@ -191,7 +198,8 @@ proptest! {
 #[test]
 fn a_long_text_takes_time_in_proportion_to_its_length() {
     for piece in [
-        "漢", "\u{301}", "e\u{301}", "ๆ", "ß", "й", "ا", "\u{200D}", "ﾞ", "ᅡ", "ß ",
+        "漢", "😀", "a+", "a#", "+", "a++", "\u{301}", "e\u{301}", "ๆ", "ß", "й", "ا", "\u{200D}",
+        "ﾞ", "ᅡ", "ß ",
     ] {
         let text = format!("漢{}", piece.repeat(300_000));
         let mut bytes = 0;

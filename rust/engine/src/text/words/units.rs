@@ -20,7 +20,7 @@ impl<'t> Units<'t> {
         Self {
             rest: run,
             kind,
-            is_plain: kind == Kind::Cjk && !has_marks,
+            is_plain: matches!(kind, Kind::Cjk | Kind::Symbol) && !has_marks,
         }
     }
 
