@@ -14,7 +14,7 @@ use hedgerow_engine::query::Matching;
 use hedgerow_engine::retrieval::{Embedding, Found, FuzzyChunks, Setup, search};
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 
-const TEXTS: [(&str, &str); 9] = [
+const TEXTS: [(&str, &str); 10] = [
     ("door", "The Handle of the door"),
     ("roses", "pruning roses in winter"),
     ("mail", "write to my email address"),
@@ -24,6 +24,7 @@ const TEXTS: [(&str, &str); 9] = [
     ("igel", "Die Igel überwintern häufig unter dürren Hecken."),
     ("sea", "a data base of sea shells"),
     ("東京", "東京都庁に行く"),
+    ("قنفذ", "قُنْفُذ صَغِير في البيت"),
 ];
 
 fn index(tokenizer: TokenizerKind, ranking: Ranking) -> Index {
@@ -150,6 +151,70 @@ fn words_that_no_text_has_are_searched_as_the_nearest() {
                 found.trace.notices, notices,
                 "{query} {tokenizer:?} {ranking:?}"
             );
+        }
+    }
+}
+
+#[test]
+fn a_misspelled_ending_is_searched_as_the_ending_it_resembles() {
+    for ranking in [Ranking::Memory, Ranking::Fts5] {
+        let index = index(TokenizerKind::Words, ranking);
+        for (query, expected, notices) in [
+            (
+                "prunign",
+                vec!["roses"],
+                vec!["For prunign, also searched: pruning."],
+            ),
+            (
+                "handlign",
+                vec!["door"],
+                vec!["For handlign, also searched: handling."],
+            ),
+            (
+                "handledd",
+                vec!["door"],
+                vec!["For handledd, also searched: handled."],
+            ),
+            (
+                "winterd",
+                vec!["roses"],
+                vec!["For winterd, also searched: winter."],
+            ),
+            ("oakign", vec![], vec![]),
+        ] {
+            let found = found(&index, query, &Filters::default());
+            assert_eq!(paths(&found), expected, "{query} {ranking:?}");
+            assert_eq!(found.trace.notices, notices, "{query} {ranking:?}");
+        }
+    }
+}
+
+#[test]
+fn a_word_without_vowel_marks_finds_the_parts_that_marks_cut_it_into() {
+    for tokenizer in [TokenizerKind::Porter, TokenizerKind::Unicode61] {
+        for ranking in [Ranking::Memory, Ranking::Fts5] {
+            let index = index(tokenizer, ranking);
+            for (query, expected, notices) in [
+                (
+                    "قنفذ",
+                    vec!["قنفذ"],
+                    vec!["For قنفذ, also searched: ق ن ف ذ."],
+                ),
+                (
+                    "صغير",
+                    vec!["قنفذ"],
+                    vec!["For صغير, also searched: ص غ ير."],
+                ),
+                ("البيت", vec!["قنفذ"], vec![]),
+                ("كتاب", vec![], vec![]),
+            ] {
+                let found = found(&index, query, &Filters::default());
+                assert_eq!(paths(&found), expected, "{query} {tokenizer:?} {ranking:?}");
+                assert_eq!(
+                    found.trace.notices, notices,
+                    "{query} {tokenizer:?} {ranking:?}"
+                );
+            }
         }
     }
 }

@@ -1,9 +1,12 @@
 //! Other spellings of the words of a query, of those that the index has (spec/compile.md, "Other spellings").
 
+use unicode_script::{Script, UnicodeScript};
+
 use super::expression::Phrase;
 use super::options::MatchOptions;
 use super::vocabulary::Vocabulary;
 use crate::error::Result;
+use crate::text::edits::edits;
 use crate::text::tokenizer::TokenizerKind;
 use crate::text::words;
 
@@ -13,6 +16,18 @@ const LEAST_LETTERS: usize = 4;
 const MOST_LETTERS: usize = 40;
 /// Queries of more words have no other spellings, each of which takes a look at many words of the index.
 const MOST_WORDS: usize = 100;
+
+/// Endings that English stemming takes off or shortens, of which a misspelled one hides the stem of its word.
+const ENDINGS: [&str; 22] = [
+    "ing", "ed", "ings", "ingly", "edly", "ness", "ment", "ments", "ation", "ations", "tion",
+    "tions", "able", "ible", "ful", "fully", "less", "ities", "ies", "ied", "ance", "ence",
+];
+/// A word keeps this many letters before a misspelled ending.
+const LEAST_BEFORE_ENDING: usize = 3;
+/// The most spellings of a word by its ending, or by its vowel marks.
+const MOST_SPELLINGS: usize = 3;
+/// The most phrases that are looked up for the vowel marks of a word, so that it takes bounded time.
+const MOST_LOOKUPS: usize = 128;
 
 /// Letters after an apostrophe: *Ann's how-to* has the words *s how*.
 const CONTRACTED: [&str; 4] = ["d", "m", "s", "t"];
@@ -24,6 +39,18 @@ pub(super) fn of_word(word: &str, options: &MatchOptions<'_>) -> Result<Vec<Phra
         return Ok(Vec::new());
     };
     let letters = word.chars().count();
+    if is_cut_at_marks(word, options.tokenizer) && letters <= MOST_LETTERS {
+        let mut search = MarkSearch {
+            vocabulary,
+            word,
+            found: Vec::new(),
+            lookups: MOST_LOOKUPS,
+        };
+        if !vocabulary.knows(&Phrase::of_text(word))? {
+            search.cut("", word)?;
+        }
+        return Ok(search.found);
+    }
     let is_short_or_long = !(LEAST_LETTERS..=MOST_LETTERS).contains(&letters);
     if is_short_or_long || !word.chars().all(char::is_alphabetic) || words::has_run(word) {
         return Ok(Vec::new());
@@ -43,6 +70,10 @@ pub(super) fn of_word(word: &str, options: &MatchOptions<'_>) -> Result<Vec<Phra
     let parts = two_words(vocabulary, word, cuts)?;
     if !parts.is_empty() {
         return Ok(parts);
+    }
+    let by_ending = of_ending(vocabulary, word, options.tokenizer)?;
+    if !by_ending.is_empty() {
+        return Ok(by_ending);
     }
     let nearest = vocabulary.nearest(word)?;
     let nearest = nearest
@@ -69,6 +100,81 @@ pub(super) fn of_hyphened(source: &str, options: &MatchOptions<'_>) -> Result<Op
     let letters = phrase.text.chars().count();
     let is_compared = (LEAST_LETTERS..=MOST_LETTERS).contains(&letters);
     Ok((is_compared && vocabulary.has(&phrase)?).then_some(phrase))
+}
+
+/// The word with its ending spelled right, where the ending is one edit from one of [`ENDINGS`] and a text has the
+/// stem. Terms are stored as stems, from which a word with a misspelled ending is far.
+fn of_ending(
+    vocabulary: &dyn Vocabulary,
+    word: &str,
+    tokenizer: TokenizerKind,
+) -> Result<Vec<Phrase>> {
+    let mut found: Vec<Phrase> = Vec::new();
+    if tokenizer == TokenizerKind::Unicode61 || !word.is_ascii() {
+        return Ok(found);
+    }
+    for ending in ENDINGS {
+        let letters: Vec<char> = ending.chars().collect();
+        for length in (letters.len() - 1).max(2)..=letters.len() + 1 {
+            let Some(before) = word.len().checked_sub(length) else {
+                continue;
+            };
+            let (start, end) = word.split_at(before);
+            let end: Vec<char> = end.chars().collect();
+            if before < LEAST_BEFORE_ENDING || edits(&end, &letters, 1) != Some(1) {
+                continue;
+            }
+            let phrase = Phrase::variant(format!("{start}{ending}"), word);
+            if found.len() < MOST_SPELLINGS
+                && !found.contains(&phrase)
+                && vocabulary.has(&phrase)?
+            {
+                found.push(phrase);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Whether the tokenizer cuts words of this one's script at their vowel marks.
+fn is_cut_at_marks(word: &str, tokenizer: TokenizerKind) -> bool {
+    let is_pointed = |c: char| matches!(c.script(), Script::Arabic | Script::Hebrew);
+    matches!(tokenizer, TokenizerKind::Porter | TokenizerKind::Unicode61)
+        && word.chars().nth(1).is_some()
+        && word.chars().all(|c| c.is_alphabetic() && is_pointed(c))
+}
+
+/// Looks for a word as the parts between vowel marks, in which the tokenizer stored it.
+struct MarkSearch<'a> {
+    vocabulary: &'a dyn Vocabulary,
+    word: &'a str,
+    found: Vec<Phrase>,
+    lookups: usize,
+}
+
+impl MarkSearch<'_> {
+    /// Cut `rest` at each letter, after the parts `before`, as far as the texts have such a phrase.
+    fn cut(&mut self, before: &str, rest: &str) -> Result<()> {
+        for (at, c) in rest.char_indices() {
+            let (part, behind) = rest.split_at(at + c.len_utf8());
+            let is_whole = before.is_empty() && behind.is_empty();
+            if is_whole || self.lookups == 0 || self.found.len() == MOST_SPELLINGS {
+                return Ok(());
+            }
+            self.lookups -= 1;
+            let phrase = format!("{before} {part}");
+            let phrase = Phrase::variant(phrase.trim_start().to_owned(), self.word);
+            if !self.vocabulary.has(&phrase)? {
+                continue;
+            }
+            if behind.is_empty() {
+                self.found.push(phrase);
+            } else {
+                self.cut(&phrase.text, behind)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 fn two_words<'w>(

@@ -29,6 +29,8 @@ pub(super) struct Compiled {
     pub not_searched_for: Vec<String>,
     /// What the reader of results should know about the query.
     pub notices: Vec<String>,
+    /// Whether the query has words, and the collection does not offer its own for other spellings of them.
+    pub has_no_spellings: bool,
 }
 
 impl Compiled {
@@ -43,7 +45,10 @@ impl Compiled {
             .filter(|_| extended)
             .and_then(|reader| reader.vocabulary(request.filters));
         let Some(vocabulary) = vocabulary else {
-            return Self::with(reader, setup, request, None);
+            let mut compiled = Self::with(reader, setup, request, None)?;
+            compiled.has_no_spellings =
+                extended && reader.is_some() && !compiled.expression.is_empty();
+            return Ok(compiled);
         };
         match Self::with(reader, setup, request, Some(&*vocabulary)) {
             // Without other spellings the query may still be answered, by vectors for example.
@@ -113,6 +118,7 @@ impl Compiled {
             notices: notices(text, &options, &expression)?,
             fts,
             expression,
+            has_no_spellings: false,
         })
     }
 }

@@ -26,6 +26,10 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::index::session::Needs;
 use crate::interrupt;
 
+/// What is said if no text of a collection has a word of the query, and none of its terms are read.
+const NO_SPELLINGS: &str = "No text matches these words, and a collection on a server is not searched for other spellings: \
+     check the spelling.";
+
 /// What a search found, before a reranker.
 #[derive(Debug, Clone)]
 pub struct Found {
@@ -249,13 +253,21 @@ impl Search<'_> {
             setup,
             request,
         };
-        let compiled = compiled?;
+        let mut compiled = compiled?;
         // What is wrong with the vector is the caller's, and nothing is searched for.
         let vector = vector?;
         let mut legs = Legs {
             bm25: Bm25Leg::run(&keywords, &compiled, &mut timings)?,
             vector,
         };
+        let found_none = legs
+            .bm25
+            .attempts
+            .first()
+            .is_some_and(|initial| initial.hits == 0);
+        if found_none && compiled.has_no_spellings {
+            compiled.notices.push(NO_SPELLINGS.to_owned());
+        }
         let (count, result) = match finish(&legs, &mut timings) {
             Ok(finished) => finished,
             Err(error) => {
