@@ -21,7 +21,7 @@ LAYERS = [
     {"mcp", "integrations", "ray", "_ray", "_answers"},
     {"memory"},
     {"agents"},
-    {"evaluation", "_evaluate", "otel", "_graph"},
+    {"evaluation", "_evaluate", "_evidence", "otel", "_graph"},
     {"ingest"},
     {"retriever", "why_not", "_retrieval"},
     {"embedders", "rerankers", "opensearch"},

@@ -39,7 +39,7 @@ from hedgerow.typing import Fusion, JudgedBy, JudgedMode, Matching
 
 from .failures import InterruptedRunError
 from .models import Wanted, embedder_of, embedder_option
-from .options import TEXT, Command, option
+from .options import TEXT, Command, given_options, option
 from .output import echo, progress_bar, write_json
 from .params import Choices
 from .place import check_exists, db_option
@@ -156,6 +156,26 @@ class _Evaluation:
 @option(
     "--query-vectors", metavar="FILE.npy", type=TEXT, help="Vectors in the order of the queries."
 )
+@option(
+    "--conversations",
+    metavar="PATH",
+    type=TEXT,
+    help="In place of --db, --queries and --qrels: a file of LoCoMo, REALTALK or LongMemEval, or a folder "
+    "of REALTALK's or BEAM's. Measures the evidence of each question, in an index for each conversation.",
+)
+@option(
+    "--depth",
+    type=click.IntRange(1, 1_000),
+    default=10,
+    show_default=True,
+    help="With --conversations, the number of results that are measured.",
+)
+@option(
+    "--compare",
+    metavar="FILE",
+    type=TEXT,
+    help="With --conversations, what --per-query wrote of another run: show the differences.",
+)
 @option("--chart", metavar="FILE", type=TEXT, help="Draw the table, as .svg or .png.")
 @option("--per-query", metavar="FILE", type=TEXT, help="Write every query's figures, as TSV.")
 @option("--json", "as_json", is_flag=True, help="Write counts and figures as JSON.")
@@ -174,6 +194,9 @@ def command(  # noqa: PLR0913 - one argument for each option
     best: bool,
     embedder: Wanted,
     query_vectors: str | None,
+    conversations: str | None,
+    depth: int,
+    compare: str | None,
     chart: str | None,
     per_query: str | None,
     as_json: bool,
@@ -185,11 +208,21 @@ def command(  # noqa: PLR0913 - one argument for each option
       hedgerow eval --db n.db --queries q.jsonl --qrels j.tsv --chart modes.svg
       hedgerow eval --db n.db --queries q.jsonl --qrels j.tsv --modes bm25 --json
       hedgerow eval --folder lang/ja --folder lang/de
+      hedgerow eval --conversations locomo10.json --by path --per-query run.tsv
 
     One row for each combination of --modes, --matching, --fusion, --neighbors and --reweight that
     differs from the others, and one for the profile best in each mode. Both files may be compressed with gzip. Needs: pip install "hedgerow[eval]".
     """
     _check_outputs(chart, per_query)
+    if conversations is not None:
+        from . import eval_conversations as talks  # noqa: PLC0415 - most evaluations do without
+
+        wish = talks.Asked(
+            conversations, by or "id", modes or (), depth, embedder, per_query, compare
+        )
+        talks.run(wish, as_json=as_json)
+        return
+    _refuse_options_of_conversations()
     measure({}, {})  # a missing extra is an error before anything is searched
     if chart is not None:
         from .eval_chart import draw  # noqa: PLC0415 - matplotlib is slow to import
@@ -229,6 +262,12 @@ def command(  # noqa: PLR0913 - one argument for each option
     show([(one.db, one.chunks, one.task, one.outcomes) for one in found])
     for notice in dict.fromkeys(one.notice for one in found if one.notice is not None):
         echo(notice)
+
+
+def _refuse_options_of_conversations() -> None:
+    for name, parameter in given_options():
+        if name in {"depth", "compare"}:
+            raise click.UsageError(f"{parameter.opts[0]} goes with --conversations.")
 
 
 class _Files(NamedTuple):

@@ -38,6 +38,18 @@ def option(*names: str, section: str = GENERAL, **attributes: Any) -> Callable[[
     return click.option(*names, cls=Option, section=section, **attributes)
 
 
+def given_options() -> list[tuple[str, click.Parameter]]:
+    """Return the options of the running command that were given on the command line, with their names."""
+    context = click.get_current_context()
+    found = []
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            found.append((name, parameter))
+    return found
+
+
 class Command(click.Command):
     """A command of `hedgerow`.
 

@@ -1,0 +1,235 @@
+"""How much of the evidence for questions about conversations is found, by type of question, with intervals.
+
+Evidence is meant as a whole: `Recall@k` is the share of it among the first k results, `All@k` whether all of it is there. `Any@k`,
+whether some of it is there, is never the answer to a question that needs all.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ._conversations import Conversation
+from ._engine import Index
+from .embedders.base import AnyEmbedder
+from .errors import InvalidInputError
+from .ranking import Ranking
+from .retriever import Retriever
+from .typing import JudgedBy, JudgedMode
+
+RESAMPLES = 1_000
+"""The number of bootstrap samples. More change the bounds of a 95 % interval by less than its third digit."""
+
+_SEED = 36
+_COLUMNS = ("conversation", "question", "type", "mode", "by")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A question, how it was asked, and its measures by name."""
+
+    conversation: str
+    question: str
+    type: str
+    mode: str
+    by: str
+    values: Mapping[str, float]
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What names the question in another run."""
+        return (self.conversation, self.question, self.mode, self.by)
+
+
+class Figure(NamedTuple):
+    """A mean, with the bounds of its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+class Row(NamedTuple):
+    """The figures of the questions of a type in a mode; `type` is None for all questions."""
+
+    mode: str
+    type: str | None
+    questions: int
+    figures: Mapping[str, Figure]
+
+
+def names_of(depth: int) -> tuple[str, ...]:
+    """The names of the measures at a depth."""
+    return tuple(f"{name}@{depth}" for name in ("Recall", "All", "Any", "MRR", "nDCG"))
+
+
+def ask(
+    conversation: Conversation,
+    modes: Sequence[JudgedMode],
+    *,
+    by: JudgedBy = "id",
+    depth: int = 10,
+    embedder: AnyEmbedder | None = None,
+) -> Iterator[Measured]:
+    """Search a conversation, in an index of its own with the profile best, for each of its questions, in each mode.
+
+    `by` is "id" for evidence as turns, and "path" as sessions, of which each has the rank of its best turn. Questions
+    without evidence of that kind are left out. Raises what the embedder raises.
+    """
+    asked = [one for one in conversation.questions if (one.turns if by == "id" else one.sessions)]
+    if not asked:
+        return
+    index = Index.in_memory()
+    retriever = Retriever(index, embedder=embedder, ranking=Ranking("best"))
+    retriever.upsert(conversation.chunks)
+    for mode in modes:
+        responses = retriever.search_many(
+            [question.text for question in asked],
+            question_date=[question.date for question in asked],
+            mode=mode,
+            limit=depth,
+            group_by="path" if by == "path" else None,
+        )
+        for question, response in zip(asked, responses, strict=True):
+            evidence = question.turns if by == "id" else question.sessions
+            values = measures([getattr(hit, by) for hit in response], evidence, depth)
+            yield Measured(conversation.id, question.id, question.type, mode, by, values)
+
+
+def measures(ranking: Sequence[str], evidence: Sequence[str], depth: int) -> dict[str, float]:
+    """The measures of a ranking, best first, of which each piece of evidence counts once."""
+    wanted = set(evidence)
+    ranks = [rank for rank, name in enumerate(ranking[:depth]) if name in wanted]
+    gains = [1 / math.log2(rank + 2) for rank in range(min(depth, len(wanted)))]
+    values = (
+        len(ranks) / len(wanted),
+        float(len(ranks) == len(wanted)),
+        float(bool(ranks)),
+        1 / (ranks[0] + 1) if ranks else 0.0,
+        sum(1 / math.log2(rank + 2) for rank in ranks) / sum(gains),
+    )
+    return dict(zip(names_of(depth), values, strict=True))
+
+
+def summarize(measured: Sequence[Measured]) -> list[Row]:
+    """The means of each mode: of each type of question by name, and then of all questions."""
+    return [
+        Row(mode, kind, len(of_type), _figures([one.values for one in of_type]))
+        for mode, kind, of_type in _groups(measured)
+    ]
+
+
+def compare(measured: Sequence[Measured], former: Sequence[Measured]) -> list[Row]:
+    """The mean differences to a former run, question by question, of the questions that both have.
+
+    Raises InvalidInputError if there is none, or if the runs have other measures.
+    """
+    before = {one.key: one for one in former}
+    pairs = [(one, before[one.key]) for one in measured if one.key in before]
+    if not pairs:
+        raise _wrong(
+            "the two runs have no question in common; compare runs of the same conversations, modes and --by"
+        )
+    if pairs[0][0].values.keys() != pairs[0][1].values.keys():
+        raise _wrong("the two runs have other measures; compare runs with the same --depth")
+    differences = [
+        Measured(
+            one.conversation,
+            one.question,
+            one.type,
+            one.mode,
+            one.by,
+            {name: value - other.values[name] for name, value in one.values.items()},
+        )
+        for one, other in pairs
+    ]
+    return summarize(differences)
+
+
+def write(measured: Iterable[Measured], file: str, depth: int) -> None:
+    """Write a line for each question and mode, tabs between."""
+    with Path(file).open("w", encoding="utf-8", newline="") as stream:
+        rows = csv.writer(stream, "excel-tab", lineterminator="\n")
+        rows.writerow([*_COLUMNS, *names_of(depth)])
+        for one in measured:
+            figures = [f"{value:.6f}" for value in one.values.values()]
+            rows.writerow([*(getattr(one, name) for name in _COLUMNS), *figures])
+
+
+def read(file: str) -> list[Measured]:
+    """Read what `write` wrote. Raises InvalidInputError, which names the line, for another file."""
+    if not Path(file).is_file():
+        raise InvalidInputError(f"{file}: no such file", code="path_not_found")
+    with Path(file).open(encoding="utf-8", newline="") as stream:
+        try:
+            rows = csv.reader(stream, "excel-tab")
+            header = next(rows, [])
+            if tuple(header[: len(_COLUMNS)]) != _COLUMNS:
+                raise _wrong(
+                    f"{file} is no run; write one with: hedgerow eval --conversations PATH --per-query FILE"
+                )
+            names = header[len(_COLUMNS) :]
+            found = [
+                _measured(file, number, names, row) for number, row in enumerate(rows, start=2)
+            ]
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise _wrong(f"{file} is no run ({error})") from error
+    return found
+
+
+def _measured(file: str, number: int, names: Sequence[str], row: Sequence[str]) -> Measured:
+    try:
+        conversation, question, kind, mode, by, *figures = row
+        values = dict(zip(names, map(float, figures), strict=True))
+    except ValueError as error:
+        raise _wrong(f"{file}:{number}: not a line of a run ({error})") from error
+    return Measured(conversation, question, kind, mode, by, values)
+
+
+def to_json(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """The rows as `hedgerow eval --json` has them."""
+    return [
+        {
+            "mode": row.mode,
+            "type": row.type,
+            "questions": row.questions,
+            "measures": {name: figure._asdict() for name, figure in row.figures.items()},
+        }
+        for row in rows
+    ]
+
+
+def _groups(measured: Sequence[Measured]) -> Iterator[tuple[str, str | None, list[Measured]]]:
+    for mode in dict.fromkeys(one.mode for one in measured):
+        of_mode = [one for one in measured if one.mode == mode]
+        types = sorted({one.type for one in of_mode})
+        for kind in types if len(types) > 1 else ():
+            yield mode, kind, [one for one in of_mode if one.type == kind]
+        yield mode, None, of_mode
+
+
+def _figures(values: Sequence[Mapping[str, float]]) -> dict[str, Figure]:
+    """The mean of each measure, with its 95 % interval by the percentile bootstrap over questions.
+
+    The samples are the same for each measure and in each run.
+    """
+    size = len(values)
+    chance = random.Random(_SEED)  # noqa: S311 - a sample, no secret
+    samples = [chance.choices(range(size), k=size) for _ in range(RESAMPLES)]
+    found = {}
+    for name in values[0]:
+        column = [one[name] for one in values]
+        pick: Callable[[int], float] = column.__getitem__
+        means = sorted(sum(map(pick, sample)) / size for sample in samples)
+        low, high = means[RESAMPLES // 40], means[-RESAMPLES // 40 - 1]
+        found[name] = Figure(sum(column) / size, low, high)
+    return found
+
+
+def _wrong(message: str) -> InvalidInputError:
+    return InvalidInputError(message, code="invalid_evaluation")

@@ -1,0 +1,115 @@
+"""`hedgerow eval --conversations`: figures by type of question, comparisons, and refusals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import as_json, failed, failed_as_json, ok
+from local_server import LocalServer, Reply
+from retrieval_doubles import fnv64
+
+GIVEN = ["--conversations", "talks.json"]
+
+
+def talk(**qa: Any) -> dict[str, Any]:
+    return {
+        "sample_id": "garden",
+        "conversation": {
+            "session_1_date_time": "1:56 pm on 8 May, 2023",
+            "session_1": [
+                {"speaker": "Ann", "dia_id": "D1:1", "text": "I planted a quince."},
+                {"speaker": "Bo", "dia_id": "D1:2", "text": "The pond froze."},
+            ],
+            "session_2_date_time": "1:56 pm on 9 May, 2023",
+            "session_2": [{"speaker": "Bo", "dia_id": "D2:1", "text": "The medlar flowers."}],
+        },
+        "qa": [
+            {"question": "What did Ann plant?", "category": 4, "evidence": ["D1:1"]},
+            {"question": "What flowers?", "category": 1, "evidence": ["D2:1", "D9:9"]},
+            {"question": "Which car?", "category": 5, "evidence": ["D1:2"], **qa},
+        ],
+    }
+
+
+@pytest.fixture(autouse=True)
+def talks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("talks.json").write_text(json.dumps([talk()]))
+
+
+def test_a_table_by_type_of_question() -> None:
+    lines = ok("eval", *GIVEN).splitlines()
+    assert lines[:2] == [
+        "2 questions about 1 conversation of 3 turns; evidence as turns, ranking best.",
+        "Left out: 1 question meant to have no answer, 1 piece of evidence that is no turn of its conversation.",
+    ]
+    assert lines[3].split() == [
+        "mode", "type", "questions", "Recall@10", "All@10", "Any@10", "MRR@10", "nDCG@10"
+    ]  # fmt: skip
+    assert lines[5].split() == ["bm25", "multi-hop", "1", *["1.000"] * 5]
+    assert lines[6].split() == ["1.000…1.000"] * 5
+    assert lines[9].split() == ["bm25", "all", "2", *["1.000"] * 5]
+    assert lines[-1].startswith("Recall is the share of all evidence among the first results")
+
+
+def test_json_by_sessions() -> None:
+    found = as_json("eval", *GIVEN, "--by", "path", "--depth", "1")
+    assert found["by"] == "path"
+    assert found["leftOut"] == {"unanswerable": 1, "withoutEvidence": 0, "unknownEvidence": 1}
+    assert [row["type"] for row in found["results"]] == ["multi-hop", "single-hop", None]
+    assert found["results"][2]["measures"]["All@1"] == {"mean": 1.0, "low": 1.0, "high": 1.0}
+    assert "differences" not in found
+
+
+def test_two_runs_are_compared_question_by_question() -> None:
+    ok("eval", *GIVEN, "--per-query", "run.tsv")
+    lines = ok("eval", *GIVEN, "--compare", "run.tsv").splitlines()
+    at = lines.index("Difference to run.tsv, question by question:")
+    assert lines[at + 4].split() == ["bm25", "multi-hop", "1", *["+0.000"] * 5]
+    found = as_json("eval", *GIVEN, "--compare", "run.tsv")
+    assert [row["questions"] for row in found["differences"]] == [1, 1, 2]
+    assert "with the same --depth" in failed(
+        1, "eval", *GIVEN, "--depth", "3", "--compare", "run.tsv"
+    )
+    assert "talks.json is no run" in failed(1, "eval", *GIVEN, "--compare", "talks.json")
+
+
+def test_an_embedder_adds_the_hybrid_mode(server: LocalServer) -> None:
+    server.answer = lambda request: Reply(
+        {"embeddings": [fnv64(text) for text in request.body["input"]]}
+    )
+    found = as_json("eval", *GIVEN, "--embedder", f"ollama:fnv64@{server.url}")
+    assert [row["mode"] for row in found["results"] if row["type"] is None] == ["bm25", "hybrid"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([*GIVEN, "--db", "notes.db"], "--db does not go with --conversations."),
+        ([*GIVEN, "--matching", "spec"], "--matching does not go with --conversations."),
+        ([*GIVEN, "--modes", "hybrid"], "semantic and hybrid need --embedder NAME"),
+        (["--depth", "3"], "--depth goes with --conversations."),
+        (["--compare", "run.tsv"], "--compare goes with --conversations."),
+        ([*GIVEN, "--depth", "0"], "--depth"),
+        ([*GIVEN, "--per-query", "none/run.tsv"], "there is no folder none"),
+    ],
+)
+def test_refusals(given: list[str], message: str) -> None:
+    assert message in failed(2, "eval", *given)
+
+
+def test_a_missing_file_is_named() -> None:
+    error = failed_as_json(1, "eval", "--conversations", "none.json")
+    assert error["message"] == "none.json: no such file or folder"
+
+
+def test_conversations_without_evidence() -> None:
+    bare = talk()
+    bare["qa"] = bare["qa"][2:]
+    Path("talks.json").write_text(json.dumps(bare))
+    said = failed(2, "eval", *GIVEN)
+    assert "has no question with evidence as turns; 1 question meant to have no answer" in said
