@@ -57,6 +57,18 @@ class TestResults:
         for stage in ("search:raven", "all | rank:raven"):
             assert root.query(stage).keys[:2] == ["notes/z-beside.md", "notes/a-apart.md"]
 
+    def test_what_the_asker_said_counts_more(self, root: MemoryRoot) -> None:
+        for name, (one, other) in {"a": ("Ann", "Bo"), "b": ("Bo", "Ann")}.items():
+            turns = (
+                f"{one}: my quince blooms in the garden today\n\n{other}: the rain came at last\n\n"
+            )
+            put(root.path, f"sessions/{name}.md", turns * 2)
+        for asker, first in [("Ann", "sessions/a.md"), ("Bo", "sessions/b.md")]:
+            found = root.recall("where in the garden is my quince?", asker=asker)
+            assert found.results[0].file == first
+            assert found.results[0].score > found.results[1].score
+        assert root.why_not("my quince", "sessions/b.md", asker="Ann", limit=1).cut is not None
+
     def test_how_it_searched_is_told(self, root: MemoryRoot) -> None:
         put(root.path, "notes/a.md", "# A\n\nraven\n")
         found = root.recall("the raven record", explain=True)

@@ -46,7 +46,7 @@ def _contract_options(command: F) -> F:
 @click.command("recall", cls=Command)
 @click.argument("words", metavar="QUERY...", type=TEXT, nargs=-1)
 @_contract_options
-@request_options(RecallRequest, "limit", "depth")
+@request_options(RecallRequest, "limit", "depth", "asker")
 @request_options(
     RecallRequest,
     *("types", "tags", "after", "before", "as_of", "include_superseded", "question_date"),

@@ -82,6 +82,9 @@ class Recalling(Request[R]):
     question_date: Annotated[
         QuestionDate | None, Field('When the question was asked, for "last week" in it')
     ] = None
+    asker: Annotated[
+        str | None, Field("The speaker who asks: what this one said counts more for I and my")
+    ] = None
     sync: Sync = True
 
 

@@ -89,6 +89,7 @@ class Asked:
     wanted: Wanted = Wanted()
     scope: Scope = Scope()  # noqa: RUF009
     period: Period | None = None
+    asker: str | None = None
 
     def searched(self) -> str:
         """Return the text of the search: the query without the words of a period, if others are left."""
@@ -131,6 +132,7 @@ def resolved_recall(request: RecallRequest | ContextRequest, scope: Scope) -> As
         Wanted.of(request.types, request.tags, request.after, request.before, present),
         scope,
         period,
+        request.asker,
     )
 
 
@@ -223,6 +225,7 @@ class _Recaller:
             candidates=most,
             group_by="path",
             skip_retry_ladder=True,
+            asker=asked.asker,
         )
         response = only(run(stages.search(request)))
         if self.whole:
