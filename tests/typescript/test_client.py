@@ -64,7 +64,7 @@ def test_the_client_is_generated_typed_and_works(tmp_path: Path) -> None:
     folder = tmp_path / "memory"
     with (
         hr.MemoryRoot.init(folder) as memory,
-        hr.Retriever(tmp_path / "notes.db", create=True) as retriever,
+        hr.Retriever(tmp_path / "notes.db", create=True, ranking=hr.Ranking("best")) as retriever,
     ):
         (folder / "notes" / "slugs.md").write_text("# Slugs\n\nNo pellets against slugs.\n")
         retriever.upsert(CHUNKS)

@@ -29,6 +29,24 @@ test("an index is searched, and says why", async () => {
   assert.equal(why.data?.cut, "no_match");
 });
 
+test("a speaker who asks counts more, and says so", async () => {
+  const chunks = ["Ann", "Bo"].map((speaker, ordinal) => ({
+    id: `talk/${speaker}`,
+    path: "talk.md",
+    ordinal,
+    content: "My medlar flowers.",
+    metadata: { speaker, role: "user" },
+  }));
+  await index.POST("/v1/chunks", { body: { chunks } });
+  const body = { query: "my medlar", asker: "Bo", group_by: null, explain: true };
+  const { data } = await index.POST("/v1/search", { body });
+  const [hit] = data?.results ?? [];
+  assert.equal(hit?.metadata["role"], "user");
+  const speaker = hit?.scoreParts?.speaker;
+  assert.equal(speaker?.because, "first_person");
+  assert.equal(speaker.contribution, 0.6);
+});
+
 test("chunks are written and read", async () => {
   const chunks = [{ id: "ts/1", path: "ts.md", content: "Written by Node: žluťoučký 树篱" }];
   const written = await index.POST("/v1/chunks", { body: { chunks } });

@@ -41,6 +41,43 @@ class ProblemDocument(TypedDict):
     error: NotRequired[str]
 
 
+class SpeakerPart(TypedDict):
+    """What a chunk gets for its speaker, whom the question names or who asks. The name of a user without one is `user`."""
+
+    name: str
+    because: Literal["named", "first_person"]
+    contribution: float
+
+
+class DatePart(TypedDict):
+    """What a chunk gets for its day, which the question names, or the month of it."""
+
+    day: str
+    because: Literal["day", "month"]
+    contribution: float
+
+
+class ScoreParts(TypedDict):
+    """What a score is made of (spec/retrieval.md, "Explanations"); null for a part that does not count."""
+
+    fusion: str
+    keywords: dict[str, Any] | None
+    meaning: dict[str, Any] | None
+    coverage: float | None
+    weight: float | None
+    fused: float
+    neighbors: list[dict[str, Any]]
+    speaker: SpeakerPart | None
+    answers: dict[str, Any] | None
+    date: DatePart | None
+    bestPossible: float | None
+    fraction: float | None
+    multipliers: list[dict[str, Any]]
+    score: float
+    rerankScore: float | None
+    rerankBlend: NotRequired[dict[str, float]]
+
+
 class Highlights(TypedDict):
     """What was found in each text, as `[start, end]` in code points."""
 
@@ -68,7 +105,7 @@ class SearchHit(TypedDict):
     content: str
     metadata: dict[str, Any]
     explanation: NotRequired[str]
-    scoreParts: NotRequired[dict[str, Any] | None]
+    scoreParts: NotRequired[ScoreParts | None]
     highlights: NotRequired[Highlights]
 
 
