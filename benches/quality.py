@@ -1,7 +1,7 @@
 """Measure the quality of results on a collection with judgements and ready-made vectors.
 
 python benches/quality.py FOLDER [CHART.svg]
-python benches/quality.py --suite FOLDER
+python benches/quality.py --suite FOLDER [--embedder NAME]
 
 --suite measures the profile best on eight collections in one folder (quality_suite.py).
 
@@ -28,6 +28,7 @@ import hedgerow as hr
 from hedgerow import evaluation
 from hedgerow._judged import read_judgements, read_queries, read_vectors
 from hedgerow.cli.eval_chart import draw
+from hedgerow.embedders import embedder_named
 from hedgerow.typing import JudgedBy, JudgedMode, Judgements, Tokenizer
 from quality_suite import print_suite
 
@@ -155,12 +156,15 @@ def judgements_by_path(judgements: Judgements, found: list[Document]) -> Judgeme
     return {query: of_query(judged) for query, judged in judgements.items()}
 
 
-def options() -> tuple[Path, Path | None, Shape | None]:
+def options() -> tuple[Path, Path | None, Shape | None, str | None]:
     """Return the folder, the file of the chart and the shape from the command line; no shape for the suite."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("chart", type=Path, nargs="?")
     parser.add_argument("--suite", action="store_true", help="measure the collections of FOLDER")
+    parser.add_argument(
+        "--embedder", help="with --suite, makes the vectors: local, or another name"
+    )
     parser.add_argument("--passages", type=int, metavar="WORDS")
     parser.add_argument("--untitled", action="store_true", help="leave titles out")
     join = parser.add_mutually_exclusive_group()
@@ -174,7 +178,7 @@ def options() -> tuple[Path, Path | None, Shape | None]:
     parser.add_argument("--tokenizer", default="porter unicode61")
     given = parser.parse_args()
     if given.suite:
-        return given.folder, None, None
+        return given.folder, None, None, given.embedder
     how = {"random": "threads", "similar": "similar"}.get(given.threads)
     shape = Shape(
         passages=given.passages,
@@ -183,14 +187,14 @@ def options() -> tuple[Path, Path | None, Shape | None]:
         by="path" if given.passages else given.by,
         tokenizer=given.tokenizer,
     )
-    return given.folder, given.chart, shape
+    return given.folder, given.chart, shape, None
 
 
 def main() -> None:
     """Print a line for each way of searching: both matchings, by keywords and both fusions; and best."""
-    folder, chart, shape = options()
+    folder, chart, shape, embedder = options()
     if shape is None:
-        print_suite(folder)
+        print_suite(folder, embedder_named(embedder) if embedder else None)
         return
     queries = read_queries(folder / "queries.jsonl.gz")
     rows = read_vectors(folder / "emb_queries.npy", len(queries))

@@ -1,9 +1,10 @@
 """Measure profile="best" on the suite of eight collections, by keywords alone and with vectors.
 
-python benches/quality.py --suite FOLDER
+python benches/quality.py --suite FOLDER [--embedder NAME]
 
 The folder has a folder for each of `COLLECTIONS`, in the form that `quality.py` reads. Conversations have an
-index each, in which a turn is a chunk of its session. Sessions are ranked by their best turn.
+index each, in which a turn is a chunk of its session. Sessions are ranked by their best turn. The vectors are those in the
+folders; with --embedder a model makes them, which takes minutes to hours.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 import hedgerow as hr
 from hedgerow import evaluation
 from hedgerow._judged import JudgedQuery, read_judgements, read_queries, read_vectors
+from hedgerow.embedders.base import AnyEmbedder, Embedder
 from hedgerow.typing import JudgedBy, Judgements
 
 MEASURE = evaluation.MEASURES[0]
@@ -89,13 +91,15 @@ def judgements_of(folder: Path, collection: Collection) -> Judgements:
     }
 
 
-def measure(folder: Path, collection: Collection) -> list[float]:
-    """Return the mean of nDCG@10 by keywords alone, and with vectors."""
+def measure(
+    folder: Path, collection: Collection, embedder: AnyEmbedder | None = None
+) -> list[float]:
+    """Return the mean of nDCG@10 by keywords alone, and with vectors, which `embedder` makes if there is one."""
     own = folder / collection.folder
     queries = read_queries(own / "queries.jsonl.gz")
     scopes = {keys["id"]: keys.get("scope", "") for keys in lines(own / "queries.jsonl.gz")}
     rows = read_vectors(own / "emb_queries.npy", len(queries))
-    vectors = evaluation.ReadyVectors([query.text for query in queries], rows)
+    vectors: Embedder = evaluation.ReadyVectors([query.text for query in queries], rows)
     judgements = judgements_of(folder, collection)
     found: dict[str, list[hr.Chunk]] = {}
     for scope, chunk in chunks(folder, collection):
@@ -103,22 +107,28 @@ def measure(folder: Path, collection: Collection) -> list[float]:
     values: list[list[float]] = [[], []]
     for scope, scoped in found.items():
         index = hr.Index.in_memory()
-        index.upsert(scoped)
+        if embedder is None:
+            index.upsert(scoped)
+        else:
+            bare = [hr.Chunk(**{**one.to_dict(), "embedding": None}) for one in scoped]
+            hr.Retriever(index, embedder=embedder).upsert(bare)
         asked: Sequence[JudgedQuery] = [one for one in queries if scopes[one.id] == scope]
         of_scope = {one.id: judgements[one.id] for one in asked if one.id in judgements}
         task = evaluation.make_task(index, asked, of_scope, collection.by)
+        if embedder is not None:
+            vectors = evaluation.embed_once(embedder, asked, index=index)
         for measured, way in zip(values, evaluation.best(["bm25", "hybrid"]), strict=True):
             outcome = evaluation.outcome_of(index, task, way, vectors=vectors)
             measured += [one[MEASURE] for one in outcome.per_query.values()]
     return [sum(one) / len(one) for one in values]
 
 
-def print_suite(folder: Path) -> None:
+def print_suite(folder: Path, embedder: AnyEmbedder | None = None) -> None:
     """Print a line for each collection, and the means of all."""
     print(f"{MEASURE:20}{'keywords':>10}{'vectors':>10}")
     measured = []
     for collection in COLLECTIONS:
-        measured.append(measure(folder, collection))
+        measured.append(measure(folder, collection, embedder))
         keywords, with_vectors = measured[-1]
         print(f"{collection.folder:20}{keywords:10.4f}{with_vectors:10.4f}", flush=True)
     keywords, with_vectors = (sum(one) / len(measured) for one in zip(*measured, strict=True))

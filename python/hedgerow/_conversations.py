@@ -218,12 +218,12 @@ def _locomo(item: Mapping[str, Any], name: str, bad: _Bad) -> Conversation:
 
 
 def _realtalk(item: Mapping[str, Any], name: str, bad: _Bad) -> Conversation:
-    """A file of REALTALK, with sessions beside the questions."""
+    """A file of REALTALK, whose object has the sessions and the questions."""
     return _sessions(item, item, _Form(name, "clean_text", _REALTALK_TYPES, bad))
 
 
 class _Form(NamedTuple):
-    """What differs between LoCoMo and REALTALK."""
+    """The differences between LoCoMo and REALTALK: keys, types of questions, and errors."""
 
     name: str
     text_key: str
@@ -362,7 +362,7 @@ def _numbers(value: Any, depth: int) -> Iterator[int]:
 
 
 def _day(text: Any) -> str:
-    """The day of a date in any of the formats' spellings, as 2026-04-18; empty if there is none."""
+    """The day of a date in any of the formats' spellings, as 2026-04-18; empty for a text without a date."""
     if not isinstance(text, str):
         return ""
     text = text[:100]

@@ -1,7 +1,7 @@
-"""How much of the evidence for questions about conversations is found, by type of question, with intervals.
+"""Measures of the evidence for questions about conversations, by type of question, with intervals.
 
-Evidence is meant as a whole: `Recall@k` is the share of it among the first k results, `All@k` whether all of it is there. `Any@k`,
-whether some of it is there, is never the answer to a question that needs all.
+`Recall@k` is the share of the evidence among the first k results. `All@k` is 1 if these have all of it, and `Any@k` if they have
+some. A question that needs all evidence is not answered by some.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Measured:
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What names the question in another run."""
+        """The key of the question, equal in all runs."""
         return (self.conversation, self.question, self.mode, self.by)
 
 
@@ -76,7 +76,7 @@ def ask(
     depth: int = 10,
     embedder: AnyEmbedder | None = None,
 ) -> Iterator[Measured]:
-    """Search a conversation, in an index of its own with the profile best, for each of its questions, in each mode.
+    """Search a conversation for each of its questions, in each mode, with the profile best. The index has no other conversation.
 
     `by` is "id" for evidence as turns, and "path" as sessions, of which each has the rank of its best turn. Questions
     without evidence of that kind are left out. Raises what the embedder raises.
@@ -125,9 +125,9 @@ def summarize(measured: Sequence[Measured]) -> list[Row]:
 
 
 def compare(measured: Sequence[Measured], former: Sequence[Measured]) -> list[Row]:
-    """The mean differences to a former run, question by question, of the questions that both have.
+    """Return the mean differences to a former run over the questions of both runs.
 
-    Raises InvalidInputError if there is none, or if the runs have other measures.
+    Raises InvalidInputError if the runs have no question in common, or other measures.
     """
     before = {one.key: one for one in former}
     pairs = [(one, before[one.key]) for one in measured if one.key in before]
@@ -162,7 +162,7 @@ def write(measured: Iterable[Measured], file: str, depth: int) -> None:
 
 
 def read(file: str) -> list[Measured]:
-    """Read what `write` wrote. Raises InvalidInputError, which names the line, for another file."""
+    """Return the questions of a file that `write` made. Raises InvalidInputError, which names the line, for another file."""
     if not Path(file).is_file():
         raise InvalidInputError(f"{file}: no such file", code="path_not_found")
     with Path(file).open(encoding="utf-8", newline="") as stream:

@@ -1,4 +1,4 @@
-"""`hedgerow eval --conversations`: how much of the evidence for questions about conversations is found."""
+"""`hedgerow eval --conversations`: measures of the evidence for questions about conversations."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _JSON = {
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the user gave; `compared` is the file of a former run."""
+    """The options of the user; `compared` is the file of a former run."""
 
     path: str
     by: JudgedBy
@@ -69,7 +69,7 @@ class Asked:
 
 @dataclass(slots=True)
 class _Run:
-    """What was measured, and what was left out."""
+    """The measured questions, and the counts of omitted ones."""
 
     conversations: int = 0
     turns: int = 0

@@ -102,8 +102,8 @@ pub(super) fn of_hyphened(source: &str, options: &MatchOptions<'_>) -> Result<Op
     Ok((is_compared && vocabulary.has(&phrase)?).then_some(phrase))
 }
 
-/// The word with its ending spelled right, where the ending is one edit from one of [`ENDINGS`] and a text has the
-/// stem. Terms are stored as stems, from which a word with a misspelled ending is far.
+/// Return the word with each of [`ENDINGS`] that is one edit from its own ending, if a text has the stem. Terms are
+/// stored as stems, and a word with a misspelled ending has many edits to its stem.
 fn of_ending(
     vocabulary: &dyn Vocabulary,
     word: &str,

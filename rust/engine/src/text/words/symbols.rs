@@ -1,4 +1,4 @@
-//! Words that only the symbols after them tell apart: `C++` and `C#`, `A+` and `A`.
+//! Words that differ only in the symbols at their end: `C++` and `C#`, `A+` and `A`.
 
 use std::ops::Range;
 
