@@ -733,6 +733,26 @@ class _FileColumns:
     def paths_in(
         self, index: Index, scope: tuple[str | None, str | None, str | None], shared: bool
     ) -> list[str]: ...
+    def grep(
+        self,
+        index: Index,
+        folder: str | PathLike[str],
+        pattern: str,
+        *,
+        regex: bool,
+        ignore_case: bool,
+        types: Sequence[str],
+        tags: Sequence[str],
+        scope: tuple[str | None, str | None, str | None],
+        shared: bool,
+        limit: int,
+        context: int,
+    ) -> tuple[
+        list[tuple[str, int, str, list[str], list[str]]],
+        int,
+        int,
+        list[tuple[str, str, str, int | None]],
+    ]: ...
     def types(
         self, index: Index, scope: tuple[str | None, str | None, str | None], shared: bool
     ) -> list[str]: ...

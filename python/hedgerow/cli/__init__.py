@@ -36,6 +36,7 @@ _MAIN = {
         "init": _Entry("maintenance", "init", "Make a folder a memory root."),
         "remember": _Entry("memories", "remember", "Write a text as a memory."),
         "recall": _Entry("recall", "recall", "Find what a memory root knows."),
+        "grep": _Entry("memories", "grep", "Find lines by a text or a pattern."),
         "list": _Entry("memories", "list_", "List memories, the last changed first."),
         "show": _Entry("files", "show", "Print a memory, or chunks of an index."),
         "edit": _Entry("memories", "edit", "Edit a memory."),
