@@ -79,6 +79,8 @@ _FURTHER = {
         "agents": _Entry("agents", "agents", "Run agents on a store."),
     },
     "Index files": {
+        "chunks": _Entry("files", "chunks", "List or count chunks of an index."),
+        "update": _Entry("files", "update", "Change metadata and tags of chunks."),
         "delete": _Entry("files", "delete", "Remove chunks from an index."),
         "explain": _Entry("explain", "explain", "Show what a query compiles to."),
         "cluster": _Entry("cluster", "cluster", "Copy an index to an OpenSearch server."),
