@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, SupportsIndex, TypeVar, final
+from typing import Any, Literal, SupportsIndex, TypeVar, final, overload
 
 from typing_extensions import Buffer, Self, disjoint_base
 
@@ -295,10 +295,25 @@ class Index:
         *,
         progress: Progress | None = None,
     ) -> bool: ...
+    @overload
     def delete(self, ids: Iterable[str]) -> int: ...
+    @overload
+    def delete(self, *, where: FiltersLike) -> int: ...
+    def update(
+        self,
+        where: FiltersLike,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        tags: Sequence[str] | None = None,
+    ) -> int: ...
     def delete_path(self, path: str) -> int: ...
     def get(self, id: str) -> Chunk | None: ...
-    def chunks(self) -> Iterator[Chunk]: ...
+    def get_many(self, ids: Iterable[str]) -> list[Chunk | None]: ...
+    def peek(self, limit: int = 10) -> list[Chunk]: ...
+    def count(self, where: FiltersLike | None = None) -> int: ...
+    def chunks(self, where: FiltersLike | None = None) -> Iterator[Chunk]: ...
+    def __iter__(self) -> Iterator[Chunk]: ...
+    def __contains__(self, id: object, /) -> bool: ...
     def __len__(self) -> int: ...
     def search_bm25(
         self,
@@ -733,6 +748,26 @@ class _FileColumns:
     def paths_in(
         self, index: Index, scope: tuple[str | None, str | None, str | None], shared: bool
     ) -> list[str]: ...
+    def grep(
+        self,
+        index: Index,
+        folder: str | PathLike[str],
+        pattern: str,
+        *,
+        regex: bool,
+        ignore_case: bool,
+        types: Sequence[str],
+        tags: Sequence[str],
+        scope: tuple[str | None, str | None, str | None],
+        shared: bool,
+        limit: int,
+        context: int,
+    ) -> tuple[
+        list[tuple[str, int, str, list[str], list[str]]],
+        int,
+        int,
+        list[tuple[str, str, str, int | None]],
+    ]: ...
     def types(
         self, index: Index, scope: tuple[str | None, str | None, str | None], shared: bool
     ) -> list[str]: ...
@@ -773,6 +808,7 @@ class _Recall:
     def results(self) -> tuple[list[_RecallTuple], list[tuple[str, int]]]: ...
 
 def _recall_terms(query: str) -> list[str]: ...
+def _group(group_by: str, chunk: Chunk) -> str: ...
 
 @final
 class _Marks:

@@ -40,6 +40,7 @@ from .memory.names import separate_tags
 from .memory.operations import (
     ContextRequest,
     EditRequest,
+    GrepRequest,
     ListRequest,
     ReadRequest,
     RecallRequest,
@@ -178,6 +179,13 @@ _TOOLS = (
             "include_superseded",
         ),
         {"budget": "Whole passages instead of excerpts, within this many tokens"},
+    ),
+    _Tool(
+        "memory_grep",
+        "Find lines of memories by an exact text or a regular expression.",
+        (GrepRequest,),
+        ("pattern", "regex", "ignore_case", "types", "tags", "context", "limit"),
+        defaults={"limit": 30},
     ),
     _Tool(
         "memory_read",

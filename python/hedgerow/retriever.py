@@ -199,7 +199,7 @@ class Retriever(Holding):
         rerank_top_n: int = 20,
         skip_retry_ladder: bool = False,
         filters: FiltersLike | None = None,
-        group_by: Literal["path"] | None = None,
+        group_by: str | None = None,
         asker: str | None = None,
     ) -> Response:
         """The best `limit` hits for a query, 10 if not given, and the trace of how they were found.
@@ -210,8 +210,9 @@ class Retriever(Holding):
         search without it has from there on, up to where the candidates end. Each leg returns at most
         `candidates` hits; if not given 60 in the profile "spec", 100 in "best". The reranker, unless `rerank` is false, sees the first
         `rerank_top_n`. `skip_retry_ladder` leaves a query that finds nothing as it is. `filters` are
-        applied before ranking. `group_by` "path" keeps only the best chunk of each path, in each leg
-        before it is cut. `asker` is the name of the speaker who asks, whom "my" in the query means.
+        applied before ranking. `group_by` keeps only the best chunk of each path ("path"), or of
+        each value of a declared key such as "year", in each leg before it is cut (spec/retrieval.md,
+        "Grouping"). `asker` is the name of the speaker who asks, whom "my" in the query means.
 
         A failed embedder, leg or reranker is left out, and trace and log say so, unless the retriever
         was made with `on_leg_failure="raise"`. Raises RetrievalError, with the trace, when no leg could

@@ -51,7 +51,7 @@ class Trace(Served):
     speakers: bool
     dates: bool
     reweight: bool
-    group_by: Literal["path"] | None
+    group_by: str | None
     original_query: str
     augmented_query: str | None
     date_hints: list[str]

@@ -161,7 +161,7 @@ class SearchKeywords(TypedDict, total=False):
     rerank_top_n: int
     skip_retry_ladder: bool
     filters: FiltersLike | None
-    group_by: Literal["path"] | None
+    group_by: str | None
     asker: str | None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
+from ._engine import Index, _group
 from ._retrieval.batches import only
 from ._retrieval.searching import Request, Stages
 from ._steps import Call, Steps
@@ -98,7 +99,7 @@ def _too_far(why: WhyNot) -> str:
 
 
 def _grouped(why: WhyNot) -> str:
-    return f"{why.group_best!r} stands for the path of {why.id!r}, as the better chunk of it."
+    return f"{why.group_best!r} stands for the group of {why.id!r}, as its better chunk."
 
 
 def _cut_off(why: WhyNot) -> str:
@@ -154,9 +155,30 @@ def looking(stages: Stages, asked: Request, every: Request, id: str) -> Steps[Wh
     response = only((yield from stages.search(asked)))
     fused = only((yield from stages.search(every)))
     looked = yield from stages.why_not(asked, id)
+    best = yield from _best_of_group(stages, response.trace.group_by, fused, id)
+    return _compose(looked, asked, id, best=best, response=response, fused=fused)
+
+
+def _best_of_group(
+    stages: Stages,
+    group_by: str | None,
+    fused: Response,
+    id: str,  # noqa: A002 - as everywhere
+) -> Steps[str | None]:
+    """Return the id of the hit that stands for the group of a chunk; None without groups or hits."""
+    if group_by is None:
+        return None
     chunk = yield Call(stages.index.get, (id,))
-    path = None if chunk is None else chunk.path
-    return _compose(looked, asked, id, path=path, response=response, fused=fused)
+    if chunk is None:
+        return None
+    if group_by == "path":
+        return next((hit.id for hit in fused if hit.path == chunk.path), None)
+    if not isinstance(stages.index, Index):
+        return None  # a collection groups by path alone
+    others = yield Call(stages.index.get_many, ([hit.id for hit in fused],))
+    group = _group(group_by, chunk)
+    same = (one.id for one in others if one is not None and _group(group_by, one) == group)
+    return next(same, None)
 
 
 def _compose(  # noqa: PLR0913 - what was found on three ways
@@ -164,14 +186,12 @@ def _compose(  # noqa: PLR0913 - what was found on three ways
     asked: Request,
     id: str,  # noqa: A002 - as everywhere
     *,
-    path: str | None,
+    best: str | None,
     response: Response,
     fused: Response,
 ) -> WhyNot:
     """Make one of what the engine saw, the results as asked for, and all of what was fused."""
     ids, all_ids = [hit.id for hit in response], [hit.id for hit in fused]
-    grouped = response.trace.group_by is not None
-    best = next((hit.id for hit in fused if grouped and hit.path == path), None)
     keywords, vectors = (
         None if looked[leg] is None else LegRank(*looked[leg]) for leg in ("keywords", "vectors")
     )

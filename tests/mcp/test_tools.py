@@ -11,7 +11,7 @@ from mcp import Client, MCPError
 from mcp_tools import answer, ask, refusal
 from memory_doubles import put
 
-READS = ["memory_recall", "memory_read", "memory_list"]
+READS = ["memory_recall", "memory_grep", "memory_read", "memory_list"]
 WRITES = [
     "memory_remember", "memory_supersede", "memory_retract", "memory_restore", "memory_edit",
     "memory_wrapup",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -62,3 +64,81 @@ def test_a_frequency_beyond_float32_is_an_error() -> None:
         with pytest.raises(hr.InvalidInputError, match="write its last word in full") as caught:
             phrase.frequency(score)
         assert caught.value.code == "unsupported_by_backend"
+
+
+class _Moment:
+    """Three chunks at one point in time, of which a filter passes some."""
+
+    def __init__(self, passing: list[hr.Chunk]) -> None:
+        self._passing = passing
+
+    def ids(self) -> list[str]:
+        return [chunk.id for chunk in self._passing]
+
+    def chunk_count(self) -> int:
+        return len(self._passing)
+
+    def whole_chunks(self, query: Any = None) -> Iterator[hr.Chunk]:
+        ids = self.ids() if query is None else next(iter(query.values()))["id"]
+        yield from (one for one in self._passing if one.id in ids)
+
+
+@pytest.fixture
+def table(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> Collection:
+    """A collection of three chunks, two of them of 2020, behind a double of its server."""
+    chunks = {
+        id_: hr.Chunk(
+            id_, "p", "text", tags=["t"], metadata={"year": year, "old": 1}, embedding=[1.0]
+        )
+        for id_, year in {"a": 2020, "b": 2020, "c": 2021}.items()
+    }
+
+    @contextmanager
+    def moment(filters: hr.Filters | None = None) -> Iterator[_Moment]:
+        wanted = None if filters is None else filters.where["year"]
+        yield _Moment([one for one in chunks.values() if wanted in (None, one.metadata["year"])])
+
+    def upsert(given: list[hr.Chunk]) -> int:
+        chunks.update({chunk.id: chunk for chunk in given})
+        return len(given)
+
+    monkeypatch.setattr(collection, "_point_in_time", moment)
+    monkeypatch.setattr(collection, "_upsert_from", upsert)
+    monkeypatch.setattr(collection, "_refresh", lambda: None)
+    return collection
+
+
+def test_many_are_read_and_counted(table: Collection) -> None:
+    found = table.get_many(["c", "nope", "a", "c"])
+    assert [one and one.id for one in found] == ["c", None, "a", "c"]
+    assert (table.count(), table.count({"year": 2020})) == (3, 2)
+    assert [one.id for one in table] == ["a", "b", "c"]
+    assert [one.id for one in table.chunks(hr.Filters(where={"year": 2021}))] == ["c"]
+    assert [one.id for one in table.peek(1)] == ["a"]
+    assert "a" in table
+    assert "nope" not in table
+    assert 1 not in table
+
+
+def test_an_update_keeps_vectors_and_other_keys(table: Collection) -> None:
+    assert table.update({"year": 2020}, metadata={"old": None, "new": 2}, tags=["n"]) == 2
+    changed, _, other = table
+    assert (changed.metadata, changed.tags) == ({"year": 2020, "new": 2}, ("n",))
+    assert list(changed.embedding or []) == [1.0]
+    assert (other.metadata, other.tags) == ({"year": 2021, "old": 1}, ("t",))
+
+
+def test_writes_by_filter_need_a_condition(table: Collection) -> None:
+    for where in [{}, hr.Filters(), {"$and": [{}]}]:
+        for write in [
+            lambda where=where: table.delete(where=where),
+            lambda where=where: table.update(where, tags=[]),
+        ]:
+            with pytest.raises(hr.InvalidInputError, match="no condition") as caught:
+                write()
+            assert caught.value.code == "invalid_filter"
+    for given in [{}, {"ids": ["a"], "where": {"year": 1}}]:
+        with pytest.raises(hr.InvalidInputError, match="ids or where"):
+            table.delete(**given)  # type: ignore[arg-type]
+    with pytest.raises(hr.InvalidInputError, match="changes nothing"):
+        table.update({"year": 1})

@@ -28,6 +28,7 @@ SECTIONS = ["Findings", "Decisions", "Conflicts / Corrections", "Open Questions"
 WRAPUP = "\n\n".join(f"## {section}\n\nSlugs." for section in SECTIONS)
 OF_ROOT = [
     ("POST", "/v1/recall", {"query": "slugs", "explain": True}),
+    ("POST", "/v1/grep", {"pattern": "slugs", "context": 1}),
     ("POST", "/v1/context", {"query": "slugs", "budget": 100}),
     ("POST", "/v1/query", {"pipeline": "all", "explain": True}),
     ("POST", "/v1/query", {"pipeline": "all | count"}),

@@ -169,9 +169,27 @@ def _named(files: Collection[str]) -> str:
     return ", ".join(files)
 
 
+def _grep(_: Request[Any], found: results.GrepResult) -> str:
+    """Return the lines by file, then how many more match."""
+    lines: list[str] = []
+    before = None
+    for file, number, text, matches in found.lines():
+        if file != before:
+            lines += [*([""] if lines else []), file]
+            before = file
+        lines.append(f"{number}{':' if matches else '-'} {text}")
+    if not lines:
+        lines.append("Nothing found.")
+    if found.count > len(found):
+        lines += ["", f"{found.count - len(found):,} more lines match."]
+    notes = _notes((), found.unreadable)
+    return "\n".join([*lines, *([""] if notes else []), *notes])
+
+
 _ANSWERS: Mapping[type, Callable[[Request[Any], Any], str]] = {
     results.Recall: _recall,
     results.Context: _context,
+    results.GrepResult: _grep,
     results.Memory: _memory,
     results.MemoryList: _list,
     results.Remembered: _remembered,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Literal
 
 from hedgerow._checks import checked_count, checked_flag
 from hedgerow._engine import SearchOptions
@@ -29,7 +28,7 @@ def request_of(  # noqa: PLR0913 - the options of a search, each with its defaul
     rerank_top_n: int = 20,
     skip_retry_ladder: bool = False,
     filters: FiltersLike | None = None,
-    group_by: Literal["path"] | None = None,
+    group_by: str | None = None,
     asker: str | None = None,
 ) -> Request:
     """Check the options of `Retriever.search`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -32,7 +32,7 @@ class SearchOptions(Body):
     mode: Mode = "auto"
     candidates: Annotated[int, Field(ge=1, le=10 * MOST_RESULTS)] | None = None
     filters: dict[str, Any] | None = None
-    group_by: Literal["path"] | None = None
+    group_by: str | None = None
     question_date: str | None = None
     asker: str | None = None
     rerank: bool = True

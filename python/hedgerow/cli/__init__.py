@@ -36,6 +36,7 @@ _MAIN = {
         "init": _Entry("maintenance", "init", "Make a folder a memory root."),
         "remember": _Entry("memories", "remember", "Write a text as a memory."),
         "recall": _Entry("recall", "recall", "Find what a memory root knows."),
+        "grep": _Entry("memories", "grep", "Find lines by a text or a pattern."),
         "list": _Entry("memories", "list_", "List memories, the last changed first."),
         "show": _Entry("files", "show", "Print a memory, or chunks of an index."),
         "edit": _Entry("memories", "edit", "Edit a memory."),
@@ -78,6 +79,8 @@ _FURTHER = {
         "agents": _Entry("agents", "agents", "Run agents on a store."),
     },
     "Index files": {
+        "chunks": _Entry("files", "chunks", "List or count chunks of an index."),
+        "update": _Entry("files", "update", "Change metadata and tags of chunks."),
         "delete": _Entry("files", "delete", "Remove chunks from an index."),
         "explain": _Entry("explain", "explain", "Show what a query compiles to."),
         "cluster": _Entry("cluster", "cluster", "Copy an index to an OpenSearch server."),

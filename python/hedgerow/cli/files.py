@@ -1,4 +1,4 @@
-"""Index files: `hedgerow stats`, `check`, `backup`, `show` and `delete`."""
+"""Index files: `hedgerow stats`, `check`, `backup`, `show`, `chunks`, `update` and `delete`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import json
 import re
 import sys
 import time
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +18,7 @@ from hedgerow._answers.index import chunk_answer, stats_answer
 from .failures import FAILED, InterruptedRunError, UnfinishedError
 from .options import TEXT, Command, json_option, option
 from .output import echo, has_terminal, plural, visible, write_json
+from .params import filter_options, filters_of, json_or_text
 from .place import check_exists, db_option, is_root_named, is_target, place_options, scope
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ _UNITS = ("bytes", "KB", "MB", "GB", "TB")
 _THOUSAND = 1000
 _WORDS_SHOWN = 8
 _CHUNKS_SHOWN = 10
+_CHARACTERS_SHOWN = 80
 _POSITION = re.compile(r"(?P<path>.+)(?P<mark>[#:])(?P<number>\d{1,18})", re.DOTALL)
 
 
@@ -246,6 +249,148 @@ def _show_chunk(chunk: Chunk) -> None:
     echo(chunk.content)
 
 
+@click.command("chunks", cls=Command)
+@filter_options
+@db_option("The index.", required=True)
+@option(
+    "--limit",
+    "-n",
+    type=click.IntRange(min=1),
+    default=_CHUNKS_SHOWN,
+    show_default=True,
+    help="The most chunks to print.",
+)
+@option("--count", is_flag=True, help="Print the number of chunks alone.")
+@json_option
+def chunks(  # noqa: PLR0913 - one argument for each option
+    *,
+    given_filters: Sequence[tuple[str, Any]],
+    after: str | None,
+    before: str | None,
+    date_key: str,
+    db: str,
+    limit: int,
+    count: bool,
+    as_json: bool,
+) -> None:
+    """List the chunks that pass all filters, in the order in which they were first written.
+
+    \b
+      hedgerow chunks --db notes.db
+      hedgerow chunks --filter 'year >= 2024' --filter tag=garden --db notes.db -n 100
+      hedgerow chunks --after 2026-01-01 --count --db notes.db
+
+    Nothing is changed.
+    """
+    where = filters_of(given_filters, after=after, before=before, date_key=date_key)
+    check_exists(db)
+    with Index.open(db, read_only=True) as index:
+        number = index.count(where)
+        shown = [] if count else list(islice(index.chunks(where), limit))
+    if as_json:
+        listed = {} if count else {"chunks": [chunk_answer(chunk) for chunk in shown]}
+        write_json({"db": db, "count": number} | listed)
+        return
+    if count:
+        echo(str(number))
+        return
+    for chunk in shown:
+        first = next((line for line in chunk.content.splitlines() if line.strip()), "")
+        text = f"  {chunk.title or first}"[:_CHARACTERS_SHOWN]
+        echo(visible(f"{chunk.id}{text.rstrip()}"))
+    if number > len(shown):
+        more = plural(number - len(shown), "more chunk", "more chunks")
+        echo(f"{more}; --limit shows them.", err=True)
+    elif not number:
+        echo("No chunks.", err=True)
+
+
+@click.command("update", cls=Command)
+@filter_options
+@option(
+    "--set",
+    "values",
+    metavar="KEY=VALUE",
+    type=TEXT,
+    multiple=True,
+    help="Set this key of the metadata to JSON or a text; null removes it. May be repeated.",
+)
+@option(
+    "--tag",
+    "tags",
+    metavar="TAG",
+    type=TEXT,
+    multiple=True,
+    help="Replace all tags by this one; may be repeated.",
+)
+@option("--no-tags", is_flag=True, help="Remove all tags.")
+@db_option("The index.", required=True)
+@option("--yes", is_flag=True, help="Change them without asking.")
+@json_option
+def update(  # noqa: PLR0913 - one argument for each option
+    *,
+    given_filters: Sequence[tuple[str, Any]],
+    after: str | None,
+    before: str | None,
+    date_key: str,
+    values: tuple[str, ...],
+    tags: tuple[str, ...],
+    no_tags: bool,
+    db: str,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Change metadata and tags of the chunks that pass all filters. Nothing is embedded again.
+
+    \b
+      hedgerow update --filter prefix=drafts/ --set status=draft --db notes.db
+      hedgerow update --filter 'year < 2020' --set year=null --tag old --db notes.db --yes
+
+    Asks for confirmation; without a terminal, or with --json, --yes is required. Chunks from files get
+    the values of their files back with the next `hedgerow index`.
+    """
+    where = filters_of(given_filters, after=after, before=before, date_key=date_key)
+    if where == Filters():
+        raise click.UsageError("Pass what to change: --filter CONDITION.")
+    if tags and no_tags:
+        raise click.UsageError("Pass --tag or --no-tags, not both.")
+    metadata = _metadata_of(values)
+    if not metadata and not tags and not no_tags:
+        raise click.UsageError("Pass the change: --set KEY=VALUE, --tag TAG or --no-tags.")
+    check_exists(db)
+    with Index.open(db, read_only=True) as index:
+        number = index.count(where)
+    if number and not yes:
+        if as_json or not has_terminal():
+            raise UnfinishedError(
+                f"Nothing was changed: {plural(number, 'chunk')} would be. To change them, add --yes."
+            )
+        if not click.confirm(f"Change {plural(number, 'chunk')} of {visible(db)}?"):
+            echo("Nothing was changed.")
+            return
+    if number:
+        with Index.open(db) as index:
+            given = tags if tags or no_tags else None
+            number = index.update(where, metadata=metadata, tags=given)
+    if as_json:
+        write_json({"db": db, "updated": number})
+    else:
+        echo(f"Updated {plural(number, 'chunk')} of {visible(db)}.")
+
+
+def _metadata_of(values: Sequence[str]) -> dict[str, Any]:
+    """Return keys and values of `--set`."""
+    found: dict[str, Any] = {}
+    for given in values:
+        key, equals, value = given.partition("=")
+        if not equals or not key:
+            raise click.UsageError(f"--set takes KEY=VALUE, as in year=2024, not {given!r}.")
+        if key in found:
+            raise click.UsageError(f"--set {key}= can be given once.")
+        found[key] = json_or_text(value)
+    return found
+
+
 @click.command("delete", cls=Command)
 @click.argument("ids", metavar="[ID...]", type=TEXT, nargs=-1)
 @option(
@@ -256,27 +401,42 @@ def _show_chunk(chunk: Chunk) -> None:
     multiple=True,
     help="All chunks of this path; may be repeated.",
 )
+@filter_options
 @db_option("The index.", required=True)
 @option("--yes", is_flag=True, help="Remove them without asking.")
 @json_option
-def delete(
-    *, ids: tuple[str, ...], paths: tuple[str, ...], db: str, yes: bool, as_json: bool
+def delete(  # noqa: PLR0913 - one argument for each option
+    *,
+    ids: tuple[str, ...],
+    paths: tuple[str, ...],
+    given_filters: Sequence[tuple[str, Any]],
+    after: str | None,
+    before: str | None,
+    date_key: str,
+    db: str,
+    yes: bool,
+    as_json: bool,
 ) -> None:
-    """Remove the chunks of these IDs, and all chunks of each --path.
+    """Remove the chunks of these IDs, all chunks of each --path, and those that pass all filters.
 
     \b
       hedgerow delete 'notes/garden/hedgehogs.md#0' --db notes.db
       hedgerow delete --path notes/garden/hedgehogs.md --db notes.db --yes
+      hedgerow delete --filter 'year < 2020' --filter tag=draft --db notes.db
 
     Asks for confirmation; without a terminal, or with --json, --yes is required. A chunk that is
     still in its file comes back with the next `hedgerow index`. In a store, the nodes are deleted
     too.
     """
-    if not ids and not paths:
-        raise click.UsageError("Pass what to remove: IDs, or --path PATH.")
+    where = filters_of(given_filters, after=after, before=before, date_key=date_key)
+    if not ids and not paths and where == Filters():
+        raise click.UsageError("Pass what to remove: IDs, --path PATH, or --filter CONDITION.")
     check_exists(db)
     with Index.open(db, read_only=True) as index:
         found, missing = _to_delete(index, ids, paths)
+        if where != Filters():
+            passing = [chunk.id for chunk in index.chunks(where)]
+            found = list(dict.fromkeys([*found, *passing]))
     if not as_json:
         _show_plan(db, found, missing)
     if found and not yes:
@@ -299,11 +459,11 @@ def _to_delete(
     index: Index, ids: Sequence[str], paths: Sequence[str]
 ) -> tuple[list[str], list[str]]:
     """Return the ids that exist, and the names without any."""
-    found = {name: None for name in ids if index.get(name) is not None}
+    found = {name: None for name in ids if name in index}
     missing = [name for name in dict.fromkeys(ids) if name not in found]
     if paths:
         of_paths: dict[str, list[str]] = {path: [] for path in paths}
-        for chunk in index.chunks():
+        for chunk in index.chunks(Filters(paths=paths)):
             of_paths.get(chunk.path, []).append(chunk.id)
         missing += [path for path, named in of_paths.items() if not named]
         found |= dict.fromkeys(name for named in of_paths.values() for name in named)
@@ -373,12 +533,5 @@ def _lines(chunk: Chunk) -> range:
 def _matching(
     index: Index | Collection, path: str, holds: Callable[[Chunk], bool]
 ) -> Sequence[Chunk]:
-    chunks = [chunk for chunk in _of_path(index, path) if holds(chunk)]
+    chunks = [chunk for chunk in index.chunks(Filters(paths=[path])) if holds(chunk)]
     return sorted(chunks, key=lambda chunk: chunk.ordinal)
-
-
-def _of_path(index: Index | Collection, path: str) -> Sequence[Chunk]:
-    if isinstance(index, Index):
-        return [chunk for chunk in index.chunks() if chunk.path == path]
-    with index._point_in_time(Filters(paths=[path])) as moment:  # noqa: SLF001 - of this package
-        return list(moment.whole_chunks())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -60,6 +60,15 @@ _DEFAULT_TOKENIZER: Tokenizer = "words"
     help="The words that plain queries ignore: en+nl, en, nl, none, or words separated by commas. "
     "The index stores the choice.  [default: that of the index, en+nl for a new one]",
 )
+@option(
+    "--metadata-index",
+    "declared",
+    metavar="KEY",
+    type=TEXT,
+    multiple=True,
+    help="Declare a key of the metadata: filters on it are faster, and search --group-by takes it. The "
+    "index remembers it; may be repeated.",
+)
 @embedder_option(
     "Also make a vector for each chunk without one (an index with vectors knows its embedder):"
 )
@@ -95,6 +104,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     tokenizer: Tokenizer | None,
     retokenize: bool,
     stopwords: Any,
+    declared: tuple[str, ...],
     embedder: Wanted,
     reembed: bool,
     exclude: tuple[str, ...],
@@ -126,6 +136,7 @@ def command(  # noqa: PLR0913 - one argument for each option
                 "--tokenizer": tokenizer,
                 "--retokenize": retokenize,
                 "--stopwords": stopwords,
+                "--metadata-index": declared,
                 "--embedder": embedder,
                 "--reembed": reembed,
                 "--exclude": exclude,
@@ -150,7 +161,8 @@ def command(  # noqa: PLR0913 - one argument for each option
             _reembed(db, embedder, as_json=as_json)
         return
     if not paths:
-        raise click.UsageError("Missing argument 'PATH...': what to read into --db.")
+        _declare(db, declared, as_json=as_json)
+        return
     from hedgerow.ingest import IndexRun, Rules, discover  # noqa: PLC0415 - not needed by --help
 
     started = time.monotonic()
@@ -158,7 +170,12 @@ def command(  # noqa: PLR0913 - one argument for each option
     discovery = discover(paths, Rules(exclude=exclude, include=include), named=verbose)
     with (
         embedder_of(embedder) as model,
-        Index.open(db, tokenizer=tokenizer or _DEFAULT_TOKENIZER, stopwords=stopwords) as index,
+        Index.open(
+            db,
+            tokenizer=tokenizer or _DEFAULT_TOKENIZER,
+            stopwords=stopwords,
+            metadata_index=declared,
+        ) as index,
     ):
         _check_tokenizer(index, db, tokenizer)
         run = IndexRun(index, discovery, allow_empty=allow_empty)
@@ -181,11 +198,29 @@ def command(  # noqa: PLR0913 - one argument for each option
         context.exit(FAILED)
 
 
+def _declare(db: str, declared: Sequence[str], *, as_json: bool) -> None:
+    """Declare keys of an index that exists, and read no files."""
+    if not declared:
+        raise click.UsageError("Missing argument 'PATH...': what to read into --db.")
+    check_exists(db)
+    with Index.open(db, metadata_index=declared) as index:
+        keys = index.stats().metadata_index
+    if as_json:
+        write_json({"db": db, "metadataIndex": keys})
+    else:
+        echo(f"Declared in {visible(db)}: {visible(', '.join(keys))}")
+
+
 def _check_root_options(given: Mapping[str, object]) -> None:
     """Refuse options that a root does not take."""
     for name, value in given.items():
         if value:
-            is_of_files = name in {"--tokenizer", "--retokenize", "--stopwords"}
+            is_of_files = name in {
+                "--tokenizer",
+                "--retokenize",
+                "--stopwords",
+                "--metadata-index",
+            }
             hint = "" if is_of_files else "; a root has its own in hedgerow.json"
             raise click.UsageError(f"{name} goes with --db FILE{hint}.")
 

@@ -17,6 +17,7 @@ from hedgerow import HedgerowError
 from hedgerow.memory.operations import (
     EditRequest,
     ForgetRequest,
+    GrepRequest,
     ListRequest,
     RememberRequest,
     RetractRequest,
@@ -24,14 +25,15 @@ from hedgerow.memory.operations import (
     WrapupRequest,
 )
 
-from .options import TEXT, Command, json_option, option, request_options
+from .failures import FAILED
+from .options import TEXT, Command, json_option, option, request_options, sync_option
 from .output import echo, has_terminal, plural, visible, write_json
-from .place import NO_ROOT, open_memory, place_options, read_stdin
-from .recall import show_related
+from .place import NO_ROOT, open_memory, place_options, read_stdin, usage_errors
+from .recall import show_related, syncing
 
 if TYPE_CHECKING:
     from hedgerow import MemoryRoot
-    from hedgerow.memory import Marked, Memory
+    from hedgerow.memory import GrepResult, Marked, Memory
     from hedgerow.remote import RemoteRoot
     from hedgerow.typing import OnDuplicate
 
@@ -161,6 +163,58 @@ def list_(*, as_json: bool, **options: Any) -> None:
         echo(f"{plural(more, 'more memory', 'more memories')}; --limit shows them.", err=True)
     elif not found.count:
         echo("No memories.")
+
+
+@click.command("grep", cls=Command)
+@click.argument("pattern", type=TEXT)
+@request_options(
+    GrepRequest,
+    *("regex", "ignore_case", "context", "types", "tags", "limit"),
+    ignore_case={"short": "-i"},
+    context={"short": "-C"},
+)
+@sync_option
+@place_options()
+@json_option
+@click.pass_context
+def grep(ctx: click.Context, /, *, pattern: str, sync: bool, as_json: bool, **options: Any) -> None:
+    """Find the lines of memories that have PATTERN, a text, or with --regex a regular expression.
+
+    \b
+      hedgerow grep pellets
+      hedgerow grep --regex "(hedge|wind)row" -i -C 2
+      hedgerow grep TODO --type decision --json
+
+    Searches all files of the root as they are, also memories that no longer hold. A line longer than
+    400 characters is cut around its match. Exits with 1 if nothing matches.
+    """
+    memory = open_memory()
+    with usage_errors():
+        found = memory.grep(pattern, **options, **syncing(memory, sync=sync))
+    if as_json:
+        write_json(found.to_dict())
+    else:
+        _show_matches(found)
+    if not found.count:
+        ctx.exit(FAILED)
+
+
+def _show_matches(found: GrepResult) -> None:
+    """Print lines as grep does: FILE:LINE: TEXT, with hyphens for the lines around a match."""
+    last = None
+    for file, number, text, matches in found.lines():
+        if last not in (None, (file, number - 1)) and any(one.before or one.after for one in found):
+            echo("--")
+        last = file, number
+        mark = ":" if matches else "-"
+        echo(visible(f"{file}{mark}{number}{mark} {text}"))
+    for skip in found.unreadable:
+        echo(visible(f"not searched: {skip}"), err=True)
+    if found.count > len(found):
+        more = plural(found.count - len(found), "more line matches", "more lines match")
+        echo(f"{more}; --limit shows them.", err=True)
+    elif not found.count:
+        echo("Nothing found.", err=True)
 
 
 def show_memory(key: str, *, as_json: bool) -> None:

@@ -144,7 +144,7 @@ def request_options(
     Bounds, choices, help text and default are those of the field. A flag that is on by default
     becomes `--no-NAME`. A list becomes an option in the singular that may be repeated, takes several
     values with commas between, and may be written in the plural. `changes` replaces attributes of
-    `click.option` for one field; `spelled` is another name of its option.
+    `click.option` for one field; `spelled` is another name of its option, `short` an additional one.
     """
     fields = {one.name: one for one in declared(request)}
     if not names:
@@ -174,7 +174,8 @@ def _option_of(field: Declared, section: str, changes: dict[str, Any]) -> Callab
         names = [f"--{word}"] if word != "limit" else ["-n", "--limit"]
         kind = _single(of, field, word)
     attributes |= kind | changes
-    spelled = attributes.pop("spelled", None)
+    spelled, short = attributes.pop("spelled", None), attributes.pop("short", None)
+    names = [short, *names] if short else names
     return option(*([spelled] if spelled else names), field.name, section=section, **attributes)
 
 

@@ -159,8 +159,9 @@ def ranking_options(command: F) -> F:
         ),
         _ranked(
             "--group-by",
-            type=click.Choice(["path"]),
-            help="Show only the best chunk of each file.",
+            metavar="KEY",
+            type=TEXT,
+            help="Show only the best chunk of each file (path), or of each value of a declared key.",
         ),
         _ranked(
             "--candidates",
@@ -297,7 +298,7 @@ def filters_of(
             key = name.removeprefix("meta.")
             if key in metadata:
                 raise click.UsageError(f"--filter {name}= can be given once.")
-            metadata[key] = _json_or_text(wanted)
+            metadata[key] = json_or_text(wanted)
     where = {"$and": conditions} if len(conditions) > 1 else next(iter(conditions), {})
     try:
         return Filters(
@@ -314,7 +315,7 @@ def filters_of(
         raise click.UsageError(f"{error}.") from error
 
 
-def _json_or_text(value: str) -> Any:
+def json_or_text(value: str) -> Any:
     """Read a value as JSON where it is JSON: `2`, `true`, `"2"`; else take it as text."""
     try:
         return json.loads(value)

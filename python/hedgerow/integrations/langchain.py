@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike
-from typing import Any, Literal
+from typing import Any
 
 from hedgerow import Filters, Hit, Index, Retriever
 from hedgerow._extras import imports_of
@@ -73,7 +73,7 @@ class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where 
     rerank_top_n: int = 20
     skip_retry_ladder: bool = False
     filters: Filters | Mapping[str, Any] | None = None
-    group_by: Literal["path"] | None = None
+    group_by: str | None = None
     filter: Mapping[str, Any] | FilterDirective | None = None
 
     @classmethod

@@ -4,6 +4,8 @@ from .results import (
     Context as Context,
     Edge as Edge,
     Forgotten as Forgotten,
+    GrepResult as GrepResult,
+    LineMatch as LineMatch,
     Linked as Linked,
     Links as Links,
     Listed as Listed,

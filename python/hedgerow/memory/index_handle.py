@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -40,8 +41,10 @@ from .files import locked_at_once
 from .freshness import FileCheck, Looked, Shared
 from .marks import Marks
 from .names import check_types
-from .recall import Asked
-from .results import Recall
+from .note import now
+from .operations import GrepRequest
+from .recall import Asked, Wanted
+from .results import GrepResult, LineMatch, Recall
 from .scope import Scope
 from .score import DepthPolicy
 
@@ -174,6 +177,41 @@ class OpenedIndex:
             return passages(self._index(Derived.of(config)), embedder, asked.query, files)
 
         return found, self._current(config, search, sync=False)[0]
+
+    def grep(self, config: Config, request: GrepRequest, scope: Scope) -> GrepResult:
+        """Search the files of a scope for a pattern, after bringing the index up to date with `sync`."""
+        derived = Derived.of(config)
+        wanted = Wanted.of(request.types, request.tags, None, None, now())
+
+        def search() -> GrepResult:
+            if wanted.types:
+                check_types(wanted.types, self._types(derived, scope))
+            index = self._index(derived)
+            lines, count, files, skips = self._columns_of(index).grep(
+                index,
+                derived.source_root,
+                request.pattern,
+                regex=request.regex,
+                ignore_case=request.ignore_case,
+                types=list(wanted.types),
+                tags=list(wanted.tags),
+                scope=(scope.user, scope.agent, scope.session),
+                shared=scope.shared,
+                limit=min(request.limit, sys.maxsize),
+                context=request.context,
+            )
+            matches = tuple(
+                LineMatch(file, line, text, tuple(before), tuple(after))
+                for file, line, text, before, after in lines
+            )
+            unreadable = tuple(Skip(*skip) for skip in skips)
+            return GrepResult(str(self._root), count, files, matches, unreadable)
+
+        found, skips = self._current(config, search, sync=request.sync)
+        # A file that the index could not read either is in both.
+        named = {skip.path: skip for skip in (*found.unreadable, *([] if scope else skips))}
+        unread = (skip for skip in named.values() if skip.code not in CODES)
+        return replace(found, unreadable=tuple(unread))
 
     def why_not(self, config: Config, query: str, id_: str) -> WhyNot:
         """Find what kept a passage out of the search of a recall."""

@@ -20,6 +20,7 @@ from hedgerow.typing import OnDuplicate, Progress, QuestionDate, Time, VisitOutc
 from .results import (
     Context,
     Forgotten,
+    GrepResult,
     Linked,
     Links,
     Marked,
@@ -239,6 +240,33 @@ class ListRequest(Request[MemoryList]):
     offset: Annotated[int, Field("Skip this many", least=0)] = 0
     superseded: Annotated[bool, Field("Only memories that another one supersedes")] = False
     retracted: Annotated[bool, Field("Only retracted memories")] = False
+
+
+@dataclass(frozen=True)
+class GrepRequest(Request[GrepResult]):
+    """Find the lines of the memories that have a text or match a regular expression.
+
+    Searches the files as they are, also those of memories that no longer hold, in the order of paths.
+    With `regex`, `pattern` is a regular expression of the crate `regex`, without look-around and
+    back-references, for one line at a time; its time is linear in the size of the files. Otherwise it is
+    the text itself, composed or decomposed. `types` and `tags` are those of `recall`. At most `limit`
+    lines are returned, each with up to `context` lines before and after it; `count` has how many match.
+
+    Raises InvalidInputError for an empty pattern, one that is no regular expression, and one that takes
+    more than 1 MiB compiled.
+    """
+
+    operation = Operation("grep", "grep")
+
+    pattern: Annotated[str, Field("A text, or with regex a regular expression")]
+    _: KW_ONLY
+    regex: Annotated[bool, Field("The pattern is a regular expression")] = False
+    ignore_case: Annotated[bool, Field("Upper and lower case are the same")] = False
+    types: Annotated[Sequence[str], Field("Only memories of these types")] = ()
+    tags: Annotated[Sequence[str], Field("Only memories with all these tags")] = ()
+    context: Annotated[int, Field("The lines shown before and after", least=0, most=20)] = 0
+    limit: Annotated[int, Field("The most lines", least=1, served_most=MOST_RESULTS)] = 100
+    sync: Sync = True
 
 
 @dataclass(frozen=True)
@@ -496,6 +524,8 @@ class RootOperations:
     aprocess = async_method(ProcessRequest)
     memories = method(ListRequest)
     amemories = async_method(ListRequest)
+    grep = method(GrepRequest)
+    agrep = async_method(GrepRequest)
     read = method(ReadRequest)
     aread = async_method(ReadRequest)
     edit = method(EditRequest)

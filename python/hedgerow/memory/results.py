@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import groupby
+from operator import attrgetter
 from typing import Annotated, Any, ClassVar
 
 from hedgerow._operations.fields import Field
@@ -323,6 +325,53 @@ class MemoryList(Result):
     root: str
     count: int
     memories: tuple[Listed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LineMatch(Result):
+    """A line that matches, from 1, in a file below the indexed folder, with the lines around it.
+
+    A line longer than 400 characters is cut around its first match, with an ellipsis at each cut.
+    """
+
+    file: str
+    line: int
+    text: str
+    before: Annotated[tuple[str, ...], Field(omit_default=True)] = ()
+    after: Annotated[tuple[str, ...], Field(omit_default=True)] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GrepResult(Result):
+    """The lines of a root that match, by file and line; iterates over them.
+
+    `count` is how many lines match in all, `files` in how many files. `unreadable` are files that could
+    not be read.
+    """
+
+    root: str
+    count: int
+    files: int
+    matches: tuple[LineMatch, ...]
+    unreadable: Unreadable = ()
+
+    def __iter__(self) -> Iterator[LineMatch]:
+        return iter(self.matches)
+
+    def lines(self) -> Iterator[tuple[str, int, str, bool]]:
+        """Each line to show once, in order: its file, its number, its text, and whether it matches."""
+        for file, matches in groupby(self.matches, key=attrgetter("file")):
+            shown: dict[int, tuple[str, bool]] = {}
+            for one in matches:
+                around = [*one.before, one.text, *one.after]
+                for number, text in enumerate(around, start=one.line - len(one.before)):
+                    shown.setdefault(number, (text, False))
+                shown[one.line] = (one.text, True)
+            for number in sorted(shown):
+                yield file, number, *shown[number]
+
+    def __len__(self) -> int:
+        return len(self.matches)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from .index_handle import OpenedIndex
 from .node_store import NodeStore
 from .operations import (
     ContextRequest,
+    GrepRequest,
     LinksRequest,
     ListRequest,
     ReadRequest,
@@ -27,7 +28,17 @@ from .operations import (
     StatusRequest,
 )
 from .recall import recall_time, resolved_recall
-from .results import Context, Edge, Links, Memory, MemoryList, Recall, RootGraph, RootStatus
+from .results import (
+    Context,
+    Edge,
+    GrepResult,
+    Links,
+    Memory,
+    MemoryList,
+    Recall,
+    RootGraph,
+    RootStatus,
+)
 from .scope import Scope
 from .session import Session
 from .trust import Choices
@@ -86,6 +97,9 @@ class RootReads(RootOperations):
 
         session = self._session()
         return listed(self._root, session, request, recall_time(None, self._scope))
+
+    def _grep(self, request: GrepRequest) -> GrepResult:
+        return self._opened.grep(self._config(), request, self._scope)
 
     def _read(self, request: ReadRequest) -> Memory:
         from .texts import read  # noqa: PLC0415 - slow to import

@@ -189,9 +189,19 @@ class PointInTime:
                 return found
             after = {"after": buckets["after_key"]}
 
+    def ids(self) -> list[str]:
+        """The ids of the chunks that pass the filters, in ascending order."""
+        return [found for (found,) in self._all(ALL, "id")]
+
+    def chunk_count(self) -> int:
+        """The number of chunks that pass the filters."""
+        return self._count(self._passing())
+
     def vector_count(self) -> int:
         """The number of chunks that pass the filters and have a vector."""
-        query = self._passing(_WITH_VECTOR)
+        return self._count(self._passing(_WITH_VECTOR))
+
+    def _count(self, query: Query) -> int:
         answer = self._search({"size": 0, "query": query, "track_total_hits": True})
         count: int = answer["hits"]["total"]["value"]
         return count

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -15,13 +16,21 @@ from hedgerow._checks import (
     checked_texts,
     listed,
 )
-from hedgerow._engine import Chunk, Filters, _chunks
+from hedgerow._engine import Chunk, Filters, SearchOptions, _chunks
 from hedgerow._extras import imports_of
 from hedgerow.errors import InvalidInputError
-from hedgerow.typing import ChunkLike, KeywordSearch, StopWords, Tokenizer, VectorSearch
+from hedgerow.typing import (
+    ChunkLike,
+    FiltersLike,
+    KeywordSearch,
+    StopWords,
+    Tokenizer,
+    VectorSearch,
+)
 
 from ._address import Address, Auth
 from ._documents import document_name
+from ._filters import ALL, translated
 from ._mapping import EXACT, SCHEMA, Described, Fast, Settings, body, described, index_name
 from .stats import CollectionStats
 
@@ -209,8 +218,23 @@ class Collection:
         """
         return self._upsert_from(_chunks(listed(chunks)), refresh=refresh)
 
-    def delete(self, ids: Iterable[str], *, refresh: bool = True) -> int:
-        """Remove the chunks of these ids; return the number of removed chunks."""
+    def delete(
+        self,
+        ids: Iterable[str] | None = None,
+        *,
+        where: FiltersLike | None = None,
+        refresh: bool = True,
+    ) -> int:
+        """Remove the chunks of these ids, or those that pass `where`, a filter; returns how many there were.
+
+        As in an `Index`, but not in one transaction: of a filter, it removes the chunks that passed when
+        it began, and a failure leaves some of them removed.
+        """
+        if (ids is None) == (where is None):
+            raise InvalidInputError("delete takes ids or where, one of them", code="invalid_option")
+        if ids is None:
+            with self._passing(where, "delete") as moment:
+                ids = moment.ids()
         names = dict.fromkeys(checked_list(ids, "ids", "invalid_id"))
         from ._bulk import Bulk, Item  # noqa: PLC0415 - needs the extra
 
@@ -234,11 +258,68 @@ class Collection:
         with self._point_in_time() as moment:
             return next(moment.whole_chunks({"term": {"id": id}}), None)
 
-    def chunks(self) -> Iterator[Chunk]:
-        """All chunks in the order of ids, with their vectors, as they were when iteration began."""
+    def update(
+        self,
+        where: FiltersLike,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        tags: Sequence[str] | None = None,
+    ) -> int:
+        """Change metadata and tags of the chunks that pass a filter; returns how many passed.
+
+        As in an `Index`, but not in one transaction: a failure leaves some of them changed, and a chunk
+        that is written at the same time is overwritten.
+        """
+        if not metadata and tags is None:
+            raise InvalidInputError(
+                "update changes nothing: name metadata or tags", code="invalid_option"
+            )
+        changed = 0
+        with self._passing(where, "update") as moment:
+            chunks = moment.whole_chunks()
+            while block := list(islice(chunks, _BLOCK)):
+                changed += len(block)
+                self._upsert_from([_updated(one, metadata or {}, tags) for one in block])
+        return changed
+
+    def get_many(self, ids: Iterable[str]) -> list[Chunk | None]:
+        """The chunks of these ids, with their vectors, in their order; None for an id without a chunk."""
+        names = checked_list(ids, "ids", "invalid_id")
+        wanted = list(dict.fromkeys(names))
         self._refresh()
+        found: dict[str, Chunk] = {}
         with self._point_in_time() as moment:
+            for at in range(0, len(wanted), _BLOCK):
+                query = {"terms": {"id": wanted[at : at + _BLOCK]}}
+                found |= {chunk.id: chunk for chunk in moment.whole_chunks(query)}
+        return [found.get(name) for name in names]
+
+    def peek(self, limit: int = 10) -> list[Chunk]:
+        """The first `limit` chunks in the order of ids, with their vectors."""
+        checked_count(limit, "limit")
+        return list(islice(self.chunks(), limit))
+
+    def count(self, where: FiltersLike | None = None) -> int:
+        """How many chunks pass `where`, a filter; all without one."""
+        self._refresh()
+        with self._point_in_time(_filters(where)) as moment:
+            return moment.chunk_count()
+
+    def chunks(self, where: FiltersLike | None = None) -> Iterator[Chunk]:
+        """The chunks that pass `where`, a filter, in the order of ids, with their vectors.
+
+        The iteration shows the collection as it was when it began.
+        """
+        filters = _filters(where)
+        self._refresh()
+        with self._point_in_time(filters) as moment:
             yield from moment.whole_chunks()
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return self.chunks()
+
+    def __contains__(self, id: object) -> bool:  # noqa: A002 - it is what it is called
+        return isinstance(id, str) and self.get(id) is not None
 
     def __len__(self) -> int:
         self._refresh()
@@ -291,6 +372,18 @@ class Collection:
 
     def __repr__(self) -> str:
         return f"<Collection {self.name!r} at {self.url}>"
+
+    def _passing(self, where: FiltersLike | None, verb: str) -> PointInTime:
+        """What a write by filter reads; InvalidInputError for a filter that every chunk passes."""
+        filters = _filters(where)
+        if translated(filters).query in (None, ALL):
+            raise InvalidInputError(
+                f"where has no condition, so every chunk passes; name the chunks to {verb}, or all of them as "
+                '{"id": {"$exists": true}}',
+                code="invalid_filter",
+            )
+        self._refresh()
+        return self._point_in_time(filters)
 
     def _point_in_time(
         self,
@@ -364,6 +457,32 @@ class Collection:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_reopened, (self._client, self._found, self._fast, self._allow_partial))
+
+
+_BLOCK = 500
+"""The chunks that are held at a time while many are read or changed."""
+
+
+def _filters(where: FiltersLike | None) -> Filters | None:
+    """Return a filter as `Filters`, which a search makes of it too."""
+    if where is None or isinstance(where, Filters):
+        return where
+    return SearchOptions("auto", 1, 1, None, False, where, None, None).filters
+
+
+def _updated(chunk: Chunk, metadata: Mapping[str, Any], tags: Sequence[str] | None) -> Chunk:
+    """Return a chunk with other metadata and tags; keys whose value is None are removed."""
+    removed = {key for key, value in metadata.items() if value is None}
+    kept = {
+        key: value for key, value in {**chunk.metadata, **metadata}.items() if key not in removed
+    }
+    return Chunk.from_dict(
+        {
+            **chunk.to_dict(),
+            "metadata": kept,
+            "tags": chunk.tags if tags is None else list(tags),
+        }
+    )
 
 
 _STOPWORDS = ("en+nl", "en", "nl", "none")

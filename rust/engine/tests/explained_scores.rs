@@ -48,7 +48,7 @@ fn the_fuzzy_rung_is_measured_by_its_similarities() {
     // Both paths are as near, by their best chunks; the hit is the first of the rung.
     assert_eq!(ids(&found), ["a", "c"]);
     assert_eq!(found.hits[0].hit.vector_similarity, Some(1.0));
-    assert_eq!(found.trace.group_by, Some(GroupBy::Path));
+    assert_eq!(found.trace.group_by.as_deref(), Some("path"));
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn options_that_are_used_are_in_the_trace() {
         (trace.fusion, trace.group_by)
     };
     assert_eq!(options(Fusion::Rrf, None), (Fusion::Rrf, None));
-    let grouped = (Fusion::Score, Some(GroupBy::Path));
+    let grouped = (Fusion::Score, Some("path".to_owned()));
     assert_eq!(options(Fusion::Score, Some(GroupBy::Path)), grouped);
 }
 
@@ -191,8 +191,8 @@ fn options_have_closed_sets_of_names() {
             "fusion must be \"rrf\" or \"score\", not \"RRF\"",
         ),
         (
-            GroupBy::from_option("group_by", "id").unwrap_err(),
-            "group_by must be \"path\", not \"id\"",
+            GroupBy::from_option("group_by", "$and").unwrap_err(),
+            "group_by must be \"path\" or a declared key such as \"year\", not \"$and\"",
         ),
         (
             Mode::from_option("mode", "").unwrap_err(),

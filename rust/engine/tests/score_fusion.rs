@@ -12,7 +12,8 @@ use hedgerow_engine::query::{MatchOptions, parse};
 use hedgerow_engine::retrieval::{ExplainedHit, Found, Fusion, Mode};
 use hedgerow_engine::text::utf16;
 use proptest::prelude::*;
-use searching::{ALL, Ask, ask, find, index};
+use searching::{ALL, Ask, ask, find};
+use serde_json::{Map, Value, json};
 
 const WORDS: [&str; 5] = ["oak", "elm", "fox", "owl", "winter"];
 
@@ -31,6 +32,7 @@ fn any_chunks() -> impl Strategy<Value = Vec<Chunk>> {
             id: format!("id{number}"),
             path,
             content: words.join(" "),
+            metadata: Map::from_iter((number % 9 > 0).then(|| ("kind".to_owned(), kind(number)))),
             embedding: vector.map(|(x, y)| vec![f32::from(x), f32::from(y)]),
             ..Chunk::default()
         };
@@ -47,18 +49,46 @@ fn bm25(index: &Index, query: &str, filters: &Filters) -> Vec<Hit> {
     index.search_bm25(&query, ALL, filters, &options).unwrap()
 }
 
-/// The first hit of each path.
-fn firsts(hits: Vec<Hit>) -> Vec<Hit> {
+/// The first hit of each group.
+fn firsts(hits: Vec<Hit>, group_by: Option<GroupBy<'_>>) -> Vec<Hit> {
     let mut seen = BTreeSet::new();
-    let first = |hit: &Hit| seen.insert(hit.path.clone());
+    let first = |hit: &Hit| seen.insert(name(hit, group_by));
     hits.into_iter().filter(first).collect()
 }
 
-fn name(hit: &Hit, group_by: Option<GroupBy>) -> &str {
+/// The name of a document: that of its group or, without one, its id.
+fn name(hit: &Hit, group_by: Option<GroupBy<'_>>) -> String {
     match group_by {
-        None => &hit.id,
-        Some(GroupBy::Path) => &hit.path,
+        None => hit.id.clone(),
+        Some(GroupBy::Path) => hit.path.clone(),
+        Some(GroupBy::Key(key)) => match hit.metadata.get(key) {
+            Some(Value::Array(items)) if items.len() == 1 => items[0].to_string(),
+            Some(Value::Number(number)) => number.as_f64().unwrap().to_string(),
+            Some(Value::String(text)) => json!(text).to_string(),
+            _ => format!("\0{}", hit.id),
+        },
     }
+}
+
+/// An index in which the key `kind` is declared.
+fn index(chunks: &[Chunk]) -> Index {
+    let index = searching::index(chunks);
+    index.index_metadata(&["kind"]).unwrap();
+    index
+}
+
+/// The kind of a chunk: a value of each sort, and two values that are one group.
+fn kind(number: usize) -> Value {
+    let kinds = [
+        json!("a"),
+        json!(["a"]),
+        json!(1),
+        json!(1.0),
+        json!(null),
+        json!(["a", "b"]),
+        json!({"a": 1}),
+    ];
+    kinds[number % kinds.len()].clone()
 }
 
 #[allow(clippy::cast_precision_loss, reason = "few")]
@@ -77,15 +107,18 @@ fn expected(
     let mut keywords = bm25(index, query, ask.filters);
     let mut nearest = index.search_vector(vector, ALL, ask.filters).unwrap();
     if ask.group_by.is_some() {
-        (keywords, nearest) = (firsts(keywords), firsts(nearest));
+        (keywords, nearest) = (
+            firsts(keywords, ask.group_by),
+            firsts(nearest, ask.group_by),
+        );
     }
-    let cosines: BTreeMap<&str, f64> = (nearest.iter())
+    let cosines: BTreeMap<String, f64> = (nearest.iter())
         .map(|hit| (name(hit, ask.group_by), hit.score))
         .collect();
     let mean = cosines.values().sum::<f64>() / count(cosines.len()).max(1.0);
     let square = |cosine: &f64| (cosine - mean).powi(2);
     let variance = cosines.values().map(square).sum::<f64>() / count(cosines.len()).max(1.0);
-    let scores: BTreeMap<&str, f64> = (keywords.iter().take(ask.candidate_k))
+    let scores: BTreeMap<String, f64> = (keywords.iter().take(ask.candidate_k))
         .map(|hit| (name(hit, ask.group_by), hit.score))
         .collect();
     let best = keywords.first().map_or(1.0, |hit| hit.score);
@@ -104,7 +137,7 @@ fn expected(
     let heads = nearest.iter().take(ask.candidate_k);
     let names = scores
         .keys()
-        .copied()
+        .cloned()
         .chain(heads.map(|hit| name(hit, ask.group_by)));
     let total = |name: &str| {
         let by_keywords = scores.get(name).map_or(0.0, |score| weight * score / best);
@@ -112,12 +145,17 @@ fn expected(
         let z = (cosines.get(name)).map_or(0.0, |cosine| (cosine - mean) / deviation);
         by_keywords + if deviation < 1e-6 { 0.0 } else { 0.2 * z }
     };
-    names.map(|name| (name.to_owned(), total(name))).collect()
+    names
+        .map(|name| {
+            let total = total(&name);
+            (name, total)
+        })
+        .collect()
 }
 
-fn totals(found: &Found, group_by: Option<GroupBy>) -> BTreeMap<String, f64> {
+fn totals(found: &Found, group_by: Option<GroupBy<'_>>) -> BTreeMap<String, f64> {
     (found.hits.iter())
-        .map(|one| (name(&one.hit, group_by).to_owned(), one.hit.score))
+        .map(|one| (name(&one.hit, group_by), one.hit.score))
         .collect()
 }
 
@@ -134,8 +172,8 @@ fn in_strict_order(hits: &[ExplainedHit]) -> bool {
     })
 }
 
-fn groupings() -> impl Strategy<Value = Option<GroupBy>> {
-    prop::sample::select(vec![None, Some(GroupBy::Path)])
+fn groupings() -> impl Strategy<Value = Option<GroupBy<'static>>> {
+    prop::sample::select(vec![None, Some(GroupBy::Path), Some(GroupBy::Key("kind"))])
 }
 
 fn some_filters() -> impl Strategy<Value = Filters> {
@@ -189,25 +227,26 @@ proptest! {
     }
 
     #[test]
-    fn a_grouped_search_has_every_path_once(
+    fn a_grouped_search_has_every_group_once(
         chunks in any_chunks(),
         query in any_query(),
         candidate_k in 1_usize..6,
         mode in prop::sample::select(vec![Mode::Auto, Mode::Bm25, Mode::Semantic, Mode::Hybrid]),
         fusion in prop::sample::select(vec![Fusion::Rrf, Fusion::Score]),
         filters in some_filters(),
+        group_by in groupings().prop_filter("grouped", Option::is_some),
     ) {
         let (index, vector) = (index(&chunks), [1.0, 0.5]);
         let grouped = Ask {
             mode,
             fusion,
             candidate_k,
-            group_by: Some(GroupBy::Path),
+            group_by,
             ..ask(Some(&vector), &filters)
         };
         let found = find(&index, &query, &grouped);
-        let paths: BTreeSet<&str> = found.hits.iter().map(|one| one.hit.path.as_str()).collect();
-        prop_assert_eq!(paths.len(), found.hits.len());
+        let names = found.hits.iter().map(|one| name(&one.hit, group_by));
+        prop_assert_eq!(names.collect::<BTreeSet<_>>().len(), found.hits.len());
         prop_assert!(found.trace.bm25_count <= candidate_k);
         prop_assert!(found.trace.vector_count <= candidate_k);
         // Legs are those of paths before they are cut: with more room they only grow.
@@ -215,7 +254,7 @@ proptest! {
         prop_assert_eq!(found.trace.bm25_count, roomy.trace.bm25_count.min(candidate_k));
         prop_assert_eq!(found.trace.vector_count, roomy.trace.vector_count.min(candidate_k));
         // The best of a path is its best chunk by keywords, with the rank among paths.
-        let firsts = firsts(bm25(&index, &query, &filters));
+        let firsts = firsts(bm25(&index, &query, &filters), group_by);
         for ExplainedHit { hit, .. } in found.hits.iter().filter(|_| !firsts.is_empty()) {
             if let Some(rank) = hit.bm25_rank {
                 prop_assert_eq!(&firsts[rank].id, &hit.id);

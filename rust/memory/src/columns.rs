@@ -281,6 +281,13 @@ impl FileColumns {
         seen.map(|file| &*file.facts.path).collect()
     }
 
+    /// The paths of the files that a filter sees and passes, by types, tags and time.
+    pub fn paths_passing(&self, filter: &RecallFilter) -> Vec<&str> {
+        let passes = |facts: &&FileFacts| filter.sees(&facts.scope) && filter.passes(facts);
+        let facts = self.files.iter().map(|file| &*file.facts);
+        facts.filter(passes).map(|facts| &*facts.path).collect()
+    }
+
     /// The facts of a file by its number.
     pub fn file(&self, number: u32) -> Option<&FileFacts> {
         Some(&*self.files.get(number as usize)?.facts)

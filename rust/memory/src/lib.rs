@@ -11,6 +11,7 @@ pub mod file_node;
 pub mod files_index;
 pub mod folder;
 pub mod front_matter;
+pub mod grep;
 pub mod jsonl;
 pub mod ledger;
 pub mod links;

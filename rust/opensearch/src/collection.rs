@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-use hedgerow_engine::Result;
+use hedgerow_engine::chunks::GroupBy;
 use hedgerow_engine::index::session::Needs;
 use hedgerow_engine::query::StopWords;
 use hedgerow_engine::retrieval::{Collection, Reader};
 use hedgerow_engine::text::tokenizer::TokenizerKind;
+use hedgerow_engine::{Error, ErrorCode, Result};
 
 use crate::point_in_time::PointInTime;
 use crate::reader::RemoteReader;
@@ -37,7 +38,16 @@ impl Collection for RemoteCollection<'_> {
         self.stopwords
     }
 
-    fn read(&self, needs: Needs, work: &mut dyn FnMut(&dyn Reader)) -> Result<()> {
+    fn read(&self, needs: Needs<'_>, work: &mut dyn FnMut(&dyn Reader)) -> Result<()> {
+        if let Some(GroupBy::Key(name)) = needs.group_by {
+            return Err(Error::new(
+                ErrorCode::UnsupportedByBackend,
+                format!(
+                    "group_by is {name:?}, and a collection groups by \"path\" alone; use group_by=\"path\", \
+                     or search an Index in which the key is declared"
+                ),
+            ));
+        }
         work(&RemoteReader::new(
             self.tokenizer,
             self.point_in_time,

@@ -61,7 +61,11 @@ pub(crate) fn first(mut ranked: Vec<ScoredChunk>, limit: usize) -> Vec<ScoredChu
 }
 
 impl<'a> RemoteReader<'a> {
-    pub fn new(tokenizer: TokenizerKind, point_in_time: &'a dyn PointInTime, needs: Needs) -> Self {
+    pub fn new(
+        tokenizer: TokenizerKind,
+        point_in_time: &'a dyn PointInTime,
+        needs: Needs<'_>,
+    ) -> Self {
         Self {
             tokenizer,
             point_in_time,
@@ -292,11 +296,11 @@ impl Reader for RemoteReader<'_> {
         Ok(self.name(row)?.id)
     }
 
-    fn key_of(&self, id: &str, path: &str) -> Result<Option<i64>> {
+    fn key_of(&self, chunk: &Chunk) -> Result<Option<i64>> {
         if self.groups {
-            return Ok(self.row_numbers.path_number(path));
+            return Ok(self.row_numbers.path_number(&chunk.path));
         }
-        self.row(id)
+        self.row(&chunk.id)
     }
 
     fn passes(&self, row: i64, filters: &Filters) -> Result<bool> {

@@ -2,40 +2,40 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hedgerow_engine::chunks::{Chunk, Page};
-use hedgerow_engine::index::Index;
+use hedgerow_engine::chunks::{Chunk, Filters};
+use hedgerow_engine::index::{ChunkReader, Index};
 use pyo3::prelude::*;
 
 use crate::chunk::PyChunk;
 use crate::errors;
 use crate::held::Held;
 
-/// An iterator over the chunks of an index, in row order.
+/// An iterator over the chunks that an index had when the iteration began, in row order.
 #[pyclass(name = "ChunkIterator", module = "hedgerow._engine", frozen)]
 pub struct PyChunks {
     index: Held<Arc<Index>>,
-    page: Mutex<PageState>,
+    state: Held<Mutex<Iteration>>,
+}
+
+struct Iteration {
+    /// None once all chunks were read, or reading failed: then the snapshot has ended.
+    reader: Option<ChunkReader>,
+    /// What is left of the page, the next chunk last.
+    left: Vec<Chunk>,
 }
 
 impl PyChunks {
-    pub fn new(index: &Arc<Index>) -> Self {
-        Self {
+    pub fn new(py: Python<'_>, index: &Arc<Index>, filters: &Filters) -> PyResult<Self> {
+        let reader = errors::call_detached(py, || index.chunks(filters))?;
+        Ok(Self {
             index: Held::new(Arc::clone(index)),
-            page: Mutex::new(PageState::default()),
-        }
+            state: Held::new(Mutex::new(Iteration {
+                reader: Some(reader),
+                left: Vec::new(),
+            })),
+        })
     }
 }
-
-#[derive(Default)]
-struct PageState {
-    /// What is left of the page, the next chunk last.
-    left: Vec<Chunk>,
-    after: i64,
-    done: bool,
-}
-
-/// How many chunks are read at once: enough to make the cost of a transaction small.
-const PAGE: u32 = 256;
 
 #[pymethods]
 impl PyChunks {
@@ -46,15 +46,15 @@ impl PyChunks {
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<PyChunk>> {
         // The lock is taken while detached, or two threads could wait for each other.
         let next = errors::call_detached(py, || {
-            let mut state = self.page.lock().unwrap_or_else(PoisonError::into_inner);
-            if state.left.is_empty() && !state.done {
-                let Page { mut chunks, after } = self.index.page(state.after, PAGE)?;
-                chunks.reverse();
-                *state = PageState {
-                    done: chunks.is_empty(),
-                    left: chunks,
-                    after,
-                };
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            if state.left.is_empty()
+                && let Some(mut reader) = state.reader.take()
+            {
+                state.left = self.index.next_chunks(&mut reader)?;
+                state.left.reverse();
+                if !state.left.is_empty() {
+                    state.reader = Some(reader);
+                }
             }
             Ok(state.left.pop())
         })?;

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hedgerow_engine::index::Index;
+use hedgerow_engine::chunks::{Filters, check_limit};
+use hedgerow_engine::index::{Index, Update};
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use hedgerow_engine::{Error, ErrorCode};
 use pyo3::prelude::*;
@@ -27,6 +28,11 @@ use crate::text::Text;
 use crate::value::{Argument, Limit};
 use crate::vector::{self, Dimensions};
 
+/// The ids that a method is given.
+const IDS: Argument<'_> = Argument {
+    name: "ids",
+    code: ErrorCode::InvalidId,
+};
 /// How long `progress` is not called again.
 const PROGRESS: Duration = Duration::from_millis(100);
 
@@ -45,6 +51,14 @@ pub struct PyIndex {
     /// The tokenizer and the dimensions as they were passed to `open`.
     pub(crate) tokenizer: TokenizerKind,
     pub(crate) dimensions: Option<usize>,
+}
+
+/// The filters of an argument `where`, whose errors name what is wrong in it.
+fn passing(given: Option<&Bound<'_, PyAny>>) -> PyResult<Filters> {
+    let filters = given
+        .map(|given| given.extract::<FiltersLike>())
+        .transpose()?;
+    Ok(filters.map(|filters| filters.0).unwrap_or_default())
 }
 
 #[pymethods]
@@ -228,18 +242,66 @@ impl PyIndex {
         }
     }
 
-    /// Remove the chunks of these ids, from any iterable of str; returns how many there were.
+    /// Remove chunks in one transaction: those of `ids`, any iterable of str, or those that pass `where`,
+    /// a filter. Returns how many there were.
     ///
-    /// Raises InvalidInputError, with the position, for anything but a str.
-    fn delete(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<usize> {
-        let argument = Argument {
-            name: "ids",
-            code: ErrorCode::InvalidId,
+    /// Raises InvalidInputError for both or neither, for an id that is not a str, with its position, and
+    /// for an empty filter, which every chunk would pass.
+    #[pyo3(signature = (ids=None, *, r#where=None), text_signature = "($self, ids=None, *, where=None)")]
+    fn delete(
+        &self,
+        py: Python<'_>,
+        ids: Option<&Bound<'_, PyAny>>,
+        r#where: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<usize> {
+        match (ids, r#where) {
+            (Some(ids), None) => {
+                let ids = IDS.texts_of_any(ids)?;
+                self.write(py, Some(ids.len() * errors::ITEM), || {
+                    self.index.delete(&ids)
+                })
+            }
+            (None, Some(filters)) => {
+                let filters = passing(Some(filters))?;
+                self.write(py, None, || self.index.delete_where(&filters))
+            }
+            _ => Err(errors::error(
+                ErrorCode::InvalidOption,
+                "delete takes ids or where, one of them",
+            )),
+        }
+    }
+
+    /// Change metadata and tags of the chunks that pass `where`, a filter, in one transaction. Returns
+    /// how many passed, including those that were so already.
+    ///
+    /// Keys of `metadata` are set, or removed if their value is None; other keys stay. `tags` replace all
+    /// earlier ones. Vectors and texts stay, so nothing is embedded again. Chunks made from files get the
+    /// values of their files back with the next sync.
+    ///
+    /// Raises InvalidInputError for an empty filter, which every chunk would pass, if neither metadata
+    /// nor tags are given, and for values that are not JSON.
+    #[pyo3(
+        signature = (r#where, *, metadata=None, tags=None),
+        text_signature = "($self, where, *, metadata=None, tags=None)"
+    )]
+    fn update(
+        &self,
+        py: Python<'_>,
+        r#where: &Bound<'_, PyAny>,
+        metadata: Option<&Bound<'_, PyAny>>,
+        tags: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<usize> {
+        let argument = |name| Argument {
+            name,
+            code: ErrorCode::InvalidChunk,
         };
-        let ids = argument.texts_of_any(ids)?;
-        self.write(py, Some(ids.len() * errors::ITEM), || {
-            self.index.delete(&ids)
-        })
+        let filters = passing(Some(r#where))?;
+        let update = Update {
+            metadata: argument("metadata").json_object(metadata)?,
+            tags: tags.map(|tags| argument("tags").texts(tags)).transpose()?,
+        };
+        self.write(py, None, || self.index.update_where(&filters, &update))
     }
 
     /// Remove every chunk of a path; returns how many there were.
@@ -285,17 +347,60 @@ impl PyIndex {
         Ok(found.map(PyChunk))
     }
 
-    /// All chunks in row order, read during the iteration.
+    /// The chunks of these ids, from any iterable of str, in their order; None for an id without a chunk.
     ///
-    /// Chunks may be written and deleted meanwhile, and the rest of the iteration shows the change.
-    fn chunks(&self) -> PyChunks {
-        PyChunks::new(&self.index)
+    /// All are read in one state of the index. An id that comes twice has its chunk twice.
+    fn get_many(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<Vec<Option<PyChunk>>> {
+        let ids = IDS.texts_of_any(ids)?;
+        let found = self.call(py, || self.index.get_many(&ids))?;
+        Ok(found.into_iter().map(|chunk| chunk.map(PyChunk)).collect())
+    }
+
+    /// The first `limit` chunks in row order, or all if there are fewer.
+    ///
+    /// Raises InvalidInputError for a limit below 1.
+    #[pyo3(signature = (limit=Limit(10)), text_signature = "($self, limit=10)")]
+    fn peek(&self, py: Python<'_>, limit: Limit) -> PyResult<Vec<PyChunk>> {
+        let limit = u32::try_from(limit.0).unwrap_or(u32::MAX);
+        let page = self.call(py, || {
+            check_limit(limit as usize)?;
+            self.index.page(0, limit)
+        })?;
+        Ok(page.chunks.into_iter().map(PyChunk).collect())
+    }
+
+    /// How many chunks pass `where`, a filter; all without one.
+    #[pyo3(signature = (r#where=None), text_signature = "($self, where=None)")]
+    fn count(&self, py: Python<'_>, r#where: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
+        let filters = passing(r#where)?;
+        let chunks = self.call(py, || self.index.count(&filters))?;
+        Ok(usize::try_from(chunks)?)
+    }
+
+    /// The chunks that pass `where`, a filter, in row order; all without one.
+    ///
+    /// The iteration shows the index as it was when it began: chunks may be written and deleted
+    /// meanwhile. Of a file it holds 256 chunks at a time; an index in memory is copied first. A file
+    /// keeps what is replaced until the iteration ends, so a long one should not be left open.
+    #[pyo3(signature = (r#where=None), text_signature = "($self, where=None)")]
+    fn chunks(&self, py: Python<'_>, r#where: Option<&Bound<'_, PyAny>>) -> PyResult<PyChunks> {
+        PyChunks::new(py, &self.index, &passing(r#where)?)
+    }
+
+    /// Like `chunks()`.
+    fn __iter__(&self, py: Python<'_>) -> PyResult<PyChunks> {
+        self.chunks(py, None)
+    }
+
+    /// Whether there is a chunk of this id; False for anything but a str.
+    fn __contains__(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let id = id.extract::<String>().unwrap_or_default();
+        self.call(py, || self.index.contains(&id))
     }
 
     /// How many chunks there are.
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        let chunks = self.call(py, || self.index.len())?;
-        Ok(usize::try_from(chunks)?)
+        self.count(py, None)
     }
 
     /// The best `limit` chunks for a query by BM25, best first (spec/index.md, "Ranking").

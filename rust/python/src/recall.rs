@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hedgerow_engine::index::Index;
 use hedgerow_memory::columns::{Bound as TimeBound, ColumnCache, FileColumns, RecallFilter};
 use hedgerow_memory::facts::session_id;
+use hedgerow_memory::grep::{Pattern, grep};
 use hedgerow_memory::recall::{Recall, RecallRequest, Recalled, columns, recall};
 use hedgerow_memory::scope::Scope;
 use hedgerow_memory::snippet::recall_terms;
@@ -15,6 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::errors;
+use crate::folder::{SkipTuple, tuple_of};
 use crate::found::PyFound;
 use crate::index::PyIndex;
 use crate::interrupt;
@@ -64,6 +67,47 @@ impl PyFileColumns {
         Ok(owned(columns.paths_in(&scope_of(scope), shared)))
     }
 
+    /// Search the files below `folder` that a scope sees and that have one of `types` and all `tags`.
+    ///
+    /// Returns the first `limit` lines that match, each as file, line, text, lines before and after; how
+    /// many match, in how many files; and the files that could not be read.
+    #[allow(clippy::too_many_arguments, reason = "as many as a grep has")]
+    #[pyo3(signature = (index, folder, pattern, *, regex, ignore_case, types, tags, scope, shared, limit, context))]
+    fn grep(
+        &self,
+        py: Python<'_>,
+        index: &Bound<'_, PyIndex>,
+        folder: PathBuf,
+        pattern: Text,
+        regex: bool,
+        ignore_case: bool,
+        types: Vec<Text>,
+        tags: Vec<Text>,
+        scope: [Option<Text>; 3],
+        shared: bool,
+        limit: usize,
+        context: usize,
+    ) -> PyResult<(Vec<LineTuple>, usize, usize, Vec<SkipTuple>)> {
+        let texts = |texts: Vec<Text>| texts.iter().map(|text| text.to_string()).collect();
+        let filter = RecallFilter {
+            types: texts(types),
+            tags: texts(tags),
+            scope: scope_of(scope),
+            shared,
+            ..RecallFilter::default()
+        };
+        let columns = self.current(py, &index.get().index)?;
+        let found = errors::call_detached(py, || {
+            let pattern = Pattern::new(&pattern, regex, ignore_case)?;
+            let files = columns.paths_passing(&filter);
+            grep(&folder, files, &pattern, limit, context)
+        })?;
+        let lines = found.lines.into_iter();
+        let lines = lines.map(|one| (one.file, one.line, one.text, one.before, one.after));
+        let skips = found.skips.iter().map(tuple_of).collect();
+        Ok((lines.collect(), found.count, found.files, skips))
+    }
+
     /// The words of the types of the files of a scope, each once.
     fn types(
         &self,
@@ -91,6 +135,9 @@ impl PyFileColumns {
         errors::call_detached(py, || columns(index, &self.0))
     }
 }
+
+/// The file, the number and the text of a line, and the lines before and after it.
+type LineTuple = (String, usize, String, Vec<String>, Vec<String>);
 
 fn owned(texts: Vec<&str>) -> Vec<String> {
     texts.into_iter().map(str::to_owned).collect()

@@ -1,6 +1,5 @@
 //! The dataclasses of `hedgerow.results`, made of what the engine found.
 
-use hedgerow_engine::chunks::GroupBy;
 use hedgerow_engine::retrieval::{Intent, SkippedReason, Stage, Trace, TrigramHit, Unanimity};
 use hedgerow_graph::pipeline::{Cell, Outcome, Report};
 use pyo3::prelude::*;
@@ -71,7 +70,7 @@ pub fn trace<'py>(py: Python<'py>, trace: &Trace) -> PyResult<Bound<'py, PyAny>>
         bool_object(py, trace.speakers),
         bool_object(py, trace.dates),
         bool_object(py, trace.reweight),
-        (trace.group_by.map(GroupBy::as_str)).into_pyobject(py)?,
+        trace.group_by.as_deref().into_pyobject(py)?,
         (&trace.original_query).into_pyobject(py)?.into_any(),
         (trace.augmented_query.as_deref()).into_pyobject(py)?,
         (&trace.date_hints).into_pyobject(py)?.into_any(),

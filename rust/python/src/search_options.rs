@@ -4,6 +4,7 @@ use hedgerow_engine::chunks::{Filters, GroupBy};
 use hedgerow_engine::retrieval::{Embedding, Mode, Request, Reranker};
 use pyo3::prelude::*;
 
+use crate::chunk::PyChunk;
 use crate::errors;
 use crate::filters::{FiltersLike, PyFilters};
 use crate::text::Text;
@@ -21,7 +22,7 @@ pub struct PySearchOptions {
     reranker: Reranker,
     skip_retry_ladder: bool,
     filters: Filters,
-    group_by: Option<GroupBy>,
+    group_by: Option<String>,
     asker: Option<String>,
 }
 
@@ -58,11 +59,9 @@ impl PySearchOptions {
             },
             skip_retry_ladder,
             filters: filters.map(|filters| filters.0).unwrap_or_default(),
-            group_by: errors::call(|| {
-                group_by
-                    .map(|name| GroupBy::from_option("group_by", name))
-                    .transpose()
-            })?,
+            group_by: group_by
+                .map(|name| errors::call(|| group(name)).map(|_| name.to_owned()))
+                .transpose()?,
             asker: asker.map(|name| name.to_string()),
         })
     }
@@ -88,9 +87,19 @@ impl PySearchOptions {
             reranker: self.reranker,
             skip_retry_ladder: self.skip_retry_ladder,
             filters: &self.filters,
-            group_by: self.group_by,
+            group_by: self.group_by.as_deref().and_then(|name| group(name).ok()),
         }
     }
+}
+
+fn group(name: &str) -> hedgerow_engine::Result<GroupBy<'_>> {
+    GroupBy::from_option("group_by", name)
+}
+
+/// The name of the group of a chunk outside of searches; for `path`, its path.
+#[pyfunction]
+pub fn _group(group_by: &str, chunk: &Bound<'_, PyChunk>) -> PyResult<String> {
+    errors::call(|| Ok(group(group_by)?.group(&chunk.get().0)))
 }
 
 /// What the embedder returned for one query.

@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, ffi, params};
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use super::chunk::{COLUMNS, Chunk};
 use super::filters::{Field, Subject, to_json};
+use super::row_set::RowSet;
 use crate::error::{Error, ErrorCode, Result};
 use crate::interrupt::Pace;
 use crate::storage::summarize;
@@ -155,6 +156,82 @@ fn values(field: &Field, chunk: &Chunk) -> rusqlite::Result<BTreeSet<String>> {
         values.insert(OTHER.to_owned());
     }
     Ok(values)
+}
+
+/// The name of the group of a chunk by a field (spec/retrieval.md, "Grouping"): its value as JSON.
+/// Without exactly one value it is a group of its own.
+pub(super) fn group(field: &Field, chunk: &Chunk) -> rusqlite::Result<String> {
+    let mut values = values(field, chunk)?;
+    let only = if values.len() == 1 {
+        values.pop_first()
+    } else {
+        None
+    };
+    let name = only.filter(|value| is_single(value)).map(group_of_value);
+    Ok(name.unwrap_or_else(|| own_group(&chunk.id)))
+}
+
+/// The name of the group of a chunk alone. No JSON begins with NUL.
+pub(super) fn own_group(id: &str) -> String {
+    format!("\0{id}")
+}
+
+/// The name of the group of a value. Equal numbers have one name, whether integers or floats.
+fn group_of_value(value: String) -> String {
+    let number = serde_json::from_str::<Number>(&value).ok();
+    let float = number
+        .filter(Number::is_f64)
+        .and_then(|number| number.as_f64());
+    match float {
+        // The sum of -0.0 and 0.0 is 0.0.
+        Some(float) if float.fract() == 0.0 => format!("{:.0}", float + 0.0),
+        _ => value,
+    }
+}
+
+/// The rows of each group by a key that is not of one chunk for lack of a value, by name.
+pub(super) fn groups(
+    connection: &Connection,
+    key: i64,
+) -> rusqlite::Result<BTreeMap<String, Vec<i64>>> {
+    let sql = "SELECT value, row FROM metadata_values WHERE key = ? ORDER BY value, row";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut found = statement.query([key])?;
+    let mut groups: BTreeMap<String, Vec<i64>> = BTreeMap::new();
+    let (mut value, mut of_value, mut pace) = (String::new(), Vec::new(), Pace::default());
+    let (mut seen, mut several) = (RowSet::default(), RowSet::default());
+    let mut add = |value: &str, rows: &mut Vec<i64>| {
+        if is_single(value) && !rows.is_empty() {
+            let name = group_of_value(value.to_owned());
+            groups.entry(name).or_default().append(rows);
+        }
+        rows.clear();
+    };
+    while let Some(found) = found.next()? {
+        pace.read(1)?;
+        let (next, row) = (found.get_ref(0)?.as_str()?, found.get(1)?);
+        if next != value {
+            add(&value, &mut of_value);
+            next.clone_into(&mut value);
+        }
+        if seen.contains(row) {
+            several.insert(row);
+        }
+        seen.insert(row);
+        of_value.push(row);
+    }
+    add(&value, &mut of_value);
+    for rows in groups.values_mut() {
+        rows.retain(|row| !several.contains(*row));
+        rows.sort_unstable();
+    }
+    groups.retain(|_, rows| !rows.is_empty());
+    Ok(groups)
+}
+
+/// Whether chunks with this value alone are a group: null counts as no value, as in filters.
+fn is_single(value: &str) -> bool {
+    value != OTHER && value != "null"
 }
 
 /// Whether the index knows which rows have a value.

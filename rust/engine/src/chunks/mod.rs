@@ -33,12 +33,12 @@ pub use texts::Texts;
 pub use turns::Turn;
 
 pub(crate) use filter_cache::FilterCache;
-pub(crate) use filters::{civil, text_array};
+pub(crate) use filters::{Field, civil, text_array};
 pub(crate) use kept_texts::KeptTexts;
 pub(crate) use metadata_index::{check_name, declare, declared};
 pub(crate) use neighbors::Neighbors;
-pub(crate) use paths::{PathCursor, Paths, group_key};
-pub(crate) use read::{count_chunks, name_of, row_of, without_chunk};
+pub(crate) use paths::{GroupField, PathCursor, Paths, group_key};
+pub(crate) use read::{chunks_of_rows, count_chunks, name_of, row_of, without_chunk};
 pub(crate) use schema::{TOKENIZER, retokenize, tokenizer};
 pub(crate) use turns::Turns;
 pub(crate) use write::{Change, ChunkWriter, Stored, chunks_where};

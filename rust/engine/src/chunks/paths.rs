@@ -1,19 +1,83 @@
-//! Which chunks share a path, kept in memory for searches that group by it.
+//! Which chunks share a path or the value of a declared key, kept in memory for searches that group by it.
 
 use std::iter::successors;
 use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension};
 
+use super::chunk::{COLUMNS, Chunk};
+use super::metadata_index::{DeclaredKey, group, groups, own_group};
 use super::read::{each_path, without_chunk};
 use super::row_list::RowList;
+use super::row_set::RowSet;
+use crate::interrupt::Pace;
 use crate::storage::cache::RowVersion;
 use crate::storage::generations::{self, RowRanges};
 use crate::storage::row_blocks::{Cursor, RowBlocks, Values};
 
-/// The paths of one generation of an index, each with a number.
+/// The field by whose values chunks are grouped.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum GroupField {
+    Path,
+    Key(DeclaredKey),
+}
+
+impl GroupField {
+    /// The name of the group of a chunk.
+    fn group(&self, chunk: &Chunk) -> rusqlite::Result<String> {
+        match self {
+            Self::Path => Ok(chunk.path.clone()),
+            Self::Key(key) => group(&key.field, chunk),
+        }
+    }
+
+    /// Call `see` with the name of each group and its rows.
+    fn each_group(
+        &self,
+        connection: &Connection,
+        mut see: impl FnMut(&str, &[i64]),
+    ) -> rusqlite::Result<()> {
+        let key = match self {
+            Self::Path => return each_path(connection, see),
+            Self::Key(key) => key,
+        };
+        let mut grouped = RowSet::default();
+        for (name, rows) in &groups(connection, key.number)? {
+            see(name, rows);
+            grouped.extend(rows.iter().copied());
+        }
+        let mut statement = connection.prepare_cached("SELECT row, id FROM knowledge_chunks")?;
+        let mut found = statement.query([])?;
+        let mut pace = Pace::default();
+        while let Some(found) = found.next()? {
+            pace.read(1)?;
+            let row: i64 = found.get(0)?;
+            if !grouped.contains(row) {
+                see(&own_group(found.get_ref(1)?.as_str()?), &[row]);
+            }
+        }
+        Ok(())
+    }
+
+    /// The name of the group of a row; None if the row no longer exists.
+    fn group_of_row(&self, connection: &Connection, row: i64) -> rusqlite::Result<Option<String>> {
+        if *self == Self::Path {
+            let sql = "SELECT path FROM knowledge_chunks WHERE row = ?";
+            let mut find = connection.prepare_cached(sql)?;
+            return find.query_row([row], |found| found.get(0)).optional();
+        }
+        let sql = format!("SELECT row, {COLUMNS} FROM knowledge_chunks WHERE row = ?");
+        let mut find = connection.prepare_cached(&sql)?;
+        let found = find.query_row([row], Chunk::with_row).optional()?;
+        found.map(|(_, chunk)| self.group(&chunk)).transpose()
+    }
+}
+
+/// The paths of one generation of an index, or its groups by a key, each with a number. A group of a key
+/// is called a path here too.
 #[derive(Debug)]
 pub(crate) struct Paths {
+    field: GroupField,
     generation: i64,
     /// The number of each row's path.
     of_rows: RowBlocks<Values<u32>>,
@@ -36,7 +100,7 @@ struct Path {
 }
 
 impl RowVersion for Paths {
-    type Source = ();
+    type Source = GroupField;
     const NAME: &'static str = "paths";
 
     fn generation(&self) -> i64 {
@@ -47,9 +111,9 @@ impl RowVersion for Paths {
         self.of_rows.len()
     }
 
-    fn load((): &(), connection: &Connection) -> rusqlite::Result<Self> {
+    fn load(field: &GroupField, connection: &Connection) -> rusqlite::Result<Self> {
         let (mut of_rows, mut of_paths) = (Vec::new(), Vec::new());
-        each_path(connection, |path, rows| {
+        field.each_group(connection, |path, rows| {
             let number = u32::try_from(of_paths.len()).unwrap_or(u32::MAX);
             of_rows.extend(rows.iter().map(|row| (*row, number)));
             let mut rows = rows.to_vec();
@@ -57,6 +121,7 @@ impl RowVersion for Paths {
             of_paths.push((key(path), path.to_owned(), RowList::from(rows)));
         })?;
         let mut paths = Self {
+            field: field.clone(),
             generation: generations::generation(connection)?,
             of_rows: RowBlocks::default(),
             by_number: RowBlocks::default(),
@@ -85,22 +150,21 @@ impl RowVersion for Paths {
 
     fn apply_changes(
         self: &Arc<Self>,
-        (): &(),
+        field: &GroupField,
         connection: &Connection,
         generation: i64,
         changed: &RowRanges,
     ) -> rusqlite::Result<Option<Self>> {
         let mut next = Self {
+            field: field.clone(),
             generation,
             of_rows: self.of_rows.clone(),
             by_number: self.by_number.clone(),
             by_hash: self.by_hash.clone(),
             free: Arc::clone(&self.free),
         };
-        let mut find =
-            connection.prepare_cached("SELECT path FROM knowledge_chunks WHERE row = ?")?;
         for row in changed.iter() {
-            let path: Option<String> = find.query_row([row], |found| found.get(0)).optional()?;
+            let path = field.group_of_row(connection, row)?;
             next.put(row, path.as_deref());
         }
         Ok(Some(next))
@@ -223,9 +287,9 @@ impl Paths {
         path.into_iter().flat_map(|path| path.rows.iter())
     }
 
-    /// The number of a path that a chunk has.
-    pub fn number(&self, path: &str) -> Option<i64> {
-        self.find(path).map(i64::from)
+    /// The number of the path that a chunk has, or would have. None if no stored chunk has it.
+    pub fn number(&self, chunk: &Chunk) -> rusqlite::Result<Option<i64>> {
+        Ok(self.find(&self.field.group(chunk)?).map(i64::from))
     }
 
     /// The numbers of all paths in the order of their hashes, which depends on nothing but their texts.
@@ -362,11 +426,11 @@ mod tests {
                         assert_eq!(&paths.members(number).collect::<Vec<_>>(), rows);
                         assert!(rows.iter().all(|row| paths.of_row(*row) == Some(number)));
                     }
-                    let fresh = session.read(|connection| Paths::load(&(), connection))?;
+                    let fresh = session.read(|connection| Paths::load(&GroupField::Path, connection))?;
                     assert_eq!(texts_by_hash(paths), texts_by_hash(&fresh));
                     let all: usize = stored.values().map(Vec::len).sum();
                     let counts = (paths.of_rows.len(), paths.by_number.len());
-                    Ok((counts, (all, stored.len()), paths.number("elsewhere")))
+                    Ok((counts, (all, stored.len()), paths.find("elsewhere")))
                 });
                 let (counts, expected, elsewhere) = checked.unwrap();
                 prop_assert_eq!((counts, elsewhere), (expected, None));
@@ -376,6 +440,7 @@ mod tests {
         #[test]
         fn paths_of_one_hash_are_kept_apart(steps in prop::collection::vec((0_u8..60, any::<bool>()), 1..200)) {
             let mut paths = Paths {
+                field: GroupField::Path,
                 generation: 0,
                 of_rows: RowBlocks::default(),
                 by_number: RowBlocks::default(),
@@ -410,6 +475,7 @@ mod tests {
             limit in 1_usize..40,
         ) {
             let mut paths = Paths {
+                field: GroupField::Path,
                 generation: 0,
                 of_rows: RowBlocks::default(),
                 by_number: RowBlocks::default(),

@@ -1,5 +1,8 @@
 //! Reading chunks as they were stored.
 
+use std::rc::Rc;
+
+use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, ffi};
 
 use super::chunk::{COLUMNS, Chunk, VECTOR};
@@ -44,6 +47,39 @@ impl Page {
         }
         Ok(page)
     }
+}
+
+impl Page {
+    /// The chunks of these ascending rows, without those that are gone.
+    pub(crate) fn of_rows(connection: &Connection, rows: &[i64]) -> rusqlite::Result<Self> {
+        let sql = format!(
+            "SELECT row, {COLUMNS}, {VECTOR} FROM knowledge_chunks WHERE row IN rarray(?) ORDER BY row"
+        );
+        let mut statement = connection.prepare_cached(&sql)?;
+        let found = statement.query_map([row_array(rows)], Chunk::with_vector)?;
+        let chunks: rusqlite::Result<Vec<Chunk>> = found.map(|one| Ok(one?.1)).collect();
+        Ok(Self {
+            chunks: chunks?,
+            after: rows.last().copied().unwrap_or(i64::MAX),
+        })
+    }
+}
+
+/// These rows with their chunks, without vectors, in row order.
+pub(crate) fn chunks_of_rows(
+    connection: &Connection,
+    rows: &[i64],
+) -> rusqlite::Result<Vec<(i64, Chunk)>> {
+    let sql =
+        format!("SELECT row, {COLUMNS} FROM knowledge_chunks WHERE row IN rarray(?) ORDER BY row");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let found = statement.query_map([row_array(rows)], Chunk::with_row)?;
+    found.collect()
+}
+
+/// Rows as one SQL value.
+fn row_array(rows: &[i64]) -> Rc<Vec<Value>> {
+    Rc::new(rows.iter().map(|row| Value::Integer(*row)).collect())
 }
 
 fn out_of_order(row: i64) -> rusqlite::Error {

@@ -29,6 +29,15 @@ impl Block {
     fn is_empty(&self) -> bool {
         self.words.iter().all(|word| *word == 0)
     }
+
+    /// The rows of a block, ascending.
+    fn rows(&self) -> impl Iterator<Item = i64> + '_ {
+        let words = self.words.iter().zip((0..).step_by(64));
+        words.flat_map(|(word, first)| {
+            let start = self.number * BLOCK + first;
+            bits(*word).map(move |bit| start + i64::from(bit))
+        })
+    }
 }
 
 /// The block of a row, the word there and the bit in it.
@@ -107,13 +116,15 @@ impl RowSet {
     /// Each, ascending.
     #[cfg(test)]
     pub fn iter(&self) -> impl Iterator<Item = i64> + '_ {
-        self.blocks.iter().flat_map(|block| {
-            let words = block.words.iter().zip((0..).step_by(64));
-            words.flat_map(move |(word, first)| {
-                let start = block.number * BLOCK + first;
-                bits(*word).map(move |bit| start + i64::from(bit))
-            })
-        })
+        self.blocks.iter().flat_map(Block::rows)
+    }
+
+    /// Up to `limit` rows after another one, ascending.
+    pub fn after(&self, row: i64, limit: usize) -> Vec<i64> {
+        let number = row.div_euclid(BLOCK);
+        let first = self.blocks.partition_point(|block| block.number < number);
+        let rows = self.blocks.iter().skip(first).flat_map(Block::rows);
+        rows.filter(|next| *next > row).take(limit).collect()
     }
 
     /// These too.
@@ -193,7 +204,6 @@ impl FromIterator<i64> for RowSet {
 }
 
 /// The numbers of the bits of a word that are set, the lowest first.
-#[cfg(test)]
 fn bits(mut word: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         let bit = (word != 0).then(|| word.trailing_zeros());

@@ -1,18 +1,53 @@
 //! What one leg of a search may find.
 
-use serde::{Deserialize, Serialize};
-
-use super::filters::Filters;
+use super::chunk::Chunk;
+use super::filters::{Field, Filters};
+use super::metadata_index::group;
 use crate::error::{Error, ErrorCode, Result};
-use crate::named_enum;
 use crate::query::Matching;
 
-named_enum! {
-    /// Which chunks stand for one document, so that only the best of them is found.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-    pub enum GroupBy {
-        /// Those of one path.
-        Path = "path",
+/// Which chunks count as one document, of which only the best is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GroupBy<'a> {
+    /// The chunks of a path.
+    Path,
+    /// The chunks with one value of a declared key (spec/retrieval.md, "Grouping").
+    Key(&'a str),
+}
+
+impl<'a> GroupBy<'a> {
+    /// The grouping of that name. Whether an index has declared the key is checked when it is searched.
+    pub fn from_option(option: &str, name: &'a str) -> Result<Self> {
+        match Field::named(name) {
+            Some(Field::Path) => Ok(Self::Path),
+            Some(_) if !name.starts_with('$') => Ok(Self::Key(name)),
+            _ => Err(Error::new(
+                ErrorCode::InvalidOption,
+                format!(
+                    "{option} must be \"path\" or a declared key such as \"year\", not {name:?}"
+                ),
+            )),
+        }
+    }
+
+    /// The name of the group of a chunk that may be outside the index.
+    pub fn group(self, chunk: &Chunk) -> String {
+        let group = match self {
+            Self::Path => None,
+            Self::Key(name) => Field::named(name).map(|field| group(&field, chunk)),
+        };
+        // Metadata that was read from JSON can be written as JSON.
+        group
+            .and_then(rusqlite::Result::ok)
+            .unwrap_or_else(|| chunk.path.clone())
+    }
+
+    /// The name of the grouping: `path`, or the key.
+    pub fn as_str(self) -> &'a str {
+        match self {
+            Self::Path => "path",
+            Self::Key(name) => name,
+        }
     }
 }
 
@@ -24,7 +59,7 @@ pub struct Selection<'a> {
     /// What they must be.
     pub filters: &'a Filters,
     /// Keep the best of each group alone, before the result is cut.
-    pub group_by: Option<GroupBy>,
+    pub group_by: Option<GroupBy<'a>>,
     /// Also tell what score fusion must know of all chunks.
     pub statistics: bool,
     /// How words are matched, which decides how the lengths of chunks count.

@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use roaring::RoaringTreemap;
 
 use crate::bm25::{BM25, Ranker, Ranking};
-use crate::chunks::{self, CHUNKS, FilterCache, KeptTexts, Neighbors, Paths, TOKENIZER, Turns};
+use crate::chunks::{
+    self, CHUNKS, FilterCache, GroupField, KeptTexts, Neighbors, Paths, TOKENIZER, Turns,
+};
 use crate::error::Result;
 use crate::fuzzy::Slugs;
 use crate::query::StopWords;
@@ -37,7 +39,9 @@ pub struct Index {
     /// The ranking in memory.
     pub(crate) ranker: Ranker,
     /// The chunks of each path, from the first search that groups by path.
-    pub(crate) paths: Cache<Paths>,
+    pub(crate) paths: Arc<Cache<Paths>>,
+    /// The chunks of each value of a declared key, from the first search that groups by the key.
+    pub(super) key_groups: Mutex<Vec<Arc<Cache<Paths>>>>,
     /// The neighbors of each chunk, from the first search that counts them.
     pub(crate) neighbors: Cache<Neighbors>,
     /// The speaker of each chunk.
@@ -163,7 +167,8 @@ impl Index {
             methods,
             matrices: Cache::new(background.clone(), matrices),
             ranker: Ranker::new(methods.ranking, background.clone()),
-            paths: Cache::new(background.clone(), ()),
+            paths: Arc::new(Cache::new(background.clone(), GroupField::Path)),
+            key_groups: Mutex::default(),
             neighbors: Cache::new(background.clone(), ()),
             turns: Cache::new(background.clone(), ()),
             filters: FilterCache::new(background.clone()),
@@ -238,6 +243,10 @@ impl Index {
         self.matrices.clear();
         self.ranker.clear();
         self.paths.clear();
+        self.key_groups
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
         self.neighbors.clear();
         self.turns.clear();
         self.filters.clear();

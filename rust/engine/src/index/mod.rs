@@ -11,6 +11,7 @@ pub mod session;
 mod staging;
 mod stats;
 mod sync;
+mod table;
 pub(crate) mod vocabulary;
 mod write;
 
@@ -18,4 +19,5 @@ pub use handle::{Index, Methods, SUBJECTS};
 pub use hit::Hit;
 pub use stats::IndexStats;
 pub use sync::{FileSync, Synced};
+pub use table::{ChunkReader, Update};
 pub use write::remove_chunks;

@@ -8,8 +8,8 @@ use rusqlite::Connection;
 use super::handle::Index;
 use crate::bm25::{Bm25, ContentPhrase, MatchedRows, Snapshot};
 use crate::chunks::{
-    Filters, FullText, GroupBy, KeptTexts, Neighbors, Paths, RowSet, Selection, Side, Texts, Turn,
-    Turns, chunk_of, count_chunks, group_key, name_of, row_of,
+    Chunk, Filters, FullText, GroupBy, KeptTexts, Neighbors, Paths, RowSet, Selection, Side, Texts,
+    Turn, Turns, chunk_of, count_chunks, group_key, name_of, row_of,
 };
 use crate::error::Result;
 use crate::fuzzy::{self, Slugs};
@@ -27,13 +27,13 @@ mod begin;
 /// The data that a search needs in memory.
 #[derive(Debug, Clone, Copy, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a need of its own")]
-pub struct Needs {
+pub struct Needs<'a> {
     /// Whether it ranks by BM25.
     pub keywords: bool,
     /// Whether it searches vectors.
     pub vectors: bool,
     /// The grouping of the hits, if any.
-    pub group_by: Option<GroupBy>,
+    pub group_by: Option<GroupBy<'a>>,
     /// Whether the neighbors of a chunk count. Then the legs find chunks, which are grouped
     /// afterwards.
     pub neighbors: bool,
@@ -43,7 +43,7 @@ pub struct Needs {
     pub slugs: bool,
 }
 
-impl Needs {
+impl Needs<'_> {
     /// Whether chunks are grouped after their scores are complete, instead of by each leg.
     pub fn groups_late(self) -> bool {
         self.group_by.is_some() && (self.neighbors || self.turns)
@@ -64,13 +64,13 @@ pub struct Session<'a> {
     pub(crate) keywords: Option<Arc<Snapshot>>,
     /// The vectors, or why they cannot be read; None where they were not asked for.
     matrix: Option<Result<Arc<Matrix>>>,
-    /// The chunks of each path, if hits are grouped by path.
+    /// The chunks of each group, if each leg groups its hits.
     pub(crate) paths: Option<Arc<Paths>>,
     /// The neighbors of each chunk, if they count.
     pub(crate) neighbors: Option<Arc<Neighbors>>,
     /// The speaker of each chunk, if speakers count.
     pub(crate) turns: Option<Arc<Turns>>,
-    /// The chunks of each path, if they are grouped by path after their neighbors counted.
+    /// The chunks of each group, if hits are grouped after their neighbors counted.
     groups: Option<Arc<Paths>>,
     /// The slugs, where it was known beforehand that they are needed.
     slugs: Option<Arc<Slugs>>,
@@ -209,11 +209,11 @@ impl Session<'_> {
         self.groups.as_ref()?.of_row(row).map(i64::from)
     }
 
-    /// Return the key of the group of a chunk with this id and path; None if the group has no chunk yet.
-    pub(crate) fn key_of(&self, id: &str, path: &str) -> Result<Option<i64>> {
+    /// Return the key of the group of a chunk; None if the group has no chunk yet.
+    pub(crate) fn key_of(&self, chunk: &Chunk) -> Result<Option<i64>> {
         match &self.paths {
-            None => self.row(id),
-            Some(paths) => Ok(paths.number(path)),
+            None => self.row(&chunk.id),
+            Some(paths) => self.read(|_| paths.number(chunk)),
         }
     }
 

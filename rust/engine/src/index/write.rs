@@ -65,10 +65,7 @@ impl Index {
         for chunk in &latest {
             writer.upsert(chunk)?;
         }
-        generations::record(connection, &writer.changed)?;
-        disown(connection, &writer.changed)?;
-        unstage(connection, &writer.changed)?;
-        settle(connection)?;
+        writer.finish()?;
         Ok(Written {
             ids: latest.len(),
             added: writer.added,
@@ -143,19 +140,46 @@ pub(super) fn remove_where(
     condition: &str,
     value: impl ToSql,
 ) -> rusqlite::Result<usize> {
-    let found = chunks_where(connection, condition, value)?;
-    let mut chunks = ChunkWriter::prepare(connection)?;
-    let mut vectors = VectorWriter::prepare(connection)?;
-    for (row, chunk) in &found {
-        // Before the row itself, whose number may be given to another chunk.
-        vectors.remove(*row)?;
-        chunks.remove(*row, chunk)?;
+    let mut removal = Removal::prepare(connection)?;
+    for (row, chunk) in &chunks_where(connection, condition, value)? {
+        removal.remove(*row, chunk)?;
     }
-    let rows: Vec<i64> = found.iter().map(|(row, _)| *row).collect();
-    generations::record(connection, &rows)?;
-    disown(connection, &rows)?;
-    unstage(connection, &rows)?;
-    Ok(found.len())
+    removal.finish()
+}
+
+/// Removes chunks with their vectors.
+pub(super) struct Removal<'c> {
+    connection: &'c Connection,
+    chunks: ChunkWriter<'c>,
+    vectors: VectorWriter<'c>,
+    rows: Vec<i64>,
+}
+
+impl<'c> Removal<'c> {
+    pub fn prepare(connection: &'c Connection) -> rusqlite::Result<Self> {
+        Ok(Self {
+            connection,
+            chunks: ChunkWriter::prepare(connection)?,
+            vectors: VectorWriter::prepare(connection)?,
+            rows: Vec::new(),
+        })
+    }
+
+    pub fn remove(&mut self, row: i64, chunk: &Chunk) -> rusqlite::Result<()> {
+        // Before the row itself, whose number may be given to another chunk.
+        self.vectors.remove(row)?;
+        self.chunks.remove(row, chunk)?;
+        self.rows.push(row);
+        Ok(())
+    }
+
+    /// Record the removed rows; returns their number.
+    pub fn finish(self) -> rusqlite::Result<usize> {
+        generations::record(self.connection, &self.rows)?;
+        disown(self.connection, &self.rows)?;
+        unstage(self.connection, &self.rows)?;
+        Ok(self.rows.len())
+    }
 }
 
 /// The last chunk of each id, in the order in which the ids came first.
@@ -173,7 +197,8 @@ fn last_of_each_id<'a>(chunks: &[&'a Chunk]) -> Vec<&'a Chunk> {
 }
 
 /// Writes chunks with their vectors.
-struct Writer<'c> {
+pub(super) struct Writer<'c> {
+    connection: &'c Connection,
     chunks: ChunkWriter<'c>,
     vectors: VectorWriter<'c>,
     /// The rows that are not as they were.
@@ -183,8 +208,9 @@ struct Writer<'c> {
 }
 
 impl<'c> Writer<'c> {
-    fn prepare(connection: &'c Connection) -> rusqlite::Result<Self> {
+    pub fn prepare(connection: &'c Connection) -> rusqlite::Result<Self> {
         Ok(Self {
+            connection,
             chunks: ChunkWriter::prepare(connection)?,
             vectors: VectorWriter::prepare(connection)?,
             changed: Vec::new(),
@@ -192,7 +218,7 @@ impl<'c> Writer<'c> {
         })
     }
 
-    fn upsert(&mut self, chunk: &Chunk) -> rusqlite::Result<()> {
+    pub fn upsert(&mut self, chunk: &Chunk) -> rusqlite::Result<()> {
         let Stored { row, change } = self.chunks.put(chunk)?;
         let changed = match (change, &chunk.embedding) {
             (Change::Added, embedding) => {
@@ -220,6 +246,14 @@ impl<'c> Writer<'c> {
             self.changed.push(row);
         }
         Ok(())
+    }
+
+    /// Record the rows that changed.
+    pub fn finish(&self) -> rusqlite::Result<()> {
+        generations::record(self.connection, &self.changed)?;
+        disown(self.connection, &self.changed)?;
+        unstage(self.connection, &self.changed)?;
+        settle(self.connection)
     }
 }
 

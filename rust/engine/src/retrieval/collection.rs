@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::bm25::MatchedRows;
-use crate::chunks::{Filters, FullText, Selection, Side, Texts, Turn};
+use crate::chunks::{Chunk, Filters, FullText, Selection, Side, Texts, Turn};
 use crate::error::Result;
 use crate::index::session::Needs;
 use crate::query::{MatchExpression, Phrase, StopWords, Vocabulary};
@@ -20,7 +20,7 @@ pub trait Collection: Sync {
     fn stopwords(&self) -> &StopWords;
 
     /// Call `work` with one state of the collection, in which everything that `needs` names is available.
-    fn read(&self, needs: Needs, work: &mut dyn FnMut(&dyn Reader)) -> Result<()>;
+    fn read(&self, needs: Needs<'_>, work: &mut dyn FnMut(&dyn Reader)) -> Result<()>;
 }
 
 /// A chunk whose slug resembles a word.
@@ -104,9 +104,9 @@ pub trait Reader {
     /// The id of a row.
     fn id(&self, row: i64) -> Result<String>;
 
-    /// The key that a chunk with this id and path would have. None if the collection has no such
+    /// The key of the document that a chunk would be part of. None if the collection has no such
     /// document.
-    fn key_of(&self, id: &str, path: &str) -> Result<Option<i64>>;
+    fn key_of(&self, chunk: &Chunk) -> Result<Option<i64>>;
 
     /// Whether a row passes the filters.
     fn passes(&self, row: i64, filters: &Filters) -> Result<bool>;

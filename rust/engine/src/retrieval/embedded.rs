@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::collection::{Collection, Reader, SimilarSlug, Step};
 use crate::bm25::MatchedRows;
-use crate::chunks::{Filters, FullText, Selection, Side, Texts, Turn};
+use crate::chunks::{Chunk, Filters, FullText, Selection, Side, Texts, Turn};
 use crate::error::Result;
 use crate::fuzzy::Entry;
 use crate::index::Index;
@@ -24,7 +24,7 @@ impl Collection for Index {
         self.stopwords()
     }
 
-    fn read(&self, needs: Needs, work: &mut dyn FnMut(&dyn Reader)) -> Result<()> {
+    fn read(&self, needs: Needs<'_>, work: &mut dyn FnMut(&dyn Reader)) -> Result<()> {
         self.session(needs, |session| {
             work(session);
             Ok(())
@@ -130,8 +130,8 @@ impl Reader for Session<'_> {
         self.id(row)
     }
 
-    fn key_of(&self, id: &str, path: &str) -> Result<Option<i64>> {
-        self.key_of(id, path)
+    fn key_of(&self, chunk: &Chunk) -> Result<Option<i64>> {
+        self.key_of(chunk)
     }
 
     fn passes(&self, row: i64, filters: &Filters) -> Result<bool> {

@@ -1,11 +1,12 @@
 //! What the fuzzy rung of the ladder searches: chunks that the caller gave, or those of the index.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 
 use super::collection::{Reader, SimilarSlug};
 use super::matches::{Match, Source};
 use super::trigram_index::{TrigramHit, TrigramIndex};
-use crate::chunks::{Chunk, GroupBy, Selection};
+use crate::chunks::{Chunk, Selection};
 use crate::error::Result;
 
 /// The chunks of the fuzzy rung, with their trigrams.
@@ -62,7 +63,7 @@ fn own(
     let similar = reader.similar_slugs(tokens, asked(selection), selection.filters)?;
     // Without the slugs the search begins anew once they are read.
     let mut found = similar.unwrap_or_default();
-    cut(&mut found, selection, |one| &one.path);
+    cut(&mut found, selection, |one| one.key);
     let matched = |found: SimilarSlug| Match {
         source: Source::Row(found.row),
         key: found.key,
@@ -81,37 +82,46 @@ impl Given {
         let chunk = |id: &str| self.chunks.get(id);
         let allowed = |id: &str| chunk(id).is_some_and(|chunk| selection.filters.accept(chunk));
         let limit = asked(selection);
-        let mut found = self.trigrams.search_among(tokens, limit, allowed)?;
-        cut(&mut found, selection, |hit| &hit.path);
+        let found = self.trigrams.search_among(tokens, limit, allowed)?;
         let matched = |hit: &TrigramHit| {
             let Some(chunk) = chunk(&hit.id) else {
                 return Ok(None);
             };
             Ok(Some(Match {
                 source: Source::Given(chunk),
-                key: reader.key_of(&chunk.id, &chunk.path)?,
+                key: reader.key_of(chunk)?,
                 score: hit.similarity,
             }))
         };
-        found
-            .iter()
-            .filter_map(|hit| matched(hit).transpose())
-            .collect()
+        let matched = found.iter().filter_map(|hit| matched(hit).transpose());
+        let mut found: Vec<Match<'_>> = matched.collect::<Result<_>>()?;
+        cut(&mut found, selection, |one| match (one.key, &one.source) {
+            (Some(key), _) => Some(Ok(key)),
+            // Documents that the collection does not have.
+            (None, Source::Given(chunk)) => selection.group_by.map(|by| Err(by.group(chunk))),
+            (None, Source::Row(_)) => None,
+        });
+        Ok(found)
     }
 }
 
 /// How many hits to ask for: all if they are grouped, since groups may have any number of them.
 fn asked(selection: &Selection<'_>) -> usize {
     match selection.group_by {
-        Some(GroupBy::Path) => usize::MAX,
+        Some(_) => usize::MAX,
         None => selection.limit,
     }
 }
 
-/// Cut hits to a selection. Chunks of one path are equally similar, so they stand together.
-fn cut<T>(found: &mut Vec<T>, selection: &Selection<'_>, path: impl Fn(&T) -> &str) {
-    if let Some(GroupBy::Path) = selection.group_by {
-        found.dedup_by(|later, first| path(later) == path(first));
+/// Cut hits to a selection. With groups, keep the first hit of each; a hit without a group is its own.
+fn cut<T, K: Eq + Hash>(
+    found: &mut Vec<T>,
+    selection: &Selection<'_>,
+    group: impl Fn(&T) -> Option<K>,
+) {
+    if selection.group_by.is_some() {
+        let mut seen = HashSet::new();
+        found.retain(|one| group(one).is_none_or(|group| seen.insert(group)));
     }
     found.truncate(selection.limit);
 }

@@ -140,7 +140,7 @@ pub struct Request<'a> {
     /// What may be found.
     pub filters: &'a Filters,
     /// Which chunks count as one document, of which the best is found.
-    pub group_by: Option<GroupBy>,
+    pub group_by: Option<GroupBy<'a>>,
 }
 
 impl<'a> Request<'a> {

@@ -21,7 +21,7 @@ use super::reweight::reweight_explained;
 use super::speakers;
 use super::trace::{SkippedReason, Timings, Trace};
 use super::unanimity::{self, DEFAULT_AGREE_MIN};
-use crate::chunks::{GroupBy, Selection, Turn};
+use crate::chunks::{Selection, Turn};
 use crate::error::{Error, ErrorCode, Result};
 use crate::index::session::Needs;
 use crate::interrupt;
@@ -91,7 +91,7 @@ pub(super) fn search_together(
 fn in_one_state(
     setup: &Setup<'_>,
     requests: &[Request<'_>],
-    needs: Needs,
+    needs: Needs<'_>,
 ) -> Result<Option<Vec<Option<Result<Found>>>>> {
     let mut answered = None;
     setup.collection.read(needs, &mut |reader| {
@@ -371,12 +371,10 @@ impl<'a> Legs<'a> {
                 dates::raise(request.query, &turns, &mut fused.0);
             }
         }
-        Ok(match request.group_by {
-            Some(GroupBy::Path) if request.groups_late(setup) => {
-                fused.grouped(|row| reader.group_of(row))
-            }
-            _ => fused,
-        })
+        if request.groups_late(setup) {
+            return Ok(fused.grouped(|row| reader.group_of(row)));
+        }
+        Ok(fused)
     }
 
     /// Fuse the candidates and the chunks beside them, and add what neighbors give.
@@ -434,7 +432,7 @@ impl<'a> Legs<'a> {
             speakers: setup.counts_speakers(),
             dates: setup.counts_dates(),
             reweight: setup.reweight,
-            group_by: request.group_by,
+            group_by: request.group_by.map(|by| by.as_str().to_owned()),
             original_query: request.query.to_owned(),
             augmented_query: request.augmented.map(str::to_owned),
             date_hints: request.date_hints.to_vec(),

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::request::{Fusion, Mode};
-use crate::chunks::GroupBy;
 use crate::named_enum;
 use crate::query::Matching;
 
@@ -127,7 +126,7 @@ pub struct Trace {
     /// Whether scores were multiplied by what the query asks for.
     pub reweight: bool,
     /// Which chunks counted as one document.
-    pub group_by: Option<GroupBy>,
+    pub group_by: Option<String>,
     /// The query as given.
     pub original_query: String,
     /// The text that was parsed, where dates were added to it.

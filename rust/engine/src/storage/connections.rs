@@ -84,6 +84,15 @@ impl Database {
         &self,
         work: impl FnOnce(&Connection) -> std::result::Result<T, E>,
     ) -> Result<T> {
+        self.with_reader(work, Pool::return_reader)
+    }
+
+    /// Run `work` on a read connection, which `put` takes back afterwards.
+    pub(super) fn with_reader<T, E: Into<Failure>>(
+        &self,
+        work: impl FnOnce(&Connection) -> std::result::Result<T, E>,
+        put: impl FnOnce(&Pool, Connection),
+    ) -> Result<T> {
         self.with_pool(|pool| {
             let _shared = pool.share();
             let taken = pool
@@ -91,7 +100,7 @@ impl Database {
                 .map_or_else(|| self.location.connection(true), Ok);
             self.answer(taken.and_then(|reader| {
                 let result = work(&reader).map_err(|error| self.map_error(error));
-                pool.return_reader(reader);
+                put(pool, reader);
                 result
             }))
         })
@@ -205,7 +214,7 @@ impl Database {
     }
 
     /// The result of some work, unless the file was replaced meanwhile: then it is of neither file.
-    fn answer<T>(&self, result: Result<T>) -> Result<T> {
+    pub(super) fn answer<T>(&self, result: Result<T>) -> Result<T> {
         match (self.location.check_file(), result) {
             (Err(found), Ok(_)) => Err(found),
             (Err(found), Err(_)) if found.code() == ErrorCode::IndexReplaced => Err(found),
@@ -227,7 +236,7 @@ impl Database {
     }
 
     /// Use the connections, which are there until `work` is through.
-    fn with_pool<T>(&self, work: impl FnOnce(&Pool) -> Result<T>) -> Result<T> {
+    pub(super) fn with_pool<T>(&self, work: impl FnOnce(&Pool) -> Result<T>) -> Result<T> {
         self.check_process()?;
         let _gate = fork::enter();
         let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);

@@ -28,6 +28,7 @@ mod replaced;
 pub mod row_blocks;
 mod schema;
 pub mod settings;
+mod snapshot;
 mod subject;
 
 pub use background::{Background, Level, Notice, Notices, Reading};
@@ -37,4 +38,5 @@ pub use database::Database;
 pub use fork::{after_fork, before_fork, is_forking};
 pub use location::Location;
 pub use schema::{FORMAT, Opened};
+pub use snapshot::Snapshot;
 pub use subject::{Check, Maintenance, Migration, Subject, Subjects};

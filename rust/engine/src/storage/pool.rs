@@ -1,5 +1,6 @@
 //! The connections of one handle.
 
+use std::collections::BTreeMap;
 use std::sync::{
     Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError,
 };
@@ -25,6 +26,8 @@ pub(super) type WriterTurn<'p> = (
 pub(super) struct Pool {
     writer: Mutex<Option<Connection>>,
     readers: Mutex<Vec<Connection>>,
+    /// Connections whose read transaction stays open between calls, by the number of their snapshot.
+    snapshots: Mutex<BTreeMap<u64, Connection>>,
     location: Location,
     /// A database in memory has no write-ahead log, so there readers must not meet a writer.
     /// None for a file, where SQLite lets them.
@@ -43,6 +46,7 @@ impl Pool {
         Ok(Self {
             writer: Mutex::new(writer),
             readers: Mutex::new(readers),
+            snapshots: Mutex::default(),
             turns: location.path().is_none().then(RwLock::default),
             location,
         })
@@ -82,6 +86,16 @@ impl Pool {
         }
     }
 
+    /// Keep a connection with an open read transaction for the calls that follow.
+    pub fn put_snapshot(&self, number: u64, reader: Connection) {
+        self.snapshots().insert(number, reader);
+    }
+
+    /// Take the connection of a snapshot; None if the handle has closed it, as it does before a fork.
+    pub fn take_snapshot(&self, number: u64) -> Option<Connection> {
+        self.snapshots().remove(&number)
+    }
+
     /// Close the connections to a file. A database in memory would be gone, and has no locks.
     pub fn close_files(&mut self) {
         if self.turns.is_some() {
@@ -91,6 +105,9 @@ impl Pool {
         let writer = self.writer.get_mut();
         let mut connections = std::mem::take(readers.unwrap_or_else(PoisonError::into_inner));
         connections.extend(writer.unwrap_or_else(PoisonError::into_inner).take());
+        // Their transactions end with them.
+        let snapshots = self.snapshots.get_mut();
+        snapshots.unwrap_or_else(PoisonError::into_inner).clear();
         // Pages in the write-ahead log belong in the file that they were written for.
         if !self.location.is_replaced() {
             for connection in &connections {
@@ -110,6 +127,12 @@ impl Pool {
     pub fn exclude(&self) -> Option<RwLockWriteGuard<'_, ()>> {
         let turns = self.turns.as_ref()?;
         Some(turns.write().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn snapshots(&self) -> MutexGuard<'_, BTreeMap<u64, Connection>> {
+        self.snapshots
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {

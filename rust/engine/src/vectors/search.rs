@@ -1,7 +1,7 @@
 //! Searching by meaning: the chunks whose vectors are nearest.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use rusqlite::Connection;
@@ -209,8 +209,9 @@ impl VectorSearch<'_> {
             ranked.extend(self.in_order(equal)?);
         }
         if self.paths.is_some() {
-            // Chunks of one path are here for being equally near, so they stand together.
-            ranked.dedup_by_key(|found| found.key);
+            // A group may have several chunks that are equally near: the first of them stands for it.
+            let mut seen = HashSet::new();
+            ranked.retain(|found| seen.insert(found.key));
         }
         ranked.truncate(limit);
         Ok(ranked)

@@ -74,7 +74,7 @@ pub struct Ask<'a> {
     pub fusion: Fusion,
     pub vector: Option<&'a [f32]>,
     pub candidate_k: usize,
-    pub group_by: Option<GroupBy>,
+    pub group_by: Option<GroupBy<'a>>,
     pub filters: &'a Filters,
 }
 

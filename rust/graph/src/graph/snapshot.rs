@@ -144,7 +144,7 @@ impl Kept {
         &self,
         index: &Index,
         needs: &Needs,
-        searched: session::Needs,
+        searched: session::Needs<'_>,
         mut work: impl FnMut(&Snapshot, &Session<'_>) -> Result<T>,
     ) -> Result<T> {
         self.with_caches(index, needs, |visits, waits| {

@@ -131,7 +131,7 @@ impl Store {
     pub(crate) fn in_session<T>(
         &self,
         needs: &Needs,
-        searched: session::Needs,
+        searched: session::Needs<'_>,
         work: impl FnMut(&Snapshot, &Session<'_>) -> Result<T>,
     ) -> Result<T> {
         self.kept.in_session(&self.index, needs, searched, work)

@@ -21,8 +21,8 @@ impl Pipeline {
 
     /// Return the parts of the index that the pipeline reads; None if no stage reads it. `own_legs`
     /// is true if searches use the keyword leg of the store.
-    pub(super) fn index_needs(&self, own_legs: bool) -> Option<session::Needs> {
-        let mut needs: Option<session::Needs> = None;
+    pub(super) fn index_needs(&self, own_legs: bool) -> Option<session::Needs<'static>> {
+        let mut needs: Option<session::Needs<'static>> = None;
         for stage in &self.stages {
             match stage {
                 Stage::Generator(Generator::Match(_) | Generator::Interference { .. }) => {

@@ -20,6 +20,17 @@ pub(crate) enum Condition {
     Field(Field, Test),
 }
 
+impl Condition {
+    /// Whether it tests any field. A condition that does not passes all chunks or none.
+    pub fn has_test(&self) -> bool {
+        match self {
+            Self::All(parts) | Self::Any(parts) => parts.iter().any(Self::has_test),
+            Self::Not(part) => part.has_test(),
+            Self::Field(..) => true,
+        }
+    }
+}
+
 /// What a field must be.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Test {

@@ -36,6 +36,12 @@ impl Filters {
         *self == Self::default()
     }
 
+    /// Whether it tests any field of a chunk. Filters without a test, such as `{"$and": [{}]}`, pass all
+    /// chunks or none.
+    pub(crate) fn has_test(&self) -> bool {
+        self.condition().has_test()
+    }
+
     /// The conditions of `wanted` and `period`.
     fn compiled(&self) -> impl Iterator<Item = &Condition> {
         let wanted = self.wanted.iter().map(Where::condition);

@@ -2,15 +2,16 @@
 //! session.
 
 use std::cell::{Cell, OnceCell};
+use std::sync::{Arc, PoisonError};
 
 use rusqlite::Connection;
 
 use super::{Needs, Session};
 use crate::bm25::Acquired;
-use crate::chunks::GroupBy;
-use crate::error::{ErrorCode, Result};
+use crate::chunks::{Field, GroupBy, GroupField, Paths, declared};
+use crate::error::{Error, ErrorCode, Result};
 use crate::index::Index;
-use crate::storage::cache::Lookup;
+use crate::storage::cache::{Cache, Lookup};
 use crate::storage::{Failure, ReadTransaction, generations};
 
 /// The number of restarts of a search while others write faster than it can read. After that it
@@ -21,14 +22,16 @@ impl Index {
     /// Call `work` with a session on the current state, with the data that it needs in memory.
     pub fn session<T>(
         &self,
-        needs: Needs,
+        needs: Needs<'_>,
         mut work: impl FnOnce(&Session<'_>) -> Result<T>,
     ) -> Result<T> {
         self.database.check_process()?;
         let (mut attempts, mut seen) = (0, None);
+        let groups = needs.group_by.map(|by| self.groups_by(by)).transpose()?;
+        let groups = groups.as_deref();
         loop {
             // Outside a transaction: reading everything takes long and opens a separate one.
-            let loaded = self.loaded(needs, seen).or_else(|error| {
+            let loaded = self.loaded(needs, groups, seen).or_else(|error| {
                 // A file that was replaced may look damaged.
                 self.database.on_reader(|_| Ok::<_, Failure>(()))?;
                 Err(error)
@@ -37,7 +40,7 @@ impl Index {
             let done = self.database.on_reader(|reader| {
                 let transaction = ReadTransaction::begin(reader)?;
                 let generation = generations::generation(&transaction)?;
-                let begun = self.begin(&transaction, generation, needs, &loaded, waits)?;
+                let begun = self.begin(&transaction, generation, needs, groups, &loaded, waits)?;
                 Ok::<_, Failure>(match begun {
                     Some(session) => Ok(work(&session)?),
                     None => Err((work, generation)),
@@ -56,12 +59,17 @@ impl Index {
     }
 
     /// Wait until the needed data is in memory, and later than `seen`. Vectors may be unreadable.
-    fn loaded(&self, needs: Needs, seen: Option<i64>) -> Result<Result<()>> {
+    fn loaded(
+        &self,
+        needs: Needs<'_>,
+        groups: Option<&Cache<Paths>>,
+        seen: Option<i64>,
+    ) -> Result<Result<()>> {
         if needs.keywords {
             self.ranker.load()?;
         }
-        if needs.group_by.is_some() {
-            self.paths.wait_for_newer(seen)?;
+        if let Some(groups) = groups {
+            groups.wait_for_newer(seen)?;
         }
         if needs.neighbors {
             self.neighbors.wait_for_newer(seen)?;
@@ -81,13 +89,48 @@ impl Index {
         }
     }
 
+    /// Return the cache of the groups of a grouping. Returns an error if the key is not declared.
+    fn groups_by(&self, by: GroupBy<'_>) -> Result<Arc<Cache<Paths>>> {
+        let GroupBy::Key(name) = by else {
+            return Ok(Arc::clone(&self.paths));
+        };
+        let field = Field::named(name);
+        let is_of_key = |groups: &&Arc<Cache<Paths>>| matches!(groups.source(), GroupField::Key(key) if Some(&key.field) == field.as_ref());
+        let known = || {
+            self.key_groups
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
+        if let Some(groups) = known().iter().find(is_of_key) {
+            return Ok(Arc::clone(groups));
+        }
+        let keys = self.database.read(declared)?;
+        let names = keys.iter().map(|key| format!("{:?}", key.name));
+        let names: Vec<String> = names.collect();
+        let Some(key) = keys
+            .into_iter()
+            .find(|key| Some(&key.field) == field.as_ref())
+        else {
+            return Err(undeclared(name, &names));
+        };
+        let mut all = known();
+        if let Some(groups) = all.iter().find(is_of_key) {
+            return Ok(Arc::clone(groups));
+        }
+        let background = self.database.background().clone();
+        let groups = Arc::new(Cache::new(background, GroupField::Key(key)));
+        all.push(Arc::clone(&groups));
+        Ok(groups)
+    }
+
     /// Return a session on the generation that `connection` sees; None if data of that generation is not in
     /// memory and the caller `waits`: then it restarts.
     fn begin<'a>(
         &'a self,
         connection: &'a Connection,
         generation: i64,
-        needs: Needs,
+        needs: Needs<'_>,
+        groups: Option<&Cache<Paths>>,
         loaded: &Result<()>,
         waits: bool,
     ) -> rusqlite::Result<Option<Session<'a>>> {
@@ -98,10 +141,10 @@ impl Index {
             });
             Ok(found.transpose())
         })?;
-        let is_grouped = matches!(needs.group_by, Some(GroupBy::Path));
-        let paths = needed(is_grouped, || {
-            self.paths.current(connection, generation, waits)
-        })?;
+        let paths = match groups {
+            Some(groups) => groups.current(connection, generation, waits)?.map(Some),
+            None => Some(None),
+        };
         let neighbors = needed(needs.neighbors, || {
             self.neighbors.current(connection, generation, waits)
         })?;
@@ -151,6 +194,21 @@ impl Index {
             allowed: None,
         }))
     }
+}
+
+/// The error for grouping by a key that is not declared.
+fn undeclared(name: &str, declared: &[String]) -> Error {
+    let declared = match declared {
+        [] => "none is declared".to_owned(),
+        names => format!("declared are {}", names.join(", ")),
+    };
+    Error::new(
+        ErrorCode::InvalidOption,
+        format!(
+            "group_by is {name:?}, which is no declared key of this index ({declared}); declare it once: \
+             Index.open(path, metadata_index=[{name:?}]), or hedgerow index --metadata-index {name} --db FILE"
+        ),
+    )
 }
 
 /// The needed data, if the search needs it; None if it is not in memory.

@@ -1,0 +1,91 @@
+//! One state of a file that is read in several calls.
+
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
+
+use rusqlite::Connection;
+
+use super::connections::Failure;
+use super::database::Database;
+use super::fork;
+use super::generations::generation;
+use crate::error::{Error, ErrorCode, Result};
+
+/// A read transaction that stays open between calls of [`Database::in_snapshot`]. While it lives, the
+/// write-ahead log keeps what was written since, so it should not live long.
+///
+/// The handle holds its connection, and closes it with the others: when the handle is closed, and before
+/// the process forks.
+pub struct Snapshot {
+    number: u64,
+    process: u32,
+    pool: fork::Shared,
+}
+
+impl Database {
+    /// Begin a snapshot of the file as it is now. None in memory, where an open transaction would block
+    /// all writers.
+    pub fn snapshot(&self) -> Result<Option<Snapshot>> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        if self.path().is_none() {
+            return Ok(None);
+        }
+        let snapshot = Snapshot {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            process: self.process,
+            pool: Arc::clone(&self.pool),
+        };
+        // The state is fixed by the first statement that reads.
+        let begin = |reader: &Connection| {
+            reader.execute_batch("BEGIN")?;
+            generation(reader)
+        };
+        self.with_reader(begin, |pool, reader| {
+            pool.put_snapshot(snapshot.number, reader);
+        })?;
+        Ok(Some(snapshot))
+    }
+
+    /// Run `work` on the connection of a snapshot. A call that fails ends the snapshot.
+    pub fn in_snapshot<T, E: Into<Failure>>(
+        &self,
+        snapshot: &Snapshot,
+        work: impl FnOnce(&Connection) -> std::result::Result<T, E>,
+    ) -> Result<T> {
+        self.with_pool(|pool| {
+            let Some(reader) = pool.take_snapshot(snapshot.number) else {
+                return Err(Error::new(
+                    ErrorCode::IndexClosed,
+                    format!(
+                        "the iteration over {} was ended by a fork or by an error; begin it again",
+                        self.location
+                    ),
+                ));
+            };
+            let result = work(&reader).map_err(|error| self.map_error(error));
+            if result.is_ok() {
+                pool.put_snapshot(snapshot.number, reader);
+            }
+            self.answer(result)
+        })
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        // In a forked child there is no connection, and a lock may be held by a thread that is gone.
+        if process::id() != self.process {
+            return;
+        }
+        let _gate = fork::enter();
+        let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pool) = pool.as_ref()
+            && let Some(reader) = pool.take_snapshot(self.number)
+        {
+            // A connection whose transaction does not end is closed.
+            let _ = reader.execute_batch("ROLLBACK");
+            pool.return_reader(reader);
+        }
+    }
+}
