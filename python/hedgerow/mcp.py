@@ -175,7 +175,7 @@ _TOOLS = (
         (RecallRequest, ContextRequest),
         (
             *("query", "limit", "budget", "depth", "types", "tags", "after", "before", "as_of"),
-            "include_superseded",
+            *("include_superseded", "recency", "diversify"),
         ),
         {"budget": "Whole passages instead of excerpts, within this many tokens"},
     ),
@@ -183,7 +183,7 @@ _TOOLS = (
         "memory_read",
         "Read a memory or a part of it. The first line has the digest for memory_edit.",
         (ReadRequest,),
-        ("key", "section", "offset", "limit"),
+        ("key", "section", "offset", "limit", "budget"),
     ),
     _Tool(
         "memory_list",
@@ -197,7 +197,7 @@ _TOOLS = (
         "Save a new memory: a decision with its reason, a finding, a preference. Never secrets. "
         "Near-duplicates are refused.",
         (RememberRequest,),
-        ("title", "text", "type", "tags", "on_duplicate"),
+        ("title", "text", "type", "tags", "on_duplicate", "valid_until", "stale_after"),
     ),
     _Tool(
         "memory_supersede",
@@ -221,7 +221,7 @@ _TOOLS = (
         "memory_edit",
         "Correct the text of a memory, without keeping the old text. Read it first.",
         (EditRequest,),
-        ("key", "text", "digest", "section", "append"),
+        ("key", "text", "digest", "section", "append", "prepend", "replace"),
         {"digest": "From memory_read"},
         is_destructive=True,
     ),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import as_json, failed, ok
+from command_line import as_json, failed, ok, run
 from hedgerow import MemoryRoot
 from memory_doubles import put
 
@@ -80,9 +80,32 @@ def test_a_text_replaces_the_one_that_was_read(plan: Path) -> None:
     assert "a memory has a text" in failed(1, "edit", "plan", " ", "--expect", done["digest"])
 
 
+def test_a_part_is_shown_and_edited(plan: Path) -> None:
+    ok("edit", "plan", "--append", "--", "- 剪刀")
+    ok("edit", "plan", "--append", "--", "- مقص")
+    ok("edit", "plan", "First of all:", "--prepend")
+    ok("edit", "plan", "--replace", "August", "May")
+    text = plan.read_text()
+    assert text.endswith("# Plan\n\nFirst of all:\n\nCut in May.\n\n- 剪刀\n- مقص\n")
+    assert "occurs more than once" in failed(1, "edit", "plan", "x", "--replace", "- ")
+    ok("edit", "plan#Plan", "Cut in June.")
+    assert plan.read_text().endswith("# Plan\n\nCut in June.\n")
+    assert as_json("show", "plan#plan")["text"] == "# Plan\n\nCut in June.\n"
+    assert run("show", "plan", "--offset", "4", "--limit", "1").stderr == (
+        "decisions/plan.md:5-5\n2 more lines; --offset 5 shows them.\n"
+    )
+    assert as_json("show", "plan", "--limit", "1")["remaining"] == 6
+    assert as_json("show", "plan", "--budget", "40")["text"] == plan.read_text()
+
+
 @pytest.mark.usefixtures("plan")
 def test_wrong_usage() -> None:
-    assert "Pass --expect DIGEST with a text" in failed(2, "edit", "plan", "text")
+    assert "TEXT would replace the whole file: pass --append," in failed(2, "edit", "plan", "text")
+    assert "are about a memory" in failed(2, "show", "plan", "--db", "x.db", "--offset", "1")
+    assert "give one of append, prepend" in failed(
+        1, "edit", "plan", "x", "--append", "--replace", "Plan"
+    )
+    assert "replace is empty" in failed(1, "edit", "plan", "x", "--replace", "")
     assert "There is no terminal to edit decisions/plan.md in" in failed(2, "edit", "plan")
 
 

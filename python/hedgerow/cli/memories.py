@@ -30,9 +30,9 @@ from .place import NO_ROOT, open_memory, place_options, read_stdin
 from .recall import show_related
 
 if TYPE_CHECKING:
-    from hedgerow import MemoryRoot
+    from collections.abc import Callable
+
     from hedgerow.memory import Marked, Memory
-    from hedgerow.remote import RemoteRoot
     from hedgerow.typing import OnDuplicate
 
 _LISTED = 20
@@ -45,7 +45,7 @@ _LISTED = 20
 @click.argument("words", metavar="[TEXT...]", type=TEXT, nargs=-1)
 @request_options(
     RememberRequest,
-    *("title", "type", "tags", "valid_until", "stale_after"),
+    *("title", "type", "tags", "valid_until", "stale_after", "written_by"),
     title={"help": "Its title.  [default: the beginning of TEXT; required with standard input]"},
 )
 @option("--force", is_flag=True, help="Keep it even if a memory already says the same.")
@@ -93,7 +93,7 @@ def remember(
 @click.command("wrapup", cls=Command)
 @request_options(
     WrapupRequest,
-    *("title", "topic", "limit", "tags"),
+    *("title", "topic", "limit", "tags", "written_by"),
     title={"help": "Its title.  [required]"},
 )
 @place_options()
@@ -163,14 +163,19 @@ def list_(*, as_json: bool, **options: Any) -> None:
         echo("No memories.")
 
 
-def show_memory(key: str, *, as_json: bool) -> None:
-    """Show a memory as `show` without an index file does."""
-    found = open_memory(NO_ROOT).read(key)
+def show_memory(key: str, *, as_json: bool, **part: Any) -> None:
+    """Show a memory, or a part of it, as `show` without an index file does."""
+    found = open_memory(NO_ROOT).read(key, **part)
     if as_json:
         write_json(found.to_dict())
         return
-    echo(visible(found.file), err=True)
+    lines = "" if found.lines is None else f":{found.lines[0]}-{found.lines[1]}"
+    echo(visible(f"{found.file}{lines}"), err=True)
     echo(found.text.rstrip("\n"))
+    if found.remaining:
+        shown = 0 if found.lines is None else found.lines[1] - found.lines[0] + 1
+        more = plural(found.remaining, "more line")
+        echo(f"{more}; --offset {part['offset'] + shown} shows them.", err=True)
 
 
 # Changing texts and names.
@@ -179,33 +184,56 @@ def show_memory(key: str, *, as_json: bool) -> None:
 @click.command("edit", cls=Command)
 @click.argument("key", type=TEXT)
 @click.argument("text", type=TEXT, required=False)
-@request_options(EditRequest, "digest", digest={"spelled": "--expect"})
+@request_options(
+    EditRequest,
+    *("section", "append", "prepend", "replace", "digest", "written_by"),
+    replace={"metavar": "OLD", "help": "Replace only OLD, which must occur exactly once, by TEXT."},
+    digest={"spelled": "--expect"},
+)
 @place_options()
 @json_option
-def edit(*, key: str, text: str | None, digest: str | None, as_json: bool) -> None:
-    """Edit the memory KEY, a path, a file name or a title, in $EDITOR.
+def edit(
+    *,
+    key: str,
+    text: str | None,
+    section: str | None,
+    digest: str | None,
+    as_json: bool,
+    **how: Any,
+) -> None:
+    """Edit the memory KEY, a path, a file name or a title, or a section of it, in $EDITOR.
 
     \b
       hedgerow edit decisions/2025-02-no-pellets.md
+      hedgerow edit "Hedge plan" --append "Sharpen the shears."
+      hedgerow edit "Hedge plan#Tools" "Shears, and gloves."
+      hedgerow edit "Hedge plan" --replace "in March" "in August"
       hedgerow edit "Hedge plan" --expect 9f86d081... < plan.md
 
-    With --expect, TEXT or standard input is the whole new file, and it is written only if the
-    memory still has the digest that `hedgerow show KEY --json` printed.
+    TEXT, or standard input, is the new content of a section, or with --append, --prepend or
+    --replace the new part. With --expect, it may also be the whole new file. Nothing is written if
+    the memory changed since it was read, or since `hedgerow show KEY --json` printed the digest.
     """
-    if text is not None and digest is None:
-        raise click.UsageError(
-            "Pass --expect DIGEST with a text: `hedgerow show KEY --json` tells the digest."
-        )
     memory = open_memory(writes=True)
-    found = memory.read(key)
-    if digest is None:
+    found = memory.read(key, section=section)
+
+    def write(new: str) -> Memory:
+        return memory.edit(key, new, digest or found.digest, section=section, **how)
+
+    is_part = how["append"] or how["prepend"] or how["replace"] is not None
+    if text is not None and digest is None and not is_part and found.lines is None:
+        raise click.UsageError(
+            "TEXT would replace the whole file: pass --append, --prepend, --replace OLD or --section "
+            "NAME, or --expect DIGEST, which `hedgerow show KEY --json` prints."
+        )
+    if text is None and digest is None and not is_part:
         new = _edited(found.text, found.file)
         if new is None:
             echo("Nothing was changed.")
             return
-        done = _written(memory, found, new)
+        done = _written(write, new)
     else:
-        done = memory.edit(found.file, read_stdin() if text is None else text, digest)
+        done = write(read_stdin() if text is None else text)
     if as_json:
         write_json(done.to_dict())
     else:
@@ -222,10 +250,10 @@ def _edited(text: str, file: str) -> str | None:
     return None if new is None or new == text else new
 
 
-def _written(memory: MemoryRoot | RemoteRoot, found: Memory, new: str) -> Memory:
-    """Replace a text by what was typed; if it cannot be written, the error names a file with it."""
+def _written(write: Callable[[str], Memory], new: str) -> Memory:
+    """Write what was typed; if it cannot be written, the error names a file with it."""
     try:
-        return memory.edit(found.file, new, found.digest)
+        return write(new)
     except HedgerowError as error:
         with tempfile.NamedTemporaryFile(
             "w", encoding="utf-8", suffix=".md", prefix="hedgerow-", delete=False, newline=""
@@ -268,7 +296,7 @@ def rename(*, key: str, new: str, as_json: bool) -> None:
 @click.argument("text", type=TEXT, required=False)
 @request_options(
     SupersedeRequest,
-    *("by", "title", "type", "tags"),
+    *("by", "title", "type", "tags", "valid_until", "stale_after", "written_by"),
     by={"metavar": "KEY"},
     title={"help": "Title of the text.  [default: the beginning of TEXT]"},
     type={"help": "Kind of the text.  [default: that of OLD]"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice, pairwise
@@ -13,6 +13,7 @@ from hedgerow.embedders import AnyEmbedder
 from hedgerow.ranking import Ranking
 from hedgerow.retriever import Retriever
 
+from .duplicates import LIKE, likeness, nearly_same, words_of
 from .operations import SMALLEST_BUDGET
 from .results import Context, Passage, Recall, Recalled, context_text
 from .times import memory_time
@@ -106,15 +107,28 @@ def estimated_tokens(text: str) -> int:
     return -(-len(text.encode()) // 4)
 
 
-def pack(
-    found: Recall, hits: Sequence[Evidence], budget: int, per_file: int, count: CountTokens
+def pack(  # noqa: PLR0913 - the options of a context
+    found: Recall,
+    hits: Sequence[Evidence],
+    budget: int,
+    per_file: int,
+    count: CountTokens,
+    *,
+    diversify: bool = False,
 ) -> Context:
-    """Pack the passages of the files that were found, the best first, as far as there is room."""
+    """Pack the passages of the files that were found, the best first, as far as there is room.
+
+    With `diversify`, without those that say nearly the same as a better one.
+    """
     terms = [term[: max(_STEM, len(term) - 3)] for term in _recall_terms(found.query)]
     packer = _Packer(budget, count, terms)
-    for hit, one in _ranked(found.results, hits, per_file):
-        packer.take(_Candidate.of(hit, one))
-    left_out = {**({"budget": packer.refused} if packer.refused else {}), **found.left_out}
+    ranked = _ranked(found.results, hits, per_file)
+    similar = repeats([hit.text for hit, _ in ranked]) if diversify else frozenset()
+    for rank, (hit, one) in enumerate(ranked):
+        if rank not in similar:
+            packer.take(_Candidate.of(hit, one))
+    counts = {"budget": packer.refused, "similar": len(similar)}
+    left_out = {**{why: count for why, count in counts.items() if count}, **found.left_out}
     passages = packer.passages
     while passages and count(context_text(passages, left_out)) > budget:
         # Tokens of parts need not add up to those of the whole.
@@ -132,6 +146,21 @@ def pack(
         found.unreadable,
         found.period,
     )
+
+
+def repeats(texts: Sequence[str]) -> frozenset[int]:
+    """Return the positions of the texts that say nearly the same as an earlier one that is kept."""
+    words = {str(at): words_of(text) for at, text in enumerate(texts)}
+    kept_for: dict[str, str] = {}
+    for pair in nearly_same(words):
+        kept = kept_for.get(pair.first, pair.first)
+        # What resembles a repeat need not resemble what that one repeats.
+        if (
+            kept == pair.first
+            or likeness(Counter(words[kept]), Counter(words[pair.second])) >= LIKE
+        ):
+            kept_for[pair.second] = kept
+    return frozenset(map(int, kept_for))
 
 
 def _ranked(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -210,6 +210,15 @@ class OpenedIndex:
             return frozenset(self._columns_of(index).paths_in(index, ids, scope.shared))
 
         return self._current(config, files, sync=sync, fresh=fresh)[0]
+
+    def written_by(self, config: Config, writers: Collection[str]) -> frozenset[str]:
+        """Return the files that one of some writers has written, in the state of the last sync."""
+
+        def files() -> frozenset[str]:
+            index = self._index(Derived.of(config))
+            return frozenset(self._columns_of(index).paths_by(index, list(writers)))
+
+        return self._current(config, files, sync=False)[0]
 
     def duplicate(self, config: Config, text: str, scope: Scope) -> Duplicate | None:
         """Return the memory of a scope that says what a text says, as of the last sync, if there is one.

@@ -149,7 +149,11 @@ class Passage(Result):
         return f"{self.head}\n{self.text}"
 
 
-_REASONS = {"budget": "did not fit the budget", **LEFT_OUT}
+_REASONS = {
+    "budget": "did not fit the budget",
+    "similar": "said nearly the same",
+    **LEFT_OUT,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +161,8 @@ class Context(Result):
     """Evidence for a question: `str()` is the text to pass to a model.
 
     The text has `tokens`, at most `budget`. `passages` are in the order of their rank, numbered
-    from 1. `left_out` counts passages that did not fit, as `budget`, and the files that the recall
+    from 1. `left_out` counts passages that did not fit, as `budget`, those that say nearly the same as a
+    better one, as `similar`, and the files that the recall
     left out, by reason. `notices`, `unreadable` and `period` are those of the recall.
     """
 

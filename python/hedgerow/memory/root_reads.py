@@ -79,7 +79,9 @@ class RootReads(RootOperations):
             sync=request.sync,
         )
         count = request.count_tokens or context.estimated_tokens
-        return context.pack(found, passages, request.budget, request.per_file, count)
+        return context.pack(
+            found, passages, request.budget, request.per_file, count, diversify=request.diversify
+        )
 
     def _memories(self, request: ListRequest) -> MemoryList:
         from .listing import listed  # noqa: PLC0415 - slow to import
@@ -88,10 +90,10 @@ class RootReads(RootOperations):
         return listed(self._root, session, request, recall_time(None, self._scope))
 
     def _read(self, request: ReadRequest) -> Memory:
-        from .texts import read  # noqa: PLC0415 - slow to import
+        from .texts import at_section, read  # noqa: PLC0415 - slow to import
 
         session = self._session()
-        [file] = session.resolve(request.key)
+        file, request = at_section(session.resolve, request)
         return read(session.derived, file, request)
 
     def _links(self, request: LinksRequest) -> Links:
