@@ -148,3 +148,58 @@ class TestInAnEditor:
         assert kept.read_text() == "Mine.\n"
         assert plan.read_text() == "Theirs.\n"
         kept.unlink()
+
+
+class TestHistory:
+    def test_events_and_states(self, plan: Path) -> None:
+        assert ok("history", "plan") == (
+            "2026-01-05 00:00  superseded  notes/old.md  by decisions/plan.md\n"
+            "2026-01-05 00:00  created     decisions/plan.md\n"
+            "2025-01-05 00:00  created     notes/old.md\n"
+        )
+        ok("retract", "plan", "--reason", "Too late.")
+        result = run("history", "plan", "--limit", "1")
+        assert result.stdout.endswith("  retracted   decisions/plan.md  Too late.\n")
+        assert result.stderr == "3 earlier events; --limit shows them.\n"
+        assert as_json("history", "plan")["count"] == 4
+        assert ok("diff", "plan").startswith("--- notes/old.md\n+++ decisions/plan.md\n@@ -1,")
+        assert as_json("diff", "plan", "--old", "plan")["text"] == ""
+        assert ok("diff", "plan", "--old", "plan") == "No difference.\n"
+        assert plan.exists()
+
+    @pytest.mark.usefixtures("plan")
+    def test_no_text_drives_the_terminal(self, here: Path) -> None:
+        put(here, "notes/odd.md", '---\nwritten_by: "a\\e[2J"\ndate: no\n---\nB\x1b[31m\n')
+        assert ok("history", "odd") == "unknown           created     notes/odd.md  (a [2J)\n"
+        assert "+B\\x1b[31m" in ok("diff", "odd", "--old", "plan")
+
+    @pytest.mark.usefixtures("plan")
+    def test_unknown_names(self) -> None:
+        assert "there is no memory 'gone'" in failed(1, "history", "gone")
+        assert "there is no state 'gone' of decisions/plan.md" in failed(
+            1, "diff", "plan", "--old", "gone"
+        )
+
+
+@pytest.mark.usefixtures("plan")
+def test_list_of_expired_memories_and_of_a_writer(here: Path) -> None:
+    assert ok("list", "--expired") == "No memories.\n"
+    ok("remember", "The code is 1234.", "--valid-until", "2020-01-31", "--written-by", "codex/s1")
+    assert "[no longer valid since 2020-01-31]" in ok("list", "--expired")
+    assert as_json("list", "--written-by", "codex,ana")["count"] == 1
+    assert "written_by must be a name" in failed(1, "remember", "x", "--written-by", " ")
+    ok("edit", "plan", "Really.", "--append", "--written-by", "ana")
+    assert as_json("list", "--written-by", "ana")["count"] == 1
+    assert 'written_by: ["ana"]' in (here / "decisions/plan.md").read_text()
+
+
+@pytest.mark.usefixtures("plan")
+def test_recency_and_diversity() -> None:
+    said = ok("recall", "cut", "--recency", "30d", "--explain")
+    assert ", age, of weight " in said
+    assert "recency must be an age of one day or more" in failed(
+        2, "recall", "cut", "--recency", "x"
+    )
+    assert "--diversify goes with --budget" in failed(2, "recall", "cut", "--diversify")
+    assert "Cut in August." in ok("recall", "cut", "--budget", "200", "--diversify")
+    assert as_json("recall", "cut", "--written-by", "ana")["results"] == []

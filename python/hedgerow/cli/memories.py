@@ -1,6 +1,6 @@
 """Writing, reading and marking memories.
 
-`hedgerow remember`, `wrapup`, `list`, `show` of a root, `edit`, `rename`, `supersede`, `retract`,
+`hedgerow remember`, `wrapup`, `list`, `show` of a root, `history`, `diff`, `edit`, `rename`, `supersede`, `retract`,
 `restore` and `forget`.
 """
 
@@ -15,8 +15,10 @@ import click
 
 from hedgerow import HedgerowError
 from hedgerow.memory.operations import (
+    DiffRequest,
     EditRequest,
     ForgetRequest,
+    HistoryRequest,
     ListRequest,
     RememberRequest,
     RetractRequest,
@@ -32,7 +34,7 @@ from .recall import show_related
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hedgerow.memory import Marked, Memory
+    from hedgerow.memory import Event, Marked, Memory
     from hedgerow.typing import OnDuplicate
 
 _LISTED = 20
@@ -176,6 +178,70 @@ def show_memory(key: str, *, as_json: bool, **part: Any) -> None:
         shown = 0 if found.lines is None else found.lines[1] - found.lines[0] + 1
         more = plural(found.remaining, "more line")
         echo(f"{more}; --offset {part['offset'] + shown} shows them.", err=True)
+
+
+@click.command("history", cls=Command)
+@click.argument("key", type=TEXT)
+@request_options(HistoryRequest)
+@place_options()
+@json_option
+def history(*, key: str, limit: int, as_json: bool) -> None:
+    """Say what happened to the memory KEY, the newest first: when, what, which file, by whom.
+
+    \b
+      hedgerow history "No pellets"
+      hedgerow history decisions/2025-02-no-pellets.md --json
+
+    Events are from the marks in its front matter, from the memories that it superseded or that
+    superseded it, and, if the root is in a git repository, from the commits that changed it.
+    """
+    found = open_memory().history(key, limit=limit)
+    if as_json:
+        write_json(found.to_dict())
+        return
+    for notice in found.notices:
+        echo(f"Note: {visible(notice)}", err=True)
+    for one in found.events:
+        echo(visible(_event(one)))
+    if found.count > len(found.events):
+        more = plural(found.count - len(found.events), "earlier event")
+        echo(f"{more}; --limit shows them.", err=True)
+
+
+def _event(one: Event) -> str:
+    """Return an event as a line: its time, kind, file, and the rest in words."""
+    time = "unknown" if one.at is None else f"{one.at.astimezone(timezone.utc):%Y-%m-%d %H:%M}"
+    parts = [
+        "" if one.other is None else f"by {one.other}",
+        one.commit or "",
+        "" if one.by is None else f"({one.by})",
+        one.detail or "",
+    ]
+    rest = " ".join(filter(None, parts))
+    return f"{time:<16}  {one.kind:<10}  {one.file}  {rest}".rstrip()
+
+
+@click.command("diff", cls=Command)
+@click.argument("key", type=TEXT)
+@request_options(DiffRequest, old={"metavar": "STATE"}, new={"metavar": "STATE"})
+@place_options()
+@json_option
+def diff(*, key: str, old: str | None, new: str | None, as_json: bool) -> None:
+    """Compare two states of the memory KEY, as a unified diff.
+
+    \b
+      hedgerow diff "No pellets"
+      hedgerow diff "No pellets" --old 3f2a1b4c5d6e
+      hedgerow diff "No pellets" --old decisions/2024-03-pellets.md
+
+    A STATE is a commit that `hedgerow history KEY` lists, or a memory. By default the memory as it is
+    is compared with the newest commit in which it was different, or with the memory it superseded.
+    """
+    found = open_memory().diff(key, old=old, new=new)
+    if as_json:
+        write_json(found.to_dict())
+    else:
+        echo(found.text.rstrip("\n") or "No difference.")
 
 
 # Changing texts and names.

@@ -2,8 +2,11 @@ from .freshness import IndexState as IndexState
 from .imports.moving import Imported as Imported, Moved as Moved
 from .results import (
     Context as Context,
+    Diff as Diff,
     Edge as Edge,
+    Event as Event,
     Forgotten as Forgotten,
+    History as History,
     Linked as Linked,
     Links as Links,
     Listed as Listed,

@@ -19,7 +19,9 @@ from hedgerow.typing import OnDuplicate, Progress, QuestionDate, Time, VisitOutc
 
 from .results import (
     Context,
+    Diff,
     Forgotten,
+    History,
     Linked,
     Links,
     Marked,
@@ -485,6 +487,42 @@ class LinksRequest(Request[Links]):
 
 
 @dataclass(frozen=True)
+class HistoryRequest(Request[History]):
+    """Return what happened to a memory and to those in whose place it came, the newest first.
+
+    Events are from the front matter of the memory, of up to 100 memories that it supersedes or that
+    supersede it, directly or through others, and, if the root is in a git repository, from the commits
+    that changed the memory (spec/memory.md, "History"). At most `limit` are returned; `count` is the
+    number of all of them. `notices` says why commits are missing. Raises as `read` does.
+    """
+
+    operation = Operation("history", "history", "GET")
+
+    key: Key
+    _: KW_ONLY
+    limit: Annotated[int, Field("The most events", least=1, served_most=MOST_RESULTS)] = 100
+
+
+@dataclass(frozen=True)
+class DiffRequest(Request[Diff]):
+    """Return the difference of two states of a memory, as a unified diff of their lines.
+
+    A state is a commit, by at least 7 digits of its id, as `history` names it, or a memory: a path, a name
+    or a title. `new` is by default the memory as it is; `old` the newest commit in which it was different,
+    and without commits the memory that it supersedes. Raises InvalidInputError as `read` does, and for a
+    state that does not exist (`invalid_option`), and HedgerowError if git fails or takes longer than 10
+    seconds.
+    """
+
+    operation = Operation("diff", "diff", "GET")
+
+    key: Key
+    _: KW_ONLY
+    old: Annotated[str | None, Field("The earlier state: a commit, or a memory")] = None
+    new: Annotated[str | None, Field("The later state: a commit, or a memory")] = None
+
+
+@dataclass(frozen=True)
 class VisitRequest(Request[Visited]):
     """Record that an agent visited memories at a time: all of them, or none if one is refused.
 
@@ -568,6 +606,10 @@ class RootOperations:
     alink = async_method(LinkRequest)
     unlink = method(UnlinkRequest)
     aunlink = async_method(UnlinkRequest)
+    history = method(HistoryRequest)
+    ahistory = async_method(HistoryRequest)
+    diff = method(DiffRequest)
+    adiff = async_method(DiffRequest)
     links = method(LinksRequest)
     alinks = async_method(LinksRequest)
     visit = method(VisitRequest)

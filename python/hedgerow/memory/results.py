@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
@@ -422,6 +422,58 @@ class Links(Result):
         default_factory=dict
     )
     titles: Annotated[Mapping[str, str], Field(omit_default=True)] = field(default_factory=dict)
+
+
+EventKind = Literal[
+    "created", "imported", "edited", "superseded", "retracted", "expired", "committed"
+]
+"""The kinds of events in the history of a memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event(Result):
+    """An event in the history of a memory: its kind, the memory `file`, and when it happened, if known.
+
+    `by` is who did it: a writer that the front matter names, or the author of a commit. `other` is the
+    memory that supersedes it. `commit` is the first 12 digits of the id of a commit. `detail` is the
+    reason of a retraction, the id of an import or the subject of a commit.
+    """
+
+    kind: EventKind
+    file: str
+    at: datetime | None = None
+    by: str | None = None
+    other: str | None = None
+    commit: str | None = None
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class History(Result):
+    """The events of a memory, the newest first; those without a time are last.
+
+    `count` is the number of all of them. `notices` says why commits are missing.
+    """
+
+    root: str
+    file: str
+    count: int
+    events: tuple[Event, ...]
+    notices: Notices = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Diff(Result):
+    """The difference of two states of a memory: their names, and a unified diff, empty if they are equal."""
+
+    root: str
+    file: str
+    old: str
+    new: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True, slots=True)

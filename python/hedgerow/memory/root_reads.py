@@ -19,6 +19,8 @@ from .index_handle import OpenedIndex
 from .node_store import NodeStore
 from .operations import (
     ContextRequest,
+    DiffRequest,
+    HistoryRequest,
     LinksRequest,
     ListRequest,
     ReadRequest,
@@ -27,7 +29,18 @@ from .operations import (
     StatusRequest,
 )
 from .recall import recall_time, resolved_recall
-from .results import Context, Edge, Links, Memory, MemoryList, Recall, RootGraph, RootStatus
+from .results import (
+    Context,
+    Diff,
+    Edge,
+    History,
+    Links,
+    Memory,
+    MemoryList,
+    Recall,
+    RootGraph,
+    RootStatus,
+)
 from .scope import Scope
 from .session import Session
 from .trust import Choices
@@ -95,6 +108,20 @@ class RootReads(RootOperations):
         session = self._session()
         file, request = at_section(session.resolve, request)
         return read(session.derived, file, request)
+
+    def _history(self, request: HistoryRequest) -> History:
+        from .history import history  # noqa: PLC0415 - slow to import
+
+        session = self._session()
+        [file] = session.resolve(request.key)
+        return history(self._root, session, file, request.limit)
+
+    def _diff(self, request: DiffRequest) -> Diff:
+        from .history import diff  # noqa: PLC0415 - slow to import
+
+        session = self._session()
+        [file] = session.resolve(request.key)
+        return diff(self._root, session, file, request)
 
     def _links(self, request: LinksRequest) -> Links:
         from hedgerow._graph.figures import around  # noqa: PLC0415 - slow to import
