@@ -232,6 +232,10 @@ def show_results(found: Recall, *, explain: bool = False, report: str | None = N
     """Print results, or that there are none; on stderr notices and files that were skipped."""
     show_skips(found.unreadable)
     show_notices(found.notices, found.period)
+    for one in found.about:
+        echo(visible(f"About {one.folder}/: {' '.join(one.text.split())}"))
+    if found.about:
+        echo()
     if not found.results:
         _show_nothing(found)
     elif sys.stdout.isatty():

@@ -1,6 +1,7 @@
 from .freshness import IndexState as IndexState
 from .imports.moving import Imported as Imported, Moved as Moved
 from .results import (
+    About as About,
     Context as Context,
     Diff as Diff,
     Edge as Edge,

@@ -15,7 +15,7 @@ from hedgerow.retriever import Retriever
 
 from .duplicates import LIKE, likeness, nearly_same, words_of
 from .operations import SMALLEST_BUDGET
-from .results import Context, Passage, Recall, Recalled, context_text
+from .results import About, Context, Passage, Recall, Recalled, context_text
 from .times import memory_time
 
 _PASSAGES = 5
@@ -122,19 +122,24 @@ def pack(  # noqa: PLR0913 - the options of a context
     """
     terms = [term[: max(_STEM, len(term) - 3)] for term in _recall_terms(found.query)]
     packer = _Packer(budget, count, terms)
+    about = _that_fit(found.about, budget // _SHARE, count)
+    if about:
+        packer.spend("\n\n".join(map(str, about)))
     ranked = _ranked(found.results, hits, per_file)
     similar = repeats([hit.text for hit, _ in ranked]) if diversify else frozenset()
     for rank, (hit, one) in enumerate(ranked):
         if rank not in similar:
             packer.take(_Candidate.of(hit, one))
-    counts = {"budget": packer.refused, "similar": len(similar)}
+    missing = len(found.about) - len(about)
+    counts = {"budget": packer.refused + missing, "similar": len(similar)}
     left_out = {**{why: count for why, count in counts.items() if count}, **found.left_out}
     passages = packer.passages
-    while passages and count(context_text(passages, left_out)) > budget:
+    while passages and count(context_text(passages, left_out, about)) > budget:
         # Tokens of parts need not add up to those of the whole.
         passages = passages[:-1]
         left_out = {**left_out, "budget": left_out.get("budget", 0) + 1}
-    tokens = count(context_text(passages, left_out)) if passages or left_out else 0
+    text = context_text(passages, left_out, about)
+    tokens = count(text) if text else 0
     return Context(
         found.root,
         found.query,
@@ -145,6 +150,7 @@ def pack(  # noqa: PLR0913 - the options of a context
         found.notices,
         found.unreadable,
         found.period,
+        about,
     )
 
 
@@ -161,6 +167,15 @@ def repeats(texts: Sequence[str]) -> frozenset[int]:
         ):
             kept_for[pair.second] = kept
     return frozenset(map(int, kept_for))
+
+
+def _that_fit(about: Sequence[About], budget: int, count: CountTokens) -> tuple[About, ...]:
+    """Return the texts on folders that fit a budget together, in their order."""
+    kept: list[About] = []
+    for one in about:
+        if count("\n\n".join(map(str, [*kept, one]))) <= budget:
+            kept.append(one)
+    return tuple(kept)
 
 
 def _ranked(
@@ -250,6 +265,10 @@ class _Packer:
         self._terms = terms
         self._least = max(budget // _SHARE, SMALLEST_BUDGET)
         self._room = budget - count(f"\n\n{_LONGEST_END}")
+
+    def spend(self, text: str) -> None:
+        """Leave room for a text before the passages."""
+        self._room -= self._count(f"{text}\n\n")
 
     def take(self, candidate: _Candidate) -> None:
         """Take the part of a passage that matters and fits; count a passage of which nothing fits."""

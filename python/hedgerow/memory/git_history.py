@@ -31,6 +31,9 @@ _LARGEST_FILE = 16 * 1024 * 1024
 _MOST_REFERENCES = 5
 """The most references from one to another. git follows as many."""
 
+_INHERITED = ("PATH", "SYSTEMROOT")
+"""The variables that git gets of the environment: where programs are, also on Windows."""
+
 _ID = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")
 _SHA256_DIGITS = 64
 _FORMAT = "format:%H%x00%at%x00%<(100,trunc)%an%x00%<(200,trunc)%s"
@@ -127,8 +130,7 @@ class GitFile:
             )
         with self._repository() as folder:
             environment = {
-                "PATH": os.environ.get("PATH", ""),
-                "SYSTEMROOT": os.environ.get("SYSTEMROOT", ""),
+                **{name: os.environ[name] for name in _INHERITED if name in os.environ},
                 "HOME": str(folder),
                 "LC_ALL": "C",
                 "GIT_DIR": str(folder),

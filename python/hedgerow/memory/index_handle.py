@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +24,7 @@ from hedgerow.retriever import Retriever
 from hedgerow.typing import Progress
 
 from . import recall as recalling
+from .about import abouts
 from .config import Config
 from .context import Evidence, passages
 from .derived import (
@@ -41,7 +42,7 @@ from .freshness import FileCheck, Looked, Shared
 from .marks import Marks
 from .names import check_types
 from .recall import Asked
-from .results import Recall
+from .results import About, Recall
 from .scope import Scope
 from .score import DepthPolicy
 
@@ -174,6 +175,19 @@ class OpenedIndex:
             return passages(self._index(Derived.of(config)), embedder, asked.query, files)
 
         return found, self._current(config, search, sync=False)[0]
+
+    def about(self, config: Config, asked: Asked, files: Iterable[str]) -> tuple[About, ...]:
+        """Return what the folders of some files are about, as of the last sync."""
+        derived = Derived.of(config)
+
+        def search() -> tuple[About, ...]:
+            def is_seen(path: str) -> bool:
+                marks = self._marks(derived)
+                return asked.scope.has(marks.scope(path)) and asked.validity(marks, path).holds
+
+            return abouts(files, self._index(derived).get, is_seen)
+
+        return self._current(config, search, sync=False)[0]
 
     def why_not(self, config: Config, query: str, id_: str) -> WhyNot:
         """Find what kept a passage out of the search of a recall."""

@@ -77,6 +77,18 @@ class Recalled(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class About(Result):
+    """What a folder is about: its path, `.` for the indexed folder, its `_about.md`, and the text of that."""
+
+    folder: str
+    file: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"[about] {self.file}\n{self.text}"
+
+
+@dataclass(frozen=True, slots=True)
 class Recall(Result):
     """What a recall found, best first; iterates over its results.
 
@@ -85,7 +97,8 @@ class Recall(Result):
     words of the query that were not understood, excluded or spelled in another way, and a period that narrowed the results, with the way to undo it. `left_out` counts the files that
     were found but are not results: those that do not hold, by `Validity.why`, and as `filtered` those
     of another type, tag or time. `as_of` is the time at which results hold, None for the present.
-    `period` is the period that the query names, if any. `trace` says how passages were searched for.
+    `period` is the period that the query names, if any. `about` says what the folders of the results are
+    about, each folder once. `trace` says how passages were searched for.
     `mode` is the command that was used.
     """
 
@@ -99,6 +112,7 @@ class Recall(Result):
     left_out: Annotated[Mapping[str, int], Field(omit_default=True)] = field(default_factory=dict)
     as_of: datetime | None = None
     period: Period | None = None
+    about: Annotated[tuple[About, ...], Field(omit_default=True)] = ()
     trace: Annotated[Trace | None, Field(explained=True)] = field(
         default=None, compare=False, repr=False
     )
@@ -163,7 +177,9 @@ class Context(Result):
     The text has `tokens`, at most `budget`. `passages` are in the order of their rank, numbered
     from 1. `left_out` counts passages that did not fit, as `budget`, those that say nearly the same as a
     better one, as `similar`, and the files that the recall
-    left out, by reason. `notices`, `unreadable` and `period` are those of the recall.
+    left out, by reason. `about` says what the folders of the files are about, each once, as far as a
+    quarter of the budget goes; the text begins with it. `notices`, `unreadable` and `period` are those
+    of the recall.
     """
 
     root: str
@@ -175,23 +191,26 @@ class Context(Result):
     notices: Notices = ()
     unreadable: Unreadable = ()
     period: Period | None = None
+    about: Annotated[tuple[About, ...], Field(omit_default=True)] = ()
 
     JSON_PROPERTIES: ClassVar[Mapping[str, str]] = {"text": "text"}
 
     @property
     def text(self) -> str:
-        """The passages, and a last line on what was left out."""
-        return context_text(self.passages, self.left_out)
+        """What folders are about, the passages, and a last line on what was left out."""
+        return context_text(self.passages, self.left_out, self.about)
 
     def __str__(self) -> str:
         return self.text
 
 
-def context_text(passages: Collection[Passage], left_out: Mapping[str, int]) -> str:
-    """Return passages as text, with a last line on what was left out."""
+def context_text(
+    passages: Collection[Passage], left_out: Mapping[str, int], about: Collection[About] = ()
+) -> str:
+    """Return passages as text, after what folders are about, with a last line on what was left out."""
     said = ", ".join(f"{count:,} {_REASONS[why]}" for why, count in left_out.items())
     end = [f"Left out: {said}."] if said else []
-    return "\n\n".join([*map(str, passages), *end])
+    return "\n\n".join([*map(str, about), *map(str, passages), *end])
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,19 +78,18 @@ class RootReads(RootOperations):
         return await arun(steps())
 
     def _recall(self, request: RecallRequest) -> Recall:
-        found = self._opened.recall(
-            self._config(), resolved_recall(request, self._scope), sync=request.sync
-        )
-        return found if request.explain else replace(found, trace=None)
+        config, asked = self._config(), resolved_recall(request, self._scope)
+        found = self._opened.recall(config, asked, sync=request.sync)
+        about = self._opened.about(config, asked, [one.file for one in found])
+        return replace(found, about=about, trace=found.trace if request.explain else None)
 
     def _context(self, request: ContextRequest) -> Context:
         from . import context  # noqa: PLC0415 - slow to import
 
-        found, passages = self._opened.evidence(
-            self._config(),
-            resolved_recall(request, self._scope),
-            sync=request.sync,
-        )
+        config, asked = self._config(), resolved_recall(request, self._scope)
+        found, passages = self._opened.evidence(config, asked, sync=request.sync)
+        about = self._opened.about(config, asked, [one.file for one in found])
+        found = replace(found, about=about)
         count = request.count_tokens or context.estimated_tokens
         return context.pack(
             found, passages, request.budget, request.per_file, count, diversify=request.diversify
