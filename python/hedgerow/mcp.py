@@ -50,6 +50,7 @@ from .memory.operations import (
     WrapupRequest,
 )
 from .memory.writer import WRAPUP_SECTIONS
+from .memory.writers import checked_writer
 
 __all__ = ["build_server", "serve"]
 
@@ -120,8 +121,11 @@ class _Tool:
             found.pop("default", None)  # Without this argument the first request is made.
         return found
 
-    def request(self, given: Mapping[str, Any]) -> Request[Any]:
-        """Return the request of a call. Raises InvalidInputError for unknown or invalid arguments."""
+    def request(self, given: Mapping[str, Any], writer: str | None) -> Request[Any]:
+        """Return the request of a call. A new memory states the `writer`, if there is one.
+
+        Raises InvalidInputError for unknown or invalid arguments.
+        """
         for name in given:
             if name not in self.arguments:
                 raise unknown_argument(name, self.arguments)
@@ -132,6 +136,8 @@ class _Tool:
         known |= {
             name: _listed(value) if name in lists else value for name, value in options.items()
         }
+        if writer is not None and kind in _SIGNED and "by" not in options:
+            known["written_by"] = writer
         if "question_date" in _names(kind):
             known["question_date"] = datetime.now().astimezone()
         return checked_arguments(kind, known, served=True)
@@ -189,7 +195,7 @@ _TOOLS = (
         "memory_list",
         "List memories, most recently changed first.",
         (ListRequest,),
-        ("type", "limit", "offset", "superseded"),
+        ("type", "limit", "offset", "superseded", "expired"),
         defaults={"limit": 20},
     ),
     _Tool(
@@ -236,6 +242,10 @@ _TOOLS = (
         },
     ),
 )
+
+
+_SIGNED = (RememberRequest, SupersedeRequest, WrapupRequest)
+"""The requests that write a new memory, which states the name of the client."""
 
 
 def build_server(
@@ -316,6 +326,17 @@ async def _check_envelope(ctx: Any, call_next: Any) -> Any:
     return await call_next(ctx)
 
 
+def _writer(context: Any) -> str | None:
+    """Return the name that the client gave itself, as a writer; None if it gave none that can be one."""
+    client = context.session.client_params
+    if client is None:
+        return None
+    try:
+        return checked_writer(client.client_info.name)
+    except InvalidInputError:
+        return None
+
+
 class _Faces:
     """The handlers of the server: its tools, resources and prompts."""
 
@@ -331,7 +352,9 @@ class _Faces:
     async def list_tools(self, _: Any, __: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=self._listed)
 
-    async def call_tool(self, _: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        self, context: Any, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         tool = self._tools.get(params.name)
         if tool is None:
             raise MCPError(
@@ -339,7 +362,7 @@ class _Faces:
                 f"there is no tool {shown(params.name)}; use one of {', '.join(self._tools)}",
             )
         try:
-            request = tool.request(params.arguments or {})
+            request = tool.request(params.arguments or {}, _writer(context))
             done: types.CallToolResult = await self._run(partial(self._answer, request))
         except HedgerowError as error:
             return _text(_for_agents(error, tool), is_error=True)
