@@ -360,7 +360,8 @@ def _why(parts: ScoreParts) -> str:
         ("type", parts.strength),
         ("source", parts.provenance),
         (f"depth {parts.retrieval_depth}", parts.depth),
-        (f"age, of weight {parts.recency_weight}", parts.recency),
     ]
     given = [f"{name} {value:+.2f}" for name, value in named if value]
+    if parts.recency_weight is not None:
+        given.append(f"age {parts.recency:+.2f} (weight {parts.recency_weight:g})")
     return visible(f"{', '.join(given) or 'nothing'}; found by {parts.driver.partition(':')[0]}")
