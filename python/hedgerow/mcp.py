@@ -183,13 +183,17 @@ _TOOLS = (
             *("query", "limit", "budget", "depth", "types", "tags", "after", "before", "as_of"),
             *("include_superseded", "recency", "diversify"),
         ),
-        {"budget": "Whole passages instead of excerpts, within this many tokens"},
+        {
+            "budget": "Whole passages instead of excerpts, within this many tokens",
+            "recency": "Half-life, such as 30d: newer memories first",
+            "diversify": "With budget: no near-duplicates",
+        },
     ),
     _Tool(
         "memory_read",
         "Read a memory or a part of it. The first line has the digest for memory_edit.",
         (ReadRequest,),
-        ("key", "section", "offset", "limit", "budget"),
+        ("key", "section", "offset", "limit"),
     ),
     _Tool(
         "memory_list",
@@ -204,6 +208,7 @@ _TOOLS = (
         "Near-duplicates are refused.",
         (RememberRequest,),
         ("title", "text", "type", "tags", "on_duplicate", "valid_until", "stale_after"),
+        {"valid_until": "A date, or an age such as 30d", "stale_after": "When to review it"},
     ),
     _Tool(
         "memory_supersede",
@@ -228,7 +233,10 @@ _TOOLS = (
         "Correct the text of a memory, without keeping the old text. Read it first.",
         (EditRequest,),
         ("key", "text", "digest", "section", "append", "prepend", "replace"),
-        {"digest": "From memory_read"},
+        {
+            "digest": "From memory_read",
+            "replace": "Replace only this text, which occurs once",
+        },
         is_destructive=True,
     ),
     _Tool(
