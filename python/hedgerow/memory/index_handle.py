@@ -176,8 +176,13 @@ class OpenedIndex:
 
         return found, self._current(config, search, sync=False)[0]
 
-    def about(self, config: Config, asked: Asked, files: Iterable[str]) -> tuple[About, ...]:
-        """Return what the folders of some files are about, as of the last sync."""
+    def about(
+        self, config: Config, asked: Asked, files: Iterable[str], *, sync: bool
+    ) -> tuple[About, ...]:
+        """Return what the folders of some files are about, as of the last sync.
+
+        With `sync` a damaged index is rebuilt.
+        """
         derived = Derived.of(config)
 
         def search() -> tuple[About, ...]:
@@ -187,7 +192,7 @@ class OpenedIndex:
 
             return abouts(files, self._index(derived).get, is_seen)
 
-        return self._current(config, search, sync=False)[0]
+        return self._current(config, search, sync=sync, fresh=True)[0]
 
     def why_not(self, config: Config, query: str, id_: str) -> WhyNot:
         """Find what kept a passage out of the search of a recall."""

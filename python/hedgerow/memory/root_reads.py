@@ -80,7 +80,7 @@ class RootReads(RootOperations):
     def _recall(self, request: RecallRequest) -> Recall:
         config, asked = self._config(), resolved_recall(request, self._scope)
         found = self._opened.recall(config, asked, sync=request.sync)
-        about = self._opened.about(config, asked, [one.file for one in found])
+        about = self._opened.about(config, asked, [one.file for one in found], sync=request.sync)
         return replace(found, about=about, trace=found.trace if request.explain else None)
 
     def _context(self, request: ContextRequest) -> Context:
@@ -88,7 +88,7 @@ class RootReads(RootOperations):
 
         config, asked = self._config(), resolved_recall(request, self._scope)
         found, passages = self._opened.evidence(config, asked, sync=request.sync)
-        about = self._opened.about(config, asked, [one.file for one in found])
+        about = self._opened.about(config, asked, [one.file for one in found], sync=request.sync)
         found = replace(found, about=about)
         count = request.count_tokens or context.estimated_tokens
         return context.pack(
