@@ -1,4 +1,4 @@
-"""What folders are about: the text of their `_about.md` (spec/memory.md, "Folders")."""
+"""Descriptions of folders: the texts of their `_about.md` files (spec/memory.md, "Folders")."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hedgerow._engine import Chunk
 from .results import About
 
 NAME = "_about.md"
-"""The name of the file that says what the memories of its folder and of those below are about."""
+"""The name of the file that describes the memories of its folder and of the folders below."""
 
 LONGEST = 1_000
 """The most characters of a text that is returned: it comes with every answer."""
@@ -36,7 +36,7 @@ def about_files(files: Iterable[str]) -> list[str]:
 def abouts(
     files: Iterable[str], get: Callable[[str], Chunk | None], is_seen: Callable[[str], bool]
 ) -> tuple[About, ...]:
-    """Return what the folders of some files are about, by path, each once.
+    """Return the descriptions of the folders of some files, by path, each once.
 
     `get` returns a chunk of the index, and `is_seen` whether a memory may be shown.
     """

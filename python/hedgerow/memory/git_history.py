@@ -1,6 +1,6 @@
 """The commits of a file, read without running anything of the repository (spec/memory.md, "History").
 
-git runs in a folder of its own that names only the objects of the repository. Configuration, hooks,
+git runs in a temporary folder that names only the objects of the repository. Configuration, hooks,
 attributes and remotes of the repository take no effect, as they may have come with a clone.
 """
 
@@ -122,7 +122,7 @@ class GitFile:
         return self._run("cat-file", "blob", name)
 
     def _run(self, *arguments: str) -> bytes:
-        """Run git, and return what it prints. Raises HedgerowError if it fails or takes too long."""
+        """Run git, and return its output. Raises HedgerowError if it fails or takes too long."""
         git = shutil.which("git")
         if git is None:
             raise HedgerowError(
@@ -187,7 +187,7 @@ class GitFile:
 
 
 def repository_of(folder: Path) -> Path | None:
-    """Return the folder of the git repository that a folder is in; None if there is none."""
+    """Return the folder of the git repository around a folder; None outside of a repository."""
     return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), None)
 
 

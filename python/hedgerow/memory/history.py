@@ -1,4 +1,4 @@
-"""What happened to a memory, and the difference of two of its states (spec/memory.md, "History")."""
+"""The events of a memory, and the difference of two of its states (spec/memory.md, "History")."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _stated(session: Session, path: str, news: list[str]) -> Iterator[Event]:
     try:
         document = _document(session, path)
     except InvalidInputError:
-        # It is gone, or no text, since the last sync.
+        # The file was deleted, or is no longer text, since the last sync.
         return
     fields = document.metadata
     time, writers = memory_time(path, fields), writers_of(fields)
@@ -175,7 +175,7 @@ def _is_retracted(stated: object) -> bool:
 
 
 def _superseded(session: Session, path: str, new: str) -> Event:
-    """Return the event by which a memory was superseded: when the new one begins to hold."""
+    """Return the event of a succession, at the time from which the new memory holds."""
     try:
         fields = _document(session, new).metadata
     except InvalidInputError:

@@ -179,7 +179,7 @@ class OpenedIndex:
     def about(
         self, config: Config, asked: Asked, files: Iterable[str], *, sync: bool
     ) -> tuple[About, ...]:
-        """Return what the folders of some files are about, as of the last sync.
+        """Return the descriptions of the folders of some files, as of the last sync.
 
         With `sync` a damaged index is rebuilt.
         """
