@@ -735,7 +735,7 @@ _RecallTuple = tuple[
     tuple[int, int],
     str | None,
     dict[str, Any],
-    tuple[float, float, float, float, float, float, float],
+    tuple[float, float, float, float, float, float, float, float, float | None],
     str,
     tuple[str | None, str | None, tuple[str, ...], str | None, tuple[str, ...], str | None] | None,
 ]
@@ -768,6 +768,7 @@ class _FileColumns:
         int,
         list[tuple[str, str, str, int | None]],
     ]: ...
+    def paths_by(self, index: Index, writers: Sequence[str]) -> list[str]: ...
     def types(
         self, index: Index, scope: tuple[str | None, str | None, str | None], shared: bool
     ) -> list[str]: ...
@@ -783,6 +784,7 @@ class _Recall:
         *,
         types: Sequence[str],
         tags: Sequence[str],
+        writers: Sequence[str],
         after: tuple[int, int] | None,
         before: tuple[int, int] | None,
         scope: tuple[str | None, str | None, str | None],
@@ -792,6 +794,7 @@ class _Recall:
         include_superseded: bool,
         depths: dict[str, float],
         other_depth: float,
+        half_life: int | None,
     ) -> _Recall: ...
     def search(
         self,

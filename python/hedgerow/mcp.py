@@ -51,6 +51,7 @@ from .memory.operations import (
     WrapupRequest,
 )
 from .memory.writer import WRAPUP_SECTIONS
+from .memory.writers import checked_writer
 
 __all__ = ["build_server", "serve"]
 
@@ -121,8 +122,11 @@ class _Tool:
             found.pop("default", None)  # Without this argument the first request is made.
         return found
 
-    def request(self, given: Mapping[str, Any]) -> Request[Any]:
-        """Return the request of a call. Raises InvalidInputError for unknown or invalid arguments."""
+    def request(self, given: Mapping[str, Any], writer: str | None) -> Request[Any]:
+        """Return the request of a call. A new memory states the `writer`, if there is one.
+
+        Raises InvalidInputError for unknown or invalid arguments.
+        """
         for name in given:
             if name not in self.arguments:
                 raise unknown_argument(name, self.arguments)
@@ -133,6 +137,8 @@ class _Tool:
         known |= {
             name: _listed(value) if name in lists else value for name, value in options.items()
         }
+        if writer is not None and kind in _SIGNED and "by" not in options:
+            known["written_by"] = writer
         if "question_date" in _names(kind):
             known["question_date"] = datetime.now().astimezone()
         return checked_arguments(kind, known, served=True)
@@ -176,9 +182,13 @@ _TOOLS = (
         (RecallRequest, ContextRequest),
         (
             *("query", "limit", "budget", "depth", "types", "tags", "after", "before", "as_of"),
-            "include_superseded",
+            *("include_superseded", "recency", "diversify"),
         ),
-        {"budget": "Whole passages instead of excerpts, within this many tokens"},
+        {
+            "budget": "Whole passages instead of excerpts, within this many tokens",
+            "recency": "Half-life, such as 30d: newer memories first",
+            "diversify": "With budget: no near-duplicates",
+        },
     ),
     _Tool(
         "memory_grep",
@@ -197,7 +207,7 @@ _TOOLS = (
         "memory_list",
         "List memories, most recently changed first.",
         (ListRequest,),
-        ("type", "limit", "offset", "superseded"),
+        ("type", "limit", "offset", "superseded", "expired"),
         defaults={"limit": 20},
     ),
     _Tool(
@@ -205,7 +215,8 @@ _TOOLS = (
         "Save a new memory: a decision with its reason, a finding, a preference. Never secrets. "
         "Near-duplicates are refused.",
         (RememberRequest,),
-        ("title", "text", "type", "tags", "on_duplicate"),
+        ("title", "text", "type", "tags", "on_duplicate", "valid_until", "stale_after"),
+        {"valid_until": "A date, or an age such as 30d", "stale_after": "When to review it"},
     ),
     _Tool(
         "memory_supersede",
@@ -229,8 +240,11 @@ _TOOLS = (
         "memory_edit",
         "Correct the text of a memory, without keeping the old text. Read it first.",
         (EditRequest,),
-        ("key", "text", "digest", "section", "append"),
-        {"digest": "From memory_read"},
+        ("key", "text", "digest", "section", "append", "prepend", "replace"),
+        {
+            "digest": "From memory_read",
+            "replace": "Replace only this text, which occurs once",
+        },
         is_destructive=True,
     ),
     _Tool(
@@ -244,6 +258,10 @@ _TOOLS = (
         },
     ),
 )
+
+
+_SIGNED = (RememberRequest, SupersedeRequest, WrapupRequest)
+"""The requests that write a new memory, which states the name of the client."""
 
 
 def build_server(
@@ -324,6 +342,17 @@ async def _check_envelope(ctx: Any, call_next: Any) -> Any:
     return await call_next(ctx)
 
 
+def _writer(context: Any) -> str | None:
+    """Return the name that the client gave itself, as a writer; None if it gave none that can be one."""
+    client = context.session.client_params
+    if client is None:
+        return None
+    try:
+        return checked_writer(client.client_info.name)
+    except InvalidInputError:
+        return None
+
+
 class _Faces:
     """The handlers of the server: its tools, resources and prompts."""
 
@@ -339,7 +368,9 @@ class _Faces:
     async def list_tools(self, _: Any, __: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=self._listed)
 
-    async def call_tool(self, _: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        self, context: Any, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         tool = self._tools.get(params.name)
         if tool is None:
             raise MCPError(
@@ -347,7 +378,7 @@ class _Faces:
                 f"there is no tool {shown(params.name)}; use one of {', '.join(self._tools)}",
             )
         try:
-            request = tool.request(params.arguments or {})
+            request = tool.request(params.arguments or {}, _writer(context))
             done: types.CallToolResult = await self._run(partial(self._answer, request))
         except HedgerowError as error:
             return _text(_for_agents(error, tool), is_error=True)

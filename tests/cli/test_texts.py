@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
 from pathlib import Path
 
 import pytest
 
-from command_line import as_json, failed, ok
+from command_line import as_json, failed, ok, run
 from hedgerow import MemoryRoot
 from memory_doubles import put
 
@@ -80,9 +81,32 @@ def test_a_text_replaces_the_one_that_was_read(plan: Path) -> None:
     assert "a memory has a text" in failed(1, "edit", "plan", " ", "--expect", done["digest"])
 
 
+def test_a_part_is_shown_and_edited(plan: Path) -> None:
+    ok("edit", "plan", "--append", "--", "- 剪刀")
+    ok("edit", "plan", "--append", "--", "- مقص")
+    ok("edit", "plan", "First of all:", "--prepend")
+    ok("edit", "plan", "--replace", "August", "May")
+    text = plan.read_text()
+    assert text.endswith("# Plan\n\nFirst of all:\n\nCut in May.\n\n- 剪刀\n- مقص\n")
+    assert "occurs more than once" in failed(1, "edit", "plan", "x", "--replace", "- ")
+    ok("edit", "plan#Plan", "Cut in June.")
+    assert plan.read_text().endswith("# Plan\n\nCut in June.\n")
+    assert as_json("show", "plan#plan")["text"] == "# Plan\n\nCut in June.\n"
+    assert run("show", "plan", "--offset", "4", "--limit", "1").stderr == (
+        "decisions/plan.md:5-5\n2 more lines; --offset 5 shows them.\n"
+    )
+    assert as_json("show", "plan", "--limit", "1")["remaining"] == 6
+    assert as_json("show", "plan", "--budget", "40")["text"] == plan.read_text()
+
+
 @pytest.mark.usefixtures("plan")
 def test_wrong_usage() -> None:
-    assert "Pass --expect DIGEST with a text" in failed(2, "edit", "plan", "text")
+    assert "TEXT would replace the whole file: pass --append," in failed(2, "edit", "plan", "text")
+    assert "are about a memory" in failed(2, "show", "plan", "--db", "x.db", "--offset", "1")
+    assert "give one of append, prepend" in failed(
+        1, "edit", "plan", "x", "--append", "--replace", "Plan"
+    )
+    assert "replace is empty" in failed(1, "edit", "plan", "x", "--replace", "")
     assert "There is no terminal to edit decisions/plan.md in" in failed(2, "edit", "plan")
 
 
@@ -125,3 +149,58 @@ class TestInAnEditor:
         assert kept.read_text() == "Mine.\n"
         assert plan.read_text() == "Theirs.\n"
         kept.unlink()
+
+
+class TestHistory:
+    def test_events_and_states(self, plan: Path) -> None:
+        assert ok("history", "plan") == (
+            "2026-01-05 00:00  superseded  notes/old.md  by decisions/plan.md\n"
+            "2026-01-05 00:00  created     decisions/plan.md\n"
+            "2025-01-05 00:00  created     notes/old.md\n"
+        )
+        ok("retract", "plan", "--reason", "Too late.")
+        result = run("history", "plan", "--limit", "1")
+        assert result.stdout.endswith("  retracted   decisions/plan.md  Too late.\n")
+        assert result.stderr == "3 earlier events; --limit shows them.\n"
+        assert as_json("history", "plan")["count"] == 4
+        assert ok("diff", "plan").startswith("--- notes/old.md\n+++ decisions/plan.md\n@@ -1,")
+        assert as_json("diff", "plan", "--old", "plan")["text"] == ""
+        assert ok("diff", "plan", "--old", "plan") == "No difference.\n"
+        assert plan.exists()
+
+    @pytest.mark.usefixtures("plan")
+    def test_no_text_drives_the_terminal(self, here: Path) -> None:
+        put(here, "notes/odd.md", '---\nwritten_by: "a\\e[2J"\ndate: no\n---\nB\x1b[31m\n')
+        assert ok("history", "odd") == "unknown           created     notes/odd.md  (a [2J)\n"
+        assert "+B\\x1b[31m" in ok("diff", "odd", "--old", "plan")
+
+    @pytest.mark.usefixtures("plan")
+    def test_unknown_names(self) -> None:
+        assert "there is no memory 'gone'" in failed(1, "history", "gone")
+        assert "there is no state 'gone' of decisions/plan.md" in failed(
+            1, "diff", "plan", "--old", "gone"
+        )
+
+
+@pytest.mark.usefixtures("plan")
+def test_list_of_expired_memories_and_of_a_writer(here: Path) -> None:
+    assert ok("list", "--expired") == "No memories.\n"
+    ok("remember", "The code is 1234.", "--valid-until", "2020-01-31", "--written-by", "codex/s1")
+    assert "[no longer valid since 2020-01-31]" in ok("list", "--expired")
+    assert as_json("list", "--written-by", "codex,ana")["count"] == 1
+    assert "written_by must be a name" in failed(1, "remember", "x", "--written-by", " ")
+    ok("edit", "plan", "Really.", "--append", "--written-by", "ana")
+    assert as_json("list", "--written-by", "ana")["count"] == 1
+    assert 'written_by: ["ana"]' in (here / "decisions/plan.md").read_text()
+
+
+@pytest.mark.usefixtures("plan")
+def test_recency_and_diversity() -> None:
+    said = ok("recall", "cut", "--recency", "30d", "--explain")
+    assert re.search(r", age -\d\.\d\d \(weight 0\.\d+\); found by", said)
+    assert "recency must be an age of one day or more" in failed(
+        2, "recall", "cut", "--recency", "x"
+    )
+    assert "--diversify goes with --budget" in failed(2, "recall", "cut", "--diversify")
+    assert "Cut in August." in ok("recall", "cut", "--budget", "200", "--diversify")
+    assert as_json("recall", "cut", "--written-by", "ana")["results"] == []

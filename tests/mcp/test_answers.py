@@ -44,6 +44,17 @@ class TestRecall:
         found = answer(slugs_root, "memory_recall", query="slugs", as_of="2020-01-01")
         assert found == "Nothing found.\n\nLeft out: 1 not valid yet."
 
+    @pytest.mark.parametrize("budget", [None, 60])
+    def test_what_the_folder_is_about_comes_first(
+        self, slugs_root: Path, budget: int | None
+    ) -> None:
+        put(slugs_root, "decisions/_about.md", "Ours, by vote.")
+        found = answer(slugs_root, "memory_recall", query="slugs", budget=budget)
+        assert found.startswith(
+            "[about] decisions/_about.md\nOurs, by vote.\n\n[1] decisions/a.md:4"
+        )
+        assert budget is None or tokens_of(found) <= budget
+
     @pytest.mark.parametrize("budget", [None, 200])
     def test_a_period_narrows_the_time_and_says_so(
         self, slugs_root: Path, budget: int | None

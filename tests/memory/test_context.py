@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hedgerow import InvalidInputError, MemoryRoot
 from hedgerow._engine import _structures
-from hedgerow.memory.context import Context, estimated_tokens
+from hedgerow.memory.context import Context, estimated_tokens, repeats
 from memory_doubles import put
 
 PLAN = (
@@ -197,3 +197,31 @@ def test_structures_are_headings_paragraphs_items_tables_and_code() -> None:
         "``` # no x ```",
         "|a|b| |-|-| |1|2| |3|4|",
     ]
+
+
+class TestDiversity:
+    def test_a_passage_that_repeats_a_better_one_is_left_out(self, tmp_path: Path) -> None:
+        said = "Cut the hedge in August, after the birds have left it, and never in March or April"
+        put(tmp_path, "notes/a.md", f"{said}.\n")
+        put(tmp_path, "notes/b.md", f"{said}!\n")
+        put(tmp_path, "notes/c.md", f"{said} again.\n")
+        put(tmp_path, "notes/d.md", "The hedge is of hawthorn.\n")
+        root = MemoryRoot.open(tmp_path)
+        assert len(root.context("cut the hedge").passages) == 4
+        packed = root.context("cut the hedge", diversify=True)
+        assert len(packed.passages) == 2
+        assert packed.left_out == {"similar": 2}
+        assert str(packed).endswith("Left out: 2 said nearly the same.")
+        assert packed.tokens <= packed.budget
+
+    def test_a_negation_is_no_repetition(self, tmp_path: Path) -> None:
+        put(tmp_path, "notes/a.md", "The hedge needs water in the summer of this year.\n")
+        put(tmp_path, "notes/b.md", "The hedge needs no water in the summer of this year.\n")
+        assert len(MemoryRoot.open(tmp_path).context("hedge", diversify=True).passages) == 2
+
+    def test_only_what_repeats_a_kept_text_is_left_out(self) -> None:
+        words = [f"w{n}" for n in range(42)]
+        chain = [words[:36], words[3:39], words[6:42]]
+        assert repeats([" ".join(one) for one in chain]) == {1}
+        assert repeats(["", "", "a b", "b a", "砍树篱", "砍树篱"]) == {3, 5}
+        assert repeats([]) == frozenset()

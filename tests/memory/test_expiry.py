@@ -80,3 +80,48 @@ def test_defaults_of_another_form_are_refused(root: MemoryRoot, defaults: str) -
     with pytest.raises(HedgerowError, match="defaults must have ages by type") as raised:
         root.remember("x", title="X")
     assert raised.value.code == "root_config_invalid"
+
+
+def test_a_text_that_supersedes_expires_too(root: MemoryRoot) -> None:
+    (root.path / "hedgerow.json").write_text(
+        '{"schemaVersion": 1, "defaults": {"finding": {"staleAfter": "12w"}}}'
+    )
+    root.remember("The code is 1234.", title="Code", type="finding")
+    done = root.supersede("Code", text="The code is 5678.", valid_until="2999-01-01")
+    assert done.written is not None
+    assert 'valid_until: "2999-01-01"\nsupersedes:' in text(root, done.written).replace(
+        'stale_after: "12w"\n', ""
+    )
+    assert 'stale_after: "12w"' in text(root, done.written)
+    with pytest.raises(InvalidInputError, match="leave them out with by"):
+        root.supersede("Code", "Code", stale_after="30d")
+
+
+def test_a_wrapup_has_the_defaults_of_sessions(root: MemoryRoot) -> None:
+    (root.path / "hedgerow.json").write_text(
+        '{"schemaVersion": 1, "defaults": {"session": {"staleAfter": "4w"}}}'
+    )
+    sections = ("Findings", "Decisions", "Conflicts / Corrections", "Open Questions")
+    body = "\n".join(f"## {name}\n\nNone captured." for name in sections)
+    assert 'stale_after: "4w"' in text(root, root.wrapup(body, title="Evening").file)
+
+
+def test_expired_memories_are_listed(root: MemoryRoot) -> None:
+    assert root.memories(expired=True).count == 0
+    put(root.path, "notes/a.md", "---\nvalid_until: 2020-01-31\n---\nThe code is 1234.\n")
+    put(root.path, "notes/b.md", "---\nvalid_until: 2020-01-31\nretracted: true\n---\nb\n")
+    put(root.path, "notes/c.md", "---\nvalid_until: 2999-01-31\n---\nc\n")
+    found = root.memories(expired=True)
+    assert [one.file for one in found.memories] == ["notes/a.md"]
+    assert str(found.memories[0].validity) == "no longer valid since 2020-01-31"
+    assert root.memories(expired=True, retracted=True).count == 0
+
+
+def test_lint_names_expired_memories(root: MemoryRoot) -> None:
+    put(root.path, "notes/a.md", "---\nvalid_until: 2020-01-31\n---\nThe code is 1234.\n")
+    put(root.path, "notes/b.md", "---\nvalid_until: 2020-01-31\nretracted: true\n---\nb\n")
+    said = [line for line in root.process("lint").summary if "[expired]" in line]
+    assert said == [
+        "[expired] `notes/a.md` is no longer valid since 2020-01-31: supersede it, retract it, or "
+        "change its valid_until"
+    ]

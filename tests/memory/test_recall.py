@@ -270,3 +270,44 @@ def test_forms_of_dates(value: object, start: str | None, end: str | None) -> No
 def test_days_in_names(name: str, day: int | None) -> None:
     found = day_in_name(name)
     assert (None if found is None else found.day) == day
+
+
+class TestRecency:
+    @pytest.fixture
+    def hedge(self, tmp_path: Path) -> MemoryRoot:
+        for name, day in (
+            ("new", "date: 2026-03-01"),
+            ("old", "date: 2026-01-30"),
+            ("none", "a: 1"),
+        ):
+            put(tmp_path, f"notes/{name}.md", f"---\n{day}\n---\nhedge {name}\n")
+        return MemoryRoot.open(tmp_path)
+
+    def test_age_halves_the_score_of_the_search(self, hedge: MemoryRoot) -> None:
+        found = hedge.recall(
+            "hedge", recency="30d", as_of="2026-03-01T00:00Z", include_superseded=True
+        )
+        parts = {one.file: one.parts for one in found}
+        weights = {file: one.recency_weight for file, one in parts.items()}
+        assert weights == {"notes/new.md": 1.0, "notes/old.md": 0.5, "notes/none.md": 0.5}
+        old = parts["notes/old.md"]
+        assert old.recency == round(-0.5 * old.retrieval, 4)
+        assert found.results[0].file == "notes/new.md"
+        told = found.to_dict()["results"][-1]["scoreBreakdown"]
+        assert (told["recencyWeight"], told["recencyPenalty"]) == (0.5, old.recency)
+        assert told["finalScore"] == found.results[-1].score
+
+    def test_it_is_off_by_default(self, hedge: MemoryRoot) -> None:
+        [first, *_] = hedge.recall("hedge")
+        assert (first.parts.recency, first.parts.recency_weight) == (0.0, None)
+        assert "recencyWeight" not in str(first.to_dict())
+
+    def test_a_context_prefers_new_memories(self, hedge: MemoryRoot) -> None:
+        assert hedge.context("hedge old", recency="1d").passages[0].file != "notes/new.md"
+        put(hedge.path, "notes/now.md", "---\ndate: 2999-01-01\n---\nhedge now\n")
+        assert hedge.context("hedge", recency="1d").passages[0].file == "notes/now.md"
+
+    @pytest.mark.parametrize("age", ["0d", "30", "yesterday", "-1d", ""])
+    def test_an_age_that_is_none(self, hedge: MemoryRoot, age: str) -> None:
+        with pytest.raises(InvalidInputError, match="recency must be an age of one day or more"):
+            hedge.recall("hedge", recency=age)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
 from hedgerow.memory import Memory
-from hedgerow.memory.sections import appended, lines_of, replaced, section_of
+from hedgerow.memory.sections import appended, lines_of, prepended, replaced, section_of
 from memory_doubles import put
 
 TEXT = """\
@@ -108,6 +109,41 @@ class TestReading:
         with pytest.raises(InvalidInputError, match="it has no headings"):
             MemoryRoot.open(tmp_path).read("plain", section="a")
 
+    @pytest.mark.parametrize("key", ["hedge#Care", "notes/hedge.md#care", "hedge# Care "])
+    def test_a_key_names_a_section(self, hedge: MemoryRoot, key: str) -> None:
+        assert hedge.read(key) == hedge.read("hedge", section="Care")
+
+    def test_a_name_with_a_hash_comes_before_a_section(self, tmp_path: Path) -> None:
+        put(tmp_path, "notes/c.md", "---\ntitle: C\n---\n# Setup\n\nof C\n")
+        put(tmp_path, "notes/sharp.md", "---\ntitle: C#\n---\n# Setup\n\nof C#\n")
+        root = MemoryRoot.open(tmp_path)
+        assert root.read("C#").file == "notes/sharp.md"
+        assert root.read("C##Setup").text == "# Setup\n\nof C#\n"
+        assert root.read("C#Setup").text == "# Setup\n\nof C\n"
+
+    @pytest.mark.parametrize("key", ["gone#Care", "#Care", "gone#", "##", "#" * 3000])
+    def test_a_key_of_no_memory_is_named_whole(self, hedge: MemoryRoot, key: str) -> None:
+        with pytest.raises(InvalidInputError) as raised:
+            hedge.read(key)
+        assert raised.value.code == "unknown_node"
+        with pytest.raises(InvalidInputError, match="has no section 'Tool'; did you mean"):
+            hedge.read("hedge#Tool")
+
+    def test_a_budget_takes_whole_lines(self, tmp_path: Path) -> None:
+        put(tmp_path, "notes/hedge.md", ("x" * 79 + "\n") * 9)
+        root = MemoryRoot.open(tmp_path)
+        part = root.read("hedge", budget=45)
+        assert (part.lines, part.remaining) == ((1, 2), 7)
+        assert root.read("hedge", budget=10_000).remaining == 0
+        part = root.read("hedge", offset=7, budget=45)
+        assert (part.lines, part.remaining) == ((8, 9), 0)
+
+    def test_a_line_larger_than_a_budget_is_cut(self, tmp_path: Path) -> None:
+        put(tmp_path, "notes/hedge.md", "砍" * 500 + "\nend\n")
+        part = MemoryRoot.open(tmp_path).read("hedge", budget=40)
+        assert part.text == "砍" * 52 + "…"
+        assert (part.lines, part.remaining) == ((1, 1), 1)
+
     def test_the_json_of_a_part_comes_back(self, hedge: MemoryRoot) -> None:
         part = hedge.read("hedge", limit=1)
         assert Memory.from_dict(part.to_dict()) == part
@@ -139,6 +175,73 @@ class TestEditing:
         text = edited(root, "- two", section="Log", append=True)
         assert text == "# Log\n\n- one\n- two\n\n# End"
         assert edited(root, "1. three", append=True) == f"{text}\n\n1. three\n"
+
+    def test_a_text_is_added_before_the_others(self, hedge: MemoryRoot) -> None:
+        text = edited(hedge, "Tea.", prepend=True)
+        assert text == TEXT.replace("# Hedge\n", "# Hedge\n\nTea.\n")
+        text = edited(hedge, "- gloves", section="Tools", prepend=True)
+        assert "## Tools ##\n\n- gloves\n- a saw\n" in text
+
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [
+            ("", "new\n"),
+            ("old", "new\n\nold"),
+            ("## Part\nold\n", "new\n\n## Part\nold\n"),
+            ("---\na: 1\n---\nold\n", "---\na: 1\n---\n\nnew\n\nold\n"),
+            ("---\na: 1\n---\n\n# T\n\n\nold\n", "---\na: 1\n---\n\n# T\n\nnew\n\nold\n"),
+            ("# T", "# T\n\nnew\n"),
+            ("# T\r\nold\r\n", "# T\r\n\r\nnew\r\n\r\nold\r\n"),
+        ],
+    )
+    def test_the_beginning_is_after_front_matter_and_title(self, before: str, after: str) -> None:
+        assert prepended(before, None, "new\n", "x.md") == after
+
+    def test_one_text_is_replaced(self, hedge: MemoryRoot) -> None:
+        assert edited(hedge, "May", replace="August") == TEXT.replace("August", "May")
+        assert edited(hedge, "", replace="In May.\n") == TEXT.replace("In August.\n", "")
+        assert "- 锯子\n" in edited(hedge, "锯子", replace="a saw", section="Tools")
+        assert "- منشار\n" in edited(hedge, "منشار", replace="锯子")
+
+    @pytest.mark.parametrize(
+        ("old", "section", "message"),
+        [
+            ("shears", None, "notes/hedge.md does not have the text that is to be replaced"),
+            ("Tools", None, "occurs more than once in notes/hedge.md, at lines 3, 9, 20;"),
+            ("saw", "Care", "the section 'Care' of notes/hedge.md does not have the text"),
+        ],
+    )
+    def test_a_text_that_does_not_occur_once(
+        self, hedge: MemoryRoot, old: str, section: str | None, message: str
+    ) -> None:
+        with pytest.raises(InvalidInputError, match=re.escape(message)):
+            edited(hedge, "x", replace=old, section=section)
+        assert hedge.read("hedge").text == TEXT
+
+    def test_overlapping_texts_count(self, tmp_path: Path) -> None:
+        put(tmp_path, "notes/hedge.md", "aaa\n")
+        with pytest.raises(InvalidInputError, match="at lines 1, 1;"):
+            edited(MemoryRoot.open(tmp_path), "b", replace="aa")
+
+    def test_line_ends_of_the_replaced_text_are_those_of_the_file(self, tmp_path: Path) -> None:
+        file = put(tmp_path, "notes/hedge.md", "\ufeffa\r\nb\r\nc\r\n")
+        edited(MemoryRoot.open(tmp_path), "1\n2", replace="a\nb")
+        assert file.read_bytes().decode() == "\ufeff1\r\n2\r\nc\r\n"
+
+    def test_an_edit_changes_one_part(self, hedge: MemoryRoot) -> None:
+        with pytest.raises(InvalidInputError, match="give one of append, prepend and replace"):
+            edited(hedge, "x", append=True, prepend=True)
+        with pytest.raises(InvalidInputError, match="replace is empty"):
+            edited(hedge, "x", replace="")
+        with pytest.raises(HedgerowError, match="changed since you read it"):
+            hedge.edit("hedge", "x", "0" * 64, replace="August")
+
+    def test_a_key_names_the_section_of_an_edit(self, hedge: MemoryRoot) -> None:
+        digest = hedge.read("hedge#Care").digest
+        assert (
+            "### Care\n\nGrease it.\n\n## When"
+            in hedge.edit("hedge#Care", "Grease it.", digest).text
+        )
 
     def test_line_ends_and_the_byte_order_mark_stay(self, tmp_path: Path) -> None:
         file = put(tmp_path, "notes/hedge.md", "\ufeff# A\r\n\r\nx\r\n\r\n# B\r\n")
@@ -189,6 +292,14 @@ def test_what_is_appended_is_last(text: str) -> None:
     new = appended(text, None, "end", "x.md")
     assert new.startswith(text.rstrip())
     assert new.endswith("end\n")
+
+
+@given(MARKDOWN)
+def test_what_is_prepended_is_in_the_text(text: str) -> None:
+    new = prepended(text, None, "first words", "x.md")
+    assert [line for line in lines_of(new) if line.strip()][:2].count("first words\n") == 1
+    rest = new.replace("first words", "", 1).split()
+    assert rest == text.split()
 
 
 def test_hostile_headings_take_linear_time() -> None:

@@ -39,6 +39,8 @@ OF_ROOT = [
     ("POST", "/v1/process", {"mode": "synthesize", "topic": "slugs"}),
     ("POST", "/v1/link", {"a": "slugs", "b": "slugs-2"}),
     ("GET", "/v1/graph?key=slugs", None),
+    ("GET", "/v1/history?key=slugs", None),
+    ("GET", "/v1/diff?key=slugs&old=slugs", None),
     ("POST", "/v1/unlink", {"a": "slugs", "b": "slugs-2"}),
     ("POST", "/v1/retract", {"key": "slugs-2", "reason": "no"}),
     ("POST", "/v1/recall", {"query": "slugs", "as_of": "2020-01-01"}),

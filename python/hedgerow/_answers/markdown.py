@@ -42,7 +42,8 @@ def answer(request: Request[Any], result: Any) -> str:
 
 def _recall(_: Request[Any], found: results.Recall) -> str:
     passages = [_snippet(number, one) for number, one in enumerate(found, start=1)]
-    return _joined(passages, found.left_out, _notes(found.notices, found.unreadable))
+    notes = _notes(found.notices, found.unreadable)
+    return _joined(passages, found.left_out, notes, found.about)
 
 
 def _snippet(number: int, one: results.Recalled) -> results.Passage:
@@ -57,21 +58,28 @@ def _context(request: Request[Any], found: results.Context) -> str:
     budget = request.budget if isinstance(request, ContextRequest) else found.budget
     notes = _notes(found.notices, found.unreadable)
     passages, left_out = list(found.passages), dict(found.left_out)
-    while (over := tokens_of(_joined(passages, left_out, notes)) - budget) > 0 and passages:
+    while (
+        over := tokens_of(_joined(passages, left_out, notes, found.about)) - budget
+    ) > 0 and passages:
         last = passages.pop()
         kept = _cut(last.text, len(last.text.encode()) - 4 * over)
         if len(kept) >= _FEWEST:
             passages.append(replace(last, text=kept))
         else:
             left_out["budget"] = left_out.get("budget", 0) + 1
-    return _cut(_joined(passages, left_out, notes), 4 * budget)
+    return _cut(_joined(passages, left_out, notes, found.about), 4 * budget)
 
 
 def _joined(
-    passages: Sequence[results.Passage], left_out: Mapping[str, int], notes: Sequence[str]
+    passages: Sequence[results.Passage],
+    left_out: Mapping[str, int],
+    notes: Sequence[str],
+    about: Sequence[results.About],
 ) -> str:
-    """Return passages, and a last line with counts of omitted memories and with notices."""
-    text = results.context_text(passages, {})
+    """Return what folders are about, passages, and a last line with counts of omitted memories and
+    with notices.
+    """
+    text = results.context_text(passages, {}, about)
     end = " ".join([results.context_text((), left_out), *notes]).strip()
     return "\n\n".join(filter(None, [text or "Nothing found.", end]))
 

@@ -41,6 +41,7 @@ const ROOT_PARTS = [
   ["memoryStrength", "strength", "Type"],
   ["provenanceConfidence", "provenance", "Folder"],
   ["depthPolicyBoost", "depth", "Depth"],
+  ["recencyPenalty", "recency", "Age"],
 ];
 
 /** The parts of a memory's score, those that are not 0. */

@@ -39,6 +39,8 @@ _MAIN = {
         "grep": _Entry("memories", "grep", "Find lines by a text or a pattern."),
         "list": _Entry("memories", "list_", "List memories, the last changed first."),
         "show": _Entry("files", "show", "Print a memory, or chunks of an index."),
+        "history": _Entry("memories", "history", "Say what happened to a memory."),
+        "diff": _Entry("memories", "diff", "Compare two states of a memory."),
         "edit": _Entry("memories", "edit", "Edit a memory."),
         "supersede": _Entry("memories", "supersede", "Replace a memory; both are kept."),
         "retract": _Entry("memories", "retract", "Mark a memory as no longer true."),

@@ -14,9 +14,10 @@ import click
 
 from hedgerow import Filters, Index, IndexFileError, IndexStats, InvalidInputError, Store
 from hedgerow._answers.index import chunk_answer, stats_answer
+from hedgerow.memory.operations import ReadRequest
 
 from .failures import FAILED, InterruptedRunError, UnfinishedError
-from .options import TEXT, Command, json_option, option
+from .options import TEXT, Command, json_option, option, request_options
 from .output import echo, has_terminal, plural, visible, write_json
 from .params import filter_options, filters_of, json_or_text
 from .place import check_exists, db_option, is_root_named, is_target, place_options, scope
@@ -185,15 +186,19 @@ def backup(*, target: str, db: str, as_json: bool) -> None:
 
 @click.command("show", cls=Command)
 @click.argument("what", metavar="KEY", type=TEXT)
+@request_options(ReadRequest)
 @db_option("The index, in place of --root.")
 @place_options()
 @json_option
-def show(*, what: str, db: str | None, as_json: bool) -> None:
-    """Print the memory KEY: a path, the name of a file, or a title.
+def show(*, what: str, db: str | None, as_json: bool, **part: Any) -> None:
+    """Print the memory KEY: a path, the name of a file, or a title; or a part of it.
 
     \b
       hedgerow show decisions/2025-02-no-pellets.md
       hedgerow show "No pellets" --json
+      hedgerow show "Hedge plan#Tools"
+      hedgerow show "Hedge plan" --offset 10 --limit 20
+      hedgerow show "Hedge plan" --budget 500
 
     With --db, print the chunk with an ID, and everything the index has about it.
 
@@ -208,8 +213,12 @@ def show(*, what: str, db: str | None, as_json: bool) -> None:
     if db is None:
         from .memories import show_memory  # noqa: PLC0415 - of roots alone
 
-        show_memory(what, as_json=as_json)
+        show_memory(what, as_json=as_json, **part)
         return
+    if any(part.values()):
+        raise click.UsageError(
+            "--section, --offset, --limit and --budget are about a memory: leave them out with --db."
+        )
     if is_root_named() or is_target() or scope() is not None:
         raise click.UsageError("--db and --root exclude each other: an index file, or a root.")
     check_exists(db)

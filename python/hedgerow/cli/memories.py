@@ -1,6 +1,6 @@
 """Writing, reading and marking memories.
 
-`hedgerow remember`, `wrapup`, `list`, `show` of a root, `edit`, `rename`, `supersede`, `retract`,
+`hedgerow remember`, `wrapup`, `list`, `show` of a root, `history`, `diff`, `edit`, `rename`, `supersede`, `retract`,
 `restore` and `forget`.
 """
 
@@ -15,9 +15,11 @@ import click
 
 from hedgerow import HedgerowError
 from hedgerow.memory.operations import (
+    DiffRequest,
     EditRequest,
     ForgetRequest,
     GrepRequest,
+    HistoryRequest,
     ListRequest,
     RememberRequest,
     RetractRequest,
@@ -32,9 +34,9 @@ from .place import NO_ROOT, open_memory, place_options, read_stdin, usage_errors
 from .recall import show_related, syncing
 
 if TYPE_CHECKING:
-    from hedgerow import MemoryRoot
-    from hedgerow.memory import GrepResult, Marked, Memory
-    from hedgerow.remote import RemoteRoot
+    from collections.abc import Callable
+
+    from hedgerow.memory import Event, GrepResult, Marked, Memory
     from hedgerow.typing import OnDuplicate
 
 _LISTED = 20
@@ -47,7 +49,7 @@ _LISTED = 20
 @click.argument("words", metavar="[TEXT...]", type=TEXT, nargs=-1)
 @request_options(
     RememberRequest,
-    *("title", "type", "tags", "valid_until", "stale_after"),
+    *("title", "type", "tags", "valid_until", "stale_after", "written_by"),
     title={"help": "Its title.  [default: the beginning of TEXT; required with standard input]"},
 )
 @option("--force", is_flag=True, help="Keep it even if a memory already says the same.")
@@ -95,7 +97,7 @@ def remember(
 @click.command("wrapup", cls=Command)
 @request_options(
     WrapupRequest,
-    *("title", "topic", "limit", "tags"),
+    *("title", "topic", "limit", "tags", "written_by"),
     title={"help": "Its title.  [required]"},
 )
 @place_options()
@@ -217,14 +219,83 @@ def _show_matches(found: GrepResult) -> None:
         echo("Nothing found.", err=True)
 
 
-def show_memory(key: str, *, as_json: bool) -> None:
-    """Show a memory as `show` without an index file does."""
-    found = open_memory(NO_ROOT).read(key)
+def show_memory(key: str, *, as_json: bool, **part: Any) -> None:
+    """Show a memory, or a part of it, as `show` without an index file does."""
+    found = open_memory(NO_ROOT).read(key, **part)
     if as_json:
         write_json(found.to_dict())
         return
-    echo(visible(found.file), err=True)
+    lines = "" if found.lines is None else f":{found.lines[0]}-{found.lines[1]}"
+    echo(visible(f"{found.file}{lines}"), err=True)
     echo(found.text.rstrip("\n"))
+    if found.remaining:
+        shown = 0 if found.lines is None else found.lines[1] - found.lines[0] + 1
+        more = plural(found.remaining, "more line")
+        echo(f"{more}; --offset {part['offset'] + shown} shows them.", err=True)
+
+
+@click.command("history", cls=Command)
+@click.argument("key", type=TEXT)
+@request_options(HistoryRequest)
+@place_options()
+@json_option
+def history(*, key: str, limit: int, as_json: bool) -> None:
+    """Say what happened to the memory KEY, the newest first: when, what, which file, by whom.
+
+    \b
+      hedgerow history "No pellets"
+      hedgerow history decisions/2025-02-no-pellets.md --json
+
+    Events are from the marks in its front matter, from the memories that it superseded or that
+    superseded it, and, if the root is in a git repository, from the commits that changed it.
+    """
+    found = open_memory().history(key, limit=limit)
+    if as_json:
+        write_json(found.to_dict())
+        return
+    for notice in found.notices:
+        echo(f"Note: {visible(notice)}", err=True)
+    for one in found.events:
+        echo(visible(_event(one)))
+    if found.count > len(found.events):
+        more = plural(found.count - len(found.events), "earlier event")
+        echo(f"{more}; --limit shows them.", err=True)
+
+
+def _event(one: Event) -> str:
+    """Return an event as a line: its time, kind, file, and the rest in words."""
+    time = "unknown" if one.at is None else f"{one.at.astimezone(timezone.utc):%Y-%m-%d %H:%M}"
+    parts = [
+        "" if one.other is None else f"by {one.other}",
+        one.commit or "",
+        "" if one.by is None else f"({one.by})",
+        one.detail or "",
+    ]
+    rest = " ".join(filter(None, parts))
+    return f"{time:<16}  {one.kind:<10}  {one.file}  {rest}".rstrip()
+
+
+@click.command("diff", cls=Command)
+@click.argument("key", type=TEXT)
+@request_options(DiffRequest, old={"metavar": "STATE"}, new={"metavar": "STATE"})
+@place_options()
+@json_option
+def diff(*, key: str, old: str | None, new: str | None, as_json: bool) -> None:
+    """Compare two states of the memory KEY, as a unified diff.
+
+    \b
+      hedgerow diff "No pellets"
+      hedgerow diff "No pellets" --old 3f2a1b4c5d6e
+      hedgerow diff "No pellets" --old decisions/2024-03-pellets.md
+
+    A STATE is a commit that `hedgerow history KEY` lists, or a memory. By default the memory as it is
+    is compared with the newest commit in which it was different, or with the memory it superseded.
+    """
+    found = open_memory().diff(key, old=old, new=new)
+    if as_json:
+        write_json(found.to_dict())
+    else:
+        echo(found.text.rstrip("\n") or "No difference.")
 
 
 # Changing texts and names.
@@ -233,33 +304,56 @@ def show_memory(key: str, *, as_json: bool) -> None:
 @click.command("edit", cls=Command)
 @click.argument("key", type=TEXT)
 @click.argument("text", type=TEXT, required=False)
-@request_options(EditRequest, "digest", digest={"spelled": "--expect"})
+@request_options(
+    EditRequest,
+    *("section", "append", "prepend", "replace", "digest", "written_by"),
+    replace={"metavar": "OLD", "help": "Replace only OLD, which must occur exactly once, by TEXT."},
+    digest={"spelled": "--expect"},
+)
 @place_options()
 @json_option
-def edit(*, key: str, text: str | None, digest: str | None, as_json: bool) -> None:
-    """Edit the memory KEY, a path, a file name or a title, in $EDITOR.
+def edit(
+    *,
+    key: str,
+    text: str | None,
+    section: str | None,
+    digest: str | None,
+    as_json: bool,
+    **how: Any,
+) -> None:
+    """Edit the memory KEY, a path, a file name or a title, or a section of it, in $EDITOR.
 
     \b
       hedgerow edit decisions/2025-02-no-pellets.md
+      hedgerow edit "Hedge plan" --append "Sharpen the shears."
+      hedgerow edit "Hedge plan#Tools" "Shears, and gloves."
+      hedgerow edit "Hedge plan" --replace "in March" "in August"
       hedgerow edit "Hedge plan" --expect 9f86d081... < plan.md
 
-    With --expect, TEXT or standard input is the whole new file, and it is written only if the
-    memory still has the digest that `hedgerow show KEY --json` printed.
+    TEXT, or standard input, is the new content of a section, or with --append, --prepend or
+    --replace the new part. With --expect, it may also be the whole new file. Nothing is written if
+    the memory changed since it was read, or since `hedgerow show KEY --json` printed the digest.
     """
-    if text is not None and digest is None:
-        raise click.UsageError(
-            "Pass --expect DIGEST with a text: `hedgerow show KEY --json` tells the digest."
-        )
     memory = open_memory(writes=True)
-    found = memory.read(key)
-    if digest is None:
+    found = memory.read(key, section=section)
+
+    def write(new: str) -> Memory:
+        return memory.edit(key, new, digest or found.digest, section=section, **how)
+
+    is_part = how["append"] or how["prepend"] or how["replace"] is not None
+    if text is not None and digest is None and not is_part and found.lines is None:
+        raise click.UsageError(
+            "TEXT would replace the whole file: pass --append, --prepend, --replace OLD or --section "
+            "NAME, or --expect DIGEST, which `hedgerow show KEY --json` prints."
+        )
+    if text is None and digest is None and not is_part:
         new = _edited(found.text, found.file)
         if new is None:
             echo("Nothing was changed.")
             return
-        done = _written(memory, found, new)
+        done = _written(write, new)
     else:
-        done = memory.edit(found.file, read_stdin() if text is None else text, digest)
+        done = write(read_stdin() if text is None else text)
     if as_json:
         write_json(done.to_dict())
     else:
@@ -276,10 +370,10 @@ def _edited(text: str, file: str) -> str | None:
     return None if new is None or new == text else new
 
 
-def _written(memory: MemoryRoot | RemoteRoot, found: Memory, new: str) -> Memory:
-    """Replace a text by what was typed; if it cannot be written, the error names a file with it."""
+def _written(write: Callable[[str], Memory], new: str) -> Memory:
+    """Write what was typed; if it cannot be written, the error names a file with it."""
     try:
-        return memory.edit(found.file, new, found.digest)
+        return write(new)
     except HedgerowError as error:
         with tempfile.NamedTemporaryFile(
             "w", encoding="utf-8", suffix=".md", prefix="hedgerow-", delete=False, newline=""
@@ -322,7 +416,7 @@ def rename(*, key: str, new: str, as_json: bool) -> None:
 @click.argument("text", type=TEXT, required=False)
 @request_options(
     SupersedeRequest,
-    *("by", "title", "type", "tags"),
+    *("by", "title", "type", "tags", "valid_until", "stale_after", "written_by"),
     by={"metavar": "KEY"},
     title={"help": "Title of the text.  [default: the beginning of TEXT]"},
     type={"help": "Kind of the text.  [default: that of OLD]"},

@@ -207,7 +207,7 @@ def _listed(word: str, default: Any) -> tuple[list[str], dict[str, Any]]:
         "show_default": False,
         "callback": separate,
     }
-    return [f"--{one}", f"--{word}"], attributes
+    return list(dict.fromkeys([f"--{one}", f"--{word}"])), attributes
 
 
 def _single(of: Any, field: Declared, word: str) -> dict[str, Any]:

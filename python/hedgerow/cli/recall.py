@@ -46,21 +46,33 @@ def _contract_options(command: F) -> F:
 @click.command("recall", cls=Command)
 @click.argument("words", metavar="QUERY...", type=TEXT, nargs=-1)
 @_contract_options
-@request_options(RecallRequest, "limit", "depth", "asker")
+@request_options(RecallRequest, "limit", "depth", "asker", "recency", recency={"metavar": "AGE"})
 @request_options(
     RecallRequest,
-    *("types", "tags", "after", "before", "as_of", "include_superseded", "question_date"),
+    *(
+        "types",
+        "tags",
+        "written_by",
+        "after",
+        "before",
+        "as_of",
+        "include_superseded",
+        "question_date",
+    ),
     section="Filters",
 )
 @request_options(
     ContextRequest,
-    *("budget", "per_file"),
+    *("budget", "per_file", "diversify"),
     section="For a model",
     budget={
         "default": None,
         "help": "Pack whole passages into at most this many tokens, instead of results.",
     },
     per_file={"default": None, "help": "With --budget, the most passages of a file.  [default: 2]"},
+    diversify={
+        "help": "With --budget, leave out passages that say nearly the same as a better one."
+    },
 )
 @sync_option
 @option(
@@ -79,6 +91,7 @@ def recall(  # noqa: PLR0913 - one argument for each option that is more than pa
     limit: int,
     budget: int | None,
     per_file: int | None,
+    diversify: bool,
     explain: bool,
     why_not: str | None,
     report: str | None,
@@ -101,7 +114,7 @@ def recall(  # noqa: PLR0913 - one argument for each option that is more than pa
     query = _query(words, options.pop("topic"), options.pop("query"))
     options["question_date"] = options["question_date"] or datetime.now().astimezone()
     _check(options)
-    _check_packing(budget, per_file, explain=explain or report is not None)
+    _check_packing(budget, per_file, diversify=diversify, explain=explain or report is not None)
     if why_not is not None:
         _show_why_not(open_root().why_not(query, why_not, limit=limit, **options), as_json=as_json)
         return
@@ -109,6 +122,7 @@ def recall(  # noqa: PLR0913 - one argument for each option that is more than pa
     options |= syncing(memory, sync=options.pop("sync"))
     if budget is not None:
         options |= {} if per_file is None else {"per_file": per_file}
+        options |= {"diversify": True} if diversify else {}
         _show_context(memory.context(query, budget=budget, **options), as_json=as_json)
         return
     found = memory.recall(query, limit=limit, explain=True, **options)
@@ -153,9 +167,13 @@ def _check(options: Mapping[str, Any]) -> None:
         resolved_recall(RecallRequest(".", **options), Scope())
 
 
-def _check_packing(budget: int | None, per_file: int | None, *, explain: bool) -> None:
+def _check_packing(
+    budget: int | None, per_file: int | None, *, diversify: bool, explain: bool
+) -> None:
     if budget is None and per_file is not None:
         raise click.UsageError("--per-file goes with --budget.")
+    if budget is None and diversify:
+        raise click.UsageError("--diversify goes with --budget.")
     if budget is not None:
         limit = click.get_current_context().get_parameter_source("limit")
         if limit is not None and limit.name == "COMMANDLINE":
@@ -214,6 +232,10 @@ def show_results(found: Recall, *, explain: bool = False, report: str | None = N
     """Print results, or that there are none; on stderr notices and files that were skipped."""
     show_skips(found.unreadable)
     show_notices(found.notices, found.period)
+    for one in found.about:
+        echo(visible(f"About {one.folder}/: {' '.join(one.text.split())}"))
+    if found.about:
+        echo()
     if not found.results:
         _show_nothing(found)
     elif sys.stdout.isatty():
@@ -340,4 +362,6 @@ def _why(parts: ScoreParts) -> str:
         (f"depth {parts.retrieval_depth}", parts.depth),
     ]
     given = [f"{name} {value:+.2f}" for name, value in named if value]
+    if parts.recency_weight is not None:
+        given.append(f"age {parts.recency:+.2f} (weight {parts.recency_weight:g})")
     return visible(f"{', '.join(given) or 'nothing'}; found by {parts.driver.partition(':')[0]}")

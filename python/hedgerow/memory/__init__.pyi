@@ -1,11 +1,15 @@
 from .freshness import IndexState as IndexState
 from .imports.moving import Imported as Imported, Moved as Moved
 from .results import (
+    About as About,
     Context as Context,
+    Diff as Diff,
     Edge as Edge,
+    Event as Event,
     Forgotten as Forgotten,
     GrepResult as GrepResult,
     LineMatch as LineMatch,
+    History as History,
     Linked as Linked,
     Links as Links,
     Listed as Listed,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice, pairwise
@@ -13,8 +13,9 @@ from hedgerow.embedders import AnyEmbedder
 from hedgerow.ranking import Ranking
 from hedgerow.retriever import Retriever
 
+from .duplicates import LIKE, likeness, nearly_same, words_of
 from .operations import SMALLEST_BUDGET
-from .results import Context, Passage, Recall, Recalled, context_text
+from .results import About, Context, Passage, Recall, Recalled, context_text
 from .times import memory_time
 
 _PASSAGES = 5
@@ -106,21 +107,39 @@ def estimated_tokens(text: str) -> int:
     return -(-len(text.encode()) // 4)
 
 
-def pack(
-    found: Recall, hits: Sequence[Evidence], budget: int, per_file: int, count: CountTokens
+def pack(  # noqa: PLR0913 - the options of a context
+    found: Recall,
+    hits: Sequence[Evidence],
+    budget: int,
+    per_file: int,
+    count: CountTokens,
+    *,
+    diversify: bool = False,
 ) -> Context:
-    """Pack the passages of the files that were found, the best first, as far as there is room."""
+    """Pack the passages of the files that were found, the best first, as far as there is room.
+
+    With `diversify`, without those that say nearly the same as a better one.
+    """
     terms = [term[: max(_STEM, len(term) - 3)] for term in _recall_terms(found.query)]
     packer = _Packer(budget, count, terms)
-    for hit, one in _ranked(found.results, hits, per_file):
-        packer.take(_Candidate.of(hit, one))
-    left_out = {**({"budget": packer.refused} if packer.refused else {}), **found.left_out}
+    about = _that_fit(found.about, budget // _SHARE, count)
+    if about:
+        packer.spend("\n\n".join(map(str, about)))
+    ranked = _ranked(found.results, hits, per_file)
+    similar = repeats([hit.text for hit, _ in ranked]) if diversify else frozenset()
+    for rank, (hit, one) in enumerate(ranked):
+        if rank not in similar:
+            packer.take(_Candidate.of(hit, one))
+    missing = len(found.about) - len(about)
+    counts = {"budget": packer.refused + missing, "similar": len(similar)}
+    left_out = {**{why: count for why, count in counts.items() if count}, **found.left_out}
     passages = packer.passages
-    while passages and count(context_text(passages, left_out)) > budget:
+    while passages and count(context_text(passages, left_out, about)) > budget:
         # Tokens of parts need not add up to those of the whole.
         passages = passages[:-1]
         left_out = {**left_out, "budget": left_out.get("budget", 0) + 1}
-    tokens = count(context_text(passages, left_out)) if passages or left_out else 0
+    text = context_text(passages, left_out, about)
+    tokens = count(text) if text else 0
     return Context(
         found.root,
         found.query,
@@ -131,7 +150,32 @@ def pack(
         found.notices,
         found.unreadable,
         found.period,
+        about,
     )
+
+
+def repeats(texts: Sequence[str]) -> frozenset[int]:
+    """Return the positions of the texts that say nearly the same as an earlier one that is kept."""
+    words = {str(at): words_of(text) for at, text in enumerate(texts)}
+    kept_for: dict[str, str] = {}
+    for pair in nearly_same(words):
+        kept = kept_for.get(pair.first, pair.first)
+        # What resembles a repeat need not resemble what that one repeats.
+        if (
+            kept == pair.first
+            or likeness(Counter(words[kept]), Counter(words[pair.second])) >= LIKE
+        ):
+            kept_for[pair.second] = kept
+    return frozenset(map(int, kept_for))
+
+
+def _that_fit(about: Sequence[About], budget: int, count: CountTokens) -> tuple[About, ...]:
+    """Return the texts on folders that fit a budget together, in their order."""
+    kept: list[About] = []
+    for one in about:
+        if count("\n\n".join(map(str, [*kept, one]))) <= budget:
+            kept.append(one)
+    return tuple(kept)
 
 
 def _ranked(
@@ -221,6 +265,10 @@ class _Packer:
         self._terms = terms
         self._least = max(budget // _SHARE, SMALLEST_BUDGET)
         self._room = budget - count(f"\n\n{_LONGEST_END}")
+
+    def spend(self, text: str) -> None:
+        """Leave room for a text before the passages."""
+        self._room -= self._count(f"{text}\n\n")
 
     def take(self, candidate: _Candidate) -> None:
         """Take the part of a passage that matters and fits; count a passage of which nothing fits."""

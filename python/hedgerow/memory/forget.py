@@ -16,6 +16,7 @@ from hedgerow.ingest.source import decode
 from .derived import Derived, open_store_to_write, open_to_write
 from .documents import Document, parse_document, read_documents
 from .files import locked, system_errors, update
+from .git_history import repository_of
 from .links import OWN_FIELDS
 from .names import TEMPORARY_SUFFIX
 from .process import without_source
@@ -117,11 +118,6 @@ def _files(derived: Derived) -> Iterator[Path]:
                 file = Path(folder, name)
                 if file.is_file() and not file.is_symlink():
                     yield file
-
-
-def repository_of(folder: Path) -> Path | None:
-    """Return the folder of the git repository that a folder is in; None if there is none."""
-    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), None)
 
 
 def _words(text: str) -> list[str]:

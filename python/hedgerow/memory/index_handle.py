@@ -6,7 +6,7 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +25,7 @@ from hedgerow.retriever import Retriever
 from hedgerow.typing import Progress
 
 from . import recall as recalling
+from .about import abouts
 from .config import Config
 from .context import Evidence, passages
 from .derived import (
@@ -44,7 +45,7 @@ from .names import check_types
 from .note import now
 from .operations import GrepRequest
 from .recall import Asked, Wanted
-from .results import GrepResult, LineMatch, Recall
+from .results import About, GrepResult, LineMatch, Recall
 from .scope import Scope
 from .score import DepthPolicy
 
@@ -181,7 +182,7 @@ class OpenedIndex:
     def grep(self, config: Config, request: GrepRequest, scope: Scope) -> GrepResult:
         """Search the files of a scope for a pattern, after bringing the index up to date with `sync`."""
         derived = Derived.of(config)
-        wanted = Wanted.of(request.types, request.tags, None, None, now())
+        wanted = Wanted.of(request.types, request.tags, (), None, None, now())
 
         def search() -> GrepResult:
             if wanted.types:
@@ -212,6 +213,24 @@ class OpenedIndex:
         named = {skip.path: skip for skip in (*found.unreadable, *([] if scope else skips))}
         unread = (skip for skip in named.values() if skip.code not in CODES)
         return replace(found, unreadable=tuple(unread))
+
+    def about(
+        self, config: Config, asked: Asked, files: Iterable[str], *, sync: bool
+    ) -> tuple[About, ...]:
+        """Return the descriptions of the folders of some files, as of the last sync.
+
+        With `sync` a damaged index is rebuilt.
+        """
+        derived = Derived.of(config)
+
+        def search() -> tuple[About, ...]:
+            def is_seen(path: str) -> bool:
+                marks = self._marks(derived)
+                return asked.scope.has(marks.scope(path)) and asked.validity(marks, path).holds
+
+            return abouts(files, self._index(derived).get, is_seen)
+
+        return self._current(config, search, sync=sync, fresh=True)[0]
 
     def why_not(self, config: Config, query: str, id_: str) -> WhyNot:
         """Find what kept a passage out of the search of a recall."""
@@ -248,6 +267,15 @@ class OpenedIndex:
             return frozenset(self._columns_of(index).paths_in(index, ids, scope.shared))
 
         return self._current(config, files, sync=sync, fresh=fresh)[0]
+
+    def written_by(self, config: Config, writers: Collection[str]) -> frozenset[str]:
+        """Return the files that one of some writers has written, in the state of the last sync."""
+
+        def files() -> frozenset[str]:
+            index = self._index(Derived.of(config))
+            return frozenset(self._columns_of(index).paths_by(index, list(writers)))
+
+        return self._current(config, files, sync=False)[0]
 
     def duplicate(self, config: Config, text: str, scope: Scope) -> Duplicate | None:
         """Return the memory of a scope that says what a text says, as of the last sync, if there is one.

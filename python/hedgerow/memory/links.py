@@ -221,6 +221,7 @@ OWN_FIELDS = frozenset(
         "import_digest",
         "topic",
         "recall_topic",
+        "written_by",
         "link",
     ]
 )

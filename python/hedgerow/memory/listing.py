@@ -7,7 +7,7 @@ from pathlib import Path
 from .marks import SUPERSEDED_BY, SUPERSEDES
 from .names import check_types, type_word
 from .operations import ListRequest
-from .recall import Asked
+from .recall import Asked, compared_writers
 from .results import Listed, MemoryList, RootGraph
 from .session import Session
 
@@ -25,9 +25,12 @@ def listed(root: Path, session: Session, request: ListRequest, time: Asked) -> M
     if request.superseded:
         old = _superseded(session.graph())
         rows = [row for row in rows if row[0] in old]
+    if request.written_by:
+        written = session.written_by(compared_writers(request.written_by))
+        rows = [row for row in rows if row[0] in written]
     marks = session.marks()
-    if request.retracted:
-        rows = [row for row in rows if time.validity(marks, str(row[0])).why == "retracted"]
+    for why in [name for name in ("retracted", "expired") if getattr(request, name)]:
+        rows = [row for row in rows if time.validity(marks, str(row[0])).why == why]
     page = rows[request.offset : request.offset + request.limit]
     titles = session.titles(str(key) for key, _, _ in page)
 

@@ -161,6 +161,7 @@ RULES: dict[str, str] = {
     "several-successors": "a memory that several memories supersede, as after a merge of two branches",
     "unreadable-mark": "a time of validity that is no date",
     "in-doubt": "a memory derived from one that no longer holds",
+    "expired": "a memory whose time is over, and which nothing supersedes",
     "stale": "a memory that should have been looked at again",
 }
 
@@ -186,12 +187,18 @@ def findings_of_marks(
         if validity.doubtful:
             ended = ", ".join(f"`{one}`" for one in validity.doubtful)
             yield "in-doubt", f"`{path}` is derived from what no longer holds: {ended}"
+    yield from _over(validities)
+
+
+def _over(validities: Sequence[tuple[str, Validity]]) -> Iterator[tuple[str, str]]:
+    """Yield the memories whose time is over, and those that hold and are due for review."""
+    for path, validity in validities:
+        if validity.why == "expired" and validity.since is not None:
+            said = f"`{path}` is no longer valid since {validity.since:%Y-%m-%d}"
+            yield "expired", f"{said}: supersede it, retract it, or change its valid_until"
     for path, validity in validities:
         if validity.holds and validity.stale_since is not None:
-            yield (
-                "stale",
-                f"`{path}` is due for review since {validity.stale_since:%Y-%m-%d}",
-            )
+            yield "stale", f"`{path}` is due for review since {validity.stale_since:%Y-%m-%d}"
 
 
 def _contradictions(paths: Sequence[str], marks: Marks, now: datetime) -> Iterator[tuple[str, str]]:

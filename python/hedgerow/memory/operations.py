@@ -19,8 +19,10 @@ from hedgerow.typing import OnDuplicate, Progress, QuestionDate, Time, VisitOutc
 
 from .results import (
     Context,
+    Diff,
     Forgotten,
     GrepResult,
+    History,
     Linked,
     Links,
     Marked,
@@ -58,6 +60,10 @@ ValidUntil = Annotated[
 StaleAfter = Annotated[
     QuestionDate | None, Field("When to review it: a date, a time, or an age such as 90d")
 ]
+WrittenBy = Annotated[
+    str | None, Field("Who writes it: an agent, and after slashes a session and a tool")
+]
+Writers = Annotated[Sequence[str], Field("Only memories that one of these has written")]
 Sync = Annotated[bool, Field("Bring the index up to date first", local=True)]
 
 
@@ -78,6 +84,7 @@ class Recalling(Request[R]):
     ] = False
     types: Annotated[Sequence[str], Field("Only memories of these types")] = ()
     tags: Annotated[Sequence[str], Field("Only memories with all these tags")] = ()
+    written_by: Writers = ()
     after: Annotated[QuestionDate | None, Field("Only from this time or later, or 30d")] = None
     before: Annotated[QuestionDate | None, Field("Only from earlier than this time")] = None
     question_date: Annotated[
@@ -85,6 +92,9 @@ class Recalling(Request[R]):
     ] = None
     asker: Annotated[
         str | None, Field("The speaker who asks: what this one said counts more for I and my")
+    ] = None
+    recency: Annotated[
+        str | None, Field("Halve the score of the search with each age, such as 30d")
     ] = None
     sync: Sync = True
 
@@ -98,11 +108,12 @@ class RecallRequest(Recalling[Recall]):
     `left_out`; with `as_of`, a date or a time, those that did not hold then. `include_superseded`
     leaves none of them out.
 
-    Results have one of `types` and all `tags`, and their time is `after` or later and earlier than
-    `before`: each a date, a time, or an age such as `30d`. With `question_date`, the time at which the
+    Results have one of `types` and all `tags`, one of `written_by` has written them (`codex` also means
+    `codex/s1`), and their time is `after` or later and earlier than `before`: each a date, a time, or an age such as `30d`. With `question_date`, the time at which the
     question was asked, a period that the query names, such as "last week", narrows the time if
     anything is found in it (spec/memory.md, "Periods"); it is `period` in the result, and `notices`
-    says how to undo it. With `explain` the result has the `trace` of the search.
+    says how to undo it. With `recency`, a half-life such as `30d`, the score of the search is halved for
+    each half-life that a memory is old; `recency_weight` of its parts is that weight. With `explain` the result has the `trace` of the search.
 
     Without `sync` the index is read as it is. Files that could not be read are in `unreadable`.
     Raises InvalidInputError for a blank query or an option out of range, and IndexFileError if there is
@@ -124,7 +135,8 @@ class ContextRequest(Recalling[Context]):
     says what was left out. `count_tokens` counts the tokens of a text; by default one is counted for
     every four bytes of UTF-8 (spec/memory.md, "Context").
 
-    Passages are from the first `limit` files that a recall finds. The other options are those of
+    Passages are from the first `limit` files that a recall finds. With `diversify`, a passage that says
+    nearly the same as a better one (spec/memory.md, "What is the same") is left out. The other options are those of
     `recall`. Raises InvalidInputError for a budget below 40.
     """
 
@@ -137,6 +149,9 @@ class ContextRequest(Recalling[Context]):
     per_file: Annotated[
         int, Field("The most passages of a file", least=1, served_most=MOST_RESULTS)
     ] = 2
+    diversify: Annotated[
+        bool, Field("Leave out passages that say nearly the same as a better one")
+    ] = False
     count_tokens: Annotated[Callable[[str], int] | None, Field(local=True)] = None
 
 
@@ -154,8 +169,9 @@ class RememberRequest(Request[Remembered]):
 
     With `valid_until` the memory expires then, and with `stale_after` it is due for a review; nothing
     is deleted by time. Without them the defaults of the root for its type hold (spec/memory.md,
-    "What holds"). Raises InvalidInputError for a blank text, an unknown type or a date that does not
-    exist; nothing is written then.
+    "What holds"). `written_by` is a name of up to 200 characters, which the file states. Raises
+    InvalidInputError for a blank text, an unknown type or a date that does not exist; nothing is written
+    then.
     """
 
     operation = Operation("remember", "remember", writes=True)
@@ -170,6 +186,7 @@ class RememberRequest(Request[Remembered]):
     ] = "error"
     valid_until: ValidUntil = None
     stale_after: StaleAfter = None
+    written_by: WrittenBy = None
 
 
 @dataclass(frozen=True)
@@ -177,7 +194,8 @@ class WrapupRequest(Request[WrappedUp]):
     """Write the wrapup of a session, with the four sections it must have.
 
     The sections are Findings, Decisions, Conflicts / Corrections and Open Questions. With a `topic`, up
-    to `limit` memories about it are recalled first, as `related`. Raises InvalidInputError, which names
+    to `limit` memories about it are recalled first, as `related`. The file states `written_by`, and
+    expires as the root says of sessions. Raises InvalidInputError, which names
     every section that is missing or empty; nothing is written then.
     """
 
@@ -189,6 +207,7 @@ class WrapupRequest(Request[WrappedUp]):
     topic: Annotated[str | None, Field("Recall this first")] = None
     limit: Limit = 5
     tags: Tags = ()
+    written_by: WrittenBy = None
 
 
 @dataclass(frozen=True)
@@ -228,8 +247,10 @@ class ListRequest(Request[MemoryList]):
     """List the memories, the last changed first, from `offset` on.
 
     Only those of a `type`, if one is given; with `superseded`, only those that another memory
-    supersedes, now or later; with `retracted`, only those that are retracted now. At most `limit` are listed; `count` has how many there are. Raises
-    InvalidInputError for a type that no memory has.
+    supersedes, now or later; with `retracted`, only those that are retracted now; with `expired`, only
+    those that are no longer valid now, and neither retracted nor superseded; with `written_by`, only those
+    that one of these has written. At most `limit` are listed; `count` is the number of all of them.
+    Raises InvalidInputError for a type that no memory has.
     """
 
     operation = Operation("memories", "memories", "GET")
@@ -240,6 +261,8 @@ class ListRequest(Request[MemoryList]):
     offset: Annotated[int, Field("Skip this many", least=0)] = 0
     superseded: Annotated[bool, Field("Only memories that another one supersedes")] = False
     retracted: Annotated[bool, Field("Only retracted memories")] = False
+    expired: Annotated[bool, Field("Only memories that are no longer valid")] = False
+    written_by: Writers = ()
 
 
 @dataclass(frozen=True)
@@ -273,9 +296,10 @@ class GrepRequest(Request[GrepResult]):
 class ReadRequest(Request[Memory]):
     """Read the memory that a path, a name or a title means, as in `[[name]]`.
 
-    With a `section`, the heading of a section, only that section is read, with its subsections; and of
-    these lines, those after the first `offset`, at most `limit`. The digest is always that of the
-    whole file.
+    With a `section`, the heading of a section, only that section is read, with its subsections; `key` may
+    name it too, as in `note#section`. Of these lines, those after the first `offset` are read, at most
+    `limit`, and whole lines of at most `budget` tokens, one for four bytes of UTF-8. A first line that is
+    longer than the budget is cut, with an ellipsis. The digest is always that of the whole file.
 
     Raises InvalidInputError: `unknown_node` if there is no such memory, `ambiguous_node` if several
     hold, or none, `invalid_note` for a file that is not text, and `invalid_option` for a section that
@@ -289,20 +313,27 @@ class ReadRequest(Request[Memory]):
     section: Annotated[str | None, Field("Only the section with this heading")] = None
     offset: Annotated[int, Field("Skip this many lines", least=0)] = 0
     limit: Annotated[int | None, Field("The most lines", least=1)] = None
+    budget: Annotated[int | None, Field("The most tokens", least=SMALLEST_BUDGET)] = None
 
 
 @dataclass(frozen=True)
 class EditRequest(Request[Memory]):
     """Replace the text of a memory that was read, or a part of it, and return the whole new text.
 
-    With a `section`, the text replaces the content of that section and its subsections; the heading
-    stays, unless the text begins with it. With `append`, the text is added at the end of the section or
-    of the file.
+    With a `section`, which `key` may name too, as in `note#section`, the text replaces the content of that
+    section and its subsections; the heading stays, unless the text begins with it. With `append`, the
+    text is added at the end of the section or of the file; with `prepend`, at the beginning, after
+    front matter and heading. With `replace`, the text takes the place of that text, which must occur
+    exactly once in the section or the file.
+
+    With `written_by`, this name is added to the writers that the file states, and `updated_at` is set if
+    the file has it or `created_at`.
 
     `digest` is that of the memory as it was read, or at least its first 12 digits. Raises HedgerowError
-    (`file_changed`) if the file has changed since then; and InvalidInputError for a text that is blank,
-    has a NUL character, is longer than 2,000,000 characters, or would move the memory out of the scope
-    of the root, and for a section that is not there.
+    (`file_changed`) if the file has changed since then; and InvalidInputError for a text that is blank
+    (unless it replaces another), has a NUL character, is longer than 2,000,000 characters, or would move
+    the memory out of the scope of the root, for a section that is not there, and for more than one of
+    `append`, `prepend` and `replace`.
     """
 
     operation = Operation("edit", "memories/{key}", "PUT", writes=True)
@@ -313,6 +344,24 @@ class EditRequest(Request[Memory]):
     _: KW_ONLY
     section: Annotated[str | None, Field("Replace only the section with this heading")] = None
     append: Annotated[bool, Field("Add the text at the end of the file, or of the section")] = False
+    prepend: Annotated[bool, Field("Add the text at the beginning, after the heading")] = False
+    replace: Annotated[
+        str | None, Field("Replace only this text, which must occur exactly once")
+    ] = None
+    written_by: Annotated[str | None, Field("Who edits it, as another writer")] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if sum([self.append, self.prepend, self.replace is not None]) > 1:
+            raise InvalidInputError(
+                "give one of append, prepend and replace: an edit changes one part",
+                code="invalid_option",
+            )
+        if self.replace == "":
+            raise InvalidInputError(
+                "replace is empty: give the text that is to be replaced, as it is in the memory",
+                code="invalid_option",
+            )
 
 
 @dataclass(frozen=True)
@@ -339,8 +388,9 @@ class SupersedeRequest(Request[Marked]):
 
     Both are paths, names or titles, as in `[[name]]`. With `text` instead of `by` a new memory is
     written first; unless they are given, its title is the beginning of the text, and type and tags are
-    those of `old`. Raises as `link` does, and InvalidInputError unless exactly one of `by` and `text` is
-    given.
+    those of `old`. `valid_until`, `stale_after` and `written_by` are as in `remember`. Raises as `link`
+    does, and InvalidInputError unless exactly one of `by` and `text` is given, and for these three
+    without `text`.
     """
 
     operation = Operation("supersede", "supersede", writes=True)
@@ -352,12 +402,21 @@ class SupersedeRequest(Request[Marked]):
     title: Annotated[str | None, Field("Title of the text")] = None
     type: Annotated[MemoryType | None, Field("Kind of the text")] = None
     tags: Annotated[Sequence[str] | None, Field("Tags of the text")] = None
+    valid_until: ValidUntil = None
+    stale_after: StaleAfter = None
+    written_by: WrittenBy = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if (self.by is None) == (self.text is None):
             raise InvalidInputError(
                 "give what takes its place: a memory that is there (by), or a text",
+                code="invalid_option",
+            )
+        new = (self.valid_until, self.stale_after, self.written_by)
+        if self.text is None and new != (None, None, None):
+            raise InvalidInputError(
+                "valid_until, stale_after and written_by are those of a new text: leave them out with by",
                 code="invalid_option",
             )
 
@@ -459,6 +518,42 @@ class LinksRequest(Request[Links]):
 
 
 @dataclass(frozen=True)
+class HistoryRequest(Request[History]):
+    """Return what happened to a memory and to those in whose place it came, the newest first.
+
+    Events are from the front matter of the memory, of up to 100 memories that it supersedes or that
+    supersede it, directly or through others, and, if the root is in a git repository, from the commits
+    that changed the memory (spec/memory.md, "History"). At most `limit` are returned; `count` is the
+    number of all of them. `notices` says why commits are missing. Raises as `read` does.
+    """
+
+    operation = Operation("history", "history", "GET")
+
+    key: Key
+    _: KW_ONLY
+    limit: Annotated[int, Field("The most events", least=1, served_most=MOST_RESULTS)] = 100
+
+
+@dataclass(frozen=True)
+class DiffRequest(Request[Diff]):
+    """Return the difference of two states of a memory, as a unified diff of their lines.
+
+    A state is a commit, by at least 7 digits of its id, as `history` names it, or a memory: a path, a name
+    or a title. `new` is by default the memory as it is; `old` the newest commit in which it was different,
+    and without commits the memory that it supersedes. Raises InvalidInputError as `read` does, and for a
+    state that does not exist (`invalid_option`), and HedgerowError if git fails or takes longer than 10
+    seconds.
+    """
+
+    operation = Operation("diff", "diff", "GET")
+
+    key: Key
+    _: KW_ONLY
+    old: Annotated[str | None, Field("The earlier state: a commit, or a memory")] = None
+    new: Annotated[str | None, Field("The later state: a commit, or a memory")] = None
+
+
+@dataclass(frozen=True)
 class VisitRequest(Request[Visited]):
     """Record that an agent visited memories at a time: all of them, or none if one is refused.
 
@@ -544,6 +639,10 @@ class RootOperations:
     alink = async_method(LinkRequest)
     unlink = method(UnlinkRequest)
     aunlink = async_method(UnlinkRequest)
+    history = method(HistoryRequest)
+    ahistory = async_method(HistoryRequest)
+    diff = method(DiffRequest)
+    adiff = async_method(DiffRequest)
     links = method(LinksRequest)
     alinks = async_method(LinksRequest)
     visit = method(VisitRequest)

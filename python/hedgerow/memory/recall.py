@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone, tzinfo
+from datetime import datetime, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from hedgerow._checks import checked_texts
@@ -30,7 +30,16 @@ from .operations import ContextRequest, RecallRequest
 from .results import Provenance, Recall, Recalled
 from .scope import Scope
 from .score import DepthPolicy, ScoreParts
-from .times import Period, checked_end, checked_question_date, checked_start, micros_of, period_in
+from .times import (
+    TICK,
+    Period,
+    checked_end,
+    checked_half_life,
+    checked_question_date,
+    checked_start,
+    micros_of,
+    period_in,
+)
 from .validity import HOLDS, Validity
 
 if TYPE_CHECKING:
@@ -41,21 +50,23 @@ if TYPE_CHECKING:
 class Wanted:
     """What the front matter of a memory has to say; without anything, all do.
 
-    Its type is one of `types`, it has all `tags` or tags nested in them, and it is from `after` or later and from earlier
-    than `before`: one without a time is neither. A memory with a date alone is from the midnight in
+    Its type is one of `types`, it has all `tags` or tags nested in them, one of `writers` or one nested in
+    them has written it, and it is from `after` or later and from earlier than `before`: one without a time is neither. A memory with a date alone is from the midnight in
     the time zone of `after`.
     """
 
     types: frozenset[str] = frozenset()
     tags: frozenset[str] = frozenset()
+    writers: frozenset[str] = frozenset()
     after: datetime | None = None
     before: datetime | None = None
 
     @classmethod
-    def of(
+    def of(  # noqa: PLR0913, PLR0917 - each filter
         cls,
         types: Sequence[str],
         tags: Sequence[str],
+        writers: Sequence[str],
         after: QuestionDate | None,
         before: QuestionDate | None,
         now: datetime,
@@ -64,19 +75,26 @@ class Wanted:
         return cls(
             frozenset(type_word(one) for one in checked_texts(types, "types")),
             frozenset(map(compared, separate_tags(checked_texts(tags, "tags")))),
+            compared_writers(writers),
             None if after is None else checked_start(after, "after", now),
             None if before is None else checked_start(before, "before", now),
         )
 
     def __bool__(self) -> bool:
-        return bool(self.types or self.tags) or self.after is not None or self.before is not None
+        filters = self.types or self.tags or self.writers
+        return bool(filters) or self.after is not None or self.before is not None
+
+
+def compared_writers(writers: Sequence[str]) -> frozenset[str]:
+    """Return the names of writers as they are compared, which is how tags are."""
+    return frozenset(map(compared, checked_texts(writers, "written_by")))
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What a recall is about: the query, how much of what, and when it has to hold.
 
-    `as_of` is None for the present, which is `now`. What does not hold is found as well with
+    `as_of` is None for the present, which is `now`. With a `half_life`, newer memories count more. What does not hold is found as well with
     `include_superseded`. What is not of the scope is not seen at all.
     """
 
@@ -90,6 +108,7 @@ class Asked:
     scope: Scope = Scope()  # noqa: RUF009
     period: Period | None = None
     asker: str | None = None
+    half_life: timedelta | None = None
 
     def searched(self) -> str:
         """Return the text of the search: the query without the words of a period, if others are left."""
@@ -129,10 +148,18 @@ def resolved_recall(request: RecallRequest | ContextRequest, scope: Scope) -> As
         present,
         None if request.as_of is None else checked_end(request.as_of, "as_of", present),
         request.include_superseded,
-        Wanted.of(request.types, request.tags, request.after, request.before, present),
+        Wanted.of(
+            request.types,
+            request.tags,
+            request.written_by,
+            request.after,
+            request.before,
+            present,
+        ),
         scope,
         period,
         request.asker,
+        None if request.recency is None else checked_half_life(request.recency),
     )
 
 
@@ -203,6 +230,7 @@ class _Recaller:
             min(asked.limit, sys.maxsize),
             types=list(wanted.types),
             tags=list(wanted.tags),
+            writers=list(wanted.writers),
             after=_bound(wanted.after, zone),
             before=_bound(wanted.before, zone),
             scope=(scope.user, scope.agent, scope.session),
@@ -212,6 +240,7 @@ class _Recaller:
             include_superseded=asked.include_superseded,
             depths=self.depths[0],
             other_depth=self.depths[1],
+            half_life=None if asked.half_life is None else asked.half_life // TICK,
         )
         # It searches as a Searcher does, and scores what it finds.
         stages = replace(self.stages, searcher=cast("Searcher", call))
@@ -246,7 +275,8 @@ class _Recaller:
 
 def _recalled(result: _RecallTuple, depth: str, how: str) -> Recalled:
     id_, snippet, path, (start, end), session, matter, parts, bucket, marks = result
-    scored = ScoreParts(*parts, retrieval_depth=depth, driver=f"{how}:{bucket}")
+    driver = f"{how}:{bucket}"
+    scored = ScoreParts(*parts[:7], depth, driver, *parts[7:])
     validity = HOLDS if marks is None else Validity.of_texts(*marks)
     provenance = Provenance(path, start, end, matter, session)
     return Recalled(id_, scored.total, snippet, provenance, scored, session, validity)

@@ -17,12 +17,14 @@ from .links import written_name
 from .marks import SUPERSEDES, check_markable, supersede
 from .names import DIRECTORIES
 from .note import checked_body, checked_type, iso_time, now, title_of
+from .operations import RememberRequest, SupersedeRequest, WrapupRequest
 from .results import Remembered
 from .root_files import RootFiles
 from .scope import Scope
 from .sync import sync_one
 from .times import checked_end, parse_age
 from .writer import write_memory
+from .writers import WRITTEN_BY, checked_writer
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
@@ -54,17 +56,21 @@ def remember(  # noqa: PLR0913 - the parts of a memory
     return replace(done, superseded=instead_of)
 
 
-def expiry_fields(
-    valid_until: QuestionDate | None, stale_after: QuestionDate | None, defaults: Mapping[str, str]
+def stated_fields(
+    request: RememberRequest | WrapupRequest | SupersedeRequest, defaults: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the front matter of when a memory expires and when it is due for a review.
+    """Return the front matter of who writes a memory, when it expires and when a review is due.
 
-    `defaults` has an age for each that is not given. Raises InvalidInputError for a date that does
-    not exist.
+    `defaults` has an age for each of the times that is not given. Raises InvalidInputError for a date
+    that does not exist, and for a name of a writer that is blank or too long.
     """
-    until = defaults.get("validUntil") if valid_until is None else valid_until
-    review = defaults.get("staleAfter") if stale_after is None else stale_after
+    given_until = None if isinstance(request, WrapupRequest) else request.valid_until
+    given_review = None if isinstance(request, WrapupRequest) else request.stale_after
+    until = defaults.get("validUntil") if given_until is None else given_until
+    review = defaults.get("staleAfter") if given_review is None else given_review
     fields: dict[str, str] = {}
+    if request.written_by is not None:
+        fields[WRITTEN_BY] = checked_writer(request.written_by)
     if until is not None:
         age = parse_age(until)
         fields["valid_until"] = (
@@ -128,19 +134,20 @@ def remember_instead(  # noqa: PLR0913 - the parts of a memory
     old: str,
     text: str,
     *,
-    title: str | None,
-    kind: str | None,
-    tags: Sequence[str] | None,
+    request: SupersedeRequest,
+    defaults: Mapping[str, Mapping[str, str]],
     scope: Scope,
     files: RootFiles | None = None,
 ) -> tuple[str, list[str]]:
     """Write a memory that takes the place of another; returns its path and the changed files.
 
-    Type and tags are those of the other if none are given, and the title is the beginning of the text.
+    Type and tags are those of the other if the request has none, and the title is the beginning of the
+    text. `defaults` has the ages of `stated_fields` by type.
     """
+    tags = request.tags
     before = check_markable(derived, old)
     stated = before.matter.text("type")
-    kind = checked_type(kind or (stated if stated in DIRECTORIES else "note"))
+    kind = checked_type(request.type or (stated if stated in DIRECTORIES else "note"))
     _check_inside(derived, kind)
     if tags is None:
         kept = before.metadata.get("tags")
@@ -148,10 +155,10 @@ def remember_instead(  # noqa: PLR0913 - the parts of a memory
     done = _remember(
         derived,
         text,
-        title or title_of(checked_body(text)),
+        request.title or title_of(checked_body(text)),
         kind,
         tags,
-        {SUPERSEDES: [written_name(old)]},
+        {**stated_fields(request, defaults.get(kind, {})), SUPERSEDES: [written_name(old)]},
         scope,
         files,
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
 from operator import attrgetter
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
@@ -79,6 +79,18 @@ class Recalled(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class About(Result):
+    """What a folder is about: its path, `.` for the indexed folder, its `_about.md`, and the text of that."""
+
+    folder: str
+    file: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"[about] {self.file}\n{self.text}"
+
+
+@dataclass(frozen=True, slots=True)
 class Recall(Result):
     """What a recall found, best first; iterates over its results.
 
@@ -87,7 +99,8 @@ class Recall(Result):
     words of the query that were not understood, excluded or spelled in another way, and a period that narrowed the results, with the way to undo it. `left_out` counts the files that
     were found but are not results: those that do not hold, by `Validity.why`, and as `filtered` those
     of another type, tag or time. `as_of` is the time at which results hold, None for the present.
-    `period` is the period that the query names, if any. `trace` says how passages were searched for.
+    `period` is the period that the query names, if any. `about` says what the folders of the results are
+    about, each folder once. `trace` says how passages were searched for.
     `mode` is the command that was used.
     """
 
@@ -101,6 +114,7 @@ class Recall(Result):
     left_out: Annotated[Mapping[str, int], Field(omit_default=True)] = field(default_factory=dict)
     as_of: datetime | None = None
     period: Period | None = None
+    about: Annotated[tuple[About, ...], Field(omit_default=True)] = ()
     trace: Annotated[Trace | None, Field(explained=True)] = field(
         default=None, compare=False, repr=False
     )
@@ -151,7 +165,11 @@ class Passage(Result):
         return f"{self.head}\n{self.text}"
 
 
-_REASONS = {"budget": "did not fit the budget", **LEFT_OUT}
+_REASONS = {
+    "budget": "did not fit the budget",
+    "similar": "said nearly the same",
+    **LEFT_OUT,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +177,11 @@ class Context(Result):
     """Evidence for a question: `str()` is the text to pass to a model.
 
     The text has `tokens`, at most `budget`. `passages` are in the order of their rank, numbered
-    from 1. `left_out` counts passages that did not fit, as `budget`, and the files that the recall
-    left out, by reason. `notices`, `unreadable` and `period` are those of the recall.
+    from 1. `left_out` counts passages that did not fit, as `budget`, those that say nearly the same as a
+    better one, as `similar`, and the files that the recall
+    left out, by reason. `about` says what the folders of the files are about, each once, as far as a
+    quarter of the budget goes; the text begins with it. `notices`, `unreadable` and `period` are those
+    of the recall.
     """
 
     root: str
@@ -172,23 +193,26 @@ class Context(Result):
     notices: Notices = ()
     unreadable: Unreadable = ()
     period: Period | None = None
+    about: Annotated[tuple[About, ...], Field(omit_default=True)] = ()
 
     JSON_PROPERTIES: ClassVar[Mapping[str, str]] = {"text": "text"}
 
     @property
     def text(self) -> str:
-        """The passages, and a last line on what was left out."""
-        return context_text(self.passages, self.left_out)
+        """What folders are about, the passages, and a last line on what was left out."""
+        return context_text(self.passages, self.left_out, self.about)
 
     def __str__(self) -> str:
         return self.text
 
 
-def context_text(passages: Collection[Passage], left_out: Mapping[str, int]) -> str:
-    """Return passages as text, with a last line on what was left out."""
+def context_text(
+    passages: Collection[Passage], left_out: Mapping[str, int], about: Collection[About] = ()
+) -> str:
+    """Return passages as text, after what folders are about, with a last line on what was left out."""
     said = ", ".join(f"{count:,} {_REASONS[why]}" for why, count in left_out.items())
     end = [f"Left out: {said}."] if said else []
-    return "\n\n".join([*map(str, passages), *end])
+    return "\n\n".join([*map(str, about), *map(str, passages), *end])
 
 
 @dataclass(frozen=True, slots=True)
@@ -466,6 +490,58 @@ class Links(Result):
         default_factory=dict
     )
     titles: Annotated[Mapping[str, str], Field(omit_default=True)] = field(default_factory=dict)
+
+
+EventKind = Literal[
+    "created", "imported", "edited", "superseded", "retracted", "expired", "committed"
+]
+"""The kinds of events in the history of a memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event(Result):
+    """An event in the history of a memory: its kind, the memory `file`, and when it happened, if known.
+
+    `by` is who did it: a writer that the front matter names, or the author of a commit. `other` is the
+    memory that supersedes it. `commit` is the first 12 digits of the id of a commit. `detail` is the
+    reason of a retraction, the id of an import or the subject of a commit.
+    """
+
+    kind: EventKind
+    file: str
+    at: datetime | None = None
+    by: str | None = None
+    other: str | None = None
+    commit: str | None = None
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class History(Result):
+    """The events of a memory, the newest first; those without a time are last.
+
+    `count` is the number of all of them. `notices` says why commits are missing.
+    """
+
+    root: str
+    file: str
+    count: int
+    events: tuple[Event, ...]
+    notices: Notices = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Diff(Result):
+    """The difference of two states of a memory: their names, and a unified diff, empty if they are equal."""
+
+    root: str
+    file: str
+    old: str
+    new: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,9 @@ from .index_handle import OpenedIndex
 from .node_store import NodeStore
 from .operations import (
     ContextRequest,
+    DiffRequest,
     GrepRequest,
+    HistoryRequest,
     LinksRequest,
     ListRequest,
     ReadRequest,
@@ -30,8 +32,10 @@ from .operations import (
 from .recall import recall_time, resolved_recall
 from .results import (
     Context,
+    Diff,
     Edge,
     GrepResult,
+    History,
     Links,
     Memory,
     MemoryList,
@@ -76,21 +80,22 @@ class RootReads(RootOperations):
         return await arun(steps())
 
     def _recall(self, request: RecallRequest) -> Recall:
-        found = self._opened.recall(
-            self._config(), resolved_recall(request, self._scope), sync=request.sync
-        )
-        return found if request.explain else replace(found, trace=None)
+        config, asked = self._config(), resolved_recall(request, self._scope)
+        found = self._opened.recall(config, asked, sync=request.sync)
+        about = self._opened.about(config, asked, [one.file for one in found], sync=request.sync)
+        return replace(found, about=about, trace=found.trace if request.explain else None)
 
     def _context(self, request: ContextRequest) -> Context:
         from . import context  # noqa: PLC0415 - slow to import
 
-        found, passages = self._opened.evidence(
-            self._config(),
-            resolved_recall(request, self._scope),
-            sync=request.sync,
-        )
+        config, asked = self._config(), resolved_recall(request, self._scope)
+        found, passages = self._opened.evidence(config, asked, sync=request.sync)
+        about = self._opened.about(config, asked, [one.file for one in found], sync=request.sync)
+        found = replace(found, about=about)
         count = request.count_tokens or context.estimated_tokens
-        return context.pack(found, passages, request.budget, request.per_file, count)
+        return context.pack(
+            found, passages, request.budget, request.per_file, count, diversify=request.diversify
+        )
 
     def _memories(self, request: ListRequest) -> MemoryList:
         from .listing import listed  # noqa: PLC0415 - slow to import
@@ -102,11 +107,25 @@ class RootReads(RootOperations):
         return self._opened.grep(self._config(), request, self._scope)
 
     def _read(self, request: ReadRequest) -> Memory:
-        from .texts import read  # noqa: PLC0415 - slow to import
+        from .texts import at_section, read  # noqa: PLC0415 - slow to import
+
+        session = self._session()
+        file, request = at_section(session.resolve, request)
+        return read(session.derived, file, request)
+
+    def _history(self, request: HistoryRequest) -> History:
+        from .history import history  # noqa: PLC0415 - slow to import
 
         session = self._session()
         [file] = session.resolve(request.key)
-        return read(session.derived, file, request)
+        return history(self._root, session, file, request.limit)
+
+    def _diff(self, request: DiffRequest) -> Diff:
+        from .history import diff  # noqa: PLC0415 - slow to import
+
+        session = self._session()
+        [file] = session.resolve(request.key)
+        return diff(self._root, session, file, request)
 
     def _links(self, request: LinksRequest) -> Links:
         from hedgerow._graph.figures import around  # noqa: PLC0415 - slow to import

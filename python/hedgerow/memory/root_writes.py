@@ -49,13 +49,11 @@ class RootWrites(RootReads):
 
     def _remember(self, request: RememberRequest) -> Remembered:
         from . import duplicates, note  # noqa: PLC0415 - slow to import
-        from .remembering import expiry_fields, remember  # noqa: PLC0415
+        from .remembering import remember, stated_fields  # noqa: PLC0415
 
         body = note.checked_body(request.text)
         session = self._session()
-        fields = expiry_fields(
-            request.valid_until, request.stale_after, session.config.defaults.get(request.type, {})
-        )
+        fields = stated_fields(request, session.config.defaults.get(request.type, {}))
         old = None
         with duplicates.one_writer(session.derived):
             if request.on_duplicate != "keep":
@@ -77,8 +75,9 @@ class RootWrites(RootReads):
 
     def _wrapup(self, request: WrapupRequest) -> WrappedUp:
         from . import note, writer  # noqa: PLC0415 - slow to import
+        from .remembering import stated_fields  # noqa: PLC0415
 
-        self._config()
+        fields = stated_fields(request, self._config().defaults.get("session", {}))
         body = writer.checked_wrapup(request.text)
         topic = request.topic
         related = None if topic is None else self.recall(topic, limit=request.limit)
@@ -88,6 +87,7 @@ class RootWrites(RootReads):
             title=request.title,
             topic=topic,
             tags=request.tags,
+            fields=fields,
             scope=self._scope,
         )
         line = note.checked_title(request.title, "Session wrapup")
@@ -116,10 +116,10 @@ class RootWrites(RootReads):
         )
 
     def _edit(self, request: EditRequest) -> Memory:
-        from .texts import edit  # noqa: PLC0415 - slow to import
+        from .texts import at_section, edit  # noqa: PLC0415 - slow to import
 
         session = self._session()
-        [file] = session.own(request.key)
+        file, request = at_section(session.own, request)
         done = edit(session.derived, file, request, self._scope.own)
         session.wrote([file])
         return done
@@ -148,9 +148,8 @@ class RootWrites(RootReads):
             session.derived,
             old,
             request.text or "",
-            title=request.title,
-            kind=request.type,
-            tags=request.tags,
+            request=request,
+            defaults=session.config.defaults,
             scope=self._scope,
             files=self._check.files,
         )

@@ -31,7 +31,12 @@ _DIGITS = 4
 
 @dataclass(frozen=True, slots=True)
 class ScoreParts(Result):
-    """The parts of one score, each rounded to four places; `driver` names retrieval and bucket."""
+    """The parts of one score, each rounded to four places; `driver` names retrieval and bucket.
+
+    `recency` is what the age of the memory takes from the score of the search if a half-life was given,
+    and `recency_weight` the weight from which it follows, 1 for a new memory and 0.5 for one without a
+    time; 0 and None otherwise.
+    """
 
     retrieval: Annotated[float, Field(key="retrievalScore")]
     exact_match: Annotated[float, Field(key="exactMatchBoost")]
@@ -42,6 +47,8 @@ class ScoreParts(Result):
     depth: Annotated[float, Field(key="depthPolicyBoost")]
     retrieval_depth: str
     driver: str
+    recency: Annotated[float, Field(key="recencyPenalty", omit_default=True)] = 0.0
+    recency_weight: float | None = None
 
     JSON_PROPERTIES: ClassVar[Mapping[str, str]] = {"finalScore": "total"}
 
@@ -56,6 +63,7 @@ class ScoreParts(Result):
             self.strength,
             self.provenance,
             self.depth,
+            self.recency,
         )
         return round(sum(parts), _DIGITS)
 

@@ -74,9 +74,83 @@ def appended(text: str, section: str | None, new: str, file: str) -> str:
     end = len(lines) if section is None else section_of(lines, section, file).stop
     before, rest = "".join(lines[:end]).rstrip(), "".join(lines[end:])
     added = _with_newlines(new.strip("\r\n"), newline)
-    is_list = _ITEM.match(lines_of(before)[-1] if before else "") and _ITEM.match(added)
-    joint = "" if not before else newline if is_list else newline * 2
+    joint = _joint(before, added, newline) if before else ""
     return before + joint + added + newline + (newline + rest if rest else "")
+
+
+def prepended(text: str, section: str | None, new: str, file: str) -> str:
+    """Return a text with another at the beginning of a section, or of its own, after the heading.
+
+    Front matter and a heading of level 1 that a text begins with stay before it. A blank line is
+    between the two, unless both are items of a list.
+    """
+    lines, newline = lines_of(text), _newline_of(text)
+    heading = None if section is None else section_of(lines, section, file).start
+    start = _start_of_text(lines) if heading is None else heading + 1
+    before, rest = "".join(lines[:start]).rstrip(), "".join(lines[start:]).lstrip("\r\n")
+    added = _with_newlines(new.strip("\r\n"), newline)
+    head = before + newline * 2 if before else ""
+    end = _joint(added, rest, newline) if rest.strip() else newline
+    return head + added + end + (rest if rest.strip() else "")
+
+
+def exchanged(text: str, section: str | None, old: str, new: str, file: str) -> str:
+    """Return a text in which another text takes the place of `old` in a section, or anywhere.
+
+    Line ends are those of the text. Raises InvalidInputError unless `old` occurs exactly once.
+    """
+    lines, newline = lines_of(text), _newline_of(text)
+    span = range(len(lines)) if section is None else section_of(lines, section, file)
+    before = "".join(lines[: span.start])
+    part = "".join(lines[span.start : span.stop])
+    wanted = _with_newlines(old, newline)
+    found = _occurrences(part, wanted)
+    if len(found) != 1:
+        raise _not_once(found, before + part, len(before), section, file)
+    at, end = found[0], found[0] + len(wanted)
+    rest = "".join(lines[span.stop :])
+    return before + part[:at] + _with_newlines(new, newline) + part[end:] + rest
+
+
+def _occurrences(text: str, wanted: str) -> list[int]:
+    """Return the offsets of a text in another, overlapping ones too; at most a dozen."""
+    found: list[int] = []
+    at = text.find(wanted)
+    while at >= 0 and len(found) < _SHOWN:
+        found.append(at)
+        at = text.find(wanted, at + 1)
+    return found
+
+
+def _not_once(
+    found: Sequence[int], text: str, start: int, section: str | None, file: str
+) -> InvalidInputError:
+    place = file if section is None else f"the section {section!r} of {file}"
+    if not found:
+        said = f"{place} does not have the text that is to be replaced; copy it as it is there"
+    else:
+        lines = ", ".join(str(text.count("\n", 0, start + at) + 1) for at in found)
+        said = (
+            f"the text that is to be replaced occurs more than once in {place}, at lines {lines}; "
+            "give more of it, or a section"
+        )
+    return InvalidInputError(said, code="invalid_option")
+
+
+def _joint(before: str, after: str, newline: str) -> str:
+    """Return the line ends between two texts: a blank line, except between two items of a list."""
+    is_list = _ITEM.match(lines_of(before)[-1]) and _ITEM.match(after)
+    return newline if is_list else newline * 2
+
+
+def _start_of_text(lines: Sequence[str]) -> int:
+    """Return the line after front matter and a heading of level 1 at the beginning."""
+    plain = [line.rstrip("\r\n") for line in lines]
+    start = read_front_matter(plain).body_start if plain else 0
+    first = next((at for at in range(start, len(plain)) if plain[at].strip()), None)
+    heading = next(_headings(lines), None)
+    is_title = heading is not None and heading.line == first and heading.level == 1
+    return start if first is None or not is_title else first + 1
 
 
 def _headings(lines: Sequence[str]) -> Iterator[Heading]:

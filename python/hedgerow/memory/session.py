@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -71,6 +71,10 @@ class Session:
         """Return what the files say about what holds."""
         fresh, self._index_fresh = self._index_fresh, self._sync
         return self.index.marks(self.config, sync=self._sync, fresh=fresh)
+
+    def written_by(self, writers: Collection[str]) -> frozenset[str]:
+        """Return the files that one of some writers has written, in the state of the last sync."""
+        return self.index.written_by(self.config, writers)
 
     def visible(self, scope: Scope | None = None) -> frozenset[str] | None:
         """Return the files of the scope, or of another one; None for all."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.source import Source, UnreadableSourceError, decode, read_bytes
@@ -15,6 +18,9 @@ from .files import locked
 from .operations import EditRequest, ReadRequest
 from .results import Memory
 from .scope import Scope
+from .writers import with_writer
+
+R = TypeVar("R", ReadRequest, EditRequest)
 
 LONGEST = 2_000_000
 """The most characters of a memory that is edited."""
@@ -23,6 +29,36 @@ _BOM = "\ufeff"
 
 SHORTEST_DIGEST = 12
 """The fewest digits of a digest that an edit accepts. Short ones save tokens of agents."""
+
+
+_MOST_TRIES = 8
+"""The most `#` of a key at which a section may begin. More would make unknown names slow."""
+
+
+def at_section(resolve: Callable[[str], list[str]], request: R) -> tuple[str, R]:
+    """Return the file that the key of a request means, and the request with the section it names.
+
+    A key is a name, or a name and a section after `#`. A file whose own name has a `#` comes first, then
+    the longest name. Raises InvalidInputError as `resolve` does.
+    """
+    key = request.key
+    try:
+        return resolve(key)[0], request
+    except InvalidInputError as error:
+        if error.code != "unknown_node" or request.section is not None or "#" not in key:
+            raise
+        name = key
+        for _ in range(_MOST_TRIES):
+            name, sign, _ = name.rpartition("#")
+            section = key[len(name) + 1 :].strip()
+            if not sign or not name.strip() or not section.strip("#"):
+                break
+            try:
+                return resolve(name.strip())[0], replace(request, section=section)
+            except InvalidInputError as other:
+                if other.code != "unknown_node":
+                    raise
+        raise
 
 
 def digest_of(data: bytes) -> str:
@@ -37,7 +73,8 @@ def read(derived: Derived, file: str, request: ReadRequest) -> Memory:
     """
     data = data_of(derived, file)
     text = _text(data, file)
-    if request.section is None and not request.offset and request.limit is None:
+    parts = (request.section, request.limit, request.budget)
+    if not request.offset and parts == (None, None, None):
         return Memory(file, text, digest_of(data))
     lines = sections.lines_of(text)
     span = range(len(lines))
@@ -51,13 +88,30 @@ def read(derived: Derived, file: str, request: ReadRequest) -> Memory:
         )
     end = len(span) if request.limit is None else request.offset + request.limit
     part = span[request.offset : end]
+    shown = lines[part.start : part.stop]
+    if request.budget is not None:
+        shown = _within(shown, 4 * request.budget)
+        part = part[: len(shown)]
     return Memory(
         file,
-        "".join(lines[part.start : part.stop]),
+        "".join(shown),
         digest_of(data),
         (part.start + 1, part.stop),
         span.stop - part.stop,
     )
+
+
+def _within(lines: list[str], size: int) -> list[str]:
+    """Return the first lines that have at most some bytes of UTF-8; a longer first line is cut."""
+    kept, room = 0, size
+    for line in lines:
+        room -= len(line.encode())
+        if room < 0:
+            break
+        kept += 1
+    if kept or not lines:
+        return lines[:kept]
+    return [lines[0].encode()[: size - len("…".encode())].decode(errors="ignore") + "…"]
 
 
 def _text(data: bytes, file: str) -> str:
@@ -76,12 +130,16 @@ def edit(derived: Derived, file: str, request: EditRequest, scope: Scope) -> Mem
     Raises HedgerowError (`file_changed`) where it does not, and InvalidInputError for a text that is
     not in the scope; nothing is written then.
     """
-    _check_text(request.text)
+    if request.replace is None or request.text.strip():
+        _check_text(request.text)
     data = data_of(derived, file)
     if not _is_digest(request.digest, data):
         raise _changed(file)
     text = _edited(data, file, request)
     _check_text(text)
+    if request.written_by is not None:
+        mark = _BOM if text.startswith(_BOM) else ""
+        text = mark + with_writer(text[len(mark) :], file, request.written_by)
     new = text.encode()
     if scope and not scope.has(Scope.stated(parse_document(file, new).metadata)):
         raise InvalidInputError(
@@ -100,12 +158,17 @@ def edit(derived: Derived, file: str, request: EditRequest, scope: Scope) -> Mem
 
 def _edited(data: bytes, file: str, request: EditRequest) -> str:
     """Return the whole text of a file after an edit."""
-    if request.section is None and not request.append:
-        return request.text
+    section, new = request.section, request.text
+    if section is None and not request.append and not request.prepend and request.replace is None:
+        return new
     text, mark = _text(data, file), _BOM if data.startswith(_BOM.encode()) else ""
-    if request.append or request.section is None:
-        return mark + sections.appended(text, request.section, request.text, file)
-    return mark + sections.replaced(text, request.section, request.text, file)
+    if request.replace is not None:
+        return mark + sections.exchanged(text, section, request.replace, new, file)
+    if request.append:
+        return mark + sections.appended(text, section, new, file)
+    if request.prepend or section is None:
+        return mark + sections.prepended(text, section, new, file)
+    return mark + sections.replaced(text, section, new, file)
 
 
 def _check_text(text: str) -> None:

@@ -28,7 +28,9 @@ _NUMBERS = (
     "twelve",
 )  # fmt: skip
 _DAY = timedelta(days=1)
-_TICK = timedelta(microseconds=1)
+TICK = timedelta(microseconds=1)
+"""The smallest difference of two times."""
+
 _COUNT = rf"[1-9]\d{{0,3}}|{'|'.join(_NUMBERS)}"
 _WRITTEN = "written|noted|recorded|remembered|saved|added|dated"
 
@@ -126,7 +128,7 @@ class Period(Result):
         )
 
     def __str__(self) -> str:
-        last = self.before - _TICK
+        last = self.before - TICK
         days = f"{self.after:%Y-%m-%d}"
         if last.date() != self.after.date():
             days += f" to {last:%Y-%m-%d}"
@@ -261,7 +263,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 def micros_of(time: datetime) -> int:
     """Return the microseconds since 1970 of a time."""
-    return (time - _EPOCH) // _TICK
+    return (time - _EPOCH) // TICK
 
 
 def parse_time(value: object, day_zone: tzinfo = timezone.utc) -> datetime | None:
@@ -376,7 +378,7 @@ def checked_end(given: date | str, name: str, now: datetime) -> datetime:
             time = _end_of_day(time)
     else:
         period = period_of(given, now)
-        time = parse_end(given) if period is None else utc(period[1] - _TICK)
+        time = parse_end(given) if period is None else utc(period[1] - TICK)
     if time is None:
         raise InvalidInputError(
             f"{name} must be a date that exists, as in 2026-04-18 or 2026-04-18T09:30Z, not "
@@ -408,6 +410,17 @@ def checked_start(given: date | str, name: str, now: datetime) -> datetime:
     return time
 
 
+def checked_half_life(given: str) -> timedelta:
+    """Return an age in which a weight halves; InvalidInputError for a text that is none, or no time."""
+    found = parse_age(given)
+    if not found:
+        raise InvalidInputError(
+            f"recency must be an age of one day or more, as in 30d or 2w, not {shown(given)}",
+            code="invalid_option",
+        )
+    return found
+
+
 def checked_question_date(given: date | str, now: datetime) -> datetime:
     """Return when a question was asked, in its own time zone: UTC if none is given.
 
@@ -421,7 +434,7 @@ def checked_question_date(given: date | str, now: datetime) -> datetime:
 
 def _end_of_day(time: datetime) -> datetime:
     """The last moment of the day that begins at a time."""
-    return time + (_DAY - _TICK)
+    return time + (_DAY - TICK)
 
 
 def _zone(zone: str | None) -> timezone:

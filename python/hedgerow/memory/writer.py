@@ -63,12 +63,16 @@ def write_wrapup(  # noqa: PLR0913 - the parts of a memory
     title: str,
     topic: str | None,
     tags: Sequence[str] = (),
+    fields: Mapping[str, Any] | None = None,
     scope: Scope = Scope(),  # noqa: B008 - frozen
 ) -> str:
-    """Write the wrapup of a session, already checked; returns its path below the root."""
+    """Write the wrapup of a session, already checked; returns its path below the root.
+
+    `fields` are put into its front matter as in `write_memory`.
+    """
     line = note.checked_title(title, "Session wrapup")
     time = note.now()
-    fields: dict[str, Any] = {
+    matter: dict[str, Any] = {
         "type": "session",
         "title": line,
         "source": "hedgerow-wrapup",
@@ -79,10 +83,10 @@ def write_wrapup(  # noqa: PLR0913 - the parts of a memory
         "tags": separate_tags(checked_texts(tags, "tags")),
     }
     if topic is not None:
-        fields["recall_topic"] = topic
-    fields |= front_matter_of(scope)
+        matter["recall_topic"] = topic
+    matter |= {**(fields or {}), **front_matter_of(scope)}
     name = note.slug(line, "session-wrapup")
-    return _write(root, DIRECTORIES["session"], name, time, note.render_note(fields, line, body))
+    return _write(root, DIRECTORIES["session"], name, time, note.render_note(matter, line, body))
 
 
 def checked_wrapup(body: str) -> str:

@@ -35,6 +35,8 @@ pub struct FileFacts {
     pub types: Vec<String>,
     /// The tags as they are compared.
     pub tags: Vec<String>,
+    /// The writers as they are compared.
+    pub writers: Vec<String>,
     /// Whether its front matter names a session.
     pub has_session: bool,
     /// The memory strength.
@@ -80,6 +82,7 @@ impl FileFacts {
             bucket: bucket(path, stated).to_owned(),
             types: type_words(path, stated),
             tags: list(key::TAGS),
+            writers: list(key::WRITTEN_BY),
             has_session: is_set(key::SESSION),
             strength: facts
                 .get(key::STRENGTH)
@@ -88,6 +91,12 @@ impl FileFacts {
             words: text(key::WORDS).unwrap_or_default().to_owned(),
             marks: marks.map(|marks| Box::new(FileMarks::new(marks, time.map(|time| time.time)))),
         }
+    }
+
+    /// Whether one of some writers has written it, or one nested in them.
+    fn is_by(&self, writers: &[String]) -> bool {
+        let is_one = |name: &String| writers.iter().any(|writer| is_within(name, writer));
+        self.writers.iter().any(is_one)
     }
 }
 
@@ -134,6 +143,8 @@ pub struct RecallFilter {
     pub types: Vec<String>,
     /// The tags, all of which a memory has, or tags nested in them.
     pub tags: Vec<String>,
+    /// The writers, one of which has written a memory, or one nested in them; empty for any.
+    pub writers: Vec<String>,
     /// From when on memories are.
     pub after: Option<Bound>,
     /// Before when memories are.
@@ -155,7 +166,7 @@ pub struct RecallFilter {
 pub enum LeftOut {
     /// It does not hold.
     Invalid(Why),
-    /// It is not of the type, the tags or the time asked for.
+    /// It is not of the type, the tags, the writers or the time asked for.
     Filtered,
 }
 
@@ -288,6 +299,12 @@ impl FileColumns {
         facts.filter(passes).map(|facts| &*facts.path).collect()
     }
 
+    /// The paths of the files that one of some writers has written.
+    pub fn paths_by(&self, writers: &[String]) -> Vec<&str> {
+        let written = self.files.iter().filter(|file| file.facts.is_by(writers));
+        written.map(|file| &*file.facts.path).collect()
+    }
+
     /// The facts of a file by its number.
     pub fn file(&self, number: u32) -> Option<&FileFacts> {
         Some(&*self.files.get(number as usize)?.facts)
@@ -393,10 +410,11 @@ impl FileColumns {
 }
 
 impl RecallFilter {
-    /// Whether it asks for types, tags or times.
+    /// Whether it asks for types, tags, writers or times.
     fn narrows(&self) -> bool {
         !self.types.is_empty()
             || !self.tags.is_empty()
+            || !self.writers.is_empty()
             || self.after.is_some()
             || self.before.is_some()
     }
@@ -412,7 +430,8 @@ impl RecallFilter {
             return false;
         }
         let has = |wanted: &String| file.tags.iter().any(|tag| is_within(tag, wanted));
-        self.tags.iter().all(has) && self.is_in_time(file.time)
+        let is_by = self.writers.is_empty() || file.is_by(&self.writers);
+        is_by && self.tags.iter().all(has) && self.is_in_time(file.time)
     }
 
     fn is_in_time(&self, time: Option<StatedTime>) -> bool {

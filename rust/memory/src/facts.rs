@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::names::{is_known_type, stated_type, type_words};
 use crate::scope::{SCOPE, Scope};
-use crate::tags::compared_tags;
+use crate::tags::{compared, compared_tags};
 use crate::text::trimmed;
 use crate::times::{StatedTime, memory_time};
 
@@ -45,6 +45,8 @@ pub mod key {
     pub const TAGS: &str = "tags";
     /// The fact that the front matter names a session.
     pub const SESSION: &str = "session";
+    /// The field and the fact with the names of the writers.
+    pub const WRITTEN_BY: &str = "written_by";
     /// The fact with the memory strength.
     pub const STRENGTH: &str = "strength";
     /// The fact with the values of the front matter, in lower case.
@@ -69,6 +71,8 @@ pub const LINK_MARKS: [&str; 3] = [key::SUPERSEDES, key::SUPERSEDED_BY, key::DER
 /// The types that raise the strength of a memory.
 const STRONG: [&str; 4] = ["decision", "preference", "finding", "fact"];
 const STRONG_TYPE: f64 = 0.05;
+/// The writers of one memory that a filter compares. A list in front matter can be of any length.
+const MOST_WRITERS: usize = 100;
 
 /// What the facts of a memory are made of.
 #[derive(Debug, Clone, Copy)]
@@ -111,6 +115,7 @@ pub fn facts_of(memory: &Memory<'_>) -> Map<String, Value> {
             key::TAGS,
             list(compared_tags(metadata, memory.tags).into_iter().collect()),
         ),
+        (key::WRITTEN_BY, list(writers(metadata))),
         (
             key::SESSION,
             session_id(metadata).map(|_| Value::Bool(true)),
@@ -152,6 +157,17 @@ fn marks(memory: &Memory<'_>) -> Map<String, Value> {
         marks.insert(name.to_owned(), value);
     }
     marks
+}
+
+/// The writers of a memory as they are compared: a text, or the texts of a list.
+fn writers(metadata: &Map<String, Value>) -> Vec<String> {
+    let stated = metadata.get(key::WRITTEN_BY);
+    let texts = match stated {
+        Some(Value::Array(items)) => items.iter().take(MOST_WRITERS).collect(),
+        _ => Vec::from_iter(stated),
+    };
+    let texts = texts.into_iter().filter_map(Value::as_str).map(compared);
+    texts.filter(|name| !name.is_empty()).collect()
 }
 
 /// The session of a memory, under either of its names.
@@ -268,13 +284,14 @@ mod tests {
         let found = facts(json!({
             "type": "Finding", "date": "2026-01-02T03:04:05+01:00", "scope": {"user": 7},
             "retracted": false, "supersedes": "[[old]]", "valid_from": null, "tags": "A b",
-            "session_id": "s", "confidence": 0.5,
+            "session_id": "s", "confidence": 0.5, "written_by": ["Codex/S1", 7, " "],
         }));
         let expected = json!({
             "title": "Slugs", "aliases": ["Snails"], "scope": {"user": "7"},
             "time": "2026-01-02T03:04:05+01:00", "type": "finding", "tags": ["a", "b", "beer"],
             "session": true, "strength": 0.025,
-            "words": "finding 2026-01-02t03:04:05+01:00 7 false [[old]] a b s 0.5",
+            "words": "finding 2026-01-02t03:04:05+01:00 7 false [[old]] a b s 0.5 codex/s1 7  ",
+            "written_by": ["codex/s1"],
             "marks": {"retracted": false, "supersedes": ["old"]},
         });
         assert_eq!(found, expected);

@@ -14,7 +14,9 @@ use sha2::{Digest, Sha256};
 
 use crate::columns::{ColumnCache, FileColumns, FileFacts, LeftOut, RecallFilter, Selected};
 use crate::marks::Validity;
-use crate::score::{ScoreParts, ScoredQuery, provenance, rounded, temporal_relevance};
+use crate::score::{
+    ScoreParts, ScoredQuery, provenance, recency_weight, rounded, temporal_relevance,
+};
 use crate::snippet::{cut_snippet, recall_terms};
 
 /// What names the rows of a recall in messages.
@@ -36,6 +38,8 @@ pub struct RecallRequest<'a> {
     pub depths: &'a HashMap<String, f64>,
     /// What any other bucket counts.
     pub other_depth: f64,
+    /// The microseconds in which the weight of a memory halves; None if age does not count.
+    pub half_life: Option<i64>,
 }
 
 /// One memory that was found, at its best passage.
@@ -51,6 +55,8 @@ pub struct Recalled {
     pub snippet: String,
     /// The parts of the score.
     pub parts: ScoreParts,
+    /// The weight of the score of the search by age, if age counts.
+    pub weight: Option<f64>,
     /// The bucket of the memory.
     pub bucket: String,
     /// Whether the memory holds.
@@ -166,6 +172,7 @@ struct Candidate<'a> {
     row: i64,
     file: &'a FileFacts,
     parts: ScoreParts,
+    weight: Option<f64>,
 }
 
 impl Scoring<'_> {
@@ -229,17 +236,23 @@ impl Scoring<'_> {
         let scored = rows.iter().zip(files).zip(temporal);
         let candidates = scored.map(|(((row, score), file), temporal)| {
             let depth = self.request.depths.get(&file.bucket);
+            let retrieval = rounded((score / best).max(0.0));
+            let at = self.request.filter.at;
+            let half_life = self.request.half_life;
+            let weight = half_life.map(|half_life| recency_weight(file.time, at, half_life));
             Candidate {
                 row: *row,
                 file,
+                weight,
                 parts: ScoreParts {
-                    retrieval: rounded((score / best).max(0.0)),
+                    retrieval,
                     exact_match: 0.0,
                     metadata: rounded(query.metadata_match(&file.words)),
                     temporal: rounded(temporal),
                     strength: rounded(file.strength),
                     provenance: rounded(provenance(true, file.has_session)),
                     depth: depth.copied().unwrap_or(self.request.other_depth),
+                    recency: weight.map_or(0.0, |weight| rounded((weight - 1.0) * retrieval)),
                 },
             }
         });
@@ -270,6 +283,7 @@ fn recalled(
             provenance: rounded(provenance(has_lines, candidate.file.has_session)),
             ..candidate.parts
         },
+        weight: candidate.weight,
         snippet,
         texts,
         bucket: candidate.file.bucket.clone(),

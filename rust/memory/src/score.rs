@@ -41,6 +41,8 @@ pub struct ScoreParts {
     pub provenance: f64,
     /// From the depth policy.
     pub depth: f64,
+    /// What age takes from the score of the search: 0 or less.
+    pub recency: f64,
 }
 
 impl ScoreParts {
@@ -54,6 +56,7 @@ impl ScoreParts {
             self.strength,
             self.provenance,
             self.depth,
+            self.recency,
         ];
         rounded(parts.iter().sum())
     }
@@ -127,6 +130,16 @@ pub fn provenance(has_lines: bool, has_session: bool) -> f64 {
     let of_lines = if has_lines { 0.02 } else { 0.0 };
     let of_session = if has_session { 0.03 } else { 0.0 };
     0.02 + of_lines + of_session
+}
+
+/// The weight of a memory by its age at a time: 1 for a new one, halved with each half-life. Times are
+/// microseconds. A memory without a time weighs as much as one that is as old as the half-life.
+pub fn recency_weight(time: Option<StatedTime>, at: i64, half_life: i64) -> f64 {
+    let Some(stated) = time else {
+        return 0.5;
+    };
+    let age = seconds(at) - seconds(stated.time.micros);
+    rounded((-age.max(0.0) / seconds(half_life)).exp2())
 }
 
 /// What a query asks of the times of memories.
@@ -238,6 +251,23 @@ mod tests {
                 "{number}"
             );
         }
+    }
+
+    #[test]
+    fn the_weight_halves_with_each_half_life() {
+        let stated = |date: &str| iso_time(date);
+        let (at, day) = (iso_time("2026-03-02").unwrap().time.micros, 86_400_000_000);
+        for (date, expected) in [
+            ("2026-03-02", 1.0),
+            ("2026-03-01", 0.5),
+            ("2026-02-28", 0.25),
+            ("2026-03-01T12:00:00Z", 0.7071),
+            ("2999-01-01", 1.0),
+            ("0001-01-01", 0.0),
+        ] {
+            assert_eq!(recency_weight(stated(date), at, day), expected, "{date}");
+        }
+        assert_eq!(recency_weight(None, at, day), 0.5);
     }
 
     #[test]

@@ -54,7 +54,7 @@ fn facts() -> impl Strategy<Value = Value> {
         }
         stated.insert("supersedes".to_owned(), json!(supersedes));
         stated.insert("derived_from".to_owned(), json!(derived_from));
-        let mut facts = json!({"marks": stated, "tags": tags});
+        let mut facts = json!({"marks": stated, "tags": tags, "written_by": tags});
         if let Some(day) = day {
             facts["time"] = format!("{}T00:00:00+00:00", date(day)).into();
             facts["day"] = true.into();
@@ -113,9 +113,12 @@ fn passes(file: &FileFacts, filter: &RecallFilter) -> bool {
     let has_type =
         filter.types.is_empty() || file.types.iter().any(|one| filter.types.contains(one));
     let has = |wanted: &String| file.tags.iter().any(|tag| is_within(tag, wanted));
+    let is_one = |name: &String| filter.writers.iter().any(|one| is_within(name, one));
+    let is_by = file.writers.iter().any(is_one);
     let time = file.time.map(|stated| stated.time.micros);
     has_type
         && filter.tags.iter().all(has)
+        && (filter.writers.is_empty() || is_by)
         && (filter
             .after
             .is_none_or(|after| time.is_some_and(|time| time >= after.local)))
@@ -148,6 +151,10 @@ fn filters() -> Vec<RecallFilter> {
         RecallFilter {
             tags: vec!["a".to_owned()],
             include_superseded: true,
+            ..plain.clone()
+        },
+        RecallFilter {
+            writers: vec!["a".to_owned()],
             ..plain.clone()
         },
         RecallFilter {

@@ -108,6 +108,18 @@ impl PyFileColumns {
         Ok((lines.collect(), found.count, found.files, skips))
     }
 
+    /// The paths of the files that one of some writers has written.
+    fn paths_by(
+        &self,
+        py: Python<'_>,
+        index: &Bound<'_, PyIndex>,
+        writers: Vec<Text>,
+    ) -> PyResult<Vec<String>> {
+        let writers: Vec<String> = writers.iter().map(|name| name.to_string()).collect();
+        let columns = self.current(py, &index.get().index)?;
+        Ok(owned(columns.paths_by(&writers)))
+    }
+
     /// The words of the types of the files of a scope, each once.
     fn types(
         &self,
@@ -153,6 +165,7 @@ pub struct PyRecall {
     filter: RecallFilter,
     depths: HashMap<String, f64>,
     other_depth: f64,
+    half_life: Option<i64>,
     done: Mutex<Option<Recall>>,
 }
 
@@ -164,7 +177,7 @@ type BoundTuple = (i64, i64);
 #[pymethods]
 impl PyRecall {
     #[new]
-    #[pyo3(signature = (columns, searcher, query, limit, *, types, tags, after, before, scope, shared, at, was_known, include_superseded, depths, other_depth))]
+    #[pyo3(signature = (columns, searcher, query, limit, *, types, tags, writers, after, before, scope, shared, at, was_known, include_superseded, depths, other_depth, half_life))]
     #[allow(clippy::too_many_arguments, reason = "as many as a recall has")]
     fn new(
         columns: &Bound<'_, PyFileColumns>,
@@ -173,6 +186,7 @@ impl PyRecall {
         limit: usize,
         types: Vec<Text>,
         tags: Vec<Text>,
+        writers: Vec<Text>,
         after: Option<BoundTuple>,
         before: Option<BoundTuple>,
         scope: [Option<Text>; 3],
@@ -182,6 +196,7 @@ impl PyRecall {
         include_superseded: bool,
         depths: HashMap<String, f64>,
         other_depth: f64,
+        half_life: Option<i64>,
     ) -> Self {
         let texts = |texts: Vec<Text>| texts.iter().map(|text| text.to_string()).collect();
         let bound = |(moment, local)| TimeBound { moment, local };
@@ -193,6 +208,7 @@ impl PyRecall {
             filter: RecallFilter {
                 types: texts(types),
                 tags: texts(tags),
+                writers: texts(writers),
                 after: after.map(bound),
                 before: before.map(bound),
                 scope: scope_of(scope),
@@ -203,6 +219,7 @@ impl PyRecall {
             },
             depths,
             other_depth,
+            half_life,
             done: Mutex::default(),
         }
     }
@@ -240,6 +257,7 @@ impl PyRecall {
             filter: &self.filter,
             depths: &self.depths,
             other_depth: self.other_depth,
+            half_life: self.half_life,
         };
         let work = || {
             let done = errors::call_detached(py, || recall(index, &self.columns, &setup, &request));
@@ -295,6 +313,8 @@ fn result<'py>(py: Python<'py>, one: &Recalled) -> PyResult<Bound<'py, PyTuple>>
         parts.strength,
         parts.provenance,
         parts.depth,
+        parts.recency,
+        one.weight,
     );
     let front_matter = one.front_matter().cloned().unwrap_or_default();
     (
