@@ -800,6 +800,8 @@ class _Listing:
     leftovers: list[str]
     unused: list[str]
     def __len__(self) -> int: ...
+    @staticmethod
+    def joined(parts: Sequence[tuple[str, _Listing]]) -> _Listing: ...
 
 @final
 class _Ledger:
@@ -865,6 +867,7 @@ def _sync_root(
     store: Store | None,
     store_ledger: _Ledger | None,
     folder: str | PathLike[str],
+    is_vault: bool,
     changes: _Changes,
     progress: Progress | None = None,
 ) -> tuple[int, int, list[_Skip]]: ...

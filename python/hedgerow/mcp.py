@@ -49,6 +49,7 @@ from .memory.operations import (
     SupersedeRequest,
     WrapupRequest,
 )
+from .memory.roots import MemoryRoots
 from .memory.writer import WRAPUP_SECTIONS
 
 __all__ = ["build_server", "serve"]
@@ -194,10 +195,11 @@ _TOOLS = (
     ),
     _Tool(
         "memory_remember",
-        "Save a new memory: a decision with its reason, a finding, a preference. Never secrets. "
-        "Near-duplicates are refused.",
+        "Save a new memory: a decision with its reason, a finding, a preference. "
+        "Near-duplicates and secrets are refused.",
         (RememberRequest,),
-        ("title", "text", "type", "tags", "on_duplicate"),
+        ("title", "text", "type", "tags", "on_duplicate", "allow_secret"),
+        {"allow_secret": "Only if the user agreed to keep a secret in it"},
     ),
     _Tool(
         "memory_supersede",
@@ -239,7 +241,11 @@ _TOOLS = (
 
 
 def build_server(
-    root: MemoryRoot, *, read_only: bool = False, structured: bool = False, run: Run | None = None
+    root: MemoryRoot | MemoryRoots,
+    *,
+    read_only: bool = False,
+    structured: bool = False,
+    run: Run | None = None,
 ) -> Server[Any]:
     """Make the server for one root.
 
@@ -264,14 +270,23 @@ def build_server(
     return server
 
 
-def _instructions(root: MemoryRoot, *, read_only: bool) -> str:
+def _instructions(root: MemoryRoot | MemoryRoots, *, read_only: bool) -> str:
     """Return the instructions for a session: when to use the memory, and problems of the root."""
     text = _READ_ONLY_INSTRUCTIONS if read_only else _INSTRUCTIONS
     state = _problems(root)
-    return "\n\n".join(filter(None, [text.format(folder=root.path), state]))
+    return "\n\n".join(filter(None, [text.format(folder=_folders(root)), state]))
 
 
-def _problems(root: MemoryRoot) -> str:
+def _folders(root: MemoryRoot | MemoryRoots) -> str:
+    """Return the folder of a root, or the folders of several with their numbers."""
+    if isinstance(root, MemoryRoot):
+        return str(root.path)
+    named = enumerate(root.roots, start=1)
+    listed = ", ".join(f"{'@' * number}/ is {one.path}" for number, one in named)
+    return f"several folders ({listed}; new memories go to @/)"
+
+
+def _problems(root: MemoryRoot | MemoryRoots) -> str:
     """Return the scope of a root, and the reasons why it is not used as configured."""
     lines = []
     try:
@@ -289,9 +304,9 @@ def _problems(root: MemoryRoot) -> str:
     return "\n".join(lines)
 
 
-def _status(root: MemoryRoot) -> str:
+def _status(root: MemoryRoot | MemoryRoots) -> str:
     """Return the state of a root as Markdown."""
-    status, lines = root.status(), [f"root: {root.path}"]
+    status, lines = root.status(), [f"root: {_folders(root)}"]
     if status.compatible:
         lines.append(f"retrieval: {root.retrieval}")
         # A scope must not reveal how many memories others have.
@@ -320,7 +335,7 @@ class _Faces:
     """The handlers of the server: its tools, resources and prompts."""
 
     def __init__(
-        self, root: MemoryRoot, tools: Sequence[_Tool], run: Run, *, structured: bool
+        self, root: MemoryRoot | MemoryRoots, tools: Sequence[_Tool], run: Run, *, structured: bool
     ) -> None:
         self._root = root
         self._tools = {one.name: one for one in tools}

@@ -16,6 +16,7 @@ from hedgerow.ingest.source import decode
 from .derived import Derived, open_store_to_write, open_to_write
 from .documents import Document, parse_document, read_documents
 from .files import locked, system_errors, update
+from .joint import forget_joint
 from .links import OWN_FIELDS
 from .names import TEMPORARY_SUFFIX
 from .process import without_source
@@ -209,6 +210,7 @@ def _rewritten_pages(derived: Derived, file: str) -> list[str]:
 def _purged(derived: Derived, file: str, traces: list[bytes]) -> tuple[str, ...]:
     """Remove what was derived from a file that is gone."""
     sync(derived, allow_empty=True)
+    forget_joint(derived)
     with locked(derived.lock):
         with open_to_write(derived) as index:
             _vacuum(index)

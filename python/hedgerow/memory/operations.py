@@ -18,6 +18,7 @@ from hedgerow.errors import InvalidInputError
 from hedgerow.typing import OnDuplicate, Progress, QuestionDate, Time, VisitOutcome
 
 from .results import (
+    Audit,
     Context,
     Forgotten,
     Linked,
@@ -56,6 +57,9 @@ ValidUntil = Annotated[
 ]
 StaleAfter = Annotated[
     QuestionDate | None, Field("When to review it: a date, a time, or an age such as 90d")
+]
+AllowSecret = Annotated[
+    bool, Field("Write it although it looks like it has a key, a password or a card number")
 ]
 Sync = Annotated[bool, Field("Bring the index up to date first", local=True)]
 
@@ -151,7 +155,8 @@ class RememberRequest(Request[Remembered]):
     With `valid_until` the memory expires then, and with `stale_after` it is due for a review; nothing
     is deleted by time. Without them the defaults of the root for its type hold (spec/memory.md,
     "What holds"). Raises InvalidInputError for a blank text, an unknown type or a date that does not
-    exist; nothing is written then.
+    exist, and, unless `allow_secret`, for a text that looks like it has a secret (`looks_like_secret`);
+    nothing is written then.
     """
 
     operation = Operation("remember", "remember", writes=True)
@@ -166,6 +171,7 @@ class RememberRequest(Request[Remembered]):
     ] = "error"
     valid_until: ValidUntil = None
     stale_after: StaleAfter = None
+    allow_secret: AllowSecret = False
 
 
 @dataclass(frozen=True)
@@ -174,7 +180,8 @@ class WrapupRequest(Request[WrappedUp]):
 
     The sections are Findings, Decisions, Conflicts / Corrections and Open Questions. With a `topic`, up
     to `limit` memories about it are recalled first, as `related`. Raises InvalidInputError, which names
-    every section that is missing or empty; nothing is written then.
+    every section that is missing or empty, and, unless `allow_secret`, for a text that looks like it has
+    a secret (`looks_like_secret`); nothing is written then.
     """
 
     operation = Operation("wrapup", "wrapup", writes=True)
@@ -185,6 +192,7 @@ class WrapupRequest(Request[WrappedUp]):
     topic: Annotated[str | None, Field("Recall this first")] = None
     limit: Limit = 5
     tags: Tags = ()
+    allow_secret: AllowSecret = False
 
 
 @dataclass(frozen=True)
@@ -309,7 +317,7 @@ class SupersedeRequest(Request[Marked]):
     Both are paths, names or titles, as in `[[name]]`. With `text` instead of `by` a new memory is
     written first; unless they are given, its title is the beginning of the text, and type and tags are
     those of `old`. Raises as `link` does, and InvalidInputError unless exactly one of `by` and `text` is
-    given.
+    given, and, unless `allow_secret`, for a text that looks like it has a secret (`looks_like_secret`).
     """
 
     operation = Operation("supersede", "supersede", writes=True)
@@ -321,6 +329,7 @@ class SupersedeRequest(Request[Marked]):
     title: Annotated[str | None, Field("Title of the text")] = None
     type: Annotated[MemoryType | None, Field("Kind of the text")] = None
     tags: Annotated[Sequence[str] | None, Field("Tags of the text")] = None
+    allow_secret: AllowSecret = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -455,6 +464,18 @@ class VisitRequest(Request[Visited]):
 
 
 @dataclass(frozen=True)
+class AuditRequest(Request[Audit]):
+    """Look for memories that should not be there as they are, and name the command that mends each.
+
+    These are secrets, memories without text, near-duplicates, marks that contradict each other, expired
+    memories, and texts that repeat what a recall printed or what an earlier memory says (spec/memory.md,
+    "Audit"). Nothing is written. Files that could not be read are in `unreadable`.
+    """
+
+    operation = Operation("audit", "audit", "GET")
+
+
+@dataclass(frozen=True)
 class StatusRequest(Request[RootStatus]):
     """Report whether the root is set up, and whether this hedgerow can use it.
 
@@ -515,6 +536,8 @@ class RootOperations:
     alinks = async_method(LinksRequest)
     visit = method(VisitRequest)
     avisit = async_method(VisitRequest)
+    audit = method(AuditRequest)
+    aaudit = async_method(AuditRequest)
     status = method(StatusRequest)
     astatus = async_method(StatusRequest)
 

@@ -50,8 +50,10 @@ class RootWrites(RootReads):
     def _remember(self, request: RememberRequest) -> Remembered:
         from . import duplicates, note  # noqa: PLC0415 - slow to import
         from .remembering import expiry_fields, remember  # noqa: PLC0415
+        from .secrets import check_no_secret  # noqa: PLC0415
 
         body = note.checked_body(request.text)
+        check_no_secret(f"{request.title}\n{body}", allowed=request.allow_secret)
         session = self._session()
         fields = expiry_fields(
             request.valid_until, request.stale_after, session.config.defaults.get(request.type, {})
@@ -77,9 +79,11 @@ class RootWrites(RootReads):
 
     def _wrapup(self, request: WrapupRequest) -> WrappedUp:
         from . import note, writer  # noqa: PLC0415 - slow to import
+        from .secrets import check_no_secret  # noqa: PLC0415
 
-        self._config()
+        derived = self._derived()
         body = writer.checked_wrapup(request.text)
+        check_no_secret(f"{request.title}\n{body}", allowed=request.allow_secret)
         topic = request.topic
         related = None if topic is None else self.recall(topic, limit=request.limit)
         file = writer.write_wrapup(
@@ -87,6 +91,7 @@ class RootWrites(RootReads):
             body,
             title=request.title,
             topic=topic,
+            folder=derived.folder_of("session"),
             tags=request.tags,
             scope=self._scope,
         )
@@ -138,7 +143,9 @@ class RootWrites(RootReads):
 
     def _supersede(self, request: SupersedeRequest) -> Marked:
         from . import marks, remembering  # noqa: PLC0415 - slow to import
+        from .secrets import check_no_secret  # noqa: PLC0415
 
+        check_no_secret(request.text or "", allowed=request.allow_secret)
         session = self._session()
         if request.by is not None:
             old, new = session.own(request.old, request.by)
