@@ -137,6 +137,21 @@ class TestObsidian:
         assert written.is_file()
         assert written.is_relative_to(tmp_path.resolve())
 
+    def test_imports_go_where_new_notes_go(self, obsidian: Path, tmp_path: Path) -> None:
+        export = put(
+            tmp_path, "export.jsonl", '{"id": "1", "text": "Tea.", "type": "preference"}\n'
+        )
+        [one] = MemoryRoot.init(obsidian).import_from(export, "jsonl", apply=True).memories
+        assert one.file.startswith("Inbox/tea-")
+        assert not (obsidian / "preferences").exists()
+
+    def test_a_folder_named_agents_has_notes(self, obsidian: Path) -> None:
+        put(obsidian, "agents/james.md", "James is an agent of the estate.\n")
+        root = MemoryRoot.init(obsidian)
+        assert found(root, "estate") == ["agents/james.md"]
+        put(obsidian, "agents/linker.toml", "")
+        assert found(root, "estate") == []
+
     def test_a_link_is_not_written_through(self, obsidian: Path, tmp_path: Path) -> None:
         root = MemoryRoot.init(obsidian)
         (tmp_path / "elsewhere").mkdir()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +78,8 @@ def install(*, tool: str, project: bool, apply: bool, as_json: bool) -> None:
         return
     folder = Path.cwd() if project else None
     _show(tool, add(tool, roots, folder, apply=apply), apply=apply, as_json=as_json)
+    if find_spec("mcp") is None:
+        echo('Note: the server needs the extra "mcp": pip install "hedgerow[mcp]"', err=True)
 
 
 @click.command("uninstall", cls=Command)
@@ -129,7 +132,7 @@ def hook() -> None:
 @hook.command("start", cls=Command)
 @place_options(target=False, remote=False)
 def start() -> None:
-    """Print what the memory knows about the folder of the session, for the agent to read."""
+    """Print memories about the folder of the session, for the agent to read."""
     _quietly(_start)
 
 
@@ -149,7 +152,7 @@ def _quietly(work: Callable[[dict[str, Any]], None]) -> None:
     try:
         work(given if isinstance(given, dict) else {})
     except click.UsageError:
-        return  # There is no memory root here: the hook has nothing to do.
+        return  # No memory root: the hook has nothing to do.
     except HedgerowError as error:
         echo(visible(f"hedgerow: {error.message}"), err=True)
 

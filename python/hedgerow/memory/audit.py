@@ -40,7 +40,7 @@ _PRINTED = re.compile(
     r"(?:\[\d{1,4}\] |\d{1,4}\. )\S[^\n]{0,300}\.md:\d+-\d+(?: session=\S{1,200})?(?: score=[\d.]+)?"
     r"(?: \(\d{4}-\d{2}-\d{2}\))?\s*\Z|(?:Prior memory scan for|Related memory for): "
 )
-"""A line by which `recall`, `context` and `wrapup` show a passage."""
+"""The head of a passage in the output of `recall`, `context` and `wrapup`."""
 
 _LONG = 200
 """The fewest characters of a paragraph that two memories have by chance at most."""
@@ -163,7 +163,7 @@ def _repeated(documents: Sequence[Document]) -> Iterator[AuditFinding]:
         start = one.matter.body_start
         for number, line in enumerate(one.lines[start:], start=start + 1):
             if _PRINTED.match(line.strip()):
-                text = f"has what a recall printed: {line.strip()[:80]}"
+                text = f"repeats the output of a recall: {line.strip()[:80]}"
                 fix = f"hedgerow edit {shlex.quote(one.path)}"
                 found[one.path] = AuditFinding("repeated-recall", one.path, text, number, fix)
                 break

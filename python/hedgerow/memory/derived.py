@@ -146,7 +146,11 @@ class Derived:
 def _own_patterns(root: Path, source_root: Path, vault: str | None) -> tuple[str, ...]:
     """Return the patterns of what is never a memory: definitions of agents, and parts of a vault."""
     agents = _agents_pattern(root, source_root)
-    return agents if vault is None else (*agents, *vault_patterns(root, vault))
+    if vault is None:
+        return agents
+    # In a vault `agents` may be a folder of notes.
+    has_agents = any((root / AGENTS).glob("*.toml"))
+    return (*(agents if has_agents else ()), *vault_patterns(root, vault))
 
 
 def _agents_pattern(root: Path, source_root: Path) -> tuple[str, ...]:

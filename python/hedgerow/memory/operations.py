@@ -468,7 +468,7 @@ class AuditRequest(Request[Audit]):
     """Look for memories that should not be there as they are, and name the command that mends each.
 
     These are secrets, memories without text, near-duplicates, marks that contradict each other, expired
-    memories, and texts that repeat what a recall printed or what an earlier memory says (spec/memory.md,
+    memories, and texts that repeat the output of a recall or an earlier memory (spec/memory.md,
     "Audit"). Nothing is written. Files that could not be read are in `unreadable`.
     """
 

@@ -53,7 +53,7 @@ class RootWrites(RootReads):
         from .secrets import check_no_secret  # noqa: PLC0415
 
         body = note.checked_body(request.text)
-        check_no_secret(f"{request.title}\n{body}", allowed=request.allow_secret)
+        check_no_secret(body, request.title, allowed=request.allow_secret)
         session = self._session()
         fields = expiry_fields(
             request.valid_until, request.stale_after, session.config.defaults.get(request.type, {})
@@ -83,7 +83,7 @@ class RootWrites(RootReads):
 
         derived = self._derived()
         body = writer.checked_wrapup(request.text)
-        check_no_secret(f"{request.title}\n{body}", allowed=request.allow_secret)
+        check_no_secret(body, request.title, allowed=request.allow_secret)
         topic = request.topic
         related = None if topic is None else self.recall(topic, limit=request.limit)
         file = writer.write_wrapup(

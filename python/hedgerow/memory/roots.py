@@ -43,7 +43,7 @@ _NUMBERED = re.compile(r"(@{1,9})/")
 
 
 def mark_of(number: int) -> str:
-    """Return what paths of a root begin with, by its number from 0: `@`, `@@` and so on."""
+    """Return the beginning of paths of a root, by its number from 0: `@`, `@@` and so on."""
     return "@" * (number + 1)
 
 
@@ -275,4 +275,4 @@ class _JointRoot(MemoryRoot):
 
 
 def _ignored(_: str) -> None:
-    """The roots themselves report what is not allowed."""
+    """Ignore a notice, which the root itself reports."""

@@ -84,7 +84,7 @@ class Secret:
 
 
 def find_secrets(text: str) -> list[Secret]:
-    """Return what looks like a secret, in the order of the text, one for each place.
+    """Return the likely secrets of a text in their order, one for each place.
 
     UUIDs, digests, telephone numbers and placeholders such as `<token>` are none. Takes linear time.
     """
@@ -100,17 +100,18 @@ def find_secrets(text: str) -> list[Secret]:
     return found
 
 
-def check_no_secret(text: str, *, allowed: bool) -> None:
-    """Raise InvalidInputError (`looks_like_secret`) for a text with one, unless it is allowed."""
+def check_no_secret(text: str, title: str = "", *, allowed: bool) -> None:
+    """Raise InvalidInputError (`looks_like_secret`) if a text or its title has one, unless allowed."""
     if checked_flag(allowed, "allow_secret"):
         return
-    if secrets := find_secrets(text):
-        more = f" and {len(secrets) - 1} more" if len(secrets) > 1 else ""
-        raise InvalidInputError(
-            f"the text looks like it has a secret: {secrets[0]}{more}; nothing was written. Leave the "
-            "secret out, or write it nevertheless with --allow-secret (allow_secret=True)",
-            code="looks_like_secret",
-        )
+    for part, name in ((text, "text"), (title, "title")):
+        if secrets := find_secrets(part):
+            more = f" and {len(secrets) - 1} more" if len(secrets) > 1 else ""
+            raise InvalidInputError(
+                f"the {name} looks like it has a secret: {secrets[0]}{more}; nothing was written. "
+                "Remove the secret, or write it with --allow-secret (allow_secret=True)",
+                code="looks_like_secret",
+            )
 
 
 def without_secrets(text: str) -> str:

@@ -37,7 +37,7 @@ def detect_vault(root: Path) -> Vault | None:
 
 
 def vault_patterns(root: Path, vault: str) -> tuple[str, ...]:
-    """Return the patterns of what a vault has besides notes: templates, drawings, the tool's folder.
+    """Return the patterns of the files of a vault that are no notes: templates, drawings, the tool's folder.
 
     Obsidian's settings name the folders of templates and drawings.
     """

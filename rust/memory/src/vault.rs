@@ -210,7 +210,7 @@ fn property(line: &str) -> Option<(&str, &str)> {
     (is_name && is_apart).then(|| (name, trimmed(value)))
 }
 
-/// What the properties of a page of Logseq say: lines `name:: value` before its first text.
+/// The properties of a page of Logseq: lines `name:: value` before its first text.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct PageProperties {
     /// The title, or an empty text.
@@ -243,7 +243,7 @@ fn values(text: &str) -> impl Iterator<Item = String> {
     split.filter(|one| !one.is_empty()).map(str::to_owned)
 }
 
-/// The other names that a file of Logseq has by its file name: `infra___k8s.md` is `infra/k8s`, and the
+/// Names of a file of Logseq that follow from its file name: `infra___k8s.md` is `infra/k8s`, and the
 /// journal `2026_04_18.md` is `2026-04-18` and `Apr 18th, 2026`.
 pub fn names_of_file(path: &str) -> Vec<String> {
     let name = path.rsplit('/').next().unwrap_or(path);

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
 from typing import ClassVar
 
 from hedgerow._checks import shown
@@ -139,6 +139,7 @@ def _moved(
 ) -> Moved:
     text = _marked(item, name)
     if known is None:
+        item = _in_vault(derived, item)
         path = derived.root / item.path
         if path.exists():
             return Moved(item.id, "taken", item.path)
@@ -159,6 +160,14 @@ def _moved(
         with locked(derived.lock):
             _rewrite(derived, file, present, text)
     return Moved(item.id, "changed", file)
+
+
+def _in_vault(derived: Derived, item: Item) -> Item:
+    """Return an item with its path in the folder for new notes, if the root is a vault."""
+    _, _, rest = item.path.partition("/")
+    if derived.vault is None or not rest:
+        return item
+    return replace(item, path=(PurePosixPath(derived.folder_of("note")) / rest).as_posix())
 
 
 def _rewrite(derived: Derived, file: str, present: str, text: str) -> None:

@@ -1,7 +1,7 @@
 """Transcripts of Claude Code and Codex, in JSON Lines: each file becomes a session.
 
-Only what the user and the model say is read: no output of tools, no thinking, no instructions that the
-tool adds by itself. Secrets are left out.
+Only messages of the user and of the model are read, without output of tools, thinking and instructions
+that the tool adds. Secrets are replaced.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ADDED = re.compile(
     r"|local-command-stdout|local-command-stderr|local-command-caveat|command-name|command-message"
     r"|command-args|bash-input|bash-stdout|bash-stderr|task-notification|turn_aborted|skill)>"
 )
-"""What the tools put into messages of the user, between tags."""
+"""The tags around texts that tools add to messages of the user."""
 _ADDED_WHOLE = (
     "# AGENTS.md instructions",
     "Caveat: The messages below were generated",
@@ -37,14 +37,14 @@ _ADDED_WHOLE = (
 
 
 class Said(NamedTuple):
-    """What a record of a transcript says: the role, user or assistant, and the text."""
+    """A message of a transcript: the role, user or assistant, and the text."""
 
     role: str
     text: str
 
 
 class Transcript(NamedTuple):
-    """A transcript: its id, its title, its time, what was said, and the records that could not be read."""
+    """A transcript: its id, its title, its time, its messages, and the unreadable records."""
 
     id: str
     title: str
@@ -176,7 +176,7 @@ def _text(content: Any, kinds: set[str]) -> str:
 
 
 def _spoken(said: Said) -> str:
-    """Return what was said, without secrets and without what the tool added."""
+    """Return the text of a message without secrets and without additions of the tool."""
     text = said.text
     if said.role == "user":
         if text.lstrip().startswith(_ADDED_WHOLE):
@@ -186,7 +186,7 @@ def _spoken(said: Said) -> str:
 
 
 def _without_added(text: str) -> str:
-    """Return a text without what is between the tags of a tool; without the end of one, all after it."""
+    """Return a text without the parts between tags of a tool. A tag without an end reaches to the end."""
     kept, at = [], 0
     while found := _ADDED.search(text, at):
         kept.append(text[at : found.start()])

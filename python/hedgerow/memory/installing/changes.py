@@ -32,7 +32,7 @@ _RECORD = "installed.json"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What becomes of one entry: its file, the text to add or to remove, and the state.
+    """A planned or applied change of one entry: its file, its text, and its state.
 
     `state` is add, remove, present (it is there already) or absent (it is not there).
     """
@@ -44,7 +44,7 @@ class Change:
 
 @dataclass(slots=True)
 class _File:
-    """A configuration as it was read, and as it is to be written; None if there is no file."""
+    """A configuration: the bytes that were read, and the text to write. Both are None for a missing file."""
 
     path: Path
     data: bytes | None
@@ -290,11 +290,11 @@ def _toml_span(text: str, path: Sequence[str]) -> tuple[int, int] | None:
     return start, len(text) if end is None else end
 
 
-# What was installed.
+# Records of installed entries.
 
 
 def _records() -> dict[str, list[dict[str, Any]]]:
-    """Return what was added before; a record that cannot be read counts as none."""
+    """Return the records of added entries; an unreadable file counts as empty."""
     try:
         value = json.loads((user_folder() / _RECORD).read_bytes())
     except (OSError, ValueError, HedgerowError):

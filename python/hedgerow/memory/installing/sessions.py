@@ -1,4 +1,4 @@
-"""The start and the end of an agent's session: what it is told, and a wrapup that is still to be made."""
+"""The text for the start of an agent's session, and the record of a session without a wrapup."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WRAPUP = re.compile(rb'"name"\s*:\s*"(?:mcp__\w+__)?memory_wrapup"')
 
 
 def opening(root: MemoryRoot | MemoryRoots, event: dict[str, Any], folder: Path) -> str:
-    """Return the text for the start of a session: recent memories, and what is known about the folder.
+    """Return the text for the start of a session: recent memories, and passages about the folder.
 
     It ends with the offer to record the last session, if that ended without a wrapup.
     """

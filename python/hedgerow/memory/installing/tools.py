@@ -21,7 +21,7 @@ _TIMEOUT = 30
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of a configuration: its file, its path in it, and its value.
+    """An entry of a configuration: its file, its path in it, and its value.
 
     `is_item` says that the path is an array, of which the value is an item. `private` files are made
     readable for their owner alone. `word` is the hook's, start or end.
@@ -52,7 +52,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """What a user pastes into the configuration of a tool: the files of each system, and the text."""
+    """A text to paste into the configuration of a tool, and the files of each system."""
 
     places: tuple[str, ...]
     text: str
@@ -83,7 +83,7 @@ def server_command(roots: Sequence[Path], *, is_shared: bool) -> list[str]:
 def entries(tool: str, roots: Sequence[Path], project: Path | None) -> tuple[Entry, ...]:
     """Return the entries for a tool: of the user, or of a project folder.
 
-    Raises HedgerowError (`user_folder_unusable`) if there is no home folder to write to.
+    Raises HedgerowError (`user_folder_unusable`) without a home folder.
     """
     command, *args = server_command(roots, is_shared=project is not None)
     server: dict[str, Any] = {"command": command, "args": args}
@@ -109,7 +109,7 @@ def entries(tool: str, roots: Sequence[Path], project: Path | None) -> tuple[Ent
 
 
 def snippet(tool: str, roots: Sequence[Path]) -> Snippet:
-    """Return what to paste into the configuration of a tool, and where."""
+    """Return the text to paste into the configuration of a tool, and its files."""
     command, *args = server_command(roots, is_shared=False)
     server: dict[str, Any] = {"command": command, "args": args}
     if tool == "vscode":
