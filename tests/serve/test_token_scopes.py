@@ -34,6 +34,7 @@ ASKED: list[tuple[str, str, dict[str, Any] | None]] = [
     ("GET", "memories/ben-secret", None),
     ("GET", "graph?key=holt&hops=3", None),
     ("GET", "status", None),
+    ("GET", "audit", None),
     ("POST", "query", {"pipeline": "all | select:key", "now": 1_800_000_000}),
     ("POST", "query", {"pipeline": "search:otter | count", "now": 1_800_000_000}),
     ("POST", "process", {"mode": "lint"}),
