@@ -839,6 +839,8 @@ class _Listing:
     leftovers: list[str]
     unused: list[str]
     def __len__(self) -> int: ...
+    @staticmethod
+    def joined(parts: Sequence[tuple[str, _Listing]]) -> _Listing: ...
 
 @final
 class _Ledger:
@@ -904,6 +906,7 @@ def _sync_root(
     store: Store | None,
     store_ledger: _Ledger | None,
     folder: str | PathLike[str],
+    is_vault: bool,
     changes: _Changes,
     progress: Progress | None = None,
 ) -> tuple[int, int, list[_Skip]]: ...

@@ -50,6 +50,7 @@ from .memory.operations import (
     SupersedeRequest,
     WrapupRequest,
 )
+from .memory.roots import MemoryRoots
 from .memory.writer import WRAPUP_SECTIONS
 from .memory.writers import checked_writer
 
@@ -212,11 +213,24 @@ _TOOLS = (
     ),
     _Tool(
         "memory_remember",
-        "Save a new memory: a decision with its reason, a finding, a preference. Never secrets. "
-        "Near-duplicates are refused.",
+        "Save a new memory: a decision with its reason, a finding, a preference. "
+        "Near-duplicates and secrets are refused.",
         (RememberRequest,),
-        ("title", "text", "type", "tags", "on_duplicate", "valid_until", "stale_after"),
-        {"valid_until": "A date, or an age such as 30d", "stale_after": "When to review it"},
+        (
+            "title",
+            "text",
+            "type",
+            "tags",
+            "on_duplicate",
+            "valid_until",
+            "stale_after",
+            "allow_secret",
+        ),
+        {
+            "valid_until": "A date, or an age such as 30d",
+            "stale_after": "When to review it",
+            "allow_secret": "Only if the user agreed to keep a secret in it",
+        },
     ),
     _Tool(
         "memory_supersede",
@@ -265,7 +279,11 @@ _SIGNED = (RememberRequest, SupersedeRequest, WrapupRequest)
 
 
 def build_server(
-    root: MemoryRoot, *, read_only: bool = False, structured: bool = False, run: Run | None = None
+    root: MemoryRoot | MemoryRoots,
+    *,
+    read_only: bool = False,
+    structured: bool = False,
+    run: Run | None = None,
 ) -> Server[Any]:
     """Make the server for one root.
 
@@ -290,14 +308,23 @@ def build_server(
     return server
 
 
-def _instructions(root: MemoryRoot, *, read_only: bool) -> str:
+def _instructions(root: MemoryRoot | MemoryRoots, *, read_only: bool) -> str:
     """Return the instructions for a session: when to use the memory, and problems of the root."""
     text = _READ_ONLY_INSTRUCTIONS if read_only else _INSTRUCTIONS
     state = _problems(root)
-    return "\n\n".join(filter(None, [text.format(folder=root.path), state]))
+    return "\n\n".join(filter(None, [text.format(folder=_folders(root)), state]))
 
 
-def _problems(root: MemoryRoot) -> str:
+def _folders(root: MemoryRoot | MemoryRoots) -> str:
+    """Return the folder of a root, or the folders of several with their numbers."""
+    if isinstance(root, MemoryRoot):
+        return str(root.path)
+    named = enumerate(root.roots, start=1)
+    listed = ", ".join(f"{'@' * number}/ is {one.path}" for number, one in named)
+    return f"several folders ({listed}; new memories go to @/)"
+
+
+def _problems(root: MemoryRoot | MemoryRoots) -> str:
     """Return the scope of a root, and the reasons why it is not used as configured."""
     lines = []
     try:
@@ -315,9 +342,9 @@ def _problems(root: MemoryRoot) -> str:
     return "\n".join(lines)
 
 
-def _status(root: MemoryRoot) -> str:
+def _status(root: MemoryRoot | MemoryRoots) -> str:
     """Return the state of a root as Markdown."""
-    status, lines = root.status(), [f"root: {root.path}"]
+    status, lines = root.status(), [f"root: {_folders(root)}"]
     if status.compatible:
         lines.append(f"retrieval: {root.retrieval}")
         # A scope must not reveal how many memories others have.
@@ -357,7 +384,7 @@ class _Faces:
     """The handlers of the server: its tools, resources and prompts."""
 
     def __init__(
-        self, root: MemoryRoot, tools: Sequence[_Tool], run: Run, *, structured: bool
+        self, root: MemoryRoot | MemoryRoots, tools: Sequence[_Tool], run: Run, *, structured: bool
     ) -> None:
         self._root = root
         self._tools = {one.name: one for one in tools}

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from mcp import Client, MCPError
 
-from mcp_tools import answer, ask, refusal
+from hedgerow.mcp import build_server
+from hedgerow.memory import MemoryRoots
+from mcp_tools import answer, ask, refusal, text_of
 from memory_doubles import put
 
 READS = ["memory_recall", "memory_grep", "memory_read", "memory_list"]
@@ -167,3 +170,36 @@ class TestArguments:
             assert "--" not in message
             assert "hedgerow " not in message
             assert "standard input" not in message
+
+
+class TestSeveralRoots:
+    def test_all_are_searched_and_the_first_is_written_to(
+        self, slugs_root: Path, tmp_path: Path
+    ) -> None:
+        other = put(
+            tmp_path, "own/notes/hedge.md", "# Hedge\n\nCut the hedge in August.\n"
+        ).parents[1]
+        roots = MemoryRoots.open([slugs_root, other])
+
+        async def called() -> list[str]:
+            async with Client(build_server(roots)) as client:
+                assert f"@/ is {slugs_root}, @@/ is {other}" in str(client.instructions)
+                calls = (
+                    ("memory_recall", {"query": "hedge"}),
+                    ("memory_recall", {"query": "pellets", "budget": 100}),
+                    ("memory_read", {"key": "@@/notes/hedge.md"}),
+                    ("memory_list", {}),
+                    ("memory_remember", {"title": "Moles", "text": "Moles dig."}),
+                    ("memory_retract", {"key": "@@/notes/hedge.md"}),
+                )
+                return [text_of(await client.call_tool(name, given)) for name, given in calls]
+
+        recall, context, read, listed, remembered, retracted = anyio.run(called)
+        assert recall.startswith("[1] @@/notes/hedge.md:1-3")
+        assert context.startswith("[1] @/decisions/a.md:")
+        assert read.startswith("@@/notes/hedge.md · digest ")
+        assert "@/decisions/a.md" in listed
+        assert "@@/notes/hedge.md" in listed
+        assert "notes/" in remembered
+        assert len(list(slugs_root.glob("notes/*moles*"))) == 1
+        assert "only the first root is written to" in retracted

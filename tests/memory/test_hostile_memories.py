@@ -90,14 +90,14 @@ def test_lint_and_pages_take_linear_time(tmp_path: Path, make: Make) -> None:
         lint(documents, Selection.of(None, None, 100), NOW)
         sources = choose_sources(documents, Selection.of("x", None, 8), ["notes/z.md"])
         (tmp_path / "pages" / "x.md").unlink(missing_ok=True)
-        write_page(tmp_path, "x", sources, Scope())
+        write_page(tmp_path, "pages/x.md", "x", sources, Scope())
 
     assert_linear(read, make, 200_000)
 
 
 def test_a_memory_is_quoted_as_it_is(tmp_path: Path) -> None:
     source = parse_document("notes/a.md", b"- Beer - good, and 1. cheap\n")
-    write_page(tmp_path, "x", [source], Scope())
+    write_page(tmp_path, "pages/x.md", "x", [source], Scope())
     assert "Beer - good, and 1. cheap" in (tmp_path / "pages" / "x.md").read_text()
 
 

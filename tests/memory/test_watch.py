@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hedgerow.memory import MemoryRoot, freshness
+from hedgerow.memory import MemoryRoot, derived, freshness
 from memory_doubles import put
 
 SOON = 5.0
@@ -21,13 +21,13 @@ SOON = 5.0
 def listed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The folders that were listed to see whether anything has changed."""
     folders: list[str] = []
-    list_folder = freshness.list_folder
+    list_folder = derived.list_folder
 
     def listing(folder: Path, *options: Any, **more: Any) -> Any:
         folders.append(str(folder))
         return list_folder(folder, *options, **more)
 
-    monkeypatch.setattr(freshness, "list_folder", listing)
+    monkeypatch.setattr(derived, "list_folder", listing)
     return folders
 
 

@@ -53,6 +53,7 @@ OF_ROOT = [
     ("POST", "/v1/forget", {"key": "slugs-3", "purge": True}),
     ("POST", "/v1/visit", {"agent": "a", "keys": ["slugs"]}),
     ("GET", "/v1/status", None),
+    ("GET", "/v1/audit", None),
     ("GET", "/v1/memories", None),
     ("GET", "/v1/memories/slugs", None),
 ]

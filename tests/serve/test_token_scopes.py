@@ -39,6 +39,7 @@ ASKED: list[tuple[str, str, dict[str, Any] | None]] = [
     ("GET", "diff?key=pool", None),
     ("GET", "diff?key=pool&old=notes/ben-secret.md", None),
     ("GET", "status", None),
+    ("GET", "audit", None),
     ("POST", "query", {"pipeline": "all | select:key", "now": 1_800_000_000}),
     ("POST", "query", {"pipeline": "search:otter | count", "now": 1_800_000_000}),
     ("POST", "process", {"mode": "lint"}),

@@ -290,3 +290,12 @@ def test_about_health_and_counts(of_root, of_index):
     described = of_index.get("/openapi.json").json()
     assert "/v1/search" in described["paths"]
     assert described["info"]["version"] == hr.__version__
+
+
+def test_a_text_that_looks_like_a_secret_is_refused(of_root, root):
+    new = {"text": "The key is AKIAIOSFODNN7ABCDEFG.", "title": "Key"}
+    refused = of_root.post("/v1/remember", json=new)
+    assert (refused.status_code, refused.json()["code"]) == (400, "looks_like_secret")
+    assert of_root.post("/v1/remember", json={**new, "allow_secret": True}).status_code == 200
+    found = of_root.get("/v1/audit").json()
+    assert (found["counts"]["secret"], found["source"]) == (1, str(root))

@@ -45,7 +45,9 @@ def command_named(words: list[str]) -> tuple[click.Command, list[str]]:
 
 def check_hedgerow(words: list[str]) -> None:
     command, arguments = command_named(words)
-    given, _, _ = command.make_parser(click.Context(command)).parse_args([*arguments])
+    # A command keeps the names of its help option from the first context that it is parsed in.
+    context = click.Context(command, help_option_names=["-h", "--help"])
+    given, _, _ = command.make_parser(context).parse_args([*arguments])
     for option in command.params:
         if isinstance(option.type, click.Choice) and option.name in given:
             values = given[option.name]

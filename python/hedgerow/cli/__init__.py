@@ -50,6 +50,7 @@ _MAIN = {
         "link": _Entry("graph", "link", "Link two memories, or unlink them."),
         "import": _Entry("maintenance", "import_", "Import memories from another tool."),
         "lint": _Entry("maintenance", "lint", "Find memories that need attention."),
+        "audit": _Entry("audit", "command", "Find secrets, copies and contradictions."),
         "dedupe": _Entry("maintenance", "dedupe", "Mark copies of a memory as superseded."),
         "synthesize": _Entry("maintenance", "synthesize", "Write a page about a topic."),
         "doctor": _Entry("maintenance", "doctor", "Check that everything works."),
@@ -63,6 +64,8 @@ _MAIN = {
         "backup": _Entry("files", "backup", "Copy an index into a new file."),
     },
     "Services": {
+        "install": _Entry("install", "install", "Give an agent the memory."),
+        "uninstall": _Entry("install", "uninstall", "Take it out of an agent again."),
         "mcp": _Entry("mcp", "command", "Serve a memory root to agents, over stdio."),
         "serve": _Entry("serve", "command", "Serve a root or an index over HTTP."),
     },
@@ -91,6 +94,7 @@ _FURTHER = {
         "status": _Entry("compatibility", "status", "Show the state of a memory root."),
         "process": _Entry("compatibility", "process", "As lint, dedupe and synthesize."),
         "instructions": _Entry("compatibility", "instructions", "Print a hint for agents."),
+        "hook": _Entry("install", "hook", "Answer the hooks of agents."),
         "run": _Entry("compatibility", "run", "The same commands as recipes for agents."),
     },
 }

@@ -26,6 +26,7 @@ from .output import (
     write_json,
 )
 from .place import (
+    NO_ROOT_FOR_MEMORY,
     is_trusted,
     locate_root,
     named_root,
@@ -62,20 +63,33 @@ _APPLY = {"help": "Write; without it, only show what would be written."}
     help="Search by meaning too, with an installed model (local) or another embedder.",
 )
 @option("--yes", is_flag=True, help="Allow the embedder without asking.")
+@option(
+    "--vault",
+    is_flag=True,
+    help="DIR keeps its own folders: add none.  [default: in vaults of Obsidian and Logseq]",
+)
 @place_options(scope=False, target=False, trust=False, hidden=True)
 @json_option
-def init(
-    *, folder: str | None, force: bool, embedder: str | None, yes: bool, as_json: bool
+def init(  # noqa: PLR0913 - one argument for each option
+    *,
+    folder: str | None,
+    force: bool,
+    embedder: str | None,
+    yes: bool,
+    vault: bool,
+    as_json: bool,
 ) -> None:
     """Make the folder DIR a memory root.
 
     \b
       hedgerow init memory
       hedgerow init memory --embedder local
+      hedgerow init ~/vault
 
     Writes hedgerow.json, the folders for memories and a line in .gitignore. Existing files are
     kept. Commit everything except .hedgerow/, which can be rebuilt. An embedder is written into
-    hedgerow.json, and used once you allow it: asked here, or by hedgerow trust. The variable
+    hedgerow.json, and used once you allow it: asked here, or by hedgerow trust. A vault of Obsidian
+    or Logseq gets no folders: memories are written where it keeps notes. The variable
     HEDGEROW_MEMORY_ROOT is the default of DIR.
     """
     from hedgerow.memory.config import root_from_environment  # noqa: PLC0415 - slow to import
@@ -90,7 +104,7 @@ def init(
         )
     from hedgerow.memory import MemoryRoot  # noqa: PLC0415
 
-    done = MemoryRoot.initialize(path, force=force, embedder=embedder)
+    done = MemoryRoot.initialize(path, force=force, embedder=embedder, vault=vault)
     if as_json:
         _allow_embedder(path, yes=yes, asks=False)
         write_json(done.to_dict())
@@ -98,9 +112,13 @@ def init(
     state = "written" if done.config_created else "existing"
     echo(f"Memory root: {visible(done.root)}")
     echo(f"Config: {done.config_file} (schema v{visible(str(done.schema_version))}, {state})")
-    echo(f"Folders: {', '.join(done.memory_dirs)}")
-    ignored = "added .hedgerow/" if done.gitignore_updated else "has .hedgerow/ already"
-    echo(f".gitignore: {ignored}")
+    if done.vault is not None:
+        echo(f"Vault: {done.vault.capitalize()}; new memories in {visible(done.memory_dirs[0])}")
+    else:
+        echo(f"Folders: {', '.join(done.memory_dirs)}")
+    if done.gitignore_updated or done.vault is None:
+        ignored = "added .hedgerow/" if done.gitignore_updated else "has .hedgerow/ already"
+        echo(f".gitignore: {ignored}")
     if embedder is not None:
         allowed = _allow_embedder(path, yes=yes, asks=has_terminal())
         state = "allowed" if allowed else "not allowed yet; run hedgerow trust"
@@ -122,7 +140,9 @@ def _allow_embedder(path: Path, *, yes: bool, asks: bool) -> bool:
 
 # import
 
-_FORMATS = ("obsidian", "basic-memory", "mem0", "chatgpt", "claude", "jsonl")
+_FORMATS = (
+    "obsidian", "basic-memory", "mem0", "chatgpt", "claude", "claude-code", "codex", "jsonl",
+)  # fmt: skip
 
 _SHOWN = 20
 _ACTIONS = {
@@ -310,13 +330,16 @@ def doctor(context: click.Context, *, verbose: bool, as_json: bool) -> None:
     ~/.hedgerow/memory. Exits with 1 if something is wrong. A missing or outdated index, broken
     links, and integrations that are not installed are only warnings.
     """
-    from hedgerow.memory.config import default_root  # noqa: PLC0415
+    from hedgerow.memory.config import own_root  # noqa: PLC0415
     from hedgerow.memory.doctor import diagnose  # noqa: PLC0415 - slow to import
 
     path, skipped = locate_root()
     for sentence in skipped:
         echo(sentence, err=True)
-    found = diagnose(path or default_root(), trust=is_trusted())
+    path = path or own_root()
+    if path is None:
+        raise click.UsageError(NO_ROOT_FOR_MEMORY)
+    found = diagnose(path, trust=is_trusted())
     if as_json:
         counts = found.index.facts.get("passedBy", {})
         more = skipped_json(counts, found.passed_by) if verbose else {}

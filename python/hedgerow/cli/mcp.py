@@ -14,7 +14,7 @@ from hedgerow._extras import imports_of
 from .failures import INTERRUPTED
 from .options import Command, option
 from .output import PrintableFormatter
-from .place import open_root, place_options
+from .place import open_root, open_roots, place_options
 
 
 @click.command("mcp", cls=Command)
@@ -27,12 +27,13 @@ def command(*, read_only: bool, structured: bool) -> None:
     \b
       hedgerow mcp
       hedgerow mcp --root memory --read-only
+      hedgerow mcp --root memory --root ~/.hedgerow/memory
 
     The tools recall, read and list memories, remember new ones, mark old ones as superseded or
     retracted, and edit them; docs/mcp.md lists them. An agent starts this command itself; that
     page shows how to configure it. Needs the extra "mcp": pip install "hedgerow[mcp]"
     """
-    memory = open_root(watch=True)
+    memory = open_roots() or open_root(watch=True)
     try:
         with imports_of("mcp", needed_by="hedgerow mcp"):
             import anyio  # noqa: PLC0415 - slow to import

@@ -30,7 +30,15 @@ from hedgerow.memory.operations import (
 from .failures import FAILED
 from .options import TEXT, Command, json_option, option, request_options, sync_option
 from .output import echo, has_terminal, plural, visible, write_json
-from .place import NO_ROOT, open_memory, place_options, read_stdin, usage_errors
+from .place import (
+    NO_ROOT,
+    offer_own_root,
+    open_memory,
+    open_roots,
+    place_options,
+    read_stdin,
+    usage_errors,
+)
 from .recall import show_related, syncing
 
 if TYPE_CHECKING:
@@ -49,7 +57,7 @@ _LISTED = 20
 @click.argument("words", metavar="[TEXT...]", type=TEXT, nargs=-1)
 @request_options(
     RememberRequest,
-    *("title", "type", "tags", "valid_until", "stale_after", "written_by"),
+    *("title", "type", "tags", "valid_until", "stale_after", "written_by", "allow_secret"),
     title={"help": "Its title.  [default: the beginning of TEXT; required with standard input]"},
 )
 @option("--force", is_flag=True, help="Keep it even if a memory already says the same.")
@@ -71,7 +79,8 @@ def remember(
       hedgerow remember "No pellets: they harm the hedgehogs." --type decision
       hedgerow remember --title "Hedge plan" --tag hedge < plan.md
 
-    Refuses near-duplicates and names the existing memory.
+    Refuses near-duplicates and names the existing memory. Refuses texts that look like they have a
+    secret, unless --allow-secret.
     """
     if force and supersede:
         raise click.UsageError("Pass --force or --supersede, not both.")
@@ -79,6 +88,7 @@ def remember(
 
     text = " ".join(words) if words else None
     line = _required_title(title) if text is None or title is not None else title_of(text)
+    offer_own_root()
     memory = open_memory(writes=True)
     body = read_stdin() if text is None else text
     choice: OnDuplicate = "keep" if force else "supersede" if supersede else "error"
@@ -97,7 +107,7 @@ def remember(
 @click.command("wrapup", cls=Command)
 @request_options(
     WrapupRequest,
-    *("title", "topic", "limit", "tags", "written_by"),
+    *("title", "topic", "limit", "tags", "written_by", "allow_secret"),
     title={"help": "Its title.  [required]"},
 )
 @place_options()
@@ -151,7 +161,7 @@ def list_(*, as_json: bool, **options: Any) -> None:
       hedgerow list --type decision -n 100
       hedgerow list --superseded
     """
-    found = open_memory().memories(**options)
+    found = (open_roots() or open_memory()).memories(**options)
     if as_json:
         write_json(found.to_dict())
         return
@@ -160,6 +170,8 @@ def list_(*, as_json: bool, **options: Any) -> None:
         title = f"  {one.title}" if one.title else ""
         state = f"  [{one.validity}]" if str(one.validity) else ""
         echo(visible(f"{day}  {one.type:<10}  {one.file}{title}{state}"))
+    for number, root in enumerate(found.roots, start=1):
+        echo(visible(f"{'@' * number}/: {root}"))
     more = found.count - len(found.memories) - options["offset"]
     if more > 0:
         echo(f"{plural(more, 'more memory', 'more memories')}; --limit shows them.", err=True)
@@ -416,7 +428,7 @@ def rename(*, key: str, new: str, as_json: bool) -> None:
 @click.argument("text", type=TEXT, required=False)
 @request_options(
     SupersedeRequest,
-    *("by", "title", "type", "tags", "valid_until", "stale_after", "written_by"),
+    *("by", "title", "type", "tags", "valid_until", "stale_after", "written_by", "allow_secret"),
     by={"metavar": "KEY"},
     title={"help": "Title of the text.  [default: the beginning of TEXT]"},
     type={"help": "Kind of the text.  [default: that of OLD]"},

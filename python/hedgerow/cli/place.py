@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hedgerow import MemoryRoot, QueryResult, Store
+    from hedgerow.memory.roots import MemoryRoots
     from hedgerow.remote import RemoteRoot
 
     F = TypeVar("F", bound=Callable[..., Any])
@@ -203,18 +204,59 @@ def named_root() -> Path | None:
     return Path(given[0].strip())
 
 
+def named_roots() -> list[Path]:
+    """Return the folders of `--root`, in their order; a blank one is an error."""
+    given: Sequence[str] = _place().get("root", ())
+    if not all(one.strip() for one in given):
+        raise click.UsageError("--root must not be empty; give a folder.")
+    return [Path(one.strip()) for one in given]
+
+
 def locate_root() -> tuple[Path | None, list[str]]:
-    """Return the root, if any, and a sentence for each one that is skipped."""
+    """Return the root, if any, and a sentence for each one that is skipped.
+
+    Without one that is named or nearest, it is that of the user, if there is one.
+    """
     from hedgerow.memory.config import nearest_root, root_from_environment  # noqa: PLC0415
 
     named = named_root() or root_from_environment()
     if named is not None:
         return named, []
     found = nearest_root(Path.cwd())
-    return found.root, [
+    return found.root or _own_root(), [
         visible(f"Note: {one}; to use it: --root {shlex.quote(str(one.path))}")
         for one in found.passed
     ]
+
+
+def _own_root() -> Path | None:
+    """Return the root of the user if it is set up, and nobody else can write to it."""
+    from hedgerow.memory.config import nearest_root, own_root  # noqa: PLC0415
+
+    own = own_root()
+    if own is None or not own.is_dir():
+        return None
+    own = own.resolve()
+    return own if nearest_root(own).root == own else None
+
+
+def _has_error_terminal() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def offer_own_root() -> None:
+    """Offer to make the root of the user if there is none, in a terminal."""
+    from hedgerow.memory.config import own_root  # noqa: PLC0415
+
+    own = own_root()
+    is_answerable = has_terminal() and _has_error_terminal()
+    if is_target() or not is_answerable or own is None or locate_root()[0] is not None:
+        return
+    question = f"There is no memory root here. Make your own, {visible(str(own))}?"
+    if click.confirm(question, default=True, err=True):
+        from hedgerow.memory.setup import initialize  # noqa: PLC0415 - slow to import
+
+        initialize(own)
 
 
 def find_root(missing: str = NO_ROOT_FOR_MEMORY) -> Path:
@@ -259,6 +301,27 @@ def open_memory(
 ) -> MemoryRoot | RemoteRoot:
     """Open the root, or connect to its server; closed when the command is done."""
     return open_server(missing, writes=writes) or open_root(missing)
+
+
+def open_roots() -> MemoryRoots | None:
+    """Open the roots if `--root` was given several times, else None; closed when the command is done."""
+    given = named_roots()
+    if len(given) < 2:  # noqa: PLR2004
+        return None
+    if is_target():
+        raise click.UsageError("--root and --target exclude each other: a folder, or a server.")
+    from hedgerow.memory.roots import MemoryRoots  # noqa: PLC0415 - slow to import
+
+    with usage_errors():
+        memory = MemoryRoots.open(
+            given,
+            trust=is_trusted(),
+            notify=lambda notice: echo(visible(notice), err=True),
+            scope=scope(),
+            shared=bool(_place().get("shared")),
+        )
+    click.get_current_context().call_on_close(memory.close)
+    return memory
 
 
 @contextmanager

@@ -13,7 +13,14 @@ from hedgerow.memory.operations import ContextRequest, RecallRequest
 
 from .options import TEXT, Command, json_option, option, request_options, sync_option
 from .output import echo, make_console, visible, write_json
-from .place import open_memory, open_root, place_options, refuse_without_files, usage_errors
+from .place import (
+    open_memory,
+    open_root,
+    open_roots,
+    place_options,
+    refuse_without_files,
+    usage_errors,
+)
 from .report import links_of, report_option, write_report
 from .steps_text import steps, ways
 
@@ -24,7 +31,8 @@ if TYPE_CHECKING:
 
     from hedgerow import MemoryRoot, Trace
     from hedgerow.ingest.source import Skip
-    from hedgerow.memory.results import Context, Recall, Recalled, RelatedMemory
+    from hedgerow.memory.results import Context, MemoryList, Recall, Recalled, RelatedMemory
+    from hedgerow.memory.roots import MemoryRoots
     from hedgerow.memory.score import ScoreParts
     from hedgerow.memory.times import Period
     from hedgerow.memory.why_not import RecallWhyNot
@@ -116,9 +124,13 @@ def recall(  # noqa: PLR0913 - one argument for each option that is more than pa
     _check(options)
     _check_packing(budget, per_file, diversify=diversify, explain=explain or report is not None)
     if why_not is not None:
-        _show_why_not(open_root().why_not(query, why_not, limit=limit, **options), as_json=as_json)
+        local = open_roots() or open_root()
+        _show_why_not(local.why_not(query, why_not, limit=limit, **options), as_json=as_json)
         return
-    memory = open_memory()
+    several = open_roots()
+    memory = several or open_memory()
+    if report is not None and several is not None:
+        raise click.UsageError("--report is about one root: pass --root once.")
     options |= syncing(memory, sync=options.pop("sync"))
     if budget is not None:
         options |= {} if per_file is None else {"per_file": per_file}
@@ -129,12 +141,20 @@ def recall(  # noqa: PLR0913 - one argument for each option that is more than pa
     answer(
         memory,
         replace(found, mode=recall_mode(context, "recall")),
-        heading=f"Prior memory scan for: {visible(found.query)}\nMemory root: {visible(found.root)}\n",
+        heading=f"Prior memory scan for: {visible(found.query)}\n{roots_text(found)}\n",
         explain=explain,
         report=report,
         sync=options.get("sync", True),
         as_json=as_json,
     )
+
+
+def roots_text(found: Recall | MemoryList) -> str:
+    """Return the lines that name the root of a result, or its roots with their numbers."""
+    if not found.roots:
+        return f"Memory root: {visible(found.root)}"
+    named = enumerate(found.roots, start=1)
+    return "\n".join(f"Memory root {'@' * at}/: {visible(one)}" for at, one in named)
 
 
 def _show_why_not(found: RecallWhyNot, *, as_json: bool) -> None:
@@ -182,16 +202,16 @@ def _check_packing(
             raise click.UsageError("--budget packs passages: leave --explain and --report out.")
 
 
-def syncing(memory: MemoryRoot | RemoteRoot, *, sync: bool) -> dict[str, Any]:
+def syncing(memory: MemoryRoot | MemoryRoots | RemoteRoot, *, sync: bool) -> dict[str, Any]:
     """Return the option of a recall for `--no-sync`, which goes with a folder on this machine."""
-    from hedgerow.memory import MemoryRoot  # noqa: PLC0415 - slow to import
+    from hedgerow.remote import RemoteRoot  # noqa: PLC0415 - slow to import
 
-    refuse_without_files("--no-sync", given=not sync and not isinstance(memory, MemoryRoot))
+    refuse_without_files("--no-sync", given=not sync and isinstance(memory, RemoteRoot))
     return {} if sync else {"sync": False}
 
 
 def answer(  # noqa: PLR0913 - the options of output
-    memory: MemoryRoot | RemoteRoot,
+    memory: MemoryRoot | MemoryRoots | RemoteRoot,
     found: Recall,
     *,
     heading: str | None = None,
@@ -201,7 +221,7 @@ def answer(  # noqa: PLR0913 - the options of output
     as_json: bool,
 ) -> None:
     """Write the result of a recall as a report, if one is wanted, and as JSON or text."""
-    if report is not None:
+    if report is not None and not found.roots:
         links = links_of(memory, found, sync=sync)
         whole = found.to_dict(explain=True)
         write_report(report, kind="root", name=memory.name, answer=whole, links=links)

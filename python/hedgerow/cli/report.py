@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from hedgerow.memory import MemoryRoot, Recall
+    from hedgerow.memory.roots import MemoryRoots
     from hedgerow.remote import RemoteRoot
 
     F = TypeVar("F", bound=Callable[..., Any])
@@ -79,7 +80,9 @@ def write_report(
     files.replace(Path(file), page(data if links is None else {**data, "links": links}))
 
 
-def links_of(memory: MemoryRoot | RemoteRoot, found: Recall, *, sync: bool) -> dict[str, Any]:
+def links_of(
+    memory: MemoryRoot | MemoryRoots | RemoteRoot, found: Recall, *, sync: bool
+) -> dict[str, Any]:
     """Return the links around each memory that was found, with titles, by file."""
     from hedgerow._graph.figures import around  # noqa: PLC0415 - of reports alone
     from hedgerow.memory import MemoryRoot  # noqa: PLC0415

@@ -140,13 +140,15 @@ class Rules:
     one with a slash with the path below the folder; `**` is any number of folders, a slash at the end
     stands for folders alone, and `!` takes back. `include` reads what would be passed by as hidden,
     made by tools or excluded. `temporary` are the beginning and the
-    end of the names of files that a killed writer may have left.
+    end of the names of files that a killed writer may have left. `is_vault` says whether the folder is a
+    vault of Obsidian or Logseq, whose folders say nothing about the types of notes.
     """
 
     suffixes: tuple[str, ...] = SUFFIXES
     exclude: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
     temporary: tuple[str, str] | None = None
+    is_vault: bool = False
 
     @cached_property
     def compiled(self) -> _Rules:

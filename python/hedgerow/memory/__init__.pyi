@@ -2,6 +2,8 @@ from .freshness import IndexState as IndexState
 from .imports.moving import Imported as Imported, Moved as Moved
 from .results import (
     About as About,
+    Audit as Audit,
+    AuditFinding as AuditFinding,
     Context as Context,
     Diff as Diff,
     Edge as Edge,
@@ -32,9 +34,11 @@ from .results import (
     WrappedUp as WrappedUp,
 )
 from .root import MemoryRoot as MemoryRoot
+from .roots import MemoryRoots as MemoryRoots
 from .score import DepthPolicy as DepthPolicy, ScoreParts as ScoreParts, depth_boost as depth_boost
 from .setup import Initialized as Initialized
 from .sync import PassedBy as PassedBy, SyncReport as SyncReport
 from .times import Period as Period
 from .trust import TrustRequest as TrustRequest
 from .validity import Validity as Validity
+from .why_not import RecallWhyNot as RecallWhyNot

@@ -16,6 +16,7 @@ from hedgerow.errors import HedgerowError, InvalidInputError
 
 from .names import AGENTS, CONFIG, DIRECTORIES, LEGACY_CONFIG, SCHEMA_VERSION
 from .trust import Choices
+from .vault import VAULTS
 
 if TYPE_CHECKING:
     from .results import RootStatus
@@ -39,7 +40,9 @@ class Config:
     `source_root` is the folder that is indexed, usually the root itself; `exclude` and `include`
     are the patterns of what in it is passed by, and of what is read nevertheless; `embedder`
     names the embedder as ADAPTER:MODEL, `remote` the server that commands go to. `defaults` has, for
-    types of memories, the ages after which a new one expires or is due for a review. All of these are as
+    types of memories, the ages after which a new one expires or is due for a review; `vault` is the
+    tool that keeps the folder, obsidian or logseq, or None; `members` are the roots that are recalled
+    together in this one. All of these are as
     allowed: `requests` has what the file asks for that needs the consent of the user, and
     `not_allowed` the part of it without consent.
     """
@@ -55,6 +58,8 @@ class Config:
     include: tuple[str, ...] = ()
     remote: str | None = None
     defaults: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    vault: str | None = None
+    members: tuple[Config, ...] = ()
     requests: tuple[TrustRequest, ...] = ()
     not_allowed: tuple[TrustRequest, ...] = ()
 
@@ -131,6 +136,7 @@ def read_config(root: Path, choices: Choices = Choices()) -> Config:  # noqa: B0
         include=_patterns(root / file, given, "include"),
         remote=_remote(root / file, given.get("remote")),
         defaults=_defaults(root / file, given.get("defaults", {})),
+        vault=_vault(root / file, given.get("vault")),
     )
     return _as_allowed(config, choices)
 
@@ -227,6 +233,12 @@ def _defaults(file: Path, given: Any) -> Mapping[str, Mapping[str, str]]:
     )
 
 
+def _vault(file: Path, given: Any) -> str | None:
+    if given is None or (isinstance(given, str) and given in VAULTS):
+        return given
+    raise _invalid(file, f"vault must be {' or '.join(VAULTS)}")
+
+
 def _patterns(file: Path, given: dict[str, Any], key: str) -> tuple[str, ...]:
     patterns = given.get(key, [])
     if isinstance(patterns, list) and all(isinstance(one, str) and one for one in patterns):
@@ -288,9 +300,12 @@ def root_from_environment() -> Path | None:
     return Path(named) if named else None
 
 
-def default_root() -> Path:
-    """Return the root in the home folder, which `doctor` falls back to."""
-    return Path.home() / ".hedgerow" / "memory"
+def own_root() -> Path | None:
+    """Return the root of the user, `~/.hedgerow/memory`, which need not exist; None without a home."""
+    try:
+        return Path.home() / ".hedgerow" / "memory"
+    except RuntimeError:
+        return None
 
 
 _INSIDE = "memory"

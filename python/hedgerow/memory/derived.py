@@ -13,16 +13,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, TypeVar
 
-from hedgerow._engine import Index, Store, _sync_note
+from hedgerow._engine import Index, Store, _Listing, _sync_note
 from hedgerow.errors import HedgerowError, IndexFileError, RetrievalError
 from hedgerow.ingest.ledger import SCOPE as LEDGER_NOTE
-from hedgerow.ingest.source import Listing, Rules
+from hedgerow.ingest.source import Listing, Rules, list_folder
 
 from .config import Config
 from .documents import memory_rules
 from .files import system_errors
 from .identity import ensure_key, signature_of
-from .names import AGENTS, DERIVED, NODE_TYPES
+from .names import AGENTS, DERIVED, DIRECTORIES, NODE_TYPES
+from .vault import folder_for_notes, vault_patterns
 
 _logger = logging.getLogger("hedgerow.memory")
 
@@ -47,17 +48,41 @@ class Derived:
     root: Path
     source_root: Path
     rules: Rules
+    vault: str | None = None
+    members: tuple[Derived, ...] = ()
 
     @classmethod
     def of(cls, config: Config) -> Derived:
         """Return the derived files of a configured root."""
         # Prompts, not memories.
-        exclude = (*_agents_pattern(config.root, config.source_root), *config.exclude)
-        return cls(config.root, config.source_root, memory_rules(exclude, config.include))
+        exclude = (
+            *_own_patterns(config.root, config.source_root, config.vault),
+            *config.exclude,
+        )
+        rules = memory_rules(exclude, config.include, is_vault=config.vault is not None)
+        members = tuple(map(cls.of, config.members))
+        return cls(config.root, config.source_root, rules, config.vault, members)
+
+    def listing(self, *, named: bool = False) -> Listing:
+        """List the files that are read; `named` keeps what is passed by.
+
+        Those of several roots that are recalled together begin with `@/`, `@@/` and so on.
+        """
+        if not self.members:
+            return list_folder(self.source_root, self.rules, named=named)
+        parts = [
+            ("@" * number, one.listing(named=named).found)
+            for number, one in enumerate(self.members, start=1)
+        ]
+        return Listing(_Listing.joined(parts))
+
+    def folder_of(self, kind: str) -> str:
+        """Return the folder, below the root, for new memories of a type; `.` for the root itself."""
+        return DIRECTORIES[kind] if self.vault is None else folder_for_notes(self.root, self.vault)
 
     def unused(self, listing: Listing) -> list[str]:
         """Return the patterns of `exclude` in hedgerow.json that match nothing."""
-        own = _agents_pattern(self.root, self.source_root)
+        own = _own_patterns(self.root, self.source_root, self.vault)
         return [pattern for pattern in listing.unused if pattern not in own]
 
     @cached_property
@@ -111,10 +136,21 @@ class Derived:
         except ValueError:  # on another drive of Windows
             folder = str(self.source_root)
         signature = signature_of(self.root)
-        scope = f"{folder.replace(os.sep, '/')} {signature}"
+        kept_by = "" if self.vault is None else f" {self.vault}"
+        scope = f"{folder.replace(os.sep, '/')}{kept_by} {signature}"
         if signature:  # else the key of the user is not made yet
             self.__dict__["_scope"] = scope
         return scope
+
+
+def _own_patterns(root: Path, source_root: Path, vault: str | None) -> tuple[str, ...]:
+    """Return the patterns of what is never a memory: definitions of agents, and parts of a vault."""
+    agents = _agents_pattern(root, source_root)
+    if vault is None:
+        return agents
+    # In a vault `agents` may be a folder of notes.
+    has_agents = any((root / AGENTS).glob("*.toml"))
+    return (*(agents if has_agents else ()), *vault_patterns(root, vault))
 
 
 def _agents_pattern(root: Path, source_root: Path) -> tuple[str, ...]:

@@ -39,6 +39,7 @@ class Document:
     path: str
     matter: FrontMatter
     lines: list[str]
+    in_vault: bool = False
 
     @property
     def body(self) -> str:
@@ -68,8 +69,10 @@ class Document:
     @property
     def is_page(self) -> bool:
         """Whether it sums up others, by its type or its folder."""
-        in_pages = self.path.startswith(f"{DIRECTORIES['page']}/")
-        return in_pages or bucket_of(self.path, self.metadata) == "page"
+        bucket = bucket_of(self.path, self.metadata)
+        if self.in_vault:  # in Logseq, all notes but journals are in `pages`
+            return bucket == "page" and "type" in self.metadata
+        return bucket == "page" or self.path.startswith(f"{DIRECTORIES['page']}/")
 
     @property
     def title(self) -> str:
@@ -77,10 +80,12 @@ class Document:
         return self.matter.text("title") or _first_heading(self.body)
 
 
-def memory_rules(exclude: Sequence[str] = (), include: Sequence[str] = ()) -> Rules:
+def memory_rules(
+    exclude: Sequence[str] = (), include: Sequence[str] = (), *, is_vault: bool = False
+) -> Rules:
     """Return the rules of what is read of a root: Markdown files."""
     names = TEMPORARY_PREFIX, TEMPORARY_SUFFIX
-    return Rules((".md",), tuple(exclude), tuple(include), names)
+    return Rules((".md",), tuple(exclude), tuple(include), names, is_vault)
 
 
 def read_documents(base: Path, rules: Rules) -> tuple[list[Document], tuple[Skip, ...]]:
@@ -89,16 +94,17 @@ def read_documents(base: Path, rules: Rules) -> tuple[list[Document], tuple[Skip
     documents, skips = [], list(listing.skips)
     for path in sorted(listing.files):
         try:
-            documents.append(parse_document(path, read_bytes(Source(path, str(base / path)))))
+            data = read_bytes(Source(path, str(base / path)))
+            documents.append(parse_document(path, data, in_vault=rules.is_vault))
         except UnreadableSourceError as error:  # noqa: PERF203 - each file by itself
             skips.append(Skip(path, error.code, error.reason))
     return documents, tuple(skips)
 
 
-def parse_document(path: str, data: bytes) -> Document:
+def parse_document(path: str, data: bytes, *, in_vault: bool = False) -> Document:
     """Parse a file's bytes; raises UnreadableSourceError when they are not text."""
     lines = text_of(data).split("\n")
-    return Document(path, read_front_matter(lines), lines)
+    return Document(path, read_front_matter(lines), lines, in_vault)
 
 
 CONFLICT = "git_conflict"

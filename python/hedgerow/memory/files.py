@@ -39,6 +39,14 @@ def check_no_link(path: Path) -> None:
         )
 
 
+def check_folders(root: Path, folder: str) -> None:
+    """Raise HedgerowError if a folder below the root, or one above it in the root, is a link."""
+    path = Path(folder)
+    for one in (path, *path.parents):
+        if one.parts:
+            check_no_link(root / one)
+
+
 def write_new(path: Path, text: str) -> bool:
     """Write a file that must not exist yet; False when it does, and then nothing is done."""
     with system_errors("write", path), _temporary(path, text.encode()) as temporary:

@@ -17,6 +17,7 @@ from .derived import Derived, open_store_to_write, open_to_write
 from .documents import Document, parse_document, read_documents
 from .files import locked, system_errors, update
 from .git_history import repository_of
+from .joint import forget_joint
 from .links import OWN_FIELDS
 from .names import TEMPORARY_SUFFIX
 from .process import without_source
@@ -205,6 +206,7 @@ def _rewritten_pages(derived: Derived, file: str) -> list[str]:
 def _purged(derived: Derived, file: str, traces: list[bytes]) -> tuple[str, ...]:
     """Remove what was derived from a file that is gone."""
     sync(derived, allow_empty=True)
+    forget_joint(derived)
     with locked(derived.lock):
         with open_to_write(derived) as index:
             _vacuum(index)

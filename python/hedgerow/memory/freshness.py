@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from hedgerow._engine import Index, _Watch
 from hedgerow.errors import IndexFileError
 from hedgerow.ingest.ledger import Ledger
-from hedgerow.ingest.source import Listing, PassedBy, Rules, Skip, list_folder
+from hedgerow.ingest.source import Listing, PassedBy, Rules, Skip
 
 from .derived import FOREIGN, OLDER, Derived, check_regular
 from .root_files import RootFiles
@@ -138,7 +138,7 @@ class FileCheck:
         known = self._fresh.get(len(ledgers))
         if changes is not None and known is not None and known[0] == seen:
             return Looked([*known[1], *ledgers[0].skips])
-        listing = list_folder(derived.source_root, derived.rules)
+        listing = derived.listing()
         if not all(ledger.has_read(listing, derived.source_root) for ledger in ledgers):
             return Looked(None, listing)
         if changes is not None:
@@ -196,7 +196,7 @@ def index_state(derived: Derived) -> IndexState | None:
         return None
     if not ledger.is_current:
         return None
-    listing = list_folder(derived.source_root, derived.rules, named=True)
+    listing = derived.listing(named=True)
     return IndexState(
         ledger.documents,
         ledger.stale(listing, derived.source_root),

@@ -57,7 +57,7 @@ def lint(documents: Sequence[Document], selection: Selection, now: datetime) -> 
         *_pages_without_sources(pages),
         *_stale_pages(pages, documents),
         *_duplicate_titles(chosen),
-        *_declared_conflicts(chosen, documents),
+        *declared_conflicts(chosen, documents),
         *_answered_questions(chosen, documents),
         *(Finding(*found) for found in marking.findings_of_marks(chosen, documents, now)),
     ]
@@ -105,9 +105,10 @@ def _duplicate_titles(chosen: Sequence[Document]) -> Iterator[Finding]:
             yield Finding("duplicate-title", f"{listed}: {title}")
 
 
-def _declared_conflicts(
+def declared_conflicts(
     chosen: Sequence[Document], documents: Sequence[Document]
 ) -> Iterator[Finding]:
+    """Yield a finding for each conflict that a memory declares, in path order."""
     known = {normalized(document.path) for document in documents}
     for document in chosen:
         declared = document.metadata.get("conflicts_with")

@@ -18,6 +18,7 @@ from hedgerow.errors import InvalidInputError
 from hedgerow.typing import OnDuplicate, Progress, QuestionDate, Time, VisitOutcome
 
 from .results import (
+    Audit,
     Context,
     Diff,
     Forgotten,
@@ -64,6 +65,9 @@ WrittenBy = Annotated[
     str | None, Field("Who writes it: an agent, and after slashes a session and a tool")
 ]
 Writers = Annotated[Sequence[str], Field("Only memories that one of these has written")]
+AllowSecret = Annotated[
+    bool, Field("Write it although it looks like it has a key, a password or a card number")
+]
 Sync = Annotated[bool, Field("Bring the index up to date first", local=True)]
 
 
@@ -170,7 +174,8 @@ class RememberRequest(Request[Remembered]):
     With `valid_until` the memory expires then, and with `stale_after` it is due for a review; nothing
     is deleted by time. Without them the defaults of the root for its type hold (spec/memory.md,
     "What holds"). `written_by` is a name of up to 200 characters, which the file states. Raises
-    InvalidInputError for a blank text, an unknown type or a date that does not exist; nothing is written
+    InvalidInputError for a blank text, an unknown type or a date that does not exist, and, unless
+    `allow_secret`, for a text that looks like it has a secret (`looks_like_secret`); nothing is written
     then.
     """
 
@@ -187,6 +192,7 @@ class RememberRequest(Request[Remembered]):
     valid_until: ValidUntil = None
     stale_after: StaleAfter = None
     written_by: WrittenBy = None
+    allow_secret: AllowSecret = False
 
 
 @dataclass(frozen=True)
@@ -195,8 +201,9 @@ class WrapupRequest(Request[WrappedUp]):
 
     The sections are Findings, Decisions, Conflicts / Corrections and Open Questions. With a `topic`, up
     to `limit` memories about it are recalled first, as `related`. The file states `written_by`, and
-    expires as the root says of sessions. Raises InvalidInputError, which names
-    every section that is missing or empty; nothing is written then.
+    expires as the root says of sessions. Raises InvalidInputError, which names every section that is
+    missing or empty, and, unless `allow_secret`, for a text that looks like it has a secret
+    (`looks_like_secret`); nothing is written then.
     """
 
     operation = Operation("wrapup", "wrapup", writes=True)
@@ -208,6 +215,7 @@ class WrapupRequest(Request[WrappedUp]):
     limit: Limit = 5
     tags: Tags = ()
     written_by: WrittenBy = None
+    allow_secret: AllowSecret = False
 
 
 @dataclass(frozen=True)
@@ -389,8 +397,8 @@ class SupersedeRequest(Request[Marked]):
     Both are paths, names or titles, as in `[[name]]`. With `text` instead of `by` a new memory is
     written first; unless they are given, its title is the beginning of the text, and type and tags are
     those of `old`. `valid_until`, `stale_after` and `written_by` are as in `remember`. Raises as `link`
-    does, and InvalidInputError unless exactly one of `by` and `text` is given, and for these three
-    without `text`.
+    does, and InvalidInputError unless exactly one of `by` and `text` is given, for these three without
+    `text`, and, unless `allow_secret`, for a text that looks like it has a secret (`looks_like_secret`).
     """
 
     operation = Operation("supersede", "supersede", writes=True)
@@ -405,6 +413,7 @@ class SupersedeRequest(Request[Marked]):
     valid_until: ValidUntil = None
     stale_after: StaleAfter = None
     written_by: WrittenBy = None
+    allow_secret: AllowSecret = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -581,6 +590,18 @@ class VisitRequest(Request[Visited]):
 
 
 @dataclass(frozen=True)
+class AuditRequest(Request[Audit]):
+    """Look for memories that should not be there as they are, and name the command that mends each.
+
+    These are secrets, memories without text, near-duplicates, marks that contradict each other, expired
+    memories, and texts that repeat the output of a recall or an earlier memory (spec/memory.md,
+    "Audit"). Nothing is written. Files that could not be read are in `unreadable`.
+    """
+
+    operation = Operation("audit", "audit", "GET")
+
+
+@dataclass(frozen=True)
 class StatusRequest(Request[RootStatus]):
     """Report whether the root is set up, and whether this hedgerow can use it.
 
@@ -647,6 +668,8 @@ class RootOperations:
     alinks = async_method(LinksRequest)
     visit = method(VisitRequest)
     avisit = async_method(VisitRequest)
+    audit = method(AuditRequest)
+    aaudit = async_method(AuditRequest)
     status = method(StatusRequest)
     astatus = async_method(StatusRequest)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from hedgerow._checks import shown
@@ -59,9 +59,10 @@ def checked_topic(selection: Selection) -> str:
     return selection.topic
 
 
-def page_path(topic: str, scope: Scope) -> str:
-    """Return the path, below the root, of the page of a scope about a topic."""
-    return f"{DIRECTORIES['page']}/{note.undated_name(topic, 'page', 'page')}{scope.suffix}.md"
+def page_path(topic: str, scope: Scope, folder: str = DIRECTORIES["page"]) -> str:
+    """Return the path, below the root, of the page of a scope about a topic in a folder."""
+    name = f"{note.undated_name(topic, 'page', 'page')}{scope.suffix}.md"
+    return (PurePosixPath(folder) / name).as_posix()
 
 
 def choose_sources(
@@ -91,8 +92,9 @@ def choose_sources(
     return newest_first(list(chosen.values()))
 
 
-def write_page(
+def write_page(  # noqa: PLR0913, PLR0917 - the parts of a page
     root: Path,
+    path: str,
     topic: str,
     sources: Sequence[Document],
     scope: Scope,
@@ -105,8 +107,7 @@ def write_page(
 
     Raises HedgerowError, and writes nothing, when somebody edits the page at the same time.
     """
-    path = page_path(topic, scope)
-    files.check_no_link((root / path).parent)
+    files.check_folders(root, str(Path(path).parent))
     generated = f"{BEGIN}\n{_generated(sources, changed)}\n{END}"
     data = _existing(root / path, path)
     time = note.iso_time(note.now())
@@ -334,11 +335,11 @@ def run_synthesize(
         (one, marks.at(one.path, present).seen(lambda by: selection.scope.has(marks.scope(by))))
         for one in selection.of_interest(others)
     ]
-    path = page_path(topic, selection.scope)
+    path = page_path(topic, selection.scope, derived.folder_of("page"))
     count = "1 source memory" if len(sources) == 1 else f"{len(sources)} source memories"
     if apply:
         with locked(derived.lock):
-            is_new = write_page(derived.root, topic, sources, selection.scope, changed)
+            is_new = write_page(derived.root, path, topic, sources, selection.scope, changed)
         act = "Created" if is_new else "Updated"
         after = ["The next recall or index run reads the page."]
     else:

@@ -101,7 +101,14 @@ def _remember(  # noqa: PLR0913, PLR0917 - the parts of a memory
     files: RootFiles | None,
 ) -> Remembered:
     file = write_memory(
-        derived.root, text, title=title, kind=kind, tags=tags, fields=fields, scope=scope
+        derived.root,
+        text,
+        title=title,
+        kind=kind,
+        folder=derived.folder_of(checked_type(kind)),
+        tags=tags,
+        fields=fields,
+        scope=scope,
     )
     root, written = str(derived.root), derived.root / file
     if not written.is_relative_to(derived.source_root):
@@ -173,7 +180,8 @@ def indexed_path(derived: Derived, file: str) -> str:
 
 def _check_inside(derived: Derived, kind: str) -> None:
     """Raise InvalidInputError where a new memory could not take the place of another."""
-    if not (derived.root / DIRECTORIES[checked_type(kind)]).is_relative_to(derived.source_root):
+    folder = derived.folder_of(checked_type(kind))
+    if not (derived.root / folder).is_relative_to(derived.source_root):
         raise InvalidInputError(
             f"a new {kind} would lie outside indexRoot ({derived.source_root}), which alone is "
             "searched; write the file yourself, and name it with --by",

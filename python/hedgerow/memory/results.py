@@ -27,6 +27,16 @@ Unreadable = tuple[Skip, ...]
 Notices = Annotated[
     tuple[str, ...], Field("What readers should know, as sentences", omit_default=True)
 ]
+OfRoot = Annotated[
+    str | None,
+    Field("Only if several roots were searched: the one of the memory", omit_default=True),
+]
+Roots = Annotated[
+    tuple[str, ...],
+    Field(
+        "Only if several roots were searched: their folders, that of @/ first", omit_default=True
+    ),
+]
 Holding = Annotated[Validity, Field("Only if the memory has marks that count", omit_default=True)]
 
 
@@ -56,6 +66,7 @@ class Recalled(Result):
     parts: Annotated[ScoreParts, Field(key="scoreBreakdown")]
     session_id: Annotated[str | None, Field(also="session_id")] = None
     validity: Holding = HOLDS
+    root: OfRoot = None
 
     @property
     def file(self) -> str:
@@ -118,6 +129,7 @@ class Recall(Result):
     trace: Annotated[Trace | None, Field(explained=True)] = field(
         default=None, compare=False, repr=False
     )
+    roots: Roots = ()
 
     def __iter__(self) -> Iterator[Recalled]:
         return iter(self.results)
@@ -194,6 +206,7 @@ class Context(Result):
     unreadable: Unreadable = ()
     period: Period | None = None
     about: Annotated[tuple[About, ...], Field(omit_default=True)] = ()
+    roots: Roots = ()
 
     JSON_PROPERTIES: ClassVar[Mapping[str, str]] = {"text": "text"}
 
@@ -340,6 +353,7 @@ class Listed(Result):
     timestamp: int
     title: str = ""
     validity: Holding = HOLDS
+    root: OfRoot = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,6 +363,7 @@ class MemoryList(Result):
     root: str
     count: int
     memories: tuple[Listed, ...]
+    roots: Roots = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -459,6 +474,45 @@ class Linked(Result):
     rel: str
     strength: float | None = None
     removed: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFinding:
+    """Something in a memory that needs attention: the rule, the file, and what it is.
+
+    `line` is the line of the file, from 1, or None for the whole file. `fix` is the command that mends
+    it, or empty for an edit by hand.
+    """
+
+    rule: str
+    file: str
+    text: str
+    line: int | None = None
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Audit(Result):
+    """What an audit found in a root or an export: findings rule by rule, each in path order.
+
+    `documents` is the number of memories that were read, and `counts` has the number of findings of each
+    rule that has some.
+    """
+
+    source: str
+    documents: int
+    findings: tuple[AuditFinding, ...]
+    unreadable: Unreadable = ()
+
+    JSON_PROPERTIES: ClassVar[Mapping[str, str]] = {"counts": "counts"}
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of findings by rule, in the order of the rules."""
+        found: dict[str, int] = {}
+        for one in self.findings:
+            found[one.rule] = found.get(one.rule, 0) + 1
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,26 +104,34 @@ class MemoryRoot(RootWrites):
         )
 
     @classmethod
-    def init(cls, path: str | os.PathLike[str], *, force: bool = False) -> MemoryRoot:
+    def init(
+        cls, path: str | os.PathLike[str], *, force: bool = False, vault: bool = False
+    ) -> MemoryRoot:
         """Set up a root: configuration, folders, `.gitignore`; then open it.
+
+        A vault of Obsidian or Logseq is recognized and gets no folders; with `vault` any folder is one.
 
         Existing files stay; `force` writes a new configuration, but never over a newer schema.
         Raises HedgerowError for a configuration that cannot be read, without `force`, and for one
         with a newer schema.
         """
-        setup.initialize(path, force=force)
+        setup.initialize(path, force=force, vault=vault)
         return cls.open(path)
 
     @staticmethod
     def initialize(
-        path: str | os.PathLike[str], *, force: bool = False, embedder: str | None = None
+        path: str | os.PathLike[str],
+        *,
+        force: bool = False,
+        embedder: str | None = None,
+        vault: bool = False,
     ) -> Initialized:
         """Set up a root as `init` does, and report what was done.
 
         `embedder` is a name as in `hedgerow.json`, such as "local". It is used once the user allows it
         (`hedgerow trust`).
         """
-        return setup.initialize(path, force=force, embedder=embedder)
+        return setup.initialize(path, force=force, embedder=embedder, vault=vault)
 
     @property
     def path(self) -> Path:
@@ -197,7 +205,8 @@ class MemoryRoot(RootWrites):
     ) -> Imported:
         """Read the memories of another tool from `source`, a file or a folder.
 
-        `format` is obsidian, basic-memory, mem0, chatgpt, claude or jsonl (spec/memory.md, "Moving
+        `format` is obsidian, basic-memory, mem0, chatgpt, claude,
+        claude-code, codex or jsonl (spec/memory.md, "Moving
         in"). Without `apply` nothing is written, and the result is a plan. A later import rewrites
         what has changed in the export, and leaves what was edited here. `progress(done, total)`
         counts memories.

@@ -18,6 +18,7 @@ from .freshness import FileCheck
 from .index_handle import OpenedIndex
 from .node_store import NodeStore
 from .operations import (
+    AuditRequest,
     ContextRequest,
     DiffRequest,
     GrepRequest,
@@ -31,6 +32,7 @@ from .operations import (
 )
 from .recall import recall_time, resolved_recall
 from .results import (
+    Audit,
     Context,
     Diff,
     Edge,
@@ -144,6 +146,11 @@ class RootReads(RootOperations):
             self._validities(session, part.hops, None),
             session.titles(part.hops),
         )
+
+    def _audit(self, _: AuditRequest) -> Audit:
+        from .audit import audit_root  # noqa: PLC0415 - slow to import
+
+        return audit_root(self._derived(), self._scope)
 
     def _status(self, _: StatusRequest) -> RootStatus:
         return replace(read_status(self._root, self._choices), watch=self._check.state)

@@ -50,8 +50,10 @@ class RootWrites(RootReads):
     def _remember(self, request: RememberRequest) -> Remembered:
         from . import duplicates, note  # noqa: PLC0415 - slow to import
         from .remembering import remember, stated_fields  # noqa: PLC0415
+        from .secrets import check_no_secret  # noqa: PLC0415
 
         body = note.checked_body(request.text)
+        check_no_secret(body, request.title, allowed=request.allow_secret)
         session = self._session()
         fields = stated_fields(request, session.config.defaults.get(request.type, {}))
         old = None
@@ -76,9 +78,12 @@ class RootWrites(RootReads):
     def _wrapup(self, request: WrapupRequest) -> WrappedUp:
         from . import note, writer  # noqa: PLC0415 - slow to import
         from .remembering import stated_fields  # noqa: PLC0415
+        from .secrets import check_no_secret  # noqa: PLC0415
 
+        derived = self._derived()
         fields = stated_fields(request, self._config().defaults.get("session", {}))
         body = writer.checked_wrapup(request.text)
+        check_no_secret(body, request.title, allowed=request.allow_secret)
         topic = request.topic
         related = None if topic is None else self.recall(topic, limit=request.limit)
         file = writer.write_wrapup(
@@ -86,6 +91,7 @@ class RootWrites(RootReads):
             body,
             title=request.title,
             topic=topic,
+            folder=derived.folder_of("session"),
             tags=request.tags,
             fields=fields,
             scope=self._scope,
@@ -138,7 +144,9 @@ class RootWrites(RootReads):
 
     def _supersede(self, request: SupersedeRequest) -> Marked:
         from . import marks, remembering  # noqa: PLC0415 - slow to import
+        from .secrets import check_no_secret  # noqa: PLC0415
 
+        check_no_secret(request.text or "", allowed=request.allow_secret)
         session = self._session()
         if request.by is not None:
             old, new = session.own(request.old, request.by)

@@ -22,7 +22,6 @@ from hedgerow.ingest.source import (
     PassedBy,
     Skip,
     check_not_empty,
-    list_folder,
     passes_by,
     signature,
 )
@@ -137,7 +136,7 @@ def _sync(  # noqa: PLR0913 - the options of a sync
             changes = run.changes(listing)
         if listing is None or changes.most_gone:
             # What is gone from a listing of before may have been written since.
-            listing = list_folder(derived.source_root, derived.rules, named=True)
+            listing = derived.listing(named=True)
             changes = run.changes(listing)
         if not allow_empty:
             check_not_empty(str(derived.source_root), changes.most_gone, len(listing.found))
@@ -247,6 +246,7 @@ class _Run:
             self._store,
             None if self._nodes is None else self._nodes.ledger.found,
             self._derived.source_root,
+            self._derived.vault is not None,
             changes,
             progress,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from hedgerow._checks import checked_text, checked_texts
@@ -27,12 +27,14 @@ def write_memory(  # noqa: PLR0913 - the parts of a memory
     *,
     title: str,
     kind: str = "note",
+    folder: str | None = None,
     tags: Sequence[str] = (),
     fields: Mapping[str, Any] | None = None,
     scope: Scope = Scope(),  # noqa: B008 - frozen
 ) -> str:
     """Write a memory that a user asks to keep; returns its path below the root, with `/`.
 
+    It is written to `folder`, by default that of its type.
     `fields` are put into its front matter after those that each has, and the scope after these.
 
     Raises InvalidInputError for an unknown type or a blank text, before anything is written.
@@ -53,7 +55,9 @@ def write_memory(  # noqa: PLR0913 - the parts of a memory
         **front_matter_of(scope),
     }
     name = note.slug(line, "untitled")
-    return _write(root, DIRECTORIES[kind], name, time, note.render_note(matter, line, text))
+    return _write(
+        root, folder or DIRECTORIES[kind], name, time, note.render_note(matter, line, text)
+    )
 
 
 def write_wrapup(  # noqa: PLR0913 - the parts of a memory
@@ -62,6 +66,7 @@ def write_wrapup(  # noqa: PLR0913 - the parts of a memory
     *,
     title: str,
     topic: str | None,
+    folder: str | None = None,
     tags: Sequence[str] = (),
     fields: Mapping[str, Any] | None = None,
     scope: Scope = Scope(),  # noqa: B008 - frozen
@@ -86,7 +91,8 @@ def write_wrapup(  # noqa: PLR0913 - the parts of a memory
         matter["recall_topic"] = topic
     matter |= {**(fields or {}), **front_matter_of(scope)}
     name = note.slug(line, "session-wrapup")
-    return _write(root, DIRECTORIES["session"], name, time, note.render_note(matter, line, body))
+    text = note.render_note(matter, line, body)
+    return _write(root, folder or DIRECTORIES["session"], name, time, text)
 
 
 def checked_wrapup(body: str) -> str:
@@ -124,12 +130,12 @@ def _listed(names: Sequence[str]) -> str:
 
 def _write(root: Path, folder: str, name: str, time: datetime, text: str) -> str:
     """Write under the first free name; two processes never get the same one."""
-    files.check_no_link(root / folder)
+    files.check_folders(root, folder)
     base = f"{note.day(time)}-{name}"
     milliseconds = int(time.timestamp() * 1000)
     numbered = (f"{base}-{milliseconds}-{count}" for count in range(1, _MOST_NAMES + 1))
     for candidate in (base, *numbered):
-        relative = f"{folder}/{candidate}.md"
+        relative = (PurePosixPath(folder) / f"{candidate}.md").as_posix()
         if files.write_new(root / relative, text):
             return relative
     raise HedgerowError(

@@ -10,6 +10,7 @@ use crate::front_matter::FrontMatter;
 use crate::sections::first_heading;
 use crate::skip::Skip;
 use crate::text::trimmed;
+use crate::vault;
 
 /// The most aliases of a file that count.
 const MOST_ALIASES: usize = 100;
@@ -31,6 +32,8 @@ pub struct Document<'t> {
     pub title: String,
     /// Other names of the file.
     pub aliases: Vec<String>,
+    /// The tags of its page properties, which only notes of a vault have.
+    pub property_tags: Vec<String>,
 }
 
 impl<'t> Document<'t> {
@@ -48,7 +51,23 @@ impl<'t> Document<'t> {
             matter,
             front_matter,
             body,
+            property_tags: Vec::new(),
         }
+    }
+
+    /// Parse a note of a vault, whose text is that of [`vault::without_marks`]: its page properties and
+    /// its file name are names of it too.
+    pub fn parse_in_vault(path: &'t str, text: &'t str) -> Self {
+        let mut document = Self::parse(path, text);
+        let properties = vault::page_properties(&document.body);
+        if !properties.title.is_empty() && document.matter.text(&["title"]).is_empty() {
+            document.title = properties.title;
+        }
+        let aliases = document.aliases.into_iter().chain(properties.aliases);
+        document.aliases = distinct(aliases.chain(vault::names_of_file(path)));
+        document.aliases.truncate(MOST_ALIASES);
+        document.property_tags = properties.tags;
+        document
     }
 
     /// What is wrong with the file, which is read nevertheless; each with its line.

@@ -38,6 +38,7 @@ pub mod tags;
 pub mod text;
 pub mod times;
 pub mod turns;
+pub mod vault;
 pub mod watch;
 
 pub use error::EditError;

@@ -29,9 +29,19 @@ pub fn bucket<'p>(path: &'p str, stated: Option<&'p str>) -> &'p str {
     if let Some(stated) = stated {
         return stated;
     }
-    let first = path.split('/').next().unwrap_or(path);
+    let first = within_root(path).split('/').next().unwrap_or(path);
     let folder = FOLDERS.iter().find(|(_, folder)| *folder == first);
     folder.map_or(first, |(kind, _)| kind)
+}
+
+/// The path below its own root of a file in an index of several: such paths begin with `@/`, `@@/` and so
+/// on, which have no token, so that the number of a root is in no score.
+fn within_root(path: &str) -> &str {
+    let rest = path.trim_start_matches('@');
+    match rest.strip_prefix('/') {
+        Some(inner) if rest.len() < path.len() => inner,
+        _ => path,
+    }
 }
 
 /// A type as it is compared: in lower case, with `-` for spaces. Nodes call `session` `episodic`.
@@ -55,7 +65,7 @@ pub fn type_words(path: &str, stated: Option<&str>) -> Vec<String> {
         return vec![word];
     }
     let note = "note".to_owned();
-    if path.contains('/') {
+    if within_root(path).contains('/') {
         vec![note, word]
     } else {
         vec![note]
@@ -307,6 +317,14 @@ mod tests {
             aliases: &[],
         });
         Names::new(named)
+    }
+
+    #[test]
+    fn folders_of_a_root_among_several_are_those_below_it() {
+        assert_eq!(bucket("@/decisions/a.md", None), "decision");
+        assert_eq!(bucket("@@/a.md", None), "a.md");
+        assert_eq!(bucket("@a/decisions/a.md", None), "@a");
+        assert_eq!(type_words("@/a.md", None), ["note"]);
     }
 
     #[test]

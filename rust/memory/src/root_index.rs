@@ -107,7 +107,11 @@ impl Parsed {
 /// Make the chunks of a document, whose file has an absolute path that can be shown.
 pub fn parse(document: &Document<'_>, file: &str) -> Parsed {
     let Document { path, matter, .. } = document;
-    let tags = distinct(matter.tags().into_iter().chain(inline_tags(&document.body)));
+    let stated = matter
+        .tags()
+        .into_iter()
+        .chain(document.property_tags.clone());
+    let tags = distinct(stated.chain(inline_tags(&document.body)));
     let front_matter = &document.front_matter;
     let mut metadata = Map::new();
     metadata.insert("front_matter".to_owned(), front_matter.clone().into());

@@ -1,6 +1,7 @@
 //! The sync of a root: its files into its index and its store, each file read and parsed once
 //! (spec/memory.md, "Sync").
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -17,6 +18,7 @@ use crate::root_store::{StorePart, register_types, unlinked};
 use crate::skip::{Skip, printable};
 use crate::source::text_of;
 use crate::sync::{Reading, Wanted, in_rounds};
+use crate::vault::without_marks;
 
 /// An index or a store, and its ledger.
 #[derive(Debug)]
@@ -33,6 +35,15 @@ pub struct Targets<'a> {
     pub index: Target<'a, Index>,
     /// The store, if the root has one.
     pub store: Option<Target<'a, Store>>,
+}
+
+/// The folder whose files are synced.
+#[derive(Debug, Clone, Copy)]
+pub struct Folder<'a> {
+    /// Its path.
+    pub path: &'a Path,
+    /// Whether it is a vault of Obsidian or Logseq, whose notes have marks that are no text.
+    pub is_vault: bool,
 }
 
 /// The files that a sync reads, and those that it drops.
@@ -96,7 +107,7 @@ pub struct Synced {
 /// chunks and no node then. `progress(done, total)` counts files. `now` is in Unix seconds.
 pub fn sync_files(
     targets: &Targets<'_>,
-    folder: &Path,
+    folder: &Folder<'_>,
     changes: &Changes,
     now: i64,
     mut progress: impl FnMut(usize, usize) -> Result<()>,
@@ -104,7 +115,7 @@ pub fn sync_files(
     let wanted: Vec<Wanted> = (changes.read.iter())
         .map(|(path, signature)| Wanted {
             path: path.clone(),
-            place: folder.join(path),
+            place: folder.path.join(path),
             signature: *signature,
             is_stream: false,
         })
@@ -218,7 +229,7 @@ enum InIndex {
 }
 
 impl Made {
-    fn of(reading: &Reading, targets: &Targets<'_>, folder: &Path) -> Self {
+    fn of(reading: &Reading, targets: &Targets<'_>, folder: &Folder<'_>) -> Self {
         let path = reading.path.as_str();
         let index = State::of(reading, Some(targets.index.ledger));
         let store = State::of(reading, targets.store.as_ref().map(|store| store.ledger));
@@ -228,8 +239,21 @@ impl Made {
             Ok(_) => Ok(String::new()),
             Err(unreadable) => Err(unreadable.clone()),
         };
-        let document = text.as_ref().map(|text| Document::parse(path, text));
-        let document = document.as_ref().map_err(|unreadable| *unreadable);
+        let text = text.as_ref().map(|text| {
+            if folder.is_vault {
+                without_marks(text)
+            } else {
+                Cow::Borrowed(text.as_str())
+            }
+        });
+        let document = text.as_ref().map(|text| {
+            if folder.is_vault {
+                Document::parse_in_vault(path, text)
+            } else {
+                Document::parse(path, text)
+            }
+        });
+        let document = document.as_ref().map_err(|unreadable| **unreadable);
         let row = || Row {
             path: reading.path.clone(),
             signature: reading.signature.to_string(),
@@ -242,7 +266,7 @@ impl Made {
                 State::Known => InIndex::Known,
                 State::Same(_) => InIndex::Touched(row()),
                 State::Changed(before) => {
-                    let file = printable(folder.join(path).as_os_str());
+                    let file = printable(folder.path.join(path).as_os_str());
                     InIndex::Changed(IndexPart::parsed(row(), before, document, &file))
                 }
             },

@@ -95,6 +95,13 @@ impl PyListing {
         self.0.files.len()
     }
 
+    /// The listings of several folders as one: the paths of each begin with its name and `/`.
+    #[staticmethod]
+    fn joined(parts: Vec<(String, Bound<'_, Self>)>) -> Self {
+        let parts = parts.iter().map(|(name, part)| (&**name, &part.get().0));
+        Self(Listing::joined(parts))
+    }
+
     #[getter]
     fn skips(&self) -> Vec<SkipTuple> {
         self.0.skips.iter().map(tuple_of).collect()

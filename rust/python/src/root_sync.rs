@@ -8,7 +8,7 @@ use hedgerow_memory::conflict::conflict_line;
 use hedgerow_memory::folder::Signature;
 use hedgerow_memory::ledger::{Owner, prepare_index};
 use hedgerow_memory::root_store;
-use hedgerow_memory::root_sync::{Changes, Target, Targets, sync_files};
+use hedgerow_memory::root_sync::{Changes, Folder, Target, Targets, sync_files};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -88,7 +88,7 @@ type SyncedTuple = (usize, usize, Vec<SkipTuple>);
 ///
 /// `progress(done, total)` counts files.
 #[pyfunction]
-#[pyo3(signature = (index, ledger, store, store_ledger, folder, changes, progress=None))]
+#[pyo3(signature = (index, ledger, store, store_ledger, folder, is_vault, changes, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "two files, each with its ledger")]
 pub fn _sync_root(
     py: Python<'_>,
@@ -97,6 +97,7 @@ pub fn _sync_root(
     store: Option<&Bound<'_, PyStore>>,
     store_ledger: Option<&Bound<'_, PyLedger>>,
     folder: PathBuf,
+    is_vault: bool,
     changes: &Bound<'_, PyChanges>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<SyncedTuple> {
@@ -127,6 +128,10 @@ pub fn _sync_root(
     let now = node::now();
     let bytes = changes.size().saturating_mul(WRITTEN) + changes.count() * errors::ITEM;
     let synced = errors::call_writing(py, Some(bytes), || {
+        let folder = Folder {
+            path: &folder,
+            is_vault,
+        };
         sync_files(&targets, &folder, changes, now, &mut report)
     });
     if let Some(error) = raised {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
 from typing import ClassVar
 
 from hedgerow._checks import shown
@@ -24,6 +24,7 @@ from hedgerow.typing import Progress
 from .chats import chatgpt, claude
 from .item import Item, Items
 from .records import jsonl, mem0
+from .transcripts import claude_code, codex
 from .vaults import basic_memory, obsidian
 
 FORMATS: Mapping[str, Callable[[Path], Items]] = {
@@ -32,9 +33,14 @@ FORMATS: Mapping[str, Callable[[Path], Items]] = {
     "mem0": mem0,
     "chatgpt": chatgpt,
     "claude": claude,
+    "claude-code": claude_code,
+    "codex": codex,
     "jsonl": jsonl,
 }
 """The forms of export, each with what reads it."""
+
+TRANSCRIPTS = ("claude-code", "codex")
+"""The forms of which one file is one session."""
 
 ID, DIGEST = "import_id", "import_digest"
 """The fields of front matter by which an imported memory, and an edit of it, are recognized."""
@@ -109,7 +115,9 @@ def move(
             skips.append(Skip(item.path, error.code, error.message))
         if progress is not None:
             progress(done, len(items))
-    gone = sorted(path for key, (path, _) in known.items() if key not in items)
+    # A transcript is one session of many.
+    is_part = name in TRANSCRIPTS and source.is_file()
+    gone = sorted(path for key, (path, _) in known.items() if key not in items and not is_part)
     root = str(derived.root)
     return Imported(root, name, str(source), apply, tuple(moved), tuple(gone), tuple(skips))
 
@@ -131,11 +139,12 @@ def _moved(
 ) -> Moved:
     text = _marked(item, name)
     if known is None:
+        item = _in_vault(derived, item)
         path = derived.root / item.path
         if path.exists():
             return Moved(item.id, "taken", item.path)
         if apply:
-            _check_folders(derived.root, item.path)
+            files.check_folders(derived.root, str(Path(item.path).parent))
             path.parent.mkdir(parents=True, exist_ok=True)
             if not files.write_new(path, text):
                 return Moved(item.id, "taken", item.path)
@@ -153,6 +162,14 @@ def _moved(
     return Moved(item.id, "changed", file)
 
 
+def _in_vault(derived: Derived, item: Item) -> Item:
+    """Return an item with its path in the folder for new notes, if the root is a vault."""
+    _, _, rest = item.path.partition("/")
+    if derived.vault is None or not rest:
+        return item
+    return replace(item, path=(PurePosixPath(derived.folder_of("note")) / rest).as_posix())
+
+
 def _rewrite(derived: Derived, file: str, present: str, text: str) -> None:
     """Replace the text of a file; HedgerowError (`file_changed`) unless it is still `present`.
 
@@ -166,12 +183,6 @@ def _rewrite(derived: Derived, file: str, present: str, text: str) -> None:
         raise HedgerowError(f"{file} cannot be read: {error.reason}", code="root_io") from error
     expected = data if is_same else present.encode()
     files.update(path, text.encode(), expected=expected, root=derived.root)
-
-
-def _check_folders(root: Path, path: str) -> None:
-    """Raise HedgerowError where a folder on the way to a file is a link."""
-    for parent in Path(path).parents:
-        files.check_no_link(root / parent)
 
 
 def _marked(item: Item, name: str) -> str:

@@ -105,6 +105,42 @@ pub struct Listing {
     pub unused: Vec<String>,
 }
 
+impl Listing {
+    /// The listings of several folders as one: the paths of each begin with its name and `/`.
+    ///
+    /// The names must be in order. Patterns that decide about nothing are left out.
+    pub fn joined<'a>(parts: impl IntoIterator<Item = (&'a str, &'a Self)>) -> Self {
+        let mut joined = Self::default();
+        for (name, part) in parts {
+            let below = |path: &str| match path {
+                "." => name.to_owned(),
+                path => format!("{name}/{path}"),
+            };
+            let files = part.files.iter();
+            joined
+                .files
+                .extend(files.map(|(path, signature)| (below(path), *signature)));
+            joined.skips.extend(part.skips.iter().map(|skip| Skip {
+                path: below(&skip.path),
+                ..skip.clone()
+            }));
+            joined.unknown.extend(part.unknown.iter().map(|path| {
+                let mut whole = OsString::from(format!("{name}/"));
+                whole.push(path);
+                whole
+            }));
+            joined.named.extend(part.named.iter().map(|one| PassedBy {
+                path: below(&one.path),
+                reason: one.reason,
+            }));
+            for (sum, count) in joined.passed_by.iter_mut().zip(part.passed_by) {
+                *sum += count;
+            }
+        }
+        joined
+    }
+}
+
 impl Rules {
     /// Read files whose names end in `suffixes`, in lower case. `exclude` passes by, and `include`
     /// reads what would be passed by as hidden, made by tools or excluded. `temporary` are the
@@ -509,6 +545,25 @@ mod tests {
         );
         let listing = list(folder.path(), &rules(&[]), false);
         assert_eq!(paths(&listing), names);
+    }
+
+    #[test]
+    fn joined_listings_have_the_names_of_their_folders() {
+        let signature = "1.1.1.1".parse().unwrap();
+        let file = |path: &str| (path.to_owned(), signature);
+        let one = Listing {
+            files: vec![file("a/b.md")],
+            skips: vec![Skip::whole(".", "unreadable", "no")],
+            unknown: vec![OsString::new(), OsString::from("c/")],
+            passed_by: [1, 0, 0, 0, 2],
+            ..Listing::default()
+        };
+        let joined = Listing::joined([("@", &one), ("@@", &one)]);
+        let paths: Vec<&str> = joined.files.iter().map(|(path, _)| &**path).collect();
+        assert_eq!(paths, ["@/a/b.md", "@@/a/b.md"]);
+        assert_eq!(joined.skips[1].path, "@@");
+        assert_eq!(joined.unknown[..2], ["@/", "@/c/"]);
+        assert_eq!(joined.passed_by, [2, 0, 0, 0, 4]);
     }
 
     #[test]

@@ -1,0 +1,278 @@
+"""Several roots, recalled as if they were one (spec/memory.md, "Several roots")."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from hedgerow._operations.operation import Request
+from hedgerow._steps import Call, Steps, arun
+from hedgerow.errors import InvalidInputError
+
+from .config import Config
+from .files import system_errors
+from .freshness import IndexState
+from .joint import joint_folder, link_to
+from .operations import (
+    ContextRequest,
+    ListRequest,
+    ReadRequest,
+    RecallRequest,
+    RootOperations,
+)
+from .results import Context, Listed, Memory, MemoryList, Recall, Recalled
+from .root import MemoryRoot
+
+if TYPE_CHECKING:
+    from hedgerow.embedders import AnyEmbedder
+
+    from .why_not import RecallWhyNot
+
+__all__ = ["MOST_ROOTS", "MemoryRoots", "mark_of"]
+
+R = TypeVar("R")
+
+MOST_ROOTS = 5
+"""The most roots that are recalled together."""
+
+_NUMBERED = re.compile(r"(@{1,9})/")
+
+
+def mark_of(number: int) -> str:
+    """Return the beginning of paths of a root, by its number from 0: `@`, `@@` and so on."""
+    return "@" * (number + 1)
+
+
+class MemoryRoots(RootOperations):
+    """Several memory roots: recalled, packed and listed as one, and written to the first.
+
+    Paths in results begin with `@/` if they are of the first root, with `@@/` if they are of the second
+    and so on, as in `@@/notes/hedge.md`; `root` of a result is its folder. The same paths are keys. Scores are those that
+    one root with all files would have: all files are in one further index, in the user's own folder,
+    which is brought up to date by each recall. Other operations are those of the first root.
+    """
+
+    def __init__(self, roots: Sequence[MemoryRoot], **options: Any) -> None:
+        """`options` are those of `MemoryRoot.open` with which the roots were opened."""
+        self._roots = tuple(roots)
+        self._joint = _JointRoot(roots, **options)
+
+    @classmethod
+    def open(  # noqa: PLR0913 - what roots depend on
+        cls,
+        paths: Sequence[str | os.PathLike[str]],
+        *,
+        embedder: AnyEmbedder | str | None = None,
+        trust: bool | None = None,
+        notify: Callable[[str], object] | None = None,
+        scope: Mapping[str, str] | None = None,
+        shared: bool = False,
+    ) -> MemoryRoots:
+        """Open roots, whose options are those of `MemoryRoot.open`.
+
+        Raises InvalidInputError for no root or more than 5, for a folder that is not there
+        (`root_not_found`), and if one is in another.
+        """
+
+        def opened(path: str | os.PathLike[str]) -> MemoryRoot:
+            return MemoryRoot.open(
+                path, embedder=embedder, trust=trust, notify=notify, scope=scope, shared=shared
+            )
+
+        if not 0 < len(paths) <= MOST_ROOTS:
+            raise InvalidInputError(
+                f"give 1 to {MOST_ROOTS} roots, not {len(paths)}", code="invalid_option"
+            )
+        roots = [opened(path) for path in paths]
+        for at, one in enumerate(roots):
+            for other in roots[:at]:
+                if one.path.is_relative_to(other.path) or other.path.is_relative_to(one.path):
+                    raise InvalidInputError(
+                        f"the roots {other.path} and {one.path} have files in common; name one of "
+                        "them",
+                        code="invalid_option",
+                    )
+        return cls(
+            roots, embedder=embedder, trust=trust, notify=_ignored, scope=scope, shared=shared
+        )
+
+    @property
+    def roots(self) -> tuple[MemoryRoot, ...]:
+        """The roots, in the order in which they were given."""
+        return self._roots
+
+    @property
+    def path(self) -> Path:
+        """The folder of the first root, which is written to."""
+        return self._roots[0].path
+
+    @property
+    def name(self) -> str:
+        """The name of the folder of the first root."""
+        return self._roots[0].name
+
+    @property
+    def scope(self) -> dict[str, str]:
+        """The scope of all roots; empty for all memories."""
+        return self._roots[0].scope
+
+    @property
+    def retrieval(self) -> str:
+        """How memories are found, as `MemoryRoot.retrieval`, with the embedder of the first root."""
+        return self._roots[0].retrieval
+
+    def index_state(self) -> IndexState | None:
+        """Return the state of the index of the first root, as `MemoryRoot.index_state`."""
+        return self._roots[0].index_state()
+
+    def why_not(self, query: str, key: str, *, sync: bool = True, **options: Any) -> RecallWhyNot:
+        """Return why a memory is not among the results of `recall`, as `MemoryRoot.why_not`."""
+        return self._joint.why_not(query, key, sync=sync, **options)
+
+    def close(self) -> None:
+        """Close all roots; the next call opens them again."""
+        for root in (*self._roots, self._joint):
+            root.close()
+
+    def __enter__(self) -> MemoryRoots:  # noqa: PYI034 - not for subclasses
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"MemoryRoots({[str(root.path) for root in self._roots]!r})"
+
+    def _perform(self, request: Request[R]) -> R:
+        own = getattr(self, f"_{request.operation.name}", None)
+        if own is not None:
+            done: R = own(request)
+            return done
+        return self._roots[0]._perform(self._of_first(request))  # noqa: SLF001 - of the same package
+
+    async def _aperform(self, request: Request[R]) -> R:
+        def steps() -> Steps[R]:
+            done: R = yield Call(self._perform, (request,))
+            return done
+
+        return await arun(steps())
+
+    def _recall(self, request: RecallRequest) -> Recall:
+        found = self._joint._perform(request)  # noqa: SLF001 - of the same package
+        results = tuple(self._with_root(one) for one in found.results)
+        return replace(found, root=str(self.path), roots=self._paths(), results=results)
+
+    def _context(self, request: ContextRequest) -> Context:
+        found = self._joint._perform(request)  # noqa: SLF001 - of the same package
+        return replace(found, root=str(self.path), roots=self._paths())
+
+    def _memories(self, request: ListRequest) -> MemoryList:
+        within = request.offset + request.limit
+        lists: list[MemoryList] = []
+        problems: list[InvalidInputError] = []
+        found: list[Listed] = []
+        for number, root in enumerate(self._roots):
+            try:
+                listed = root._perform(replace(request, offset=0, limit=within))  # noqa: SLF001 - of the same package
+            except InvalidInputError as error:  # a type that only other roots have
+                problems.append(error)
+                continue
+            lists.append(listed)
+            folder = str(root.path)
+            found += [
+                replace(one, file=f"{mark_of(number)}/{one.file}", root=folder)
+                for one in listed.memories
+            ]
+        if not lists:
+            raise problems[0]
+        found.sort(key=lambda one: (-one.timestamp, one.file))
+        count = sum(one.count for one in lists)
+        page = tuple(found[request.offset : within])
+        return MemoryList(str(self.path), count, page, self._paths())
+
+    def _read(self, request: ReadRequest) -> Memory:
+        numbered = _NUMBERED.match(request.key)
+        if numbered:
+            number = len(numbered[1]) - 1
+            root = self._root(number)
+            found = root._perform(replace(request, key=request.key[numbered.end() :]))  # noqa: SLF001 - of the same package
+            return replace(found, file=f"{mark_of(number)}/{found.file}")
+        problem: InvalidInputError | None = None
+        for number, root in enumerate(self._roots):
+            try:
+                found = root._perform(request)  # noqa: SLF001 - of the same package
+            except InvalidInputError as error:  # noqa: PERF203 - each root by itself
+                if error.code != "unknown_node":
+                    raise
+                problem = problem or error
+            else:
+                return replace(found, file=f"{mark_of(number)}/{found.file}")
+        raise problem or InvalidInputError("there is no root", code="unknown_node")
+
+    def _of_first(self, request: Request[R]) -> Request[R]:
+        """Return a request with the keys of the first root. Raises InvalidInputError for another's."""
+        changes: dict[str, Any] = {}
+        for name in ("key", "old", "by", "a", "b"):
+            key = getattr(request, name, None)
+            numbered = _NUMBERED.match(key) if isinstance(key, str) else None
+            if numbered and isinstance(key, str):
+                root = self._root(len(numbered[1]) - 1)
+                if root is not self._roots[0]:
+                    raise InvalidInputError(
+                        f"{key} is in {root.path}, and only the first root is written to "
+                        f"({self.path}); open that root by itself (--root {root.path})",
+                        code="invalid_option",
+                    )
+                changes[name] = key[numbered.end() :]
+        return replace(request, **changes) if changes else request  # type: ignore[type-var]  # a dataclass
+
+    def _root(self, number: int) -> MemoryRoot:
+        if number >= len(self._roots):
+            raise InvalidInputError(
+                f"there is no root {mark_of(number)}; there are {len(self._roots)}",
+                code="unknown_node",
+            )
+        return self._roots[number]
+
+    def _with_root(self, one: Recalled) -> Recalled:
+        numbered = _NUMBERED.match(one.file)
+        return replace(one, root=str(self._root(len(numbered[1]) - 1).path)) if numbered else one
+
+    def _paths(self) -> tuple[str, ...]:
+        return tuple(str(root.path) for root in self._roots)
+
+
+class _JointRoot(MemoryRoot):
+    """The files of several roots as one, in a folder of the user with a link to each."""
+
+    def __init__(self, members: Sequence[MemoryRoot], **options: Any) -> None:
+        self._members = tuple(members)
+        super().__init__(joint_folder([one.path for one in members]), **options)
+
+    def _config(self) -> Config:
+        configs = [one._config() for one in self._members]  # noqa: SLF001 - of the same package
+        folder = self._root
+        with system_errors("make", folder):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for number, config in enumerate(configs):
+                link_to(folder / mark_of(number), config.source_root)
+        vaults = [one.vault for one in configs if one.vault is not None]
+        return replace(
+            configs[0],
+            root=folder,
+            source_root=folder,
+            exclude=(),
+            include=(),
+            remote=None,
+            vault=next(iter(vaults), None),
+            not_allowed=tuple(request for one in configs for request in one.not_allowed),
+            members=tuple(configs),
+        )
+
+
+def _ignored(_: str) -> None:
+    """Ignore a notice, which the root itself reports."""

@@ -1,0 +1,200 @@
+"""Vaults of Obsidian and Logseq as memory roots."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from command_line import failed, ok
+from hedgerow import HedgerowError, MemoryRoot
+from memory_doubles import found, keys, put
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(one.relative_to(folder).as_posix() for one in folder.rglob("*"))
+
+
+@pytest.fixture
+def obsidian(tmp_path: Path) -> Path:
+    """A vault of Obsidian with templates, drawings and a folder for new notes."""
+    put(tmp_path, ".obsidian/app.json", '{"newFileLocation":"folder","newFileFolderPath":"Inbox"}')
+    put(tmp_path, ".obsidian/templates.json", '{"folder": "My [templates]"}')
+    plugin = ".obsidian/plugins/obsidian-excalidraw-plugin/data.json"
+    put(tmp_path, plugin, '{"folder": "Drawings"}')
+    put(tmp_path, "My [templates]/day.md", "template hedge")
+    put(tmp_path, "Drawings/d.md", "---\nexcalidraw-plugin: parsed\n---\ndrawing hedge")
+    put(tmp_path, "a.excalidraw.md", "drawing hedge")
+    put(
+        tmp_path,
+        "Projects/Hedge.md",
+        "---\naliases: [Haag]\n---\n# Hedge plan\n\nCut the hedge in August. ^cut-1\n\n%%\nmoles\n%%\n\n"
+        "> [!warning] Nests\n> Look for nests first #birds/nests\n\n[[2026-04-18]] [[Slugs#^abc|s]]\n",
+    )
+    put(tmp_path, "Projects/Slugs.md", "Slugs eat hostas. ^abc\n")
+    put(tmp_path, "Daily/2026-04-18.md", "Talked about bees.\n")
+    return tmp_path
+
+
+@pytest.fixture
+def logseq(tmp_path: Path) -> Path:
+    """A vault of Logseq."""
+    put(tmp_path, "logseq/config.edn", '{:meta/version 1\n ;; :pages-directory "other"\n}\n')
+    put(tmp_path, "logseq/bak/pages/Hedge.md", "- old hedge\n")
+    put(
+        tmp_path,
+        "pages/Hedge.md",
+        "alias:: Haag, living fence\ntags:: [[garden/hedge]], #birds\n\n- Cut it in August\n"
+        "  id:: 65f1-aaa\n- [[Apr 18th, 2026]] and [[infra/k8s]]\n",
+    )
+    put(tmp_path, "pages/infra___k8s.md", "- cluster\n")
+    put(tmp_path, "journals/2026_04_18.md", "- [[Haag]] and bees\n")
+    return tmp_path
+
+
+class TestInit:
+    def test_adds_a_configuration_and_the_derived_folder_alone(self, obsidian: Path) -> None:
+        before = names(obsidian)
+        done = MemoryRoot.initialize(obsidian)
+        assert sorted({*names(obsidian)} - {*before}) == [".hedgerow", "hedgerow.json"]
+        assert (done.vault, done.memory_dirs, done.gitignore_updated) == (
+            "obsidian",
+            ("Inbox",),
+            False,
+        )
+        assert json.loads((obsidian / "hedgerow.json").read_text())["vault"] == "obsidian"
+
+    def test_ignores_the_derived_folder_in_a_repository(self, obsidian: Path) -> None:
+        (obsidian / ".git").mkdir()
+        assert MemoryRoot.initialize(obsidian).gitignore_updated
+
+    def test_takes_any_folder_for_one(self, tmp_path: Path) -> None:
+        done = MemoryRoot.initialize(tmp_path, vault=True)
+        assert (done.vault, done.memory_dirs) == ("obsidian", (".",))
+        assert names(tmp_path) == [".hedgerow", "hedgerow.json"]
+
+    def test_leaves_a_root_that_obsidian_opened(self, tmp_path: Path) -> None:
+        MemoryRoot.init(tmp_path)
+        (tmp_path / ".obsidian").mkdir()
+        done = MemoryRoot.initialize(tmp_path)
+        assert (done.vault, len(done.memory_dirs)) == (None, 6)
+        assert MemoryRoot.open(tmp_path).status().compatible
+
+    def test_says_where_new_memories_go(self, obsidian: Path) -> None:
+        assert "Vault: Obsidian; new memories in Inbox\n" in ok("init", str(obsidian))
+
+    def test_rejects_another_tool(self, tmp_path: Path) -> None:
+        put(tmp_path, "hedgerow.json", '{"schemaVersion": 1, "vault": "roam"}')
+        said = failed(1, "list", "--root", str(tmp_path))
+        assert "vault must be obsidian or logseq" in said
+
+
+class TestObsidian:
+    def test_reads_notes_alone(self, obsidian: Path) -> None:
+        root = MemoryRoot.init(obsidian)
+        assert keys(root, "all | sort:key") == [
+            "Daily/2026-04-18.md",
+            "Projects/Hedge.md",
+            "Projects/Slugs.md",
+        ]
+        assert root.index().unused == []
+
+    def test_comments_and_block_ids_are_not_found(self, obsidian: Path) -> None:
+        root = MemoryRoot.init(obsidian)
+        assert found(root, "moles") == found(root, '"cut-1"') == []
+        [one] = root.recall("nests", tags=["birds"])
+        assert (one.file, one.line_end) == ("Projects/Hedge.md", 15)
+        assert "August." in one.snippet
+
+    def test_links_aliases_and_daily_notes_lead_to_their_notes(self, obsidian: Path) -> None:
+        root = MemoryRoot.init(obsidian)
+        targets = [edge[1] for edge in root.graph().edges]
+        assert targets == ["Daily/2026-04-18.md", "Projects/Slugs.md"]
+        assert root.resolve("Haag") == "Projects/Hedge.md"
+        [one] = root.recall("bees", after="2026-04-18", before="2026-04-19")
+        assert one.file == "Daily/2026-04-18.md"
+
+    def test_memories_are_written_where_new_notes_go(self, obsidian: Path) -> None:
+        root = MemoryRoot.init(obsidian)
+        done = root.remember("Mulch in spring.", title="Mulch", type="decision")
+        assert done.file.startswith("Inbox/")
+        assert done.indexed
+        page = root.process("synthesize", topic="hedge", apply=True)
+        assert page.files == ("Inbox/hedge.md",)
+        assert not (obsidian / "decisions").exists()
+        assert not (obsidian / "pages").exists()
+        [one] = root.recall("mulch", types=["decision"])
+        assert one.file == done.file
+
+    @pytest.mark.parametrize("folder", ["../../x", "/etc", ".hidden", "a\\n", 7, ""])
+    def test_a_folder_outside_is_not_written_to(self, tmp_path: Path, folder: object) -> None:
+        setting = {"newFileLocation": "folder", "newFileFolderPath": folder}
+        put(tmp_path, ".obsidian/app.json", json.dumps(setting))
+        root = MemoryRoot.init(tmp_path)
+        file = root.remember("x", title="x").file
+        written = (tmp_path / file).resolve()
+        assert written.is_file()
+        assert written.is_relative_to(tmp_path.resolve())
+
+    def test_imports_go_where_new_notes_go(self, obsidian: Path, tmp_path: Path) -> None:
+        export = put(
+            tmp_path, "export.jsonl", '{"id": "1", "text": "Tea.", "type": "preference"}\n'
+        )
+        [one] = MemoryRoot.init(obsidian).import_from(export, "jsonl", apply=True).memories
+        assert one.file.startswith("Inbox/tea-")
+        assert not (obsidian / "preferences").exists()
+
+    def test_a_folder_named_agents_has_notes(self, obsidian: Path) -> None:
+        put(obsidian, "agents/james.md", "James is an agent of the estate.\n")
+        root = MemoryRoot.init(obsidian)
+        assert found(root, "estate") == ["agents/james.md"]
+        put(obsidian, "agents/linker.toml", "")
+        assert found(root, "estate") == []
+
+    def test_a_link_is_not_written_through(self, obsidian: Path, tmp_path: Path) -> None:
+        root = MemoryRoot.init(obsidian)
+        (tmp_path / "elsewhere").mkdir()
+        (obsidian / "Inbox").symlink_to(tmp_path / "elsewhere")
+        with pytest.raises(HedgerowError) as raised:
+            root.remember("x", title="x")
+        assert raised.value.code == "linked_path"
+
+    def test_settings_that_cannot_be_read_count_as_none(self, tmp_path: Path) -> None:
+        put(tmp_path, ".obsidian/app.json", "{broken")
+        put(tmp_path, ".obsidian/templates.json", "[" * 100_000)
+        put(tmp_path, "a.md", "a hedge")
+        root = MemoryRoot.init(tmp_path)
+        assert found(root, "hedge") == ["a.md"]
+
+    def test_percent_signs_of_other_roots_stay(self, tmp_path: Path) -> None:
+        put(tmp_path, "a.md", "%%moles%%")
+        root = MemoryRoot.open(tmp_path)
+        assert found(root, "moles") == ["a.md"]
+        put(tmp_path, "hedgerow.json", '{"schemaVersion": 1, "vault": "obsidian"}')
+        assert found(root, "moles") == []
+
+
+class TestLogseq:
+    def test_names_of_pages_and_journals_are_understood(self, logseq: Path) -> None:
+        root = MemoryRoot.init(logseq)
+        assert sorted((edge[0], edge[1]) for edge in root.graph().edges) == [
+            ("journals/2026_04_18.md", "pages/Hedge.md"),
+            ("pages/Hedge.md", "journals/2026_04_18.md"),
+            ("pages/Hedge.md", "pages/infra___k8s.md"),
+        ]
+        assert root.resolve("living fence") == "pages/Hedge.md"
+        assert root.graph().unresolved == (("pages/Hedge.md", "garden/hedge"),)
+
+    def test_properties_are_tags_and_ids_are_not_found(self, logseq: Path) -> None:
+        root = MemoryRoot.init(logseq)
+        assert [one.file for one in root.recall("august", tags=["garden"])] == ["pages/Hedge.md"]
+        assert found(root, '"65f1"') == []
+        assert found(root, "old") == []
+
+    def test_pages_are_notes_for_lint_and_synthesis(self, logseq: Path) -> None:
+        root = MemoryRoot.init(logseq)
+        assert root.process("lint").summary == ("0 findings.",)
+        assert "pages/Hedge.md" in root.process("synthesize", topic="august").summary
+        done = root.remember("Mulch in spring.", title="Mulch")
+        assert done.file.startswith("pages/")
