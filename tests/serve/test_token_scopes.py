@@ -40,6 +40,8 @@ ASKED: list[tuple[str, str, dict[str, Any] | None]] = [
     ("GET", "diff?key=pool&old=notes/ben-secret.md", None),
     ("GET", "status", None),
     ("GET", "audit", None),
+    ("POST", "grep", {"pattern": "secret"}),
+    ("POST", "grep", {"pattern": "the", "regex": True}),
     ("POST", "query", {"pipeline": "all | select:key", "now": 1_800_000_000}),
     ("POST", "query", {"pipeline": "search:otter | count", "now": 1_800_000_000}),
     ("POST", "process", {"mode": "lint"}),
