@@ -138,7 +138,9 @@ class TestDelete:
         assert (result.exit_code, result.stdout) == (0, "Removed 0 chunks from notes.db.\n")
 
     def test_asks_for_what(self) -> None:
-        assert "Pass what to remove: IDs, --path PATH, or --filter CONDITION." in failed(2, "delete", *DB)
+        assert "Pass what to remove: IDs, --path PATH, or --filter CONDITION." in failed(
+            2, "delete", *DB
+        )
 
     def test_many_are_not_all_listed(self) -> None:
         with hr.Index.open("notes.db") as index:
