@@ -56,7 +56,7 @@ pub struct PyIndex {
 /// The filters of an argument `where`, whose errors name what is wrong in it.
 fn passing(given: Option<&Bound<'_, PyAny>>) -> PyResult<Filters> {
     let filters = given
-        .map(|given| given.extract::<FiltersLike>())
+        .map(PyAnyMethods::extract::<FiltersLike>)
         .transpose()?;
     Ok(filters.map(|filters| filters.0).unwrap_or_default())
 }

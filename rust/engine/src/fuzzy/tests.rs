@@ -25,7 +25,7 @@ fn chunk(id: &str, path: &str) -> Chunk {
     }
 }
 
-fn needs() -> Needs {
+fn needs() -> Needs<'static> {
     Needs {
         slugs: true,
         ..Needs::default()

@@ -238,7 +238,7 @@ mod tests {
         index.upsert(&chunks.iter().collect::<Vec<_>>()).unwrap();
         let paths = index
             .database()
-            .read(|connection| Paths::load(&(), connection));
+            .read(|connection| Paths::load(&crate::chunks::GroupField::Path, connection));
         (index, Arc::new(paths.unwrap()))
     }
 

@@ -233,7 +233,7 @@ pub(super) fn compare(
                 let known = snapshot.rank(&plan, limit, by_rows, None, matching)?;
                 let looked_up = snapshot.rank(&plan, limit, by_file, None, matching)?;
                 assert_eq!(known, looked_up, "{expression} {filters:?}");
-                let paths = Paths::load(&(), connection)?;
+                let paths = Paths::load(&crate::chunks::GroupField::Path, connection)?;
                 let (all, _) = snapshot.rank(&plan, usize::MAX, by_rows, None, matching)?;
                 let expected = first_of_paths(&paths, all, limit)?;
                 for filter in [by_rows, by_file] {
