@@ -24,7 +24,7 @@ const TEXTS: [(&str, &str); 10] = [
     ("igel", "Die Igel überwintern häufig unter dürren Hecken."),
     ("sea", "a data base of sea shells"),
     ("東京", "東京都庁に行く"),
-    ("قنفذ", "قُنْفُذ صَغِير في البيت"),
+    ("arabic", "قُنْفُذ صَغِير في البيت"),
 ];
 
 fn index(tokenizer: TokenizerKind, ranking: Ranking) -> Index {
@@ -197,15 +197,15 @@ fn a_word_without_vowel_marks_finds_the_parts_that_marks_cut_it_into() {
             for (query, expected, notices) in [
                 (
                     "قنفذ",
-                    vec!["قنفذ"],
+                    vec!["arabic"],
                     vec!["For قنفذ, also searched: ق ن ف ذ."],
                 ),
                 (
                     "صغير",
-                    vec!["قنفذ"],
+                    vec!["arabic"],
                     vec!["For صغير, also searched: ص غ ير."],
                 ),
-                ("البيت", vec!["قنفذ"], vec![]),
+                ("البيت", vec!["arabic"], vec![]),
                 ("كتاب", vec![], vec![]),
             ] {
                 let found = found(&index, query, &Filters::default());

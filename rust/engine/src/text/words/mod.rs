@@ -16,12 +16,14 @@ mod folding;
 mod parts;
 mod scan;
 mod symbols;
+mod token;
 mod units;
 
 use std::ops::Range;
 
 pub use parts::{Part, Parts, has_run};
 pub use symbols::{may_have as may_have_symbols, words_with_symbols};
+pub use token::{COLOCATED, Token};
 
 use composed::Composed;
 use folding::{LATIN_STEM, OTHER_STEM};
@@ -34,8 +36,6 @@ use crate::error::Result;
 pub const VERSION: &str = "2";
 /// The versions that a file may name until it is opened for writing.
 pub const READABLE: [&str; 2] = ["1", VERSION];
-/// Marks tokens that stand beside another: before a stem or a word with symbols, after the last unit of a run.
-pub const COLOCATED: char = '\u{1}';
 
 /// What is tokenized, as FTS5 tells its tokenizers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,17 +87,6 @@ impl Stems {
             None => (Self::Usual, 0),
         }
     }
-}
-
-/// A token of a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Token<'t> {
-    /// The bytes that are stored.
-    pub text: &'t [u8],
-    /// Where it is in the text, in bytes.
-    pub range: Range<usize>,
-    /// Whether it has the position of the token before it.
-    pub colocated: bool,
 }
 
 /// Gets tokens in order; returns false to end the tokenizing.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{COLOCATED, Token};
+use super::token::{COLOCATED, Token};
 
 /// Longer words have no token with symbols, so that text made to fill an index does not double it.
 const LONGEST: usize = 32;
