@@ -77,7 +77,7 @@ def test_every_call_notices(path, other, replace, read_only, ranking):
         (index.search_vector, [1.0, 0.0]),
         (index.get, "old-1"),
         (len, index),
-        (list, index.chunks()),
+        (iter, index),
         (index.backup, path.with_name("backup.db")),
     ]:
         replaced(path, call, argument)
