@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The kind of an error, by which a caller acts. Each kind is one Python exception class.
+/// The kind of an error, for deciding how to react. Each kind is one Python exception class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
     /// An argument cannot be used as given.

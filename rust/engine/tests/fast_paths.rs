@@ -69,7 +69,7 @@ proptest! {
     #[test]
     fn a_bare_text_is_filtered_word_by_word(text in text()) {
         let query = parse(&text).unwrap();
-        // One query in five; a search that assumed no operators would be rejected after as many.
+        // A query in five; a search that assumed no operators would be rejected after as many.
         if query.has_operators {
             return Ok(());
         }

@@ -1,4 +1,5 @@
-//! File columns: what a recall selects and scores files by, kept in memory (spec/memory.md, "Recall").
+//! File columns: the fields by which a recall selects and scores files, cached in memory (spec/memory.md,
+//! "Recall").
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,16 +17,16 @@ use crate::scope::Scope;
 use crate::tags::is_within;
 use crate::times::{StatedTime, Time, parse_time};
 
-/// What the ledger notes of one file.
+/// The facts of one file in the ledger.
 #[derive(Debug, Clone, Default)]
 pub struct FileFacts {
     /// The path below the indexed folder.
     pub path: String,
     /// The title, or an empty text.
     pub title: String,
-    /// The other names.
+    /// Names other than the title.
     pub aliases: Vec<String>,
-    /// Whose memory it is.
+    /// The scope of the memory.
     pub scope: Scope,
     /// When it is from.
     pub time: Option<StatedTime>,
@@ -132,11 +133,11 @@ pub struct FileColumns {
 pub struct Bound {
     /// The moment in UTC.
     pub moment: i64,
-    /// The same moment as a local time in the zone of dates without a time of day.
+    /// The moment as a local time in the zone of dates without a time of day.
     pub local: i64,
 }
 
-/// Which memories a recall may find.
+/// Filters of the memories of a recall.
 #[derive(Debug, Clone, Default)]
 pub struct RecallFilter {
     /// The words of types, of which a memory has one; empty for any.
@@ -149,7 +150,7 @@ pub struct RecallFilter {
     pub after: Option<Bound>,
     /// Before when memories are.
     pub before: Option<Bound>,
-    /// Whose memories these are.
+    /// The scope of the memories.
     pub scope: Scope,
     /// Whether memories without a scope are seen as well.
     pub shared: bool,
@@ -161,10 +162,10 @@ pub struct RecallFilter {
     pub include_superseded: bool,
 }
 
-/// Why a file that matches a query is no result.
+/// The reason that a matching file is left out of the results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LeftOut {
-    /// It does not hold.
+    /// The memory does not hold.
     Invalid(Why),
     /// It is not of the type, the tags, the writers or the time asked for.
     Filtered,
@@ -201,7 +202,8 @@ pub struct Selected {
 }
 
 impl FileColumns {
-    /// The columns of the state that a session reads, derived from an earlier version if there is one.
+    /// Return the columns of the state that a session reads, derived from an earlier version if one is
+    /// cached.
     pub fn current(cache: &ColumnCache, session: &Session<'_>) -> Result<Arc<Self>> {
         let known = cache.newest();
         let generation = session.sources_generation()?;
@@ -399,7 +401,7 @@ impl FileColumns {
             .collect()
     }
 
-    /// The rows of the files that a condition on their numbers holds for.
+    /// Return the rows of the files whose numbers satisfy a condition.
     pub fn rows_where(&self, condition: impl Fn(usize) -> bool) -> RowSet {
         let kept = self
             .file_of

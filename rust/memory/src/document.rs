@@ -1,4 +1,4 @@
-//! A Markdown file of a root as it was read: what its chunks and its node are both made of.
+//! A Markdown file of a root as read: the source of its chunks and its node.
 
 use std::collections::HashSet;
 
@@ -24,7 +24,7 @@ pub struct Document<'t> {
     pub lines: Vec<&'t str>,
     /// The block at its head.
     pub matter: FrontMatter,
-    /// The same as plain JSON.
+    /// The front matter as plain JSON.
     pub front_matter: Map<String, Value>,
     /// The text after the front matter.
     pub body: String,
@@ -70,7 +70,7 @@ impl<'t> Document<'t> {
         document
     }
 
-    /// What is wrong with the file, which is read nevertheless; each with its line.
+    /// Return the problems of the file, each with its line. The file is read nevertheless.
     pub fn problems(&self) -> Vec<Skip> {
         let mut problems: Vec<Skip> = bad_front_matter(self.path, &self.matter)
             .into_iter()

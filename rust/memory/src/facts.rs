@@ -1,4 +1,4 @@
-//! Facts: what the ledger of an index notes of a memory besides its chunks (spec/memory.md, "Sync").
+//! Facts: the notes of an index's ledger about a memory, in addition to its chunks (spec/memory.md, "Sync").
 
 use serde_json::{Map, Value};
 
@@ -10,13 +10,13 @@ use crate::times::{StatedTime, memory_time};
 
 /// The facts and fields that say what holds.
 pub mod key {
-    /// Paths or names of what a memory replaces.
+    /// Paths or names of the memories that this one replaces.
     pub const SUPERSEDES: &str = "supersedes";
     /// Paths or names of what replaced a memory.
     pub const SUPERSEDED_BY: &str = "superseded_by";
-    /// Paths or names of what a memory was concluded from.
+    /// Paths or names of the memories that this one was concluded from.
     pub const DERIVED_FROM: &str = "derived_from";
-    /// That a memory was wrong.
+    /// The mark of a memory that was wrong.
     pub const RETRACTED: &str = "retracted";
     /// Why a memory was wrong.
     pub const RETRACTION_REASON: &str = "retraction_reason";
@@ -74,14 +74,14 @@ const STRONG_TYPE: f64 = 0.05;
 /// The writers of one memory that a filter compares. A list in front matter can be of any length.
 const MOST_WRITERS: usize = 100;
 
-/// What the facts of a memory are made of.
+/// The input of the facts of a memory.
 #[derive(Debug, Clone, Copy)]
 pub struct Memory<'a> {
     /// The path below the indexed folder.
     pub path: &'a str,
     /// The title, or an empty text.
     pub title: &'a str,
-    /// The other names.
+    /// Names other than the title.
     pub aliases: &'a [String],
     /// The tags of its chunks.
     pub tags: &'a [String],
@@ -91,8 +91,8 @@ pub struct Memory<'a> {
     pub links: &'a [(&'a str, Vec<String>)],
 }
 
-/// The facts of a memory: its names, its time, its scope, its marks and what a recall scores it by.
-/// Facts without a value are left out.
+/// Return the facts of a memory: its names, time, scope, marks and parts of its score. Facts
+/// without a value are left out.
 pub fn facts_of(memory: &Memory<'_>) -> Map<String, Value> {
     let Memory { path, metadata, .. } = *memory;
     let stated = stated_type(metadata);
@@ -177,7 +177,8 @@ pub fn session_id(metadata: &Map<String, Value>) -> Option<&str> {
     stated.find(|id| !trimmed(id).is_empty())
 }
 
-/// The memory strength: decisions, preferences, findings and facts, and what a person has reviewed.
+/// Return the memory strength: higher for decisions, preferences, findings, facts, and reviewed
+/// memories.
 pub fn strength(metadata: &Map<String, Value>) -> f64 {
     let kinds = ["type", "question_type"].into_iter();
     let mut kinds = kinds.filter_map(|key| metadata.get(key)?.as_str());

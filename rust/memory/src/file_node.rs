@@ -23,14 +23,14 @@ const UPDATED: [&str; 4] = ["updated_at", "created_at", "created", "date"];
 const CREATED: [&str; 4] = ["created_at", "created", "date", "updated_at"];
 const TYPE: &str = "a word of up to 64 letters, digits, - and _";
 
-/// A file as a node, with what the ledger of the store notes of it.
+/// A file as a node, with the notes about it in the ledger of the store.
 #[derive(Debug)]
 pub struct FileNode {
     /// The node, whose key is the path.
     pub node: Node,
     /// The title, the links and the other names.
     pub facts: Map<String, Value>,
-    /// The fields of front matter and the links that could not be used; defaults stand for them.
+    /// Fields of front matter and links that could not be used and have default values.
     pub skips: Vec<Skip>,
 }
 
@@ -157,7 +157,7 @@ struct Fields<'f> {
 }
 
 impl Fields<'_> {
-    /// What a field holds, or the usual value if it holds nothing, or nothing that `read` takes.
+    /// Take the value of a field, or the default if it is missing or invalid.
     fn take<T: Into<Value> + Clone>(
         &mut self,
         name: &str,

@@ -29,7 +29,7 @@ const BATCH: usize = 512;
 const GROUP: usize = 500;
 /// The chunks of a file, at most, that are written in one transaction. Only JSON Lines have more.
 pub const LONGEST_QUEUE: usize = 10_000;
-/// Reasons that may lie in other files: a file with one of them is read again each time.
+/// Reasons that may depend on other files: a file with one of them is read again each time.
 const OF_OTHERS: [&str; 3] = ["path_taken", "bad_line", "refused"];
 
 /// A file that a run found.
@@ -37,9 +37,9 @@ const OF_OTHERS: [&str; 3] = ["path_taken", "bad_line", "refused"];
 pub struct FoundFile {
     /// The path of its chunks.
     pub path: String,
-    /// Its absolute path.
+    /// The absolute path of the file.
     pub file: String,
-    /// Its signature when it was found.
+    /// The signature of the file when it was found.
     pub signature: Signature,
     /// Whether the caller named the file itself.
     pub is_named: bool,
@@ -61,7 +61,7 @@ impl FoundFile {
     }
 }
 
-/// What a run did, in chunks where not said otherwise.
+/// The counts of a run, in chunks unless stated otherwise.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
     /// Files that were read, now or before.
@@ -76,12 +76,12 @@ pub struct Report {
     pub unchanged: usize,
     /// Chunks that no file holds any more.
     pub removed: usize,
-    /// What was left out, each with the number of its file.
+    /// The skipped parts, each with the number of its file.
     skips: Vec<(usize, Skip)>,
 }
 
 impl Report {
-    /// What was left out, in the order of the files.
+    /// Return the skipped parts, in the order of the files.
     pub fn skips(&self) -> Vec<&Skip> {
         let mut skips: Vec<&(usize, Skip)> = self.skips.iter().collect();
         skips.sort_by_key(|(number, _)| *number);
@@ -89,7 +89,7 @@ impl Report {
     }
 }
 
-/// One run over files into an index. `ledger` is that of the index, prepared for a sync.
+/// A run over files into an index. `ledger` is that of the index, prepared for a sync.
 pub struct FilesRun<'a> {
     index: &'a Index,
     ledger: &'a Ledger,
@@ -101,7 +101,7 @@ pub struct FilesRun<'a> {
     queue: Queue,
 }
 
-/// What waits to be written.
+/// Chunks and records to write.
 #[derive(Default)]
 struct Queue {
     read: Vec<(usize, Row, Vec<Chunk>)>,
@@ -109,7 +109,7 @@ struct Queue {
     size: usize,
 }
 
-/// A file that was read, its number, and what it has.
+/// A read file, its number, and its chunks.
 struct Made {
     number: usize,
     row: Row,
@@ -119,9 +119,9 @@ struct Made {
 enum Content {
     /// The system refused it.
     Unreadable(Unreadable),
-    /// It is as it was when it was last read.
+    /// The content is unchanged since the last read.
     Same,
-    /// Its chunks, and the error that ends them.
+    /// The chunks of the file, and the error that ends them.
     Chunks(Vec<std::result::Result<LineResult, Unreadable>>),
     /// JSON Lines, which may be larger than memory.
     Stream,
@@ -145,9 +145,10 @@ impl<'a> FilesRun<'a> {
         }
     }
 
-    /// Read the files that changed, write the differences, and drop files that are gone.
+    /// Read changed files, write the differences, and drop files that are gone.
     ///
-    /// `progress(done, total)` is called after each file. What was committed before an error stays.
+    /// `progress(done, total)` is called after each file. Transactions committed before an error
+    /// stay.
     pub fn run(
         &mut self,
         found: &[FoundFile],
@@ -248,7 +249,7 @@ impl<'a> FilesRun<'a> {
         Ok(())
     }
 
-    /// Queue the chunks of a file, and report what was left out.
+    /// Queue the chunks of a file, and report its skipped parts.
     fn read(
         &mut self,
         number: usize,
@@ -309,7 +310,7 @@ impl<'a> FilesRun<'a> {
         self.put(number, row, Vec::new(), Vec::new());
     }
 
-    /// Report a file that is as it was when it was read.
+    /// Report an unchanged file.
     fn note_unchanged(&mut self, number: usize, record: &Record) {
         let skips = skips_of(&record.source.skips);
         if is_still_read(&skips) {
@@ -465,7 +466,7 @@ impl<'a> FilesRun<'a> {
     }
 }
 
-/// Make of a file that was read what is written of it.
+/// Return the chunks and the record of a file that was read.
 fn made(number: usize, file: &FoundFile, reading: Reading, ledger: &Ledger) -> Made {
     let row = Row {
         path: file.file.clone(),
@@ -503,7 +504,8 @@ fn made(number: usize, file: &FoundFile, reading: Reading, ledger: &Ledger) -> M
     }
 }
 
-/// The next chunks of a file, and the error that ends them; skips between them are put aside.
+/// Return the next chunks of a file, and the error that ends them. Skips between them are
+/// collected.
 fn next_group(
     results: &mut impl Iterator<Item = std::result::Result<LineResult, Unreadable>>,
     skips: &mut Vec<Skip>,
@@ -520,7 +522,7 @@ fn next_group(
     (group, None)
 }
 
-/// The row of a file with what was left out of it.
+/// Return the row of a file with its skipped parts.
 fn noted(row: &Row, skips: &[Skip]) -> Row {
     let row = if has_reason_in_others(skips) {
         unread(row)

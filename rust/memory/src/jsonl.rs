@@ -29,7 +29,7 @@ const KEYS: [&str; 9] = [
 const TEXT_KEYS: [&str; 5] = ["id", "path", "title", "summary", "content"];
 const ORDINAL_LIMIT: i64 = 1 << 31;
 const LONGEST_REASON: usize = 300;
-/// How deep metadata may nest, and how many values it may have, as in `Chunk`.
+/// The deepest nesting of metadata, and the most values, as in `Chunk`.
 const DEPTH_LIMIT: usize = 100;
 const MOST_VALUES: usize = 1_000_000;
 

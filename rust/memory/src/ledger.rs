@@ -1,7 +1,7 @@
-//! What an index or a store has read of each file (spec/ingest.md, "The ledger").
+//! The record of the files that an index or a store has read (spec/ingest.md, "The ledger").
 //!
-//! It is kept in the SQLite file that it describes and written in the same transactions. A `Ledger`
-//! is that of one moment; `refresh` takes in what has changed since.
+//! It is stored in the SQLite file that it describes and written in the same transactions. A
+//! `Ledger` is a state of it; `refresh` applies later changes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,19 +17,19 @@ use crate::folder::{Listing, Signature};
 use crate::source::read_bytes;
 use crate::sync::digest_of;
 
-/// The note that says what a ledger is about.
+/// The note about the subject of a ledger.
 pub const SCOPE: &str = "scope";
 
-/// The most files that are read and compared to tell whether a ledger has all as they are.
+/// The most files that are read and compared to check that a ledger is current.
 const MOST_COMPARED: usize = 64;
-/// The count of chunks that are read at once from an index without a ledger.
+/// Chunks per read of an index without a ledger.
 const PAGE: u32 = 256;
 
 /// The records of an index in the order of the paths of their files.
 #[derive(Debug, Clone)]
 pub struct Ledger {
     generation: i64,
-    /// What a ledger of the same scope and readers has noted.
+    /// The note of a ledger of the same scope and readers.
     expected: String,
     note: Option<String>,
     files: Vec<Arc<Record>>,
@@ -37,12 +37,12 @@ pub struct Ledger {
     has_facts: bool,
 }
 
-/// One file as it was when it was read.
+/// A file as last read.
 #[derive(Debug, Clone)]
 pub struct Record {
     /// The row of the file.
     pub source: SourceFile,
-    /// Its signature; None for a file that has to be read again.
+    /// The signature of the file; None if it must be read again.
     signature: Option<Signature>,
 }
 
@@ -52,12 +52,12 @@ impl Record {
         if !has_facts {
             source.facts = String::new();
         }
-        // It is kept once, as numbers.
+        // The signature is stored once, as numbers.
         source.signature = String::new();
         Self { source, signature }
     }
 
-    /// Whether a file of this signature has certainly been read as it is.
+    /// Whether a file of this signature was certainly read in its present state.
     pub fn is_of(&self, signature: Signature) -> bool {
         self.source.settled && self.signature == Some(signature)
     }
@@ -79,7 +79,7 @@ impl Record {
     }
 }
 
-/// A file of a listing beside the record of its path; one of the two may be missing.
+/// A file of a listing with the record of its path; one of the two may be missing.
 type Pair<'p> = (Option<&'p (String, Signature)>, Option<&'p Record>);
 
 impl Ledger {
@@ -99,7 +99,7 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// Take in what has changed since; returns whether anything has.
+    /// Apply later changes; returns whether there were changes.
     pub fn refresh(&mut self, index: &Index) -> Result<bool> {
         let changes = index.sources_since(self.generation)?;
         if changes.generation == self.generation {
@@ -153,7 +153,7 @@ impl Ledger {
         self.note.as_deref() == Some(&self.expected)
     }
 
-    /// What is noted in the ledger of an index or a store that is about the scope.
+    /// Return the note in the ledger of an index or a store about the scope.
     pub fn current_note(&self) -> (String, Option<String>) {
         (SCOPE.to_owned(), Some(self.expected.clone()))
     }
@@ -163,22 +163,22 @@ impl Ledger {
         self.note.is_none()
     }
 
-    /// How many files there are.
+    /// Return the number of files.
     pub fn len(&self) -> usize {
         self.files.len()
     }
 
-    /// Whether there is no file.
+    /// Whether the ledger is empty.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// How many chunks the files have.
+    /// Return the number of chunks of the files.
     pub fn chunks(&self) -> u64 {
         self.chunks
     }
 
-    /// What is known of a path.
+    /// Return the record of a path.
     pub fn record(&self, path: &str) -> Option<&Record> {
         let found = self
             .files
@@ -191,7 +191,7 @@ impl Ledger {
         &self.files
     }
 
-    /// Whether a file of this signature has certainly been read as it is.
+    /// Whether a file of this signature was certainly read in its present state.
     pub fn is_read(&self, path: &str, signature: Signature) -> bool {
         self.is_current()
             && self
@@ -199,7 +199,7 @@ impl Ledger {
                 .is_some_and(|record| record.is_of(signature))
     }
 
-    /// The files of a listing beside the records of their paths, in the order of the paths. Takes linear
+    /// Pair the files of a listing with the records of their paths, in the order of the paths. Takes linear
     /// time for a listing in about that order.
     pub fn beside<'p>(&'p self, listing: &'p Listing) -> Vec<Pair<'p>> {
         let mut listed: Vec<&(String, Signature)> = listing.files.iter().collect();
@@ -217,7 +217,7 @@ impl Ledger {
         pairs
     }
 
-    /// Those of the listed files that have to be read.
+    /// Return the listed files that must be read.
     pub fn changed<'l>(&'l self, listing: &'l Listing) -> Vec<&'l (String, Signature)> {
         let is_current = self.is_current();
         let changed = |(listed, record): Pair<'l>| {
@@ -253,7 +253,7 @@ impl Ledger {
             && unsettled.iter().all(|record| record.is_content_of(folder))
     }
 
-    /// How many of the files below `folder` are others than when they were read, or are gone.
+    /// Return the number of files below `folder` that changed since they were read, or are gone.
     pub fn stale(&self, listing: &Listing, folder: &Path) -> usize {
         let is_stale = |(listed, record): &Pair<'_>| match (listed, record) {
             (Some((_, signature)), Some(record)) => {
@@ -268,7 +268,7 @@ impl Ledger {
             .count()
     }
 
-    /// The paths that are not listed, but for those that could not be looked at, in their order.
+    /// Return the unlisted paths in order, except paths that could not be examined.
     pub fn gone(&self, listing: &Listing) -> Vec<String> {
         let gone = |(listed, record): Pair<'_>| match (listed, record) {
             (None, Some(record)) if !is_unknown(listing, record.path()) => {
@@ -307,12 +307,11 @@ impl Owner {
     }
 }
 
-/// Prepare an index for a sync: of another scope or made by other readers, no file counts as read.
-/// Chunks from before there was a ledger are those of their `owner`. Nothing but a sync writes into an
-/// index whose chunks name their files by path: chunks of no file are deleted there. `ledger` is that of
-/// the index.
+/// Prepare an index for a sync: of another scope or made by other readers, no file counts as read. Chunks
+/// from before the first ledger are those of their `owner`. Only syncs write into an index whose chunks name
+/// their files by path: chunks of no file are deleted there. `ledger` is that of the index.
 ///
-/// Returns the ledger as it is then; None where it is as it was.
+/// Returns the changed ledger; None if it is unchanged.
 pub fn prepare_index(index: &Index, ledger: &Ledger, owner: Owner) -> Result<Option<Ledger>> {
     let mut prepared = None;
     if !ledger.is_current() {

@@ -23,7 +23,7 @@ static DEFINITION: LazyLock<Option<bytes::Regex>> = LazyLock::new(|| {
 static HTML_PATH: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"(?i)\b(?:src|href)\s*=\s*["']?([^"'\s>]+)"#).ok());
 
-/// One link as it is written.
+/// A link as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
     /// A name, or the decoded path of a Markdown file.
@@ -39,7 +39,7 @@ pub struct LinkPosition {
     pub start: usize,
     /// The byte after the last one.
     pub end: usize,
-    /// Its text without escapes.
+    /// The target without escapes.
     pub target: String,
     /// False for a `[[name]]`.
     pub is_path: bool,
@@ -240,7 +240,7 @@ impl Reader<'_> {
         self.html_paths.extend(paths);
     }
 
-    /// Add a text; an escaped bar stands for itself, and other escapes make no link.
+    /// Add a text; an escaped bar is a bar, and other escapes make no link.
     fn add_text(&mut self, text: &str, range: &Range<usize>) {
         let Some(first) = text.chars().next().filter(|_| self.hidden == 0) else {
             return;

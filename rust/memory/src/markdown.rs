@@ -42,7 +42,7 @@ pub fn events(
     }
 }
 
-/// Blank what is nested too deep, so that offsets stay what they are.
+/// Blank text that is nested too deep, with unchanged offsets.
 fn shallow(text: &str) -> Cow<'_, str> {
     let mut shallow = String::new();
     let mut copied = 0;
@@ -103,7 +103,7 @@ fn marker(text: &[u8]) -> Option<usize> {
 pub struct Heading {
     /// 1 to 6.
     pub level: usize,
-    /// Its text without mark-up, on one line.
+    /// The text without mark-up, on one line.
     pub text: String,
     /// The index of its first line.
     pub start: usize,
@@ -205,8 +205,8 @@ impl<'a> Document<'a> {
 
 /// Cut a text into its blocks: headings, paragraphs, list items, tables, code.
 ///
-/// Joined by newlines they are the text: blank lines stay with the block above them. What is in an item
-/// or a quotation belongs to it.
+/// Joined by newlines they are the text: blank lines stay with the block above them. Blocks in an item or a
+/// quotation belong to it.
 pub fn structures(text: &str) -> Vec<String> {
     let lines: Vec<&str> = text.split('\n').collect();
     let boundaries = Document::parse(&lines).boundaries;
@@ -242,11 +242,11 @@ fn is_item(line: &str) -> bool {
 /// An element that is open.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// It starts and ends within a paragraph or another block with text.
+    /// The tag starts and ends within a paragraph or another block with text.
     Inline {
         is_image: bool,
     },
-    /// Its text is collected: a paragraph or a heading.
+    /// The text of the tag is collected: a paragraph or a heading.
     Text,
     /// An item of a list, which may have text without a paragraph around it.
     Item,
@@ -279,7 +279,7 @@ struct BlockReader {
     /// The offset in bytes of each line.
     offsets: Vec<usize>,
     open: Vec<Kind>,
-    /// The blocks that are open, without what is inline.
+    /// The number of open blocks, without inline ones.
     depth: usize,
     images: usize,
     /// The rows of the table that is open.

@@ -14,13 +14,13 @@ use crate::times::{Time, parse_age, parse_end, parse_time};
 /// Why a memory does not hold; the first reason that applies counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Why {
-    /// It was wrong.
+    /// The memory was wrong.
     Retracted,
     /// Another memory replaces it.
     Superseded,
-    /// Its validity is over.
+    /// The validity of the memory is over.
     Expired,
-    /// Its validity has not begun.
+    /// The validity of the memory has not begun.
     NotYetValid,
 }
 
@@ -47,7 +47,7 @@ pub struct Validity {
     pub by: Vec<String>,
     /// Why it was retracted.
     pub reason: Option<String>,
-    /// The memories it is derived from that no longer hold.
+    /// The memories it is derived from that have ended.
     pub doubtful: Vec<String>,
     /// When it should have been reviewed, if that is past.
     pub stale_since: Option<Time>,
@@ -151,12 +151,12 @@ fn reason(value: &Value) -> String {
     }
 }
 
-/// What holds in a root: the marks of all its memories, with the files that they name.
+/// The marks of all memories of a root, with the files that they name.
 #[derive(Debug, Default)]
 pub struct Marks {
     /// The memories that supersede each, without cycles; a name that leads to no file counts too.
     superseded: BTreeMap<usize, Vec<Replacement>>,
-    /// The memories that each is said to supersede in a cycle, as (old, new).
+    /// Pairs (old, new) of memories whose `supersedes` form a cycle.
     cycles: Vec<(usize, usize)>,
     /// The files that each is derived from.
     sources: HashMap<usize, Vec<usize>>,
@@ -237,7 +237,8 @@ impl Marks {
         }
     }
 
-    /// What supersedes a memory, by its path or the name that leads to no file. Cycles do not count.
+    /// Return the memories that supersede one, by path or by a name that leads to no file. Cycles do not
+    /// count.
     pub fn superseding(&self, number: usize) -> Vec<&str> {
         let news = self.superseded.get(&number).into_iter().flatten();
         news.map(|new| &*new.name).collect()
@@ -332,7 +333,8 @@ impl Marks {
         })
     }
 
-    /// What a memory is derived from, through any number of steps, that has ended.
+    /// Return the memories that have ended and from which one is derived, through any number of
+    /// steps.
     fn doubtful<F: AsRef<FileFacts>>(&self, files: &[F], number: usize, time: i64) -> Vec<String> {
         let (mut seen, mut waiting) = (HashSet::from([number]), vec![number]);
         while let Some(file) = waiting.pop() {
@@ -367,7 +369,7 @@ impl FileFacts {
     }
 }
 
-/// Finds the files that names mean. All names are read only for a name that is no path.
+/// Finds the files that names mean. All names are read only for a name that is not a path.
 struct Lookup<'f, F> {
     files: &'f [F],
     names: Option<Names>,

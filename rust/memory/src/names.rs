@@ -22,9 +22,10 @@ pub fn stated_type(metadata: &Map<String, Value>) -> Option<String> {
     (!stated.is_empty()).then(|| stated.to_lowercase())
 }
 
-/// The bucket of a memory: its stated type, else the type of its first folder.
+/// Return the bucket of a memory: its stated type, else the type of its first folder.
 ///
-/// A folder of no type is a bucket of its own name, and so is a file outside of folders.
+/// A folder of no type is a bucket with the name of the folder, and so is a file outside of
+/// folders.
 pub fn bucket<'p>(path: &'p str, stated: Option<&'p str>) -> &'p str {
     if let Some(stated) = stated {
         return stated;
@@ -44,7 +45,8 @@ fn within_root(path: &str) -> &str {
     }
 }
 
-/// A type as it is compared: in lower case, with `-` for spaces. Nodes call `session` `episodic`.
+/// Return a type in its form for comparison: in lower case, with `-` for spaces. Nodes call
+/// `session` `episodic`.
 pub fn type_word(text: &str) -> String {
     let word = split_spaces(&text.to_lowercase())
         .collect::<Vec<_>>()
@@ -114,9 +116,9 @@ fn wikilink(text: &str) -> Option<(&str, usize)> {
 pub struct Named<'a> {
     /// The path of the file.
     pub path: &'a str,
-    /// Its title, or an empty text.
+    /// The title, or an empty text.
     pub title: &'a str,
-    /// Its other names.
+    /// Names other than the title.
     pub aliases: &'a [String],
 }
 
@@ -213,7 +215,7 @@ impl Names {
     }
 }
 
-/// The keys of names of some files, by which a link may mean one of them.
+/// The keys of names of some files, for resolving links.
 #[derive(Debug, Default)]
 pub struct NameKeys {
     stems: HashSet<String>,

@@ -1,5 +1,4 @@
-//! What the store of a root knows of its files: their titles, other names and links (spec/memory.md,
-//! "The store").
+//! The data of a root's store about its files: titles, other names and links (spec/memory.md, "The store").
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -11,7 +10,7 @@ use serde::Deserialize;
 use crate::ledger::{Ledger, Record};
 use crate::names::{NameKeys, Named, Names};
 
-/// One link as it is written.
+/// A link as written.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Link(
     /// The target.
@@ -27,16 +26,16 @@ pub struct Link(
 /// A file that is a node.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Linked {
-    /// Its title, or an empty text.
+    /// The title, or an empty text.
     pub title: String,
-    /// Its links, in their order.
+    /// The links, in their order.
     pub links: Vec<Link>,
-    /// Its other names.
+    /// Names other than the title.
     #[serde(default)]
     pub aliases: Vec<String>,
 }
 
-/// A file by its record, and what was read of that.
+/// A file: its record, and the data read from it.
 type File = (Arc<Record>, Arc<Linked>);
 
 /// The files that are nodes, in the order of their paths.
@@ -54,7 +53,7 @@ type Edges = (
 );
 
 impl Nodes {
-    /// Read the nodes that a ledger notes; what is as in `before` is taken from there.
+    /// Read the nodes of a ledger; nodes unchanged since `before` are taken from there.
     pub fn of(ledger: &Ledger, before: Option<&Self>) -> Result<Self> {
         let mut files = Vec::with_capacity(ledger.len());
         let known = before.map_or(&[][..], |before| &before.files);
@@ -127,7 +126,7 @@ impl Nodes {
         sources
     }
 
-    /// The files of an earlier state beside those of this one, in the order of their paths.
+    /// Pair the files of an earlier state with those of this one, in the order of their paths.
     fn beside<'n>(&'n self, before: &'n Self) -> Vec<(Option<&'n File>, Option<&'n File>)> {
         let mut pairs = Vec::with_capacity(self.files.len());
         let mut olds = before.files.iter().peekable();
@@ -147,7 +146,7 @@ impl Nodes {
         &self.names
     }
 
-    /// The same for those files alone that are visible.
+    /// Return the names of the visible files alone.
     pub fn names_within(&self, visible: &HashSet<String>) -> Names {
         let files: Vec<_> = (self.files.iter())
             .filter(|(record, _)| visible.contains(record.path()))
@@ -156,12 +155,12 @@ impl Nodes {
         names_of(&files, |path| path)
     }
 
-    /// The same once a file has another path.
+    /// Return the names after a file moves to another path.
     pub fn names_after(&self, file: &str, to: &str) -> Names {
         names_of(&self.files, |path| if path == file { to } else { path })
     }
 
-    /// What is known of a file.
+    /// Return the data of a file.
     pub fn get(&self, path: &str) -> Option<&Linked> {
         let found = self
             .files
@@ -190,7 +189,7 @@ impl Nodes {
         self.names.find(&link.0, link.3, source)
     }
 
-    /// Which edges of some files, or of all, are to be removed and added, where these are known.
+    /// Return the edges to remove and to add, for some files or for all.
     pub fn difference(
         &self,
         known: &[Edge],

@@ -1,7 +1,7 @@
 //! The generated part of a page that sums up others (spec/memory.md, "Synthesize").
 
-/// The lines of a generated part that are the same on every page: the two comments around it, what it
-/// is about, what happens to it, and its headings.
+/// The lines of a generated part that are the same on every page: the two comments around it, its subject,
+/// its handling, and its headings.
 pub const FRAME: [&str; 8] = [
     BEGIN,
     END,

@@ -19,7 +19,7 @@ const ABBREVIATIONS: [&str; 17] = [
     "dr", "mr", "mrs", "ms", "prof", "st", "vs", "etc", "approx", "ca", "cf", "no", "nr", "bijv",
     "enz", "dhr", "mevr",
 ];
-/// The longest abbreviation that is looked for, in characters.
+/// The longest abbreviation that is recognized, in characters.
 const LONGEST_ABBREVIATION: usize = 6;
 
 /// A text and its first and last line, counted from 1.
@@ -274,7 +274,7 @@ fn sentence_ends(text: &str) -> impl Iterator<Item = usize> {
             if is_stop(character) {
                 let stops = after(text, start, is_stop);
                 let closed = after(text, stops, is_closing);
-                // One stop after a space ends nothing, such as that of `.net`.
+                // A stop after a space ends nothing, such as that of `.net`.
                 let is_apart = preceding.is_some_and(is_space);
                 let is_several = stops > at;
                 let is_last = text[closed..].chars().next().is_none_or(is_space);

@@ -1,4 +1,4 @@
-//! One file to chunks, by the suffix of its name.
+//! Readers: one file to chunks, by the suffix of its name.
 
 use std::fs::File;
 use std::io::{BufReader, Cursor};
@@ -17,9 +17,9 @@ use crate::source::{
 ///
 /// An error ends the file, perhaps after some chunks.
 pub enum FileChunks {
-    /// Those of a file that was read whole, and the error after them.
+    /// The chunks of a file that was read completely, and the error after them.
     Whole(vec::IntoIter<LineResult>, Option<Unreadable>),
-    /// Those of JSON Lines, read while they are used.
+    /// The chunks of JSON Lines, read while they are used.
     Lines(JsonLines),
 }
 

@@ -19,7 +19,7 @@ use crate::score::{
 };
 use crate::snippet::{cut_snippet, recall_terms};
 
-/// What names the rows of a recall in messages.
+/// The name of the rows of a recall in messages.
 const FOUND: &str = "a recall";
 /// The most files that are read at a time while the best are chosen.
 const BATCH: usize = 16;
@@ -32,17 +32,17 @@ pub struct RecallRequest<'a> {
     pub query: &'a str,
     /// The most results.
     pub limit: usize,
-    /// Which memories may be found.
+    /// The filter of the memories.
     pub filter: &'a RecallFilter,
-    /// What each bucket counts at the depth asked for.
+    /// The value of each bucket at the given depth.
     pub depths: &'a HashMap<String, f64>,
-    /// What any other bucket counts.
+    /// The value of any other bucket.
     pub other_depth: f64,
     /// The microseconds in which the weight of a memory halves; None if age does not count.
     pub half_life: Option<i64>,
 }
 
-/// One memory that was found, at its best passage.
+/// A memory in the results, at its best passage.
 #[derive(Debug, Clone)]
 pub struct Recalled {
     /// The id of the passage, the same for every query.
@@ -70,12 +70,12 @@ impl Recalled {
     }
 }
 
-/// What a recall found.
+/// The result of a recall.
 #[derive(Debug)]
 pub struct Recall {
     /// The best results, by score, then by id.
     pub results: Vec<Recalled>,
-    /// How many files match the words of the query and are left out, by reason.
+    /// The number of files that match the words of the query and are left out, by reason.
     pub left_out: BTreeMap<LeftOut, usize>,
     /// The search, without hits.
     pub found: Found,
@@ -132,7 +132,7 @@ pub fn columns(index: &Index, cache: &ColumnCache) -> Result<Arc<FileColumns>> {
     })
 }
 
-/// How many of the files that are left out have a passage that matches the words of the query.
+/// Return the number of files left out although a passage matches the words of the query.
 fn count_left_out(
     session: &Session<'_>,
     columns: &FileColumns,

@@ -1,4 +1,4 @@
-//! A file of a root in its index: chunks, and what is known of the file (spec/memory.md, "Sync").
+//! A file of a root in its index: chunks and facts (spec/memory.md, "Sync").
 
 use hedgerow_engine::chunks::Chunk;
 use hedgerow_engine::sources::SourceFile as Row;
@@ -16,7 +16,7 @@ use crate::source::{SourceFile, Unreadable};
 use crate::tags::inline_tags;
 use crate::times::memory_time;
 
-/// The codes of what is wrong with a file that is read nevertheless.
+/// The codes of problems of a file that is read nevertheless.
 const STILL_READ: [&str; 3] = ["bad_front_matter", "bad_line", "git_conflict"];
 
 /// Whether a file with these problems could be read.
@@ -26,14 +26,14 @@ pub(crate) fn is_still_read(skips: &[Skip]) -> bool {
         .all(|skip| STILL_READ.contains(&skip.code.as_str()))
 }
 
-/// What a file comes to in the index, if it has changed.
+/// The changes of a file in the index, if it has changed.
 #[derive(Debug)]
 pub(crate) struct IndexPart {
     /// The row of the file in the ledger.
     pub(crate) row: Row,
     /// The chunks to write.
     pub(crate) chunks: Vec<Chunk>,
-    /// The ids of chunks that the file no longer has.
+    /// The ids of chunks removed from the file.
     pub(crate) removed: Vec<String>,
     /// Whether the file was not known before, and could be read.
     pub(crate) is_added: bool,
@@ -82,16 +82,16 @@ impl IndexPart {
     }
 }
 
-/// A file as chunks, with its front matter in each; why there are none, or what is wrong with it; and
-/// what is known of the file itself.
+/// A file as chunks, with its front matter in each; the reason that they are missing, or the problems; and
+/// the facts of the file.
 #[derive(Debug, Default)]
 pub struct Parsed {
-    /// Its chunks, in their order.
+    /// The chunks, in their order.
     pub chunks: Vec<Chunk>,
-    /// What was left out.
+    /// The skipped parts.
     pub skips: Vec<Skip>,
-    /// Its names, time, scope, marks and parts of its score; for a file without chunks also what the
-    /// manifest has of it.
+    /// The names, time, scope, marks and parts of the score; for a file without chunks also its data in the
+    /// manifest.
     pub facts: Map<String, Value>,
 }
 

@@ -1,4 +1,4 @@
-//! A file of a root in its store: a node, and what is known of the file (spec/memory.md, "The store").
+//! A file of a root in its store: a node and facts (spec/memory.md, "The store").
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::source::Unreadable;
 /// The note that nodes were written, and the edges of their links not yet.
 const UNLINKED: &str = "unlinked";
 
-/// What a file comes to in the store.
+/// The changes of a file in the store.
 #[derive(Debug)]
 pub(crate) struct StorePart {
     /// The row of the file in the ledger.
@@ -27,12 +27,12 @@ pub(crate) struct StorePart {
     pub(crate) node: Option<Node>,
     /// Whether the file had a node that it has no more, for it cannot be read.
     pub(crate) is_lost: bool,
-    /// What was left out, if the file has changed.
+    /// The skipped parts, if the file has changed.
     pub(crate) skips: Vec<Skip>,
 }
 
 impl StorePart {
-    /// A file that is as it was when it was last read; `row` has its new signature.
+    /// Return the part of an unchanged file; `row` has its new signature.
     pub(crate) fn unchanged(row: Row, before: &Record) -> Self {
         let (skips, facts) = (before.source.skips.clone(), before.source.facts.clone());
         Self {
@@ -94,10 +94,10 @@ pub(crate) fn unlinked() -> Vec<(String, Option<String>)> {
     vec![(UNLINKED.to_owned(), Some("1".to_owned()))]
 }
 
-/// Prepare a store for a sync: of another scope or made by other readers, no file counts as read; nodes
-/// of no file are marked as deleted. `ledger` is that of the store.
+/// Prepare a store for a sync: of another scope or made by other readers, no file counts as read; nodes of no
+/// file are marked as deleted. `ledger` is that of the store.
 ///
-/// Returns the ledger as it is then; None where it is as it was.
+/// Returns the changed ledger; None if it is unchanged.
 pub fn prepare(store: &Store, ledger: &Ledger, now: i64) -> Result<Option<Ledger>> {
     let sync = if !ledger.is_current() {
         if ledger.is_new() {
@@ -117,7 +117,7 @@ pub fn prepare(store: &Store, ledger: &Ledger, now: i64) -> Result<Option<Ledger
             ..NodeSync::default()
         }
     } else if store.index().len()? != ledger.chunks() {
-        // Nothing but a sync writes here.
+        // Only syncs write here.
         NodeSync {
             lost: store.index().chunks_without_source()?,
             notes: unlinked(),

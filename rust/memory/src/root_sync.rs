@@ -25,11 +25,11 @@ use crate::vault::without_marks;
 pub struct Target<'a, T> {
     /// The file to write.
     pub into: &'a T,
-    /// Its ledger as of the beginning of the sync.
+    /// The ledger at the beginning of the sync.
     pub ledger: &'a Ledger,
 }
 
-/// What is kept up to date with the files of a root.
+/// The index and store to update from the files of a root.
 pub struct Targets<'a> {
     /// The index.
     pub index: Target<'a, Index>,
@@ -90,14 +90,14 @@ impl Changes {
     }
 }
 
-/// What a sync did, in files.
+/// The counts of a sync, in files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Synced {
     /// Files that the index did not know before, and that could be read.
     pub added: usize,
     /// Files that the index knew with other content.
     pub changed: usize,
-    /// What the nodes of files that were read lack.
+    /// Problems of the nodes of files that were read.
     pub skips: Vec<Skip>,
 }
 
@@ -212,19 +212,19 @@ fn drop_gone(targets: &Targets<'_>, changes: &Changes, now: i64) -> Result<()> {
     Ok(())
 }
 
-/// What a file comes to in the index and in the store; None if the store knows it as it is.
+/// The changes of a file in the index and in the store; None if the store has it unchanged.
 struct Made {
     index: InIndex,
     store: Option<StorePart>,
 }
 
-/// What a file comes to in the index.
+/// The changes of a file in the index.
 enum InIndex {
-    /// It is known as it is.
+    /// The file is known and unchanged.
     Known,
     /// It has another signature and the same content.
     Touched(Row),
-    /// It is written.
+    /// The file is written.
     Changed(IndexPart),
 }
 
@@ -282,13 +282,13 @@ impl Made {
     }
 }
 
-/// How a file that was read differs from what a ledger knows of it.
+/// The difference between a read file and its record in a ledger.
 enum State<'l> {
-    /// It is known with this signature, or there is no ledger.
+    /// The file is known with this signature, or no ledger exists.
     Known,
     /// It has another signature and the same content.
     Same(&'l Record),
-    /// It is new, or has other content.
+    /// The file is new, or has other content.
     Changed(Option<&'l Record>),
 }
 

@@ -101,7 +101,7 @@ impl<'t> ScoredQuery<'t> {
         (whole + WORD * count(self.long.len())).min(EXACT_MATCH)
     }
 
-    /// What the query or its longer words in a snippet count.
+    /// Return the value of the query or its longer words in a snippet.
     pub fn exact_match(&self, snippet: &str) -> f64 {
         let text = snippet.to_lowercase();
         let has_whole = !self.whole.is_empty() && text.contains(&self.whole);
@@ -114,7 +114,7 @@ impl<'t> ScoredQuery<'t> {
         (whole + WORD * count(words)).min(EXACT_MATCH)
     }
 
-    /// What words of the query in the front matter count.
+    /// Return the value of words of the query in the front matter.
     pub fn metadata_match(&self, words: &str) -> f64 {
         let found = self.terms.iter().filter(|term| words.contains(&***term));
         (WORD * count(found.count())).min(MOST_OF_METADATA)
@@ -125,7 +125,7 @@ fn count(number: usize) -> f64 {
     u32::try_from(number).map_or(f64::MAX, f64::from)
 }
 
-/// What known lines and a known session count.
+/// Return the value of known lines and a known session.
 pub fn provenance(has_lines: bool, has_session: bool) -> f64 {
     let of_lines = if has_lines { 0.02 } else { 0.0 };
     let of_session = if has_session { 0.03 } else { 0.0 };
@@ -142,7 +142,7 @@ pub fn recency_weight(time: Option<StatedTime>, at: i64, half_life: i64) -> f64 
     rounded((-age.max(0.0) / seconds(half_life)).exp2())
 }
 
-/// What a query asks of the times of memories.
+/// A preference of a query for early or late memories.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum TimeWish {
     Nothing,
@@ -190,7 +190,8 @@ fn side(query: &str) -> Option<TimeWish> {
     })
 }
 
-/// What each candidate counts for being as early or as late as a query asks, among all of them.
+/// Return the value of each candidate for being as early or as late as a query prefers, among all
+/// of them.
 pub fn temporal_relevance(query: &str, times: &[Option<StatedTime>]) -> Vec<f64> {
     let wish = TimeWish::of(query);
     let known = times.iter().flatten().map(|stated| stated.time.micros);

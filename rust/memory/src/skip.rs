@@ -1,4 +1,4 @@
-//! What was left out, and why (spec/ingest.md, "What is left out, and named").
+//! Skipped files and lines, with reasons (spec/ingest.md, "What is left out, and named").
 
 use std::ffi::OsStr;
 use std::fmt::{self, Write};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 pub struct Skip {
     /// The file or folder, as text that can be shown.
     pub path: String,
-    /// One of the codes of the list.
+    /// A code of the list.
     pub code: String,
     /// A sentence that names the fix.
     pub reason: String,
@@ -30,7 +30,7 @@ impl Skip {
         }
     }
 
-    /// Leave out what the system refuses.
+    /// Return the skip for a path that the system refuses.
     pub fn refused(path: impl Into<String>, error: &io::Error) -> Self {
         Self::whole(path, "unreadable", why_unreadable(error))
     }

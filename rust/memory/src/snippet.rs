@@ -8,9 +8,9 @@ use crate::text::{is_word, one_line, trimmed};
 
 /// The most characters of a snippet, without its ellipses.
 const LIMIT: usize = 500;
-/// The characters before the first word that is looked for.
+/// The characters before the first matched word.
 const LEAD: usize = 60;
-/// The least characters of a word that are looked for.
+/// The fewest characters of a matched word.
 const STEM: usize = 4;
 /// The most places of a word that count.
 const MOST_PLACES: usize = 50;

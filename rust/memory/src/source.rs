@@ -1,4 +1,4 @@
-//! One file to read: its names, its text, and the reasons for which something is left out.
+//! A file to read: its names, its text, and the reasons for skipping parts.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -20,9 +20,9 @@ pub const FILE_LIMIT: usize = 16 * 1024 * 1024;
 /// The names of one file.
 #[derive(Debug, Clone, Copy)]
 pub struct SourceFile<'a> {
-    /// The path of its chunks: the path given by the caller, joined by `/` with what is below it.
+    /// The path of its chunks: the path given by the caller, joined by `/` with the path below it.
     pub path: &'a str,
-    /// The absolute path, by which a later run recognizes the file under another name.
+    /// The absolute path. With it, a later run recognizes the file under another name.
     pub file: &'a str,
 }
 

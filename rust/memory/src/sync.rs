@@ -19,7 +19,7 @@ use crate::source::{Unreadable, read_open};
 const ROUND: usize = 512;
 const ROUND_BYTES: u64 = 16 * 1024 * 1024;
 const MOST_THREADS: usize = 8;
-/// The bytes of a stream that are read at once.
+/// Bytes per read of a stream.
 const PIECE: usize = 1024 * 1024;
 /// The bytes of a digest.
 const DIGEST: usize = 16;
@@ -27,11 +27,11 @@ const DIGEST: usize = 16;
 /// A file that is to be read.
 #[derive(Debug, Clone)]
 pub struct Wanted {
-    /// What its records and chunks know it by.
+    /// The path in its records and chunks.
     pub path: String,
     /// Where it is.
     pub place: PathBuf,
-    /// Its signature when it was found.
+    /// The signature when the file was found.
     pub signature: Signature,
     /// Whether it may be larger than memory: only its digest is made, in pieces.
     pub is_stream: bool,
@@ -40,22 +40,22 @@ pub struct Wanted {
 /// A file that was read, or that the system refused.
 #[derive(Debug)]
 pub struct Reading {
-    /// What its records and chunks know it by.
+    /// The path in its records and chunks.
     pub path: String,
-    /// Its signature when it was read.
+    /// The signature when the file was read.
     pub signature: Signature,
     /// Whether any later change will show in the signature.
     pub settled: bool,
     /// The digest of its bytes; empty where there are none.
     pub digest: String,
-    /// Its bytes, or why there are none; empty for a stream.
+    /// The bytes, or the reason that they are missing; empty for a stream.
     pub data: std::result::Result<Vec<u8>, Unreadable>,
 }
 
 /// Read files in rounds. `make` is called on several threads for each file, and `write` on this one
-/// for what a round came to, in the order of the files; then with how many files are done.
+/// for the results of a round, in the order of the files; then with the number of files done.
 ///
-/// A file that went meanwhile is passed by: the next sync sees that.
+/// A file removed meanwhile is skipped: the next sync sees that.
 pub fn in_rounds<T: Send>(
     files: &[Wanted],
     make: impl Fn(Reading) -> T + Sync,
@@ -74,7 +74,7 @@ pub fn in_rounds<T: Send>(
             (next.ok().and_then(|next| next.join().ok()), written)
         });
         written?;
-        // Where there is no thread to be had, this one does its work.
+        // If no thread can be started, this one does the work.
         let next = next.unwrap_or_else(|| on_threads(round, &make));
         ready = Some((next, done));
         rest = after;
@@ -110,7 +110,7 @@ fn on_threads<T: Send>(files: &[Wanted], make: &(impl Fn(Reading) -> T + Sync)) 
     };
     thread::scope(|scope| {
         for _ in 1..processors.min(MOST_THREADS).min(files.len()) {
-            // One thread does all the work where there are no others to be had.
+            // If no further thread can be started, one does all the work.
             let _ = thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
@@ -120,7 +120,7 @@ fn on_threads<T: Send>(files: &[Wanted], make: &(impl Fn(Reading) -> T + Sync)) 
     results.into_iter().map(|(_, one)| one).collect()
 }
 
-/// Read one file; None when it is gone. Its signature is that of the file that was read.
+/// Read a file; None if it is gone. Its signature is that of the file that was read.
 pub fn read(file: &Wanted) -> Option<Reading> {
     let opened = File::open(&file.place);
     let status = opened
@@ -170,7 +170,7 @@ fn is_gone(place: &Path) -> bool {
     status.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
-/// What tells the content of a file from another: 32 hexadecimal digits.
+/// Return the digest of the content of a file: 32 hexadecimal digits.
 pub fn digest_of(data: &[u8]) -> String {
     hexadecimal(&Sha256::digest(data))
 }

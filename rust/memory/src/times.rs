@@ -47,7 +47,7 @@ impl Ord for Time {
 }
 
 impl Time {
-    /// The time in ISO 8601, with microseconds if there are any.
+    /// Return the time in ISO 8601, with microseconds unless they are zero.
     pub fn to_iso(self) -> String {
         let local = self.micros + i64::from(self.offset) * 60 * SECOND;
         let (days, rest) = (local.div_euclid(DAY), local.rem_euclid(DAY));
@@ -160,7 +160,7 @@ fn linked_name(text: &str) -> Option<&str> {
     (!inner.contains(['[', ']'])).then(|| &inner[..end])
 }
 
-/// A text that is a date in another form as ISO 8601; any other text as it is.
+/// Return a text that is a date in another form as ISO 8601; any other text unchanged.
 fn plain(text: &str) -> String {
     if let Some((year, month)) = month(text) {
         return format!("{year}-{month:0>2}-01");
@@ -205,7 +205,7 @@ fn day_in_another_form(text: &str) -> Option<String> {
     ))
 }
 
-/// The time of a text in ISO 8601; None if there is no such time.
+/// Return the time of a text in ISO 8601; None if the time does not exist.
 pub fn iso_time(text: &str) -> Option<StatedTime> {
     let mut rest = Digits(trimmed(text).as_bytes());
     let year = rest.number(4)?;
@@ -235,7 +235,7 @@ pub fn iso_time(text: &str) -> Option<StatedTime> {
     })
 }
 
-/// The rest of a text that is being read.
+/// A text being read.
 struct Digits<'t>(&'t [u8]);
 
 impl Digits<'_> {

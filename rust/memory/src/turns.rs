@@ -69,12 +69,12 @@ pub struct Piece<'t> {
     pub start: usize,
     /// The index of the line after the last one.
     pub end: usize,
-    /// Who says it; None for what is before the first turn.
+    /// The speaker; None for text before the first turn.
     pub voice: Option<&'t Voice>,
 }
 
 impl Turns {
-    /// The turns of a text; none if it is no conversation.
+    /// Return the turns of a text; empty if it is not a conversation.
     pub fn of(lines: &[&str]) -> Self {
         let named = named_lines(lines);
         let roles: Vec<&str> = named
@@ -100,7 +100,7 @@ impl Turns {
         self.0.len()
     }
 
-    /// Whether the text is no conversation.
+    /// Whether the text is not a conversation.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,8 +1,8 @@
-//! Watching a folder, so that a recall need not look at its files.
+//! Watching a folder, so that a recall need not examine its files.
 //!
-//! The system reports changes a moment after they are made. Whoever has seen that everything was read
-//! notes how many changes there had been before it looked; as long as there are no more, all is as it
-//! was. Whenever the system cannot tell, the files have to be looked at.
+//! The system reports changes a moment after they are made. A caller that found everything read records the
+//! number of changes before its check. While the number is the same, nothing has changed. If the system
+//! cannot report, the files must be examined.
 
 use std::path::{Component, Path};
 use std::process;
@@ -23,7 +23,7 @@ pub struct Watch {
     _watcher: RecommendedWatcher,
 }
 
-/// What the system has reported so far.
+/// The events that the system has reported so far.
 #[derive(Debug, Default)]
 struct Seen {
     changes: AtomicU64,
@@ -31,10 +31,10 @@ struct Seen {
 }
 
 impl Watch {
-    /// Watch a folder for changes of what the rules take.
+    /// Watch a folder for changes of files that the rules take.
     ///
-    /// The error says in a sentence why that cannot be done: on a network file system, where others
-    /// change files unseen, or where the system has no room for more watches.
+    /// The error is a sentence with the reason for a failure: a network file system, where others
+    /// change files unseen, or the system's limit on watches.
     pub fn begin(folder: &Path, rules: Arc<Rules>) -> Result<Self, String> {
         if let Some(kind) = network_of(folder) {
             return Err(format!(
@@ -63,8 +63,8 @@ impl Watch {
         })
     }
 
-    /// How many changes there have been; None once some may have been missed, as after a fork or
-    /// more changes than the system keeps.
+    /// Return the number of changes; None once some may have been missed, as after a fork or more
+    /// changes than the system buffers.
     pub fn changes(&self) -> Option<u64> {
         let is_lost = self.seen.is_lost.load(Ordering::SeqCst) || self.process != process::id();
         (!is_lost).then(|| self.seen.changes.load(Ordering::SeqCst))
@@ -81,7 +81,7 @@ fn why(error: &notify::Error) -> String {
     }
 }
 
-/// Whether an event may have changed what is read of a folder.
+/// Whether an event may have changed a file that is read.
 fn is_change(event: &Event, base: &Path, rules: &Rules) -> bool {
     if matches!(event.kind, EventKind::Access(_)) {
         return false;
@@ -91,8 +91,8 @@ fn is_change(event: &Event, base: &Path, rules: &Rules) -> bool {
         || (event.paths.iter()).any(|path| counts(path, base, rules, is_of_content))
 }
 
-/// Whether a change of a path counts. What is no file that is read may be a folder, unless it is the
-/// content that changed.
+/// Whether a change of a path counts. A path that is not a file to read may be a folder, unless its content
+/// changed.
 fn counts(path: &Path, base: &Path, rules: &Rules, is_of_content: bool) -> bool {
     let Ok(below) = path.strip_prefix(base) else {
         return true;
@@ -113,7 +113,7 @@ fn counts(path: &Path, base: &Path, rules: &Rules, is_of_content: bool) -> bool 
     }
 }
 
-/// A file by which a folder becomes one that a tool has made.
+/// Whether the file marks its folder as made by a tool.
 fn is_mark_of_tools(name: Option<&&str>) -> bool {
     name.is_some_and(|name| crate::folder::MARKS_OF_TOOLS.contains(name))
 }

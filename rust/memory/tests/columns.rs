@@ -1,5 +1,4 @@
-//! File columns: brought up to date by changes they are those made anew, and they select what each file
-//! says of itself.
+//! File columns: updated by changes they equal new ones, and they select by the fields of each file.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,4 +1,4 @@
-//! What holds of any file: no panic, lines in range, texts of chunks from the file.
+//! Properties of any file: no panic, lines in range, texts of chunks from the file.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,4 +1,4 @@
-//! What runs of agents do to a store, for `hedgerow.agents`.
+//! The effects of agents' runs on a store, for `hedgerow.agents`.
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_graph::agents::{Action, Applied, Beginning, Record, Run, RunStatus};
@@ -176,7 +176,7 @@ pub fn _agent_runs<'py>(
     runs.iter().map(|run| fields(py, run)).collect()
 }
 
-/// What became of the actions of a run: line, action and reason.
+/// Return the outcomes of the actions of a run: line, action and reason.
 #[pyfunction]
 pub fn _run_records(
     py: Python<'_>,

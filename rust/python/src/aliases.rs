@@ -70,7 +70,7 @@ fn convert(mapping: &Bound<'_, PyAny>) -> PyResult<AliasTable> {
 }
 
 fn alternatives(key: &str, surfaces: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
-    // A str is also an iterable of its characters, which is never what was meant.
+    // A str is also an iterable of its characters, which callers never intend.
     if surfaces.is_instance_of::<PyString>() {
         return Err(invalid(format!(
             "the alternatives of alias {key:?} are one str; give a list of strings"

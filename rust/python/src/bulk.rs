@@ -1,4 +1,4 @@
-//! What `link_many` and `visit_many` are given: tuples in the order of `link` and `visit`, or
+//! The arguments of `link_many` and `visit_many`: tuples in the order of `link` and `visit`, or
 //! mappings with the names of their parameters.
 
 use hedgerow_engine::ErrorCode;
@@ -10,8 +10,8 @@ use crate::errors;
 use crate::node::seconds;
 use crate::value::{self, Argument};
 
-/// What the items of a list have: their names in order, the first `required` of which must be
-/// given.
+/// The fields of the items of a list: their names in order, the first `required` of which are
+/// mandatory.
 struct Items {
     list: &'static str,
     code: ErrorCode,
@@ -70,7 +70,7 @@ pub fn visits(object: &Bound<'_, PyAny>) -> PyResult<Vec<Visit>> {
     })
 }
 
-/// One item: its values, in the order of the names.
+/// An item: its values, in the order of the names.
 struct Item<'a, 'py> {
     of: &'a Items,
     position: usize,
@@ -179,7 +179,7 @@ impl Items {
         Ok(values)
     }
 
-    /// What an item may be, for a message.
+    /// Return the valid forms of an item, for a message.
     fn forms(&self) -> String {
         let (first, rest) = self.names.split_at(self.required);
         let mut tuple = first.join(", ");

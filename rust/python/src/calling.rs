@@ -10,7 +10,7 @@ use pyo3::ffi::{self, PyObject};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-/// `PyObject_Call`, as what it is: a function that may end the thread, and then unwinds its stack.
+/// `PyObject_Call`, declared as a function that may end the thread, and then unwinds its stack.
 type Call = unsafe extern "C-unwind" fn(
     function: *mut PyObject,
     arguments: *mut PyObject,
@@ -44,7 +44,7 @@ pub fn call<'py>(
     unsafe { Bound::from_owned_ptr_or_err(function.py(), result) }
 }
 
-/// The same for a function of one of our own modules, which are written in Python.
+/// Like `call`, for a function of one of our modules written in Python.
 pub fn call_named<'py>(
     py: Python<'py>,
     module: &str,
@@ -55,7 +55,7 @@ pub fn call_named<'py>(
     call(&py.import(module)?.getattr(name)?, arguments, options)
 }
 
-/// What a function can be called with: a tuple.
+/// The arguments of a call: a tuple.
 pub trait Arguments<'py>:
     IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error: Into<PyErr>>
 {

@@ -1,4 +1,4 @@
-//! `Candidate`: what is ranked.
+//! `Candidate`: an item to rank.
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_engine::chunks::Texts;
@@ -80,7 +80,7 @@ impl PyCandidate {
         }))
     }
 
-    /// Its id; candidates with the same id are the same document.
+    /// The id; candidates with the same id are the same document.
     #[getter]
     fn id(&self) -> &str {
         &self.0.id
@@ -92,31 +92,31 @@ impl PyCandidate {
         &self.0.path
     }
 
-    /// Its title, or "".
+    /// The title, or "".
     #[getter]
     fn title(&self) -> &str {
         &self.0.title
     }
 
-    /// Its summary, or "".
+    /// The summary, or "".
     #[getter]
     fn summary(&self) -> &str {
         &self.0.summary
     }
 
-    /// Its content, or "".
+    /// The content, or "".
     #[getter]
     fn content(&self) -> &str {
         &self.0.content
     }
 
-    /// Its tags, as a tuple of str.
+    /// The tags, as a tuple of str.
     #[getter]
     fn tags<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, &self.0.tags)
     }
 
-    /// Its place among the chunks of its path, from 0.
+    /// The position among the chunks of its path, from 0.
     #[getter]
     fn ordinal(&self) -> i64 {
         self.0.ordinal
@@ -134,7 +134,7 @@ impl PyCandidate {
         self.0.vector_similarity
     }
 
-    /// Its metadata, as a new dict.
+    /// The metadata, as a new dict.
     #[getter]
     fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         value::dict(py, &self.0.metadata)

@@ -10,17 +10,17 @@ use crate::fields::Fields;
 use crate::value::{self, Argument};
 use crate::vector;
 
-/// One searchable piece of knowledge (spec/index.md, "Chunks").
+/// A searchable piece of knowledge (spec/index.md, "Chunks").
 ///
 /// `id` names it in an index, `path` says where it comes from and may be shared, `ordinal` is its
 /// position among the chunks of its path (from 0). `path`, `title`, `summary`, `tags` and `content`
 /// are searched; `tags` and `metadata` (JSON with str keys) can be filtered by. `embedding` is its
 /// vector: a buffer of floats, such as a numpy array, or a sequence of numbers. An empty one, or
-/// one of zeros, says that the chunk can have none (spec/index.md, "Vectors"). Immutable;
+/// one of zeros, means that the chunk can have none (spec/index.md, "Vectors"). Immutable;
 /// `metadata` gives a new dict each time, `embedding` a new array.
 ///
 /// Pass the fields by name, `Chunk(id=..., path=..., content=...)`: path and content are both
-/// texts, and no error tells when they are swapped. `Chunk.from_dict` takes a mapping.
+/// texts, and no error reports swapped ones. `Chunk.from_dict` takes a mapping.
 ///
 /// Raises InvalidInputError for a value that cannot be stored exactly.
 #[pyclass(name = "Chunk", module = "hedgerow", frozen, eq)]
@@ -76,7 +76,7 @@ impl PyChunk {
         }))
     }
 
-    /// Its name in an index.
+    /// The name of the chunk in an index.
     #[getter]
     fn id(&self) -> &str {
         &self.0.id
@@ -88,45 +88,45 @@ impl PyChunk {
         &self.0.path
     }
 
-    /// Its text.
+    /// The text.
     #[getter]
     fn content(&self) -> &str {
         &self.0.content
     }
 
-    /// Its title, or "".
+    /// The title, or "".
     #[getter]
     fn title(&self) -> &str {
         &self.0.title
     }
 
-    /// Its summary, or "".
+    /// The summary, or "".
     #[getter]
     fn summary(&self) -> &str {
         &self.0.summary
     }
 
-    /// Its tags, as a tuple of str.
+    /// The tags, as a tuple of str.
     #[getter]
     fn tags<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, &self.0.tags)
     }
 
-    /// Its metadata, as a new dict.
+    /// The metadata, as a new dict.
     #[getter]
     fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         value::dict(py, &self.0.metadata)
     }
 
-    /// Its position among the chunks of its path.
+    /// The position among the chunks of its path.
     #[getter]
     fn ordinal(&self) -> i64 {
         self.0.ordinal
     }
 
-    /// Its vector, as a new array.array of float32; None if it has none.
+    /// The vector, as a new array.array of float32; None without a vector.
     ///
-    /// An index gives it back with length 1.
+    /// An index returns it with length 1.
     #[getter]
     fn embedding<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let embedding = self.0.embedding.as_ref();
@@ -174,7 +174,7 @@ impl PyChunk {
         }
     }
 
-    /// The same chunk with another vector.
+    /// Return the chunk with another vector.
     fn _with_embedding(&self, embedding: &Bound<'_, PyAny>) -> PyResult<Self> {
         Ok(Self(Chunk {
             embedding: Some(vector::vector(embedding, field("embedding"))?),
@@ -300,7 +300,7 @@ pub fn _chunks(chunks: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyChunk>>> {
     self::chunks(chunks)
 }
 
-/// About how many bytes chunks take in the file.
+/// Return the approximate bytes of chunks in the file.
 pub fn bytes(chunks: &[Py<PyChunk>]) -> usize {
     let of_one = |chunk: &Py<PyChunk>| {
         let chunk = &chunk.get().0;

@@ -20,7 +20,7 @@ pub struct PyChunks {
 struct Iteration {
     /// None once all chunks were read, or reading failed: then the snapshot has ended.
     reader: Option<ChunkReader>,
-    /// What is left of the page, the next chunk last.
+    /// The rest of the page, the next chunk last.
     left: Vec<Chunk>,
 }
 

@@ -35,9 +35,9 @@ pub fn compile_fts(
     })
 }
 
-/// What SQLite runs for a query (spec/compile.md, "Executable form"); "" means run nothing.
+/// Return the expression that SQLite runs for a query (spec/compile.md, "Executable form"), or "".
 ///
-/// FTS5 accepts the result whatever the input. `matching` is "spec" or "extended"; `date_hints` are
+/// FTS5 accepts every result. "" means to run nothing. `matching` is "spec" or "extended"; `date_hints` are
 /// dates that a bare query also looks for; `stopwords` and `tokenizer` are as in `Index.open`, but the
 /// default of `tokenizer` is that of the specification. Phrases in which the tokenizer finds no token are
 /// left out.

@@ -1,4 +1,4 @@
-//! What the Python side needs to embed chunks: finding those without a vector, and storing vectors.
+//! Embedding chunks: finding those without a vector, and storing vectors.
 
 use hedgerow_engine::vectors::Embedder;
 use pyo3::prelude::*;
@@ -67,7 +67,8 @@ pub fn _has_vectors(py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResult<bool
     errors::call_detached(py, || index.has_vectors())
 }
 
-/// Give stored chunks their vectors; returns how many still had the same texts and were given one.
+/// Store vectors of existing chunks; return the number of chunks with unchanged texts that took
+/// theirs.
 #[pyfunction]
 #[pyo3(signature = (index, chunks, vectors, embedder=None, details=None))]
 pub fn _set_embeddings(
@@ -87,7 +88,7 @@ pub fn _set_embeddings(
     })
 }
 
-/// Begin to stage the vectors of an embedder, or continue; returns how many are staged already.
+/// Begin to stage the vectors of an embedder, or continue; return the number of staged vectors.
 #[pyfunction]
 #[pyo3(signature = (index, embedder=None, details=None))]
 pub fn _begin_staging(
@@ -115,8 +116,8 @@ pub fn _unstaged_page(
     Ok((page.chunks.into_iter().map(PyChunk).collect(), page.after))
 }
 
-/// Stage vectors of stored chunks; returns how many chunks still had the same texts and were given
-/// one.
+/// Stage vectors of existing chunks; return the number of chunks with unchanged texts that took
+/// theirs.
 #[pyfunction]
 pub fn _stage_embeddings(
     py: Python<'_>,
@@ -132,15 +133,15 @@ pub fn _stage_embeddings(
     })
 }
 
-/// Replace all vectors with the staged ones; returns how many there are.
+/// Replace all vectors with the staged ones; return their number.
 #[pyfunction]
 pub fn _replace_by_staged(py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResult<usize> {
     let index = &index.get().index;
     errors::call_writing(py, None, || index.replace_by_staged())
 }
 
-/// The name of the embedder of the vectors, how it was called, and their dimensions; None for what
-/// is not known.
+/// Return the name of the embedder of the vectors, its details, and their dimensions; None if
+/// unknown.
 #[pyfunction]
 pub fn _embedder_of(
     py: Python<'_>,

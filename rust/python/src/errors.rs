@@ -33,9 +33,9 @@ pub fn call_detached<T: Send>(
     result.map_err(to_py)
 }
 
-/// How many bytes are written in far less time than it may take to notice Ctrl-C.
+/// Bytes that are written in far less time than it may take to notice Ctrl-C.
 const LITTLE: usize = 1 << 18;
-/// How many bytes a small thing is taken to have: a node without its texts, an edge, an id.
+/// The estimated bytes of a small item: a node without its texts, an edge, an id.
 pub const ITEM: usize = 1 << 11;
 
 /// [`call_detached`] for a call that may hold the write lock, with which no thread may wait for the
@@ -90,7 +90,7 @@ fn guarded<T>(engine: impl FnOnce() -> Result<T>) -> Result<T> {
     caught(engine).map_err(|error| {
         let is_short = engine_memory::shortages() != before;
         if is_short && error.code() == ErrorCode::Interrupted {
-            // It was memory that ended the call: other threads may have enough again by now.
+            // Memory ended the call: other threads may have enough again by now.
             return engine_memory::error();
         }
         error
@@ -139,7 +139,7 @@ fn panic_error(panic: &(dyn Any + Send)) -> Error {
     )
 }
 
-/// Panic where the engine is guarded, so that tests see what a caller would.
+/// Panic where the engine is guarded, so that tests see the exception of a caller.
 #[pyfunction]
 #[allow(clippy::panic)]
 pub fn _panic(message: String) -> PyResult<()> {

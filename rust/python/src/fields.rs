@@ -6,7 +6,7 @@ use pyo3::types::PyMapping;
 
 use crate::value::{self, Argument};
 
-/// What other libraries call the fields, and their names here.
+/// Names of the fields in other libraries, and their names here.
 const OTHER_NAMES: [(&str, &str); 14] = [
     ("text", "content"),
     ("page_content", "content"),
@@ -77,7 +77,7 @@ impl<'a, 'py> Fields<'a, 'py> {
         convert(argument, value).map(Some)
     }
 
-    /// The same for a key that is required.
+    /// Like `optional`, for a required key.
     pub fn required<T>(
         &self,
         key: &str,

@@ -12,13 +12,13 @@ use crate::folder::{PyLedger, SkipTuple, tuple_of};
 use crate::index::PyIndex;
 use crate::text::Text;
 
-/// One run over files into an index.
+/// A run over files into an index.
 #[pyclass(frozen, module = "hedgerow._engine", name = "_FilesRun")]
 pub struct PyFilesRun(Mutex<Report>);
 
 /// The path of the chunks, the absolute path, the signature, and whether the file was named itself.
 type Found = (String, String, String, bool);
-/// Files read and removed, chunks added, changed, unchanged and removed, and what was left out.
+/// Files read and removed, chunks added, changed, unchanged and removed, and skipped parts.
 type Counts = (usize, usize, usize, usize, usize, usize, Vec<SkipTuple>);
 
 #[pymethods]
@@ -70,7 +70,7 @@ impl PyFilesRun {
         }
     }
 
-    /// What was done so far; it is right even if the run ended with an error.
+    /// Return the report so far; it is correct even if the run ended with an error.
     fn report(&self) -> Counts {
         let report = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         (

@@ -15,14 +15,14 @@ const DATE_KEY: &str = "date";
 
 /// Conditions that a chunk must meet to be searched at all (spec/filters.md).
 ///
-/// `paths`: its path is one of these. `path_prefix`: its path begins with this text, to the
-/// letter. `tags`: it has all of them. `metadata`: it has all of these keys, each with this
+/// `paths`: the path is one of these. `path_prefix`: the path begins with this text, to the letter.
+/// `tags`: the chunk has all of them. `metadata`: the chunk has all of these keys, each with this
 /// JSON value (1 equals 1.0, true does not equal 1, null is not the same as no key). `where`:
 /// conditions with operators, such as `{"year": {"$gte": 2024}, "tags": {"$in": ["a", "b"]}}`.
 /// `after` and `before`, each a date, a datetime or a text in ISO 8601: the date in its metadata
-/// under `date_key` is `after` or later, and earlier than `before`. What is left out, or empty, is
-/// no condition. A mapping is accepted in its place: these names are arguments in it, and all other
-/// keys are conditions of `where`.
+/// under `date_key` is `after` or later, and earlier than `before`. Omitted or empty arguments are
+/// not conditions. A mapping is accepted in its place: these names are arguments in it, and all
+/// other keys are conditions of `where`.
 ///
 /// Raises InvalidInputError for values of another shape and for unknown operators.
 #[pyclass(name = "Filters", module = "hedgerow", frozen, eq)]
@@ -105,7 +105,7 @@ impl PyFilters {
         PyTuple::new(py, &self.filters.paths)
     }
 
-    /// What paths begin with, or None.
+    /// The prefix of paths, or None.
     #[getter]
     fn path_prefix(&self) -> Option<&str> {
         self.filters.path_prefix.as_deref()
@@ -138,7 +138,7 @@ impl PyFilters {
         self.filters.period.as_ref()?.after()
     }
 
-    /// The first date that no longer passes, as ISO 8601, or None.
+    /// The exclusive upper bound of dates, as ISO 8601, or None.
     #[getter]
     fn before(&self) -> Option<&str> {
         self.filters.period.as_ref()?.before()
@@ -295,7 +295,8 @@ fn refuse_misspelled(key: &Bound<'_, PyAny>) -> PyResult<()> {
     }
 }
 
-/// Which argument an item of a mapping is; None for a condition, such as tags with operators.
+/// Return the argument that an item of a mapping sets; None for a condition, such as tags with
+/// operators.
 fn argument(key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Option<usize> {
     let key: &str = key.extract().ok()?;
     let position = ARGUMENTS.iter().position(|known| *known == key)?;

@@ -1,4 +1,4 @@
-//! The files below a folder, and what a ledger knows of them.
+//! The files below a folder, and their records in a ledger.
 
 use std::ffi::OsString;
 use std::fs;
@@ -25,7 +25,7 @@ pub type SkipTuple = (String, String, String, Option<u64>);
 /// facts.
 type SourceTuple = (String, String, bool, String, u64, String, String);
 
-/// What is read of a folder; the same for every listing of it.
+/// The rules for reading a folder, shared by every listing of it.
 #[pyclass(frozen, module = "hedgerow._engine", name = "_Rules")]
 pub struct PyRules(Arc<Rules>);
 
@@ -43,12 +43,12 @@ impl PyRules {
             .map(|rules| Self(Arc::new(rules)))
     }
 
-    /// List the files below a folder; `named` keeps what is passed by.
+    /// List the files below a folder; `named` also lists skipped files.
     fn list(&self, py: Python<'_>, folder: PathBuf, named: bool) -> PyResult<PyListing> {
         errors::call_detached(py, || Ok(folder::list(&folder, &self.0, named))).map(PyListing)
     }
 
-    /// Why a file below a folder is passed by; None where it is not.
+    /// Return the reason to skip a file below a folder; None if it is read.
     fn pass_by(&self, path: Text) -> Option<&'static str> {
         self.0.pass_by(&path).map(Reason::as_str)
     }
@@ -68,14 +68,14 @@ impl PyWatch {
         begun.map(Self).map_err(PyOSError::new_err)
     }
 
-    /// How many changes there have been; None once some may have been missed.
+    /// Return the number of changes; None once some may have been missed.
     #[getter]
     fn changes(&self) -> Option<u64> {
         self.0.changes()
     }
 }
 
-/// What is below a folder.
+/// The files below a folder.
 #[pyclass(frozen, module = "hedgerow._engine", name = "_Listing")]
 pub struct PyListing(pub Listing);
 
@@ -112,7 +112,7 @@ impl PyListing {
         self.0.unknown.clone()
     }
 
-    /// How much was passed by, by its reason, where there is any.
+    /// Return the nonzero counts of skipped files, by reason.
     #[getter]
     fn passed_by(&self) -> Vec<(&'static str, u64)> {
         let counts = Reason::ALL.iter().zip(self.0.passed_by);
@@ -140,7 +140,7 @@ impl PyListing {
     }
 }
 
-/// What an index or a store has read of each file, as it was when this was loaded.
+/// The record of the files that an index or a store has read, as of the load.
 #[pyclass(frozen, module = "hedgerow._engine", name = "_Ledger")]
 pub struct PyLedger(pub Ledger);
 
@@ -159,7 +159,7 @@ impl PyLedger {
         errors::call_detached(py, || Ledger::load(index, &expected, has_facts)).map(Self)
     }
 
-    /// The same with what has changed since; None where nothing has.
+    /// Return the ledger with later changes; None without changes.
     fn refreshed(&self, py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResult<Option<Self>> {
         let index = &index.get().index;
         let refreshed = || {
@@ -227,7 +227,7 @@ impl PyLedger {
         errors::call_detached(py, || Ok(self.0.has_read(listing, &folder)))
     }
 
-    /// How many of the listed files below a folder are others than when they were read, or are gone.
+    /// Return the number of listed files below a folder that changed since they were read, or are gone.
     fn stale(
         &self,
         py: Python<'_>,
@@ -239,7 +239,7 @@ impl PyLedger {
     }
 }
 
-/// What changes with the content of a file; OSError where the system refuses to say.
+/// Return a text that changes with the content of a file; OSError if the system refuses.
 #[pyfunction]
 pub fn _signature(file: PathBuf) -> PyResult<String> {
     Ok(Signature::of(&fs::metadata(file)?).to_string())

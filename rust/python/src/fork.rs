@@ -1,4 +1,4 @@
-//! What Python calls around a fork.
+//! Functions that Python calls around a fork.
 
 use hedgerow_engine::{retrieval, storage};
 use pyo3::prelude::*;

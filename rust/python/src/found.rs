@@ -9,7 +9,7 @@ use crate::errors;
 use crate::hit::PyHit;
 use crate::results;
 
-/// What a search found, waiting for a reranker or not.
+/// The result of a search, before or without a reranker.
 #[pyclass(name = "Found", module = "hedgerow._engine")]
 pub struct PyFound(pub Found);
 
@@ -27,13 +27,13 @@ impl PyFound {
         self.0.failed
     }
 
-    /// What the leg that failed reported, as an exception, or None.
+    /// The error of the failed leg, as an exception, or None.
     #[getter]
     fn error(&self) -> Option<PyErr> {
         self.0.error.clone().map(errors::to_py)
     }
 
-    /// What the search has done so far, a Trace.
+    /// The steps of the search so far, a Trace.
     #[getter]
     fn trace<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         results::trace(py, &self.0.trace)

@@ -1,4 +1,4 @@
-//! `Hit`: what a search finds.
+//! `Hit`: a result of a search.
 
 use hedgerow_engine::chunks::Texts;
 use hedgerow_engine::index::Hit;
@@ -123,7 +123,7 @@ impl PyHit {
         value::dict(py, &self.hit.metadata)
     }
 
-    /// What hits are ordered by; higher is better.
+    /// The score that orders hits; higher is better.
     #[getter]
     fn score(&self) -> f64 {
         self.hit.score
@@ -165,7 +165,7 @@ impl PyHit {
         }
     }
 
-    /// Every field by its name, as in JSON: tags are a list, and what is missing is None.
+    /// Return every field by its name, as in JSON: tags are a list, and missing values are None.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         for field in FIELDS {
@@ -284,7 +284,7 @@ impl PyHit {
 }
 
 impl PyHit {
-    /// One of [`FIELDS`].
+    /// Return one of [`FIELDS`].
     fn field<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let hit = &self.hit;
         Ok(match name {

@@ -71,28 +71,27 @@ impl PyIndex {
         Ok(opened.get().shared())
     }
 
-    /// Open an index file; it is made when there is none.
+    /// Open an index file, or create it if it is missing.
     ///
-    /// `dimensions` is how many numbers its vectors have; left out, the first one stored fixes it.
-    /// `tokenizer` is chosen when the file is made: "words" (every language), "porter unicode61"
-    /// (words by their English stems), "unicode61" (words as they are) or "trigram" (windows of three
-    /// characters). A file keeps its own until `retokenize`; the default is accepted for any. A `read_only` handle refuses
-    /// to write, and needs a file that exists. `ranking` says who ranks by BM25, with the same
-    /// results (spec/index.md, "Ranking in memory"): "memory", many times as fast, for about 60 MB
-    /// in 100,000 chunks of 80 words; "fts5", without that memory; or "auto", memory from the
-    /// second search on where it takes at most 1 GiB. `vectors` says how the nearest are found:
-    /// "exact", all of them, or "fast", by one bit a number first, which may miss a few, for
-    /// hundreds of thousands of vectors (spec/index.md, "Fast search"). `resident` says what of
-    /// them is kept in memory: "all", or their "codes" alone, for a quarter of the memory and
-    /// slower searches. `stopwords` are what a query without operators is not searched for
-    /// (spec/query.md, "Filtering"): "en+nl", "en", "nl", "none" or words; the file keeps them, and
-    /// left out they are those of the file. `metadata_index` names keys of the metadata, or "tags",
-    /// "path" and "ordinal", whose values are indexed, so that filters on them are found sooner
-    /// (spec/filters.md, "Declared keys"); the file remembers them.
+    /// `dimensions` is the length of its vectors; by default the first one stored fixes it. `tokenizer` is
+    /// chosen when the file is made: "words" (every language), "porter unicode61" (words by their English
+    /// stems), "unicode61" (words unchanged) or "trigram" (windows of three characters). A file keeps its own
+    /// until `retokenize`; the default is accepted for any. A `read_only` handle refuses to write, and needs
+    /// a file that exists. `ranking` is the backend of BM25, with the same results (spec/index.md, "Ranking
+    /// in memory"): "memory", many times as fast, for about 60 MB in 100,000 chunks of 80 words; "fts5",
+    /// without that memory; or "auto", memory from the second search on where it takes at most 1 GiB.
+    /// `vectors` is the way to find the nearest: "exact", all of them, or "fast", by one bit a number first,
+    /// which may miss a few, for hundreds of thousands of vectors (spec/index.md, "Fast search"). `resident`
+    /// is the part of them in memory: "all", or their "codes" alone, for a quarter of the memory and slower
+    /// searches. `stopwords` are dropped from queries without operators (spec/query.md, "Filtering"):
+    /// "en+nl", "en", "nl", "none" or words; the file keeps them, and left out they are those of the file.
+    /// `metadata_index` names keys of the metadata, or "tags", "path" and "ordinal", whose values are
+    /// indexed, so that filters on them are found sooner (spec/filters.md, "Declared keys"); the file
+    /// remembers them.
     ///
-    /// Raises InvalidInputError for an unknown or another tokenizer, an unknown `ranking`,
-    /// `vectors`, `resident` or `stopwords`, for a wrong `metadata_index` and for dimensions that
-    /// are not the file's, IndexFileError for a file that cannot be used.
+    /// Raises InvalidInputError for an unknown or another tokenizer, an unknown `ranking`, `vectors`,
+    /// `resident` or `stopwords`, for a wrong `metadata_index` and for dimensions that are not the file's,
+    /// IndexFileError for a file that cannot be used.
     #[staticmethod]
     #[pyo3(
         signature = (path, *, dimensions=None, tokenizer="words", read_only=false, ranking="auto", vectors="exact", resident="all", stopwords=None, metadata_index=None)
@@ -139,16 +138,16 @@ impl PyIndex {
         Self::made(py, dimensions, tokenizer, methods, stopwords, keys, make)
     }
 
-    /// An index of plain texts, in memory or in the file `path`.
+    /// Create an index of plain texts, in memory or in the file `path`.
     ///
-    /// `ids`, `paths`, `metadatas` and `embeddings` have a value for each text, as far as they are
-    /// given. Without an id, 16 hexadecimal digits are made of path and text, the same each time,
-    /// and those of a text that comes again get "-2", "-3" at their end; without a path, the id is
-    /// one. Ordinals count the texts of each path. The other options are those of `open`. A file
-    /// may exist: the texts are added, and replace those of their ids.
+    /// `ids`, `paths`, `metadatas` and `embeddings` have a value for each text, if they are given.
+    /// Without an id, 16 hexadecimal digits are made of path and text, the same each time, and
+    /// those of a text that comes again get "-2", "-3" at their end; without a path, the id is one.
+    /// Ordinals count the texts of each path. The other options are those of `open`. A file may
+    /// exist: the texts are added, and replace those of their ids.
     ///
-    /// Raises InvalidInputError for what is not a text and for lists of another length, before
-    /// anything is opened, and what `open` and `upsert` raise.
+    /// Raises InvalidInputError for items that are not texts and for lists of another length,
+    /// before anything is opened, and the errors of `open` and `upsert`.
     #[staticmethod]
     #[pyo3(
         signature = (texts, **options),
@@ -168,8 +167,8 @@ impl PyIndex {
         self.index.path()
     }
 
-    /// What a query without operators is not searched for: "en+nl", "en", "nl", "none", or words as
-    /// a frozenset.
+    /// The stop words of a query without operators: "en+nl", "en", "nl", "none", or words as a
+    /// frozenset.
     #[getter]
     fn stopwords<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         stopwords::to_py(py, self.index.stopwords())
@@ -203,11 +202,11 @@ impl PyIndex {
         })
     }
 
-    /// Make the full-text index anew with another tokenizer, in one transaction.
+    /// Rebuild the full-text index with another tokenizer, in one transaction.
     ///
     /// Chunks and vectors stay. Searches read the former index until the call ends, and writes wait; all
-    /// handles of the file follow. `progress(done, total)` is called with numbers of chunks. Returns
-    /// False if the index has that tokenizer already.
+    /// handles of the file follow. `progress(done, total)` is called with numbers of chunks. Returns False if
+    /// the index has that tokenizer already.
     ///
     /// Raises InvalidInputError for an unknown tokenizer.
     #[pyo3(signature = (tokenizer="words", *, progress=None))]
@@ -304,24 +303,24 @@ impl PyIndex {
         self.write(py, None, || self.index.update_where(&filters, &update))
     }
 
-    /// Remove every chunk of a path; returns how many there were.
+    /// Remove every chunk of a path; return the number removed.
     fn delete_path(&self, py: Python<'_>, path: Text) -> PyResult<usize> {
         self.write(py, None, || self.index.delete_path(&path))
     }
 
     /// Bring the index up to date with files and folders, as `hedgerow index` does (spec/ingest.md,
-    /// "Runs"); what it did, as an IndexReport.
+    /// "Runs"); return an IndexReport.
     ///
     /// `paths` are names of Markdown, text and JSON Lines files, and of folders with such files, or
-    /// one of them. What changed since the last time is read, and what is gone from the files is
-    /// removed; chunks that were not made from files are left alone. `exclude` and `include` are
-    /// patterns of a shell, for names or for paths below a folder: what to skip, and what to read
-    /// all the same. `embedder`, if given, makes the vectors of chunks that have none.
-    /// `progress(done, total)` is called with numbers of files, then with those of chunks.
+    /// one of them. Changed files are read, and chunks gone from the files are removed; chunks that
+    /// were not made from files are left alone. `exclude` and `include` are patterns of a shell,
+    /// for names or for paths below a folder: files to skip, and files to read nevertheless.
+    /// `embedder`, if given, makes the vectors of chunks that have none. `progress(done, total)` is
+    /// called with numbers of files, then with those of chunks.
     ///
     /// Raises InvalidInputError, with nothing changed, for a path that does not exist, and for one
-    /// without anything to read of which the index has files, unless `allow_empty`; what the
-    /// embedder raises.
+    /// without anything to read of which the index has files, unless `allow_empty`; the errors of
+    /// the embedder.
     #[pyo3(
         signature = (paths, **options),
         text_signature = "($self, paths, *, exclude=(), include=(), allow_empty=False, embedder=None, progress=None)"
@@ -398,7 +397,7 @@ impl PyIndex {
         self.call(py, || self.index.contains(&id))
     }
 
-    /// How many chunks there are.
+    /// Return the number of chunks.
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         self.count(py, None)
     }

@@ -24,7 +24,7 @@ use crate::value::{Argument, Limit};
 use crate::vector::Dimensions;
 
 impl PyIndex {
-    /// Call the engine, and log what it has to report.
+    /// Call the engine, and log its notices.
     pub(crate) fn call<T: Send>(
         &self,
         py: Python<'_>,
@@ -33,7 +33,7 @@ impl PyIndex {
         notices::call_detached(py, &self.index, engine)
     }
 
-    /// The same for a call that may hold the write lock.
+    /// Like `call`, for a call that may hold the write lock.
     pub(crate) fn write<T: Send>(
         &self,
         py: Python<'_>,
@@ -102,7 +102,7 @@ impl PyIndex {
         .inspect(|opened| notices::log_opened(py, &opened.index))
     }
 
-    /// What `Index.search_bm25` finds. `operator` joins words.
+    /// Return the results of `Index.search_bm25`. `operator` joins words.
     #[allow(clippy::too_many_arguments, reason = "as many as `search_bm25` has")]
     pub(crate) fn found_by_words(
         &self,

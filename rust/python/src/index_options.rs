@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use crate::errors;
 use crate::stopwords;
 
-/// What pickle keeps of a handle: the arguments of `open`.
+/// The state of a handle in a pickle: the arguments of `open`.
 pub type OpenArguments = (
     PathBuf,
     Option<usize>,
@@ -34,7 +34,7 @@ pub fn check_path(path: &Path, class: &str) -> PyResult<()> {
     Err(errors::error(ErrorCode::InvalidOption, message))
 }
 
-/// What pickle keeps of a handle on a file. An index in memory is refused.
+/// Return the state of a handle on a file in a pickle. An index in memory is refused.
 pub fn arguments(
     index: &Index,
     tokenizer: TokenizerKind,

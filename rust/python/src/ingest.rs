@@ -154,7 +154,7 @@ impl PyFrontMatter {
 
     /// Return all fields as plain JSON, with the items of lists as text.
     ///
-    /// A short block with aliases can stand for a large value: one of too many parts, or nested too
+    /// A short block with aliases can expand to a large value: one of too many parts, or nested too
     /// deep, is left out.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         value::dict(py, &self.read.to_json())
@@ -336,7 +336,7 @@ pub fn _update_front_matter(
     })
 }
 
-/// Append `new` to the list `items` of a key, each on a line of its own or inside its brackets.
+/// Append `new` to the list `items` of a key, each on a separate line or inside its brackets.
 ///
 /// An empty list, or a value that is not a list yet, is rewritten. Raises like
 /// `_update_front_matter`.

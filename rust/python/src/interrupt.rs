@@ -1,13 +1,12 @@
-//! What ends a call early: Ctrl-C, or a `Stop`.
+//! Ending a call early: Ctrl-C, or a `Stop`.
 //!
-//! The engine asks now and then whether to go on. Python's handlers must not run there: one may
-//! use, or close, the very index that the call has in its hands. So Ctrl-C is taken notice of, the
-//! call ends, and only then is it passed on to Python again.
+//! The engine checks for cancellation regularly. Python's handlers must not run there: one may use, or close,
+//! the index of the call. Ctrl-C is therefore only recorded, the call ends, and then it is passed to Python
+//! again.
 //!
-//! Python hears of signals on its main thread alone, and only with its lock. So no other thread
-//! looks, and the main thread only looks where it holds nothing that others wait for: reading it
-//! looks on the way; what may write for long is done by a helper thread, which never asks for Python's
-//! lock.
+//! Python receives signals on its main thread alone, and only with its lock. No other thread checks, and the
+//! main thread only checks where it holds nothing that others wait for: reads check on the way; long writes
+//! run on a helper thread, which never takes Python's lock.
 #![allow(unsafe_code)]
 
 use std::cell::{Cell, RefCell};
@@ -35,7 +34,7 @@ pub type Flag = Arc<AtomicBool>;
 static MAIN_THREAD: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// What ends the calls of this thread.
+    /// The flag that ends the calls of this thread.
     static STOP: RefCell<Option<Flag>> = const { RefCell::new(None) };
 }
 
@@ -138,7 +137,7 @@ fn helped<T: Send, S>(
     })
 }
 
-/// What ends the calls of this thread.
+/// Return the flag that ends the calls of this thread.
 pub fn stop() -> Option<Flag> {
     STOP.with_borrow(Clone::clone)
 }
@@ -156,8 +155,8 @@ pub fn handle(py: Python<'_>) -> PyResult<()> {
     py.check_signals()
 }
 
-/// Ask which thread Python tells of signals, when hedgerow is imported and after each fork. Not in
-/// every thread: asking is calling Python's code.
+/// Record the thread that receives Python's signals, when hedgerow is imported and after each fork.
+/// Not in every thread: the check calls Python code.
 pub fn note_main_thread(py: Python<'_>) {
     let ask = || -> PyResult<usize> {
         let main_thread = py.import("threading")?.getattr("main_thread")?;
@@ -168,7 +167,7 @@ pub fn note_main_thread(py: Python<'_>) {
     MAIN_THREAD.store(ask().unwrap_or(0), Ordering::Relaxed);
 }
 
-/// Whether this is the thread that Python tells of signals.
+/// Whether this thread receives Python's signals.
 fn is_main_thread(_: Python<'_>) -> bool {
     // SAFETY: the argument says that the interpreter is attached.
     let this = unsafe { ffi::PyThread_get_thread_ident() };

@@ -1,4 +1,4 @@
-//! What the store of a root knows of its files, and the files that names mean.
+//! The data of a root's store about its files, and the files that names mean.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -44,13 +44,13 @@ impl PyNames {
     }
 }
 
-/// What the store knows of the files that are nodes.
+/// The data of the store about the files that are nodes.
 #[pyclass(frozen, module = "hedgerow._engine", name = "_Nodes")]
 pub struct PyNodes(pub Nodes);
 
 #[pymethods]
 impl PyNodes {
-    /// Read what a ledger notes; what is as in `before` is taken from there.
+    /// Read the nodes of a ledger; nodes unchanged since `before` are taken from there.
     #[new]
     #[pyo3(signature = (ledger, before=None))]
     fn new(
@@ -68,12 +68,12 @@ impl PyNodes {
         PyNames(Arc::clone(self.0.names()))
     }
 
-    /// The same for those files alone that are visible.
+    /// Return the names of the visible files alone.
     fn names_within(&self, visible: HashSet<String>) -> PyNames {
         PyNames(Arc::new(self.0.names_within(&visible)))
     }
 
-    /// The same once a file has another path.
+    /// Return the names after a file moves to another path.
     fn names_after(&self, file: Text, to: Text) -> PyNames {
         PyNames(Arc::new(self.0.names_after(&file, &to)))
     }
@@ -87,7 +87,7 @@ impl PyNodes {
         self.0.paths().collect()
     }
 
-    /// The links of a file, in their order; none of one that is no node.
+    /// Return the links of a file, in their order; empty if it is not a node.
     fn links(&self, path: Text) -> Vec<LinkTuple> {
         let links = self.0.get(&path).map(|Linked { links, .. }| links.iter());
         let tuple =

@@ -1,4 +1,4 @@
-//! What holds in a root, by the marks of its memories.
+//! The validity of a root's memories, by their marks.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::errors;
 use crate::ingest::PyFrontMatter;
 use crate::text::Text;
 
-/// Which memories of a root hold at a time, and why others do not.
+/// The memories of a root that hold at a time, and the reasons of the others.
 #[pyclass(frozen, module = "hedgerow._engine", name = "_Marks")]
 pub struct PyMarks(Arc<FileColumns>);
 
@@ -74,7 +74,8 @@ impl PyMarks {
         number.is_none_or(|number| self.0.holds(number, time))
     }
 
-    /// What supersedes a memory, by path or by a name that leads to no file. Cycles do not count.
+    /// Return the memories that supersede one, by path or by a name that leads to no file. Cycles
+    /// do not count.
     fn superseding(&self, path: Text) -> Vec<&str> {
         let number = self.0.number_of(&path);
         number.map_or_else(Vec::new, |number| {

@@ -1,10 +1,8 @@
-//! The allocator, which keeps a reserve, so that a call for which memory runs out ends with an
-//! error.
+//! The allocator, with a reserve, so that a call that runs out of memory ends with an error.
 //!
-//! Rust ends the process when an allocation fails. The first time that one would, the reserve is
-//! freed to serve it, and the engine is told: calls end as soon as they ask whether to go on, and
-//! none begins before there is a reserve again. A single allocation larger than the reserve is
-//! refused.
+//! Rust ends the process when an allocation fails. The first failing allocation is served from the
+//! reserve, which is freed, and the engine is notified: calls end at their next check, and none
+//! begins before the reserve is restored. A single allocation larger than the reserve is refused.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -43,7 +41,7 @@ unsafe impl GlobalAlloc for Reserving {
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: as the caller promises; what could not be made larger is as it was.
+        // SAFETY: as the caller promises; after a failed reallocation the memory is unchanged.
         served(size, || unsafe { System.realloc(memory, layout, size) })
     }
 
@@ -53,8 +51,8 @@ unsafe impl GlobalAlloc for Reserving {
     }
 }
 
-/// What `allocate` returns. If that is null, it is tried again with the reserve, and with the
-/// memory of calls that end now.
+/// Return the memory of `allocate`. If it is null, try again with the reserve, and with the memory
+/// of calls that end now.
 fn served(size: usize, allocate: impl Fn() -> *mut u8) -> *mut u8 {
     let mut found = allocate();
     for attempt in 0..TRIES {

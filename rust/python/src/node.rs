@@ -12,7 +12,7 @@ use crate::text::Text;
 use crate::value::{self, Argument};
 use crate::vector;
 
-/// One memory (spec/pipeline.md, "Nodes").
+/// A memory (spec/pipeline.md, "Nodes").
 ///
 /// `key` names it in a store, 1 to 512 characters. `type` is "episodic", "daily", "weekly",
 /// "monthly" or "semantic", or one that is registered in the store; `category` is "core",
@@ -105,31 +105,31 @@ impl PyNode {
         Ok(Self(node))
     }
 
-    /// Its name in a store.
+    /// The name of the node in a store.
     #[getter]
     fn key(&self) -> &str {
         &self.0.key
     }
 
-    /// What kind of memory it is.
+    /// The type of the memory.
     #[getter]
     fn r#type(&self) -> &str {
         &self.0.kind
     }
 
-    /// Its text.
+    /// The text.
     #[getter]
     fn content(&self) -> &str {
         &self.0.content
     }
 
-    /// Its weight, from 0 to 1.
+    /// The weight, from 0 to 1.
     #[getter]
     fn weight(&self) -> f64 {
         self.0.weight
     }
 
-    /// What it is about.
+    /// The category.
     #[getter]
     fn category(&self) -> &'static str {
         self.0.category.as_str()
@@ -171,7 +171,7 @@ impl PyNode {
         self.0.replay_interval
     }
 
-    /// Its vector, as a new array.array of float32; None if it has none.
+    /// The vector, as a new array.array of float32; None without a vector.
     #[getter]
     fn embedding<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let embedding = self.0.embedding.as_ref();
@@ -283,12 +283,12 @@ pub fn nodes(object: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyNode>>> {
         .collect()
 }
 
-/// About how many bytes nodes take in the file.
+/// Return the approximate bytes of nodes in the file.
 pub fn bytes(nodes: &[Py<PyNode>]) -> usize {
     nodes.iter().map(bytes_of).sum()
 }
 
-/// About how many bytes a node takes in the file.
+/// Return the approximate bytes of a node in the file.
 pub fn bytes_of(node: &Py<PyNode>) -> usize {
     let node = &node.get().0;
     let vector = node.embedding.as_ref().map_or(0, |vector| 4 * vector.len());

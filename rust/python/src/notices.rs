@@ -1,4 +1,4 @@
-//! Logging what the engine reports in addition to the results of calls.
+//! Logging the engine's notices in addition to the results of calls.
 
 use hedgerow_engine::Result;
 use hedgerow_engine::index::Index;
@@ -66,7 +66,7 @@ pub fn log_opened(py: Python<'_>, index: &Index) {
     log_lines(py, &[(level, message)]);
 }
 
-/// Log what an index has to report. A failure is reported as unraisable, and the call goes on.
+/// Log the notices of an index. A failure is reported as unraisable, and the call continues.
 pub fn log(py: Python<'_>, index: &Index) {
     let readings = index.take_readings().into_iter().map(|reading| {
         let (what, seconds) = (reading.what, reading.time.as_secs_f64());

@@ -18,7 +18,7 @@ use crate::value::Argument;
 #[derive(Clone, PartialEq)]
 pub struct PyPipeline(pub Pipeline);
 
-/// What pickle keeps of a pipeline: its canonical form, and the registered types in it.
+/// The state of a pipeline in a pickle: its canonical form, and the registered types in it.
 type PipelineState = (String, Vec<String>);
 
 #[pymethods]

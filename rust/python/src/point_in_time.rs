@@ -1,4 +1,4 @@
-//! One state of a collection that a Python object reads from a server.
+//! A state of a collection that a Python object reads from a server.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -94,7 +94,7 @@ fn phrases(phrases: &[TokenPhrase]) -> Vec<(&[String], bool)> {
         .collect()
 }
 
-/// A keyword query as it is passed to Python.
+/// Return a keyword query for Python.
 fn keyword_query<'py>(py: Python<'py>, query: &KeywordQuery) -> PyResult<Bound<'py, PyDict>> {
     let order = query.scoring_order();
     let addends = order.map(|(scored, repeats)| (scored.conjunction, scored.phrase, repeats));

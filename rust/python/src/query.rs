@@ -11,10 +11,10 @@ use crate::errors;
 use crate::stopwords::StopWordsLike;
 use crate::text::Text;
 
-/// One searchable unit of a query (spec/query.md, "Tokens").
+/// A searchable unit of a query (spec/query.md, "Tokens").
 ///
-/// `kind` is "term", "phrase" or "prefix"; `text` is cleaned and in lower case; `operator` is
-/// the operator written before it: "AND", "OR", "NOT" or None.
+/// `kind` is "term", "phrase" or "prefix"; `text` is cleaned and in lower case; `operator` is the
+/// operator written before it: "AND", "OR", "NOT" or None.
 #[pyclass(name = "Token", module = "hedgerow", frozen, eq, hash)]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct PyToken(Token);
@@ -67,7 +67,7 @@ impl PyToken {
         self.0.operator.map(Operator::as_str)
     }
 
-    /// `{"kind", "text"}`, and `"operator"` where there is one.
+    /// Return `{"kind", "text"}`, and `"operator"` if it has one.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         dict.set_item("kind", self.kind())?;
@@ -107,10 +107,10 @@ impl From<Token> for PyToken {
     }
 }
 
-/// What a query text means: its tokens (spec/query.md).
+/// A parsed query: its tokens (spec/query.md).
 ///
-/// `raw` is the normalised text, `tokens` a tuple of `Token`, `has_operators` whether the text
-/// has a quote or an operator. Made by `parse_query` and `expand_aliases`.
+/// `raw` is the normalised text, `tokens` a tuple of `Token`, `has_operators` whether the text has
+/// a quote or an operator. Made by `parse_query` and `expand_aliases`.
 #[pyclass(name = "Query", module = "hedgerow", frozen, eq, hash)]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct PyQuery(pub Query);

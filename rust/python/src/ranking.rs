@@ -14,12 +14,12 @@ use crate::source::Source;
 use crate::text::Text;
 use crate::value::Argument;
 
-/// Several rankings as one, a list of Hit, best first (spec/retrieval.md, "Fusion").
+/// Fuse several rankings into one list of Hit, best first (spec/retrieval.md, "Fusion").
 ///
 /// `lists` holds lists of Candidate, Hit or mappings with their keys, each best first. A document,
 /// known by its id, gets 1 / (k + position) from each list that has it, positions counted from 1;
-/// `k` is any real number, and 60 where it is not above 0. What the first list has of a document is
-/// kept; later lists fill in what is missing. Ties go by path, then id, in UTF-16 order.
+/// `k` is any real number, and 60 where it is not above 0. The fields of the first list are kept;
+/// later lists fill in missing ones. Ties go by path, then id, in UTF-16 order.
 ///
 /// Raises InvalidInputError, naming the position, for lists or a `k` of another shape.
 #[pyfunction]
@@ -84,11 +84,11 @@ pub fn detect_intent(py: Python<'_>, query: Text) -> PyResult<Bound<'_, PyAny>> 
     results::intent(py, errors::call(|| Intent::detect(&query))?)
 }
 
-/// The hits with their scores multiplied by what the query asks for, best first
+/// Return the hits with their scores multiplied by the intent of the query, best first
 /// (spec/retrieval.md, "Multipliers").
 ///
-/// `hits` are Hit, or mappings with their keys and a score. Equal scores keep their order.
-/// Without an intent the hits come back as they are, sorted or not.
+/// `hits` are Hit, or mappings with their keys and a score. Equal scores keep their order. Without
+/// an intent the hits are returned unchanged, sorted or not.
 ///
 /// Raises InvalidInputError, naming the position, for hits of another shape.
 #[pyfunction]
@@ -104,7 +104,7 @@ pub fn reweight(py: Python<'_>, query: Text, hits: &Bound<'_, PyAny>) -> PyResul
         .collect())
 }
 
-/// What a reranker reads of a hit (spec/retrieval.md, "Rerank text").
+/// Return the text of a hit for a reranker (spec/retrieval.md, "Rerank text").
 ///
 /// Its title and its summary, on a line each; the one of them it has; or its content on one line,
 /// cut after 280 UTF-16 units. `hit` is a Hit, a Candidate or a mapping with their keys.

@@ -33,7 +33,7 @@ pub fn _recall_terms(query: Text) -> Vec<String> {
     recall_terms(&query)
 }
 
-/// What a root keeps in memory of the files of its index, for its recalls.
+/// The columns of the files of a root's index, cached for its recalls.
 #[pyclass(name = "_FileColumns", module = "hedgerow._engine", frozen)]
 pub struct PyFileColumns(Arc<ColumnCache>);
 
@@ -50,7 +50,7 @@ impl PyFileColumns {
         Ok(owned(columns.buckets()))
     }
 
-    /// What holds, by the marks of all files.
+    /// Return the validity of all memories, by their marks.
     fn marks(&self, py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResult<PyMarks> {
         self.current(py, &index.get().index).map(PyMarks::of)
     }
@@ -155,7 +155,7 @@ fn owned(texts: Vec<&str>) -> Vec<String> {
     texts.into_iter().map(str::to_owned).collect()
 }
 
-/// One recall, searched in the place of a Searcher.
+/// A recall, searched in the place of a Searcher.
 #[pyclass(name = "_Recall", module = "hedgerow._engine", frozen)]
 pub struct PyRecall {
     columns: Arc<ColumnCache>,
@@ -275,7 +275,8 @@ impl PyRecall {
         Ok(vec![found])
     }
 
-    /// The results of the search, each as a tuple, and how many files were left out, by reason.
+    /// Return the results of the search, each as a tuple, and the number of files left out, by
+    /// reason.
     fn results<'py>(&self, py: Python<'py>) -> PyResult<(Vec<Bound<'py, PyTuple>>, Counts)> {
         let done = self
             .done

@@ -1,4 +1,4 @@
-//! The dataclasses of `hedgerow.results`, made of what the engine found.
+//! The dataclasses of `hedgerow.results`, made from results of the engine.
 
 use hedgerow_engine::retrieval::{Intent, SkippedReason, Stage, Trace, TrigramHit, Unanimity};
 use hedgerow_graph::pipeline::{Cell, Outcome, Report};
@@ -61,7 +61,7 @@ pub fn trace<'py>(py: Python<'py>, trace: &Trace) -> PyResult<Bound<'py, PyAny>>
     for (stage, milliseconds) in trace.timings.milliseconds() {
         timings.set_item(stage, milliseconds)?;
     }
-    // More fields than a tuple of Rust converts at once.
+    // More fields than Rust converts as one tuple.
     let fields: [Bound<'py, PyAny>; 30] = [
         trace.mode.as_str().into_pyobject(py)?.into_any(),
         trace.matching.as_str().into_pyobject(py)?.into_any(),

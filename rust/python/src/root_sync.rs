@@ -70,7 +70,7 @@ impl PyChanges {
         self.0.gone.len()
     }
 
-    /// The count of files that are gone from the index or the store, whichever has more.
+    /// Return the number of files that are gone from the index or the store, the larger of the two.
     #[getter]
     fn most_gone(&self) -> usize {
         self.0.gone.len().max(self.0.gone_nodes.len())
@@ -81,7 +81,7 @@ impl PyChanges {
     }
 }
 
-/// Files added and changed, and what the nodes that were written lack.
+/// Files added and changed, and problems of the written nodes.
 type SyncedTuple = (usize, usize, Vec<SkipTuple>);
 
 /// Read the files that changed into the index of a root, and into its store if it has one.
@@ -142,10 +142,10 @@ pub fn _sync_root(
     Ok((synced.added, synced.changed, skips))
 }
 
-/// Prepare an index for a sync, and return its ledger as it is then; None where it is as it was.
+/// Prepare an index for a sync, and return its changed ledger; None if it is unchanged.
 ///
-/// In an index of another scope no file counts as read. Chunks from before there was a ledger are those
-/// of their path, or of `source_file` in their metadata.
+/// In an index of another scope no file counts as read. Chunks from before the first ledger are those of
+/// their path, or of `source_file` in their metadata.
 #[pyfunction]
 pub fn _prepared_index(
     py: Python<'_>,
@@ -163,7 +163,7 @@ pub fn _prepared_index(
     Ok(prepared.map(PyLedger))
 }
 
-/// Prepare a store for a sync, and return its ledger as it is then; None where it is as it was.
+/// Prepare a store for a sync, and return its changed ledger; None if it is unchanged.
 ///
 /// In a store of another scope no file counts as read. Nodes of no file are marked as deleted.
 #[pyfunction]

@@ -1,4 +1,4 @@
-//! What one call of a search is given: its options, and the vectors of its queries.
+//! The arguments of a search: its options, and the vectors of its queries.
 
 use hedgerow_engine::chunks::{Filters, GroupBy};
 use hedgerow_engine::retrieval::{Embedding, Mode, Request, Reranker};
@@ -13,7 +13,7 @@ use crate::vector;
 /// The text of a query with its dates, and those dates.
 pub type Dated = (Text, Vec<String>);
 
-/// What all queries of one call have in common, checked before any is embedded.
+/// The options shared by all queries of one call, checked before any is embedded.
 #[pyclass(name = "SearchOptions", module = "hedgerow._engine", frozen)]
 pub struct PySearchOptions {
     mode: Mode,
@@ -34,8 +34,8 @@ impl PySearchOptions {
         self.filters.clone().into()
     }
 
-    /// `wanted` is for how many hits the texts are read. `reranks` is whether the reranker may run;
-    /// None if there is none.
+    /// Check the options. `wanted` is the number of hits whose texts are read. `reranks` is whether
+    /// the reranker may run; None without a reranker.
     #[new]
     #[allow(clippy::too_many_arguments, reason = "as many as a search has")]
     fn new(
@@ -102,7 +102,7 @@ pub fn _group(group_by: &str, chunk: &Bound<'_, PyChunk>) -> PyResult<String> {
     errors::call(|| Ok(group(group_by)?.group(&chunk.get().0)))
 }
 
-/// What the embedder returned for one query.
+/// The embedder's result for one query.
 pub enum Embedded {
     Absent,
     Failed,

@@ -46,7 +46,7 @@ impl SearchTarget {
     }
 }
 
-/// The point in time of a collection on a server that is given to each call.
+/// The point in time of a collection on a server, passed to each call.
 pub struct State<'a> {
     point_in_time: Option<PyPointInTime>,
     remote: Option<(TokenizerKind, &'a StopWords)>,

@@ -56,7 +56,7 @@ impl PyStop {
     }
 }
 
-/// What every search of one retriever has in common.
+/// The setup shared by every search of a retriever.
 #[allow(
     clippy::struct_excessive_bools,
     reason = "each is an option of its own"
@@ -126,7 +126,7 @@ impl PySearcher {
         })
     }
 
-    /// What became of the chunk `id` in a search; the arguments are those of `search`, for one
+    /// Return the fate of the chunk `id` in a search; the arguments are those of `search`, for one
     /// query.
     #[allow(clippy::too_many_arguments, reason = "as many as `search` has")]
     fn why_not<'py>(
@@ -226,7 +226,7 @@ impl PySearcher {
         })
     }
 
-    /// What all searches with vectors of this embedder have in common.
+    /// Return the setup shared by all searches with vectors of this embedder.
     pub fn setup<'a>(
         &'a self,
         embedder: Option<&'a str>,
@@ -255,8 +255,8 @@ impl PySearcher {
         })
     }
 
-    /// A single search runs on this thread; a batch on threads of its own, so that it can be
-    /// interrupted.
+    /// Run a search. A single search runs on this thread; a batch on separate threads, so that it
+    /// can be interrupted.
     fn run(
         &self,
         py: Python<'_>,
@@ -292,7 +292,7 @@ impl PySearcher {
         result
     }
 
-    /// Log what the index has noted.
+    /// Log the notices of the index.
     pub fn log(&self, py: Python<'_>) {
         if let Some(index) = self.target.index() {
             notices::log(py, index);

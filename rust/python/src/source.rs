@@ -1,4 +1,4 @@
-//! What is ranked, in each form in which it may be given.
+//! The items to rank, in each accepted form.
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_engine::chunks::Texts;
@@ -25,7 +25,7 @@ impl Source {
             .ok_or_else(|| argument(name).wrong("must be a Candidate, a Hit or a mapping", object))
     }
 
-    /// The same; None for anything else.
+    /// Like `of`, but None for anything else.
     pub fn find(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         if let Ok(hit) = object.cast::<PyHit>() {
             return Ok(Some(Self::Hit(hit.clone().unbind())));
@@ -73,7 +73,7 @@ impl Source {
             .collect()
     }
 
-    /// What the engine ranks.
+    /// Return the engine's item.
     pub fn hit(&self) -> &Hit {
         match self {
             Self::Candidate(candidate) => &candidate.get().0,
@@ -90,7 +90,7 @@ fn argument(name: &str) -> Argument<'_> {
     }
 }
 
-/// The items of an iterable. A mapping iterates over its keys, which is never what was meant.
+/// Return the items of an iterable. A mapping iterates over its keys, which callers never intend.
 fn items<'py>(name: &str, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyIterator>> {
     let argument = argument(name);
     if object.cast::<PyMapping>().is_ok() {

@@ -1,4 +1,4 @@
-//! What a sync noted in a file, and its upkeep, for the Python side of it.
+//! The notes of a sync in a file, and its upkeep, for Python.
 
 use pyo3::prelude::*;
 
@@ -6,14 +6,14 @@ use crate::errors;
 use crate::index::PyIndex;
 use crate::text::Text;
 
-/// Rewrite the file, so that no byte of what was removed is left in it.
+/// Rewrite the file, so that no deleted byte is left in it.
 #[pyfunction]
 pub fn _vacuum(py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResult<()> {
     let index = &index.get().index;
     errors::call_writing(py, None, || index.vacuum())
 }
 
-/// What was noted about the sync under a name.
+/// Return the note about the sync under a name.
 #[pyfunction]
 pub fn _sync_note(
     py: Python<'_>,

@@ -24,7 +24,8 @@ impl PyStaticTable {
         self.0.dimensions()
     }
 
-    /// An array for each text, empty for a text without a known piece; and how many texts were cut.
+    /// Return an array for each text, empty for a text without a known piece; and the number of
+    /// texts that were cut.
     fn embed<'py>(
         &self,
         py: Python<'py>,

@@ -6,7 +6,7 @@ use pyo3::types::{PyDict, PyTuple};
 
 use crate::calling;
 
-/// What is in an index, as Python sees it.
+/// Return the counts of an index, as Python sees them.
 pub fn to_python(py: Python<'_>, stats: IndexStats) -> PyResult<Bound<'_, PyAny>> {
     let fields = PyDict::new(py);
     fields.set_item("chunks", stats.chunks)?;

@@ -120,7 +120,7 @@ impl PyStore {
         })
     }
 
-    /// Mark the nodes of these keys as deleted; returns how many there were.
+    /// Mark the nodes of these keys as deleted; return the number that existed.
     ///
     /// Ids, edges and visits stay, but no query sees them until the node is upserted again.
     ///
@@ -233,10 +233,10 @@ impl PyStore {
         self.write(py, Some(errors::ITEM), || self.store.visit(&[visit]))
     }
 
-    /// Note many visits in one transaction; returns how many.
+    /// Record many visits in one transaction; return their number.
     ///
-    /// `visits` are any iterable of what `visit` takes: (agent, key, at) or (agent, key, at,
-    /// outcome), or mappings with these names. All are noted, or none.
+    /// `visits` are any iterable of the arguments of `visit`: (agent, key, at) or (agent, key, at,
+    /// outcome), or mappings with these names. All are recorded, or none.
     ///
     /// Raises InvalidInputError as `visit` does, with the position.
     fn visit_many(&self, py: Python<'_>, visits: &Bound<'_, PyAny>) -> PyResult<usize> {
@@ -312,7 +312,7 @@ impl PyStore {
         Ok(edges.into_iter().map(tuple).collect())
     }
 
-    /// How many live nodes there are.
+    /// Return the number of live nodes.
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         let nodes = self.call(py, || self.store.len())?;
         Ok(usize::try_from(nodes)?)

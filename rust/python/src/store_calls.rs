@@ -14,7 +14,7 @@ use crate::pipeline::PipelineLike;
 use crate::store::PyStore;
 
 impl PyStore {
-    /// Call the engine, and log what it has to report.
+    /// Call the engine, and log its notices.
     pub(crate) fn call<T: Send>(
         &self,
         py: Python<'_>,
@@ -23,7 +23,7 @@ impl PyStore {
         notices::call_detached(py, self.store.index(), engine)
     }
 
-    /// The same for a call that may hold the write lock.
+    /// Like `call`, for a call that may hold the write lock.
     pub(crate) fn write<T: Send>(
         &self,
         py: Python<'_>,

@@ -47,7 +47,7 @@ impl Text {
             .map_err(|error| lone_surrogate(string.py(), error, name))
     }
 
-    /// A copy that Rust owns; an error if there is no memory for it.
+    /// Return a copy that Rust owns, or an error if memory runs out.
     pub fn copied(&self) -> PyResult<String> {
         let mut copy = String::new();
         copy.try_reserve_exact(self.len())
@@ -81,7 +81,7 @@ impl<'py> FromPyObject<'_, 'py> for Texts {
     }
 }
 
-/// Python's encoding error in terms of what the caller passed.
+/// Return Python's encoding error in terms of the caller's argument.
 fn lone_surrogate(py: Python<'_>, error: PyErr, name: impl Display) -> PyErr {
     if !error.is_instance_of::<PyUnicodeEncodeError>(py) {
         return error;
@@ -115,8 +115,8 @@ pub fn _tokenize(texts: Texts, tokenizer: &str) -> PyResult<Vec<Vec<String>>> {
 type Places = Vec<(usize, usize)>;
 type WantedWords = Vec<(Vec<String>, bool)>;
 
-/// Where each text has what is wanted, as `(start, end)` in code points. Each wanted item is its
-/// words, and whether the last of them is a prefix.
+/// Return the positions of phrases in each text, as `(start, end)` in code points. Each phrase is
+/// its words, and whether the last of them is a prefix.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "as Python gives them")]
 pub fn _marks(

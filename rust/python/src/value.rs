@@ -13,10 +13,10 @@ use serde_json::{Map, Number, Value};
 use crate::errors;
 use crate::text::Text;
 
-/// How deep JSON may nest: less than what the engine reads back.
+/// The deepest nesting of JSON: less than the engine's limit.
 const MAX_DEPTH: usize = 100;
-/// How many values JSON may have. A list that is in it twice counts twice, so that a few shared
-/// lists cannot become more than memory holds.
+/// The most values of JSON. A list that is in it twice counts twice, so that a few shared lists
+/// cannot expand beyond memory.
 const MAX_VALUES: usize = 1_000_000;
 
 /// An argument that is being checked: its name, and the code of its errors.
@@ -70,7 +70,7 @@ impl Argument<'_> {
         reader.mapping(mapping, Path::Root(self.name), 0)
     }
 
-    /// The same, in which a date becomes `{"$date": ...}`, as in filters.
+    /// Like `object`, where a date becomes `{"$date": ...}`, as in filters.
     pub fn conditions(self, object: &Bound<'_, PyAny>) -> PyResult<Map<String, Value>> {
         let Ok(mapping) = object.cast::<PyMapping>() else {
             return Err(self.wrong("must be a mapping with str keys", object));
@@ -205,7 +205,7 @@ impl Display for Path<'_> {
 struct JsonReader<'py> {
     /// The code of its errors.
     code: ErrorCode,
-    /// How many values were read.
+    /// The number of values read.
     values: usize,
     /// Python's class of dates, if they are accepted too.
     dates: Option<Bound<'py, PyAny>>,

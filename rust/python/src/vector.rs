@@ -10,7 +10,7 @@ use pyo3::types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PyMemoryView, PySet
 use crate::errors;
 use crate::value::{self, Argument};
 
-/// One vector.
+/// Return a vector.
 pub fn vector(object: &Bound<'_, PyAny>, argument: Argument<'_>) -> PyResult<Vec<f32>> {
     match Buffer::of(object, argument)? {
         Some(buffer) if buffer.shape.len() != 1 => Err(argument.error(&format!(
@@ -27,7 +27,7 @@ pub fn vectors(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Vec<f32>>>
     each_vector(object, name)?.into_iter().collect()
 }
 
-/// The same, with an error in the place of each vector that is wrong.
+/// Return the vectors, with an error in the place of each invalid one.
 pub fn each_vector(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<PyResult<Vec<f32>>>> {
     let argument = Argument {
         name,
@@ -85,7 +85,7 @@ pub fn _unit_vector<'py>(vector: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'p
 struct Buffer<'py> {
     view: Bound<'py, PyMemoryView>,
     shape: Vec<usize>,
-    /// Its format without the byte order.
+    /// The format without the byte order.
     letter: String,
     little_endian: bool,
 }
@@ -204,7 +204,7 @@ fn wrong(argument: Argument<'_>, object: &Bound<'_, PyAny>) -> PyErr {
     )
 }
 
-/// How many numbers vectors have: an int of at least 1.
+/// The number of dimensions of vectors: an int of at least 1.
 pub struct Dimensions(pub usize);
 
 impl<'py> FromPyObject<'_, 'py> for Dimensions {

@@ -12,7 +12,7 @@ const VOCABULARY: f64 = 30_000.0;
 const WORDS: usize = 80;
 const USUAL: usize = 10_000;
 
-/// How many chunks are searched.
+/// Return the number of chunks to search.
 pub fn size() -> usize {
     std::env::var("HEDGEROW_BENCH_CHUNKS").map_or(USUAL, |count| count.parse().unwrap())
 }
@@ -34,7 +34,7 @@ impl Dice {
         ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// So many words, the nth of the vocabulary 1/n as often as the first.
+    /// Return `count` words. The nth word of the vocabulary is 1/n as frequent as the first.
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

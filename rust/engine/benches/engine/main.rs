@@ -1,7 +1,7 @@
-//! The engine by itself: `make bench-engine`, or `cargo bench -p hedgerow-engine -- bm25` for those
-//! whose names hold "bm25". What Python adds, and how others do, is measured by `make bench`.
+//! The engine by itself: `make bench-engine`, or `cargo bench -p hedgerow-engine -- bm25` for
+//! benches whose names contain "bm25". `make bench` measures Python's share and peers.
 //!
-//! `HEDGEROW_BENCH_CHUNKS` is how many chunks are searched, 10,000 if it is not set.
+//! `HEDGEROW_BENCH_CHUNKS` is the number of chunks, 10,000 by default.
 
 #![allow(clippy::unwrap_used, reason = "a bench fails by panicking")]
 #![allow(missing_docs, reason = "criterion's macros make functions without")]

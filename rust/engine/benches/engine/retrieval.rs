@@ -1,4 +1,4 @@
-//! What comes after the legs, and all of it together.
+//! The stages after the legs, and a whole search.
 
 use std::hint::black_box;
 

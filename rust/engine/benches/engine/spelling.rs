@@ -1,4 +1,4 @@
-//! Queries with a word that no text has, beside the same with the right word.
+//! Queries with a word that no text has, and the same queries with the right word.
 
 use std::hint::black_box;
 
@@ -14,7 +14,7 @@ use hedgerow_engine::text::tokenizer::TokenizerKind;
 
 use super::corpus::{Dice, size};
 
-/// The words of the index, each of its own letters.
+/// The words of the index, each from different letters.
 const VOCABULARY: u32 = 200_000;
 const WORDS: usize = 80;
 

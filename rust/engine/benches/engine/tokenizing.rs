@@ -1,4 +1,5 @@
-//! Texts of many scripts to tokens, in bytes a second; those in ASCII beside `porter unicode61`.
+//! Tokenizing texts of many scripts, in bytes a second; texts in ASCII also with `porter
+//! unicode61`.
 
 use std::hint::black_box;
 

@@ -9,9 +9,9 @@ use super::scored_row::{MATCHED, ScoredRow};
 use crate::chunks::{Filters, Paths};
 use crate::top_k::Scored;
 
-/// How many rows are checked first, and then each time twice as many as before.
+/// Rows in the first batch of checks; each later batch is twice as large.
 const FIRST: usize = 128;
-/// Where the named paths have fewer chunks than this, all that pass are read at once.
+/// If the named paths have fewer chunks than this, all rows that pass are read together.
 const FEW: usize = 1024;
 
 /// The best `limit` of these that pass the filters, in order; with `paths`, the best of each of the best
@@ -85,7 +85,7 @@ fn of_few_paths(
     Ok(Some(rows).filter(|rows| rows.len() < FEW))
 }
 
-/// Those of the rows that pass.
+/// Return the rows that pass.
 fn allowed(
     connection: &Connection,
     filters: &Filters,

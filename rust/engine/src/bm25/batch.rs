@@ -33,7 +33,7 @@ pub(super) struct Batches<'c> {
 }
 
 impl<'c> Batches<'c> {
-    /// Batches of about so many bytes.
+    /// Return batches of about `bytes` bytes.
     pub fn new(connection: &'c Connection, bytes: usize) -> Result<Self, Failure> {
         Self::of(connection, bytes, stored::runs(connection)?)
     }
@@ -57,7 +57,7 @@ impl<'c> Batches<'c> {
         })
     }
 
-    /// The next terms; None when there are no more.
+    /// Return the next terms; None at the end.
     pub fn next(&mut self) -> Result<Option<Batch>, Failure> {
         let mut batch = Batch::default();
         while batch.bytes.len() < self.bytes && !self.runs.is_empty() {
@@ -188,8 +188,8 @@ fn merge(cursors: &mut Vec<Cursor<'_>>, rows: &[i64], builder: &mut Builder) -> 
         builder.push(near, entry.positions)
     };
     while let Some(row) = cursors.iter().map(Cursor::row).min() {
-        // The other lists usually go on much later: where chunks were only added, after the last row
-        // of this one.
+        // The other lists usually continue much later: if chunks were only added, after the last row of this
+        // list.
         let is_next = |cursor: &Cursor<'_>| cursor.row() == row;
         let Some(first) = cursors.iter().position(is_next) else {
             return Ok(());

@@ -155,7 +155,7 @@ pub(super) fn merge(
         chunks.extend(alive.map(|chunk| (segment.row(chunk), part, chunk)));
     }
     chunks.sort_unstable();
-    // What each chunk is called in the whole.
+    // The number of each chunk in the merged segment.
     let mut renamed: Vec<Vec<Option<u32>>> = parts
         .iter()
         .map(|segment| vec![None; segment.len()])

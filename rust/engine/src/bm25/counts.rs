@@ -6,7 +6,7 @@ use crate::query::Matching;
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 /// The tokens added to every length and to the mean in extended matching. With fewer, short turns of a
-/// talk score higher for being short; with many more, lengths no longer count.
+/// conversation score higher for being short; with many more, lengths stop counting.
 const ADDED_LENGTH: f64 = 50.0;
 
 /// The numbers that a score depends on apart from the chunk, counted over all chunks that are ranked
@@ -54,7 +54,7 @@ impl Counts {
         }
     }
 
-    /// The mean number of tokens of a chunk. Meaningless if there are no chunks.
+    /// Return the mean number of tokens of a chunk. Meaningless without chunks.
     pub fn mean_length(&self) -> f64 {
         float(self.tokens) / float(self.rows)
     }

@@ -1,15 +1,15 @@
-//! Which chunks of a segment are deleted, in blocks that versions share.
+//! Deleted chunks of a segment, in blocks that versions share.
 
 use std::sync::Arc;
 
 use super::phrase::gallop;
 
-/// A block is of so many chunks, as a power of two.
+/// log2 of the number of chunks in a block.
 const BITS: u32 = 14;
 const CHUNKS: u32 = 1 << BITS;
 const WORDS: usize = CHUNKS as usize / 64;
-/// Where there are at least so many times as many postings as deleted chunks, each deleted chunk is
-/// searched for among the postings; otherwise each posting is looked up.
+/// With at least this ratio of postings to deleted chunks, each deleted chunk is searched among the
+/// postings; otherwise each posting is looked up.
 const FEW: usize = 32;
 
 /// The deleted chunks of a segment. A clone shares all blocks, and adding to it copies one.
@@ -22,7 +22,7 @@ pub(super) struct Deleted {
 struct Block {
     /// A bit for each chunk.
     words: [u64; WORDS],
-    /// The same as numbers within the block, ascending.
+    /// The deleted chunks as numbers within the block, ascending.
     chunks: Vec<u16>,
 }
 
@@ -31,7 +31,7 @@ impl Block {
         self.words[(chunk % CHUNKS / 64) as usize] >> (chunk % 64) & 1 == 1
     }
 
-    /// How many of these chunks, all of this block, are deleted.
+    /// Return the number of deleted chunks among these, all of this block.
     fn count_in(&self, chunks: &[u32], first: u32) -> usize {
         if self.chunks.len() * FEW > chunks.len() {
             let deleted = chunks
@@ -83,7 +83,7 @@ impl Deleted {
         true
     }
 
-    /// How many of these chunks, ascending, are deleted.
+    /// Return the number of deleted chunks among these, which ascend.
     pub fn count_in(&self, chunks: &[u32]) -> usize {
         let (mut count, mut at) = (0, 0);
         for (block, number) in self.blocks.iter().zip(0..) {
@@ -98,7 +98,7 @@ impl Deleted {
         count
     }
 
-    /// What was deleted since an earlier state of the same segment, ascending.
+    /// Return the chunks deleted since `earlier`, in ascending order.
     pub fn since<'d>(&'d self, earlier: &'d Self) -> impl Iterator<Item = u32> + 'd {
         let blocks = self
             .blocks
@@ -117,7 +117,7 @@ impl Deleted {
         chunks.filter(|chunk| !earlier.contains(*chunk))
     }
 
-    /// How many bytes of memory it takes.
+    /// Return the bytes of memory in use.
     pub fn bytes(&self) -> usize {
         let blocks = self.blocks.iter().flatten();
         let blocks =

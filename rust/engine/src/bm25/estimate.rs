@@ -8,14 +8,14 @@ use super::stored;
 
 /// The most memory that `auto` takes.
 const AUTO_BYTES: u64 = 1 << 30;
-/// About what a token and a chunk take.
+/// Approximate bytes of a token, and of a chunk.
 const TOKEN_BYTES: u64 = 7;
 const CHUNK_BYTES: u64 = 64;
-/// What a token takes while a segment is built, and a chunk, which every thread counts for itself.
+/// Bytes of a token while a segment is built, and of a chunk, which every thread counts separately.
 const BUILT_TOKEN_BYTES: u64 = 9;
 const BUILT_CHUNK_BYTES: u64 = CHUNK_BYTES + 4 * (MAX_THREADS as u64 + 1);
 
-/// How many bytes a snapshot takes, and how many while it is built.
+/// The bytes of a snapshot, and the bytes needed while it is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Estimate {
     pub kept: u64,
@@ -33,8 +33,8 @@ impl Estimate {
         self.building <= AUTO_BYTES
     }
 
-    /// The estimate for so many chunks and tokens. What FTS5 stores is read piece by piece, and does
-    /// not count.
+    /// Return the estimate for these numbers of chunks and tokens. The tables of FTS5 are read piece by
+    /// piece, and do not count.
     fn of(rows: u64, tokens: u64) -> Self {
         let of = |token_bytes: u64, chunk_bytes: u64| {
             let chunks = rows.saturating_mul(chunk_bytes);
@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(estimate.kept, 76_400_000);
         assert_eq!(estimate.building, 100_000_000);
         assert!(estimate.is_small_enough());
-        // What is kept would be small enough.
+        // The finished snapshot would be small enough.
         let large = Estimate::of(1_000_000, 120_000_000);
         assert!(large.kept < AUTO_BYTES && !large.is_small_enough());
         let most = Estimate::of(u64::MAX, 1);

@@ -1,15 +1,15 @@
-//! Why there is no snapshot.
+//! The reasons for a missing snapshot.
 
 use rusqlite::ErrorCode;
 
 /// Why no segment can be made of what there is: FTS5 must rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unfit {
-    /// What is stored contradicts itself.
+    /// The stored tables contradict each other.
     Damaged,
-    /// It is more than a segment can count.
+    /// The index exceeds the counters of a segment.
     TooLarge,
-    /// It is more than there is memory for.
+    /// Memory ran out.
     OutOfMemory,
 }
 

@@ -1,8 +1,8 @@
-//! FTS5's `bm25` as a function of our own that FTS5 calls: `hedgerow_bm25`.
+//! FTS5's `bm25`, reimplemented as a function that FTS5 calls: `hedgerow_bm25`.
 //!
-//! FTS5's own takes time that grows with the square of how many phrases an expression has, and
-//! does not know that phrases are repeated. Also, both ways of ranking then share one compiled
-//! formula, so that they agree on every processor. SQLite hands out its interface as C function pointers
+//! FTS5's own takes time that grows with the square of the number of phrases, and does not know that phrases
+//! are repeated. Also, both ways of ranking then share one compiled formula, so that they agree on every
+//! processor. SQLite hands out its interface as C function pointers
 //! (<https://sqlite.org/fts5.html#custom_auxiliary_functions>).
 #![allow(unsafe_code)] // FTS5 is called through pointers
 
@@ -51,10 +51,10 @@ fn failure(code: c_int) -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)
 }
 
-/// What FTS5 calls for each row.
+/// Called by FTS5 for each row.
 ///
 /// # Safety
-/// The pointers are those that FTS5 passes, and are good for this call.
+/// The pointers are those that FTS5 passes, and are valid for this call.
 unsafe extern "C" fn hedgerow_bm25(
     api: *const ffi::Fts5ExtensionApi,
     fts: *mut ffi::Fts5Context,
@@ -81,7 +81,7 @@ fn guarded<T>(call: impl FnOnce() -> Result<T, c_int>) -> Result<T, c_int> {
     catch_unwind(AssertUnwindSafe(call)).unwrap_or(Err(ffi::SQLITE_INTERNAL))
 }
 
-/// What is the same for all rows of a query.
+/// The state shared by all rows of a query.
 struct Query {
     counts: Counts,
     /// How lengths count.
@@ -90,17 +90,17 @@ struct Query {
     /// number.
     order: Vec<u32>,
     idfs: Vec<f64>,
-    /// What each phrase adds in the row at hand.
+    /// The gain of each phrase in the current row.
     gains: Vec<f64>,
-    /// Which phrases each row may have, where that is listed.
+    /// The phrases that each row may have, if listed.
     listed: Option<ListedPhrases>,
 }
 
-/// Which phrases each row has by itself, whatever the expression makes of them.
+/// The phrases of each row, independent of the expression.
 struct ListedPhrases {
     /// A row and the number of a phrase, ascending.
     entries: Vec<(i64, u32)>,
-    /// Where each phrase stands in the order of additions.
+    /// The positions of each phrase in the order of additions.
     positions: Vec<Vec<usize>>,
     /// The positions of the row at hand.
     of_row: Vec<usize>,
@@ -155,7 +155,7 @@ macro_rules! ask {
 }
 
 impl Row<'_> {
-    /// What the first row of the query left behind, or leaves now.
+    /// Return the state that the first row of the query stored, or store it now.
     ///
     /// # Safety
     /// FTS5 is at this row, and `values` are the `count` arguments of the function.
@@ -185,7 +185,7 @@ impl Row<'_> {
         }
     }
 
-    /// What is the same for all rows, as FTS5 has it.
+    /// Return the state of all rows, as FTS5 reports it.
     ///
     /// # Safety
     /// FTS5 is at this row, and `order` and `is_extended` are arguments of the function.
@@ -257,7 +257,8 @@ impl Row<'_> {
         Ok(query)
     }
 
-    /// How many rows have a phrase. The rows are added to `entries`, which is None if there are too many.
+    /// Return the number of rows with a phrase. The rows are added to `entries`, which is None if there are
+    /// too many.
     ///
     /// # Safety
     /// FTS5 is at this row.
@@ -335,7 +336,7 @@ impl Row<'_> {
         Ok(score)
     }
 
-    /// What the occurrences of a phrase count for together.
+    /// Return the total weight of the occurrences of a phrase.
     ///
     /// # Safety
     /// FTS5 is at this row.
@@ -360,10 +361,10 @@ impl Row<'_> {
     }
 }
 
-/// What FTS5 calls for each row that has a phrase.
+/// Called by FTS5 for each row that has a phrase.
 ///
 /// # Safety
-/// The pointers are those that FTS5 passes, and `rows` are [`CountedRows`] that nobody else uses
+/// The pointers are those that FTS5 passes, and `rows` are [`CountedRows`] used only here
 /// meanwhile.
 unsafe extern "C" fn count_row(
     api: *const ffi::Fts5ExtensionApi,
@@ -392,10 +393,10 @@ unsafe extern "C" fn count_row(
     listed.err().unwrap_or(ffi::SQLITE_OK)
 }
 
-/// What FTS5 calls when the query is over.
+/// Called by FTS5 at the end of a query.
 ///
 /// # Safety
-/// `query` is a boxed `Query` that nobody uses any more.
+/// `query` is a boxed `Query` without other users.
 unsafe extern "C" fn forget(query: *mut c_void) {
     // SAFETY: `query` gave it away, and FTS5 calls this once.
     drop(unsafe { Box::from_raw(query.cast::<Query>()) });

@@ -1,7 +1,8 @@
-//! Making the segment of all chunks from FTS5's index, on the cores there are.
+//! Making the segment of all chunks from FTS5's index, on all cores.
 //!
-//! The caller's thread reads terms in batches and appends what the other threads made of them, in
-//! order: so the segment does not depend on how many there are, and little waits in between.
+//! The caller's thread reads terms in batches and appends the results of the other threads, in
+//! order. The segment therefore does not depend on the number of threads, and few results wait in
+//! between.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -22,7 +23,7 @@ use crate::text::tokenizer::TokenizerKind;
 
 /// The most threads that decode.
 pub(super) const MAX_THREADS: usize = 8;
-/// About how many bytes of FTS5's index are decoded together.
+/// Approximate bytes of FTS5's index decoded together.
 const BATCH_BYTES: usize = 1 << 19;
 
 /// All chunks, from what FTS5 stored of them. Its lengths of chunks and its positions of terms must
@@ -83,7 +84,7 @@ fn load(
     Ok(builder.finish(rows, lengths)?)
 }
 
-/// What a thread made of a batch, or how it failed.
+/// The segment that a thread made of a batch, or its failure.
 type Answer = thread::Result<Result<Segment, Unfit>>;
 
 /// Batches on their way through the helpers.
@@ -92,7 +93,7 @@ struct Pipeline<'r> {
     answered: Receiver<(usize, Answer)>,
     /// At most this many batches are under way.
     most: usize,
-    /// Decodes where there is no helper.
+    /// Decodes if no helper could be started.
     decoder: Option<Decoder<'r>>,
     sent: usize,
     appended: usize,
@@ -114,7 +115,7 @@ impl Pipeline<'_> {
         Ok(())
     }
 
-    /// Wait for one answer, and append what is next.
+    /// Wait for one answer, and append the next segment.
     fn take(&mut self, builder: &mut Builder) -> Result<(), Unfit> {
         let Ok((number, answer)) = self.answered.recv() else {
             return Err(Unfit::Damaged);
@@ -128,7 +129,7 @@ impl Pipeline<'_> {
         Ok(())
     }
 
-    /// Wait for what is under way, and for the helpers to say what they counted.
+    /// Wait for running work, and for the counts of the helpers.
     fn finish(
         mut self,
         helpers: Vec<ScopedJoinHandle<'_, Vec<u32>>>,
@@ -169,7 +170,7 @@ impl<'r> Decoder<'r> {
         self.builder.take()
     }
 
-    /// Decode until there is nothing more to come; how many tokens of each chunk there were.
+    /// Decode until the end; return the number of tokens of each chunk.
     fn run(
         mut self,
         waiting: &Mutex<Receiver<(usize, Batch)>>,
@@ -290,7 +291,7 @@ mod tests {
     fn what_contradicts_itself_is_refused_by_any_thread() {
         let index = Index::in_memory(TokenizerKind::Porter).unwrap();
         written(&index, &many(0..500, 1));
-        // The same sum, of other chunks.
+        // An equal sum, of other chunks.
         let damage = "UPDATE knowledge_fts_docsize AS one SET sz =
             (SELECT sz FROM knowledge_fts_docsize AS other WHERE other.id = 201 - one.id)
             WHERE id <= 200";

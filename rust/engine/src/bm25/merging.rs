@@ -12,12 +12,12 @@ use crate::storage::cache::Cache;
 
 /// Parts that are merged into one. Nobody else merges them meanwhile.
 pub(super) struct Merge {
-    /// As they were when it began.
+    /// The parts when the merge began.
     parts: Vec<Part>,
 }
 
 impl Merge {
-    /// Take what is to be merged; None when all is as it should be.
+    /// Take the parts to merge; None if no merge is due.
     pub fn begin(snapshots: &Cache<Snapshot>) -> Option<Self> {
         let mut begun = None;
         snapshots.replace_newest(|newest| {
@@ -33,12 +33,12 @@ impl Merge {
         begun
     }
 
-    /// All of them in one, as they were when it began.
+    /// Merge the parts, as they were when the merge began, into one.
     pub fn run(&self) -> Result<Part, Failure> {
         Part::merge(&self.parts)
     }
 
-    /// Put what was merged in the place of the parts, unless they are not there any more.
+    /// Replace the parts by the merged part, unless they are gone.
     pub fn publish(self, snapshots: &Cache<Snapshot>, merged: Part) {
         snapshots.replace_newest(|newest| newest.with_merged(&self.parts, merged));
     }
@@ -73,7 +73,7 @@ pub(super) fn start(
             match merge.run() {
                 Ok(merged) => merge.publish(&snapshots, merged),
                 Err(Failure::Unfit(_)) => merge.give_up(),
-                // The handle closes or the process forks; a later search begins anew.
+                // The handle closes or the process forks; a later search starts again.
                 Err(Failure::Sqlite(_)) => return,
             }
         }

@@ -1,4 +1,4 @@
-//! What tells most terms from a word without comparing their letters.
+//! Distinguishes most terms from a word without comparing their letters.
 
 use std::num::NonZeroU32;
 use std::str;
@@ -13,7 +13,8 @@ pub(super) struct Outline(NonZeroU32);
 impl Outline {
     const LETTERS: u32 = (1 << 26) - 1;
 
-    /// The outline of a term; None of one that is too long, has other characters than letters or is no text.
+    /// Return the outline of a term; None if it is too long, has other characters than letters or is not
+    /// text.
     pub fn of(term: &[u8]) -> Option<Self> {
         let (mut letters, mut count) = (0_u32, 0_u32);
         let mut add = |c: char| {

@@ -13,7 +13,7 @@ use super::segment::Segment;
 pub(super) struct Part {
     pub segment: Arc<Segment>,
     pub deleted: Deleted,
-    /// How many chunks are not deleted, and how many tokens they have.
+    /// The numbers of live chunks and of their tokens.
     pub rows: usize,
     pub tokens: u64,
     /// Whether a thread in the background merges it into another; the same for all versions.
@@ -31,7 +31,7 @@ impl Part {
         }
     }
 
-    /// Several parts in one, without what is deleted.
+    /// Merge several parts into one, without deleted chunks.
     pub fn merge(parts: &[Self]) -> Result<Self, Failure> {
         let segments: Vec<&Segment> = parts.iter().map(|part| &*part.segment).collect();
         let merged = build::merge(&segments, |part, chunk| parts[part].deleted.contains(chunk))?;
@@ -80,7 +80,7 @@ impl Part {
         self.merging.store(merging, Ordering::Relaxed);
     }
 
-    /// How many bytes of memory it takes.
+    /// Return the bytes of memory in use.
     pub fn bytes(&self) -> usize {
         self.segment.bytes() + self.deleted.bytes()
     }

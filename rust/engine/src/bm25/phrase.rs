@@ -1,4 +1,4 @@
-//! Which chunks have a phrase, and how much it counts in each.
+//! The chunks of a phrase, with its weight in each.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -21,7 +21,7 @@ pub struct PhraseTokens {
     is_variant: bool,
 }
 
-/// What the term scores of another spelling are multiplied by. A power of 2, so that products are exact.
+/// The factor on the term scores of another spelling. A power of 2, so that products are exact.
 pub(super) const VARIANT_WEIGHT: f64 = 0.5;
 
 /// The terms that may stand at a position of a phrase.
@@ -34,10 +34,10 @@ pub(super) struct PhrasePostings<'p> {
     pub weights: Weights<'p>,
 }
 
-/// What a phrase counts for in each of its chunks.
+/// The weight of a phrase in each of its chunks.
 #[derive(Debug)]
 pub(super) enum Weights<'p> {
-    /// Those of postings from a slot on.
+    /// The weights of postings from a slot on.
     Stored(&'p Bytes, usize),
     Own(Vec<u32>),
 }
@@ -77,7 +77,7 @@ impl<'p> PhrasePostings<'p> {
         }
     }
 
-    /// The same, of these chunks alone.
+    /// Return the postings of these chunks alone.
     pub fn within(&self, chunks: &[u32]) -> PhrasePostings<'static> {
         let mut at = 0;
         PhrasePostings::own(chunks.iter().filter_map(|chunk| {
@@ -212,7 +212,7 @@ impl PhraseTokens {
         })
     }
 
-    /// What its term scores are multiplied by.
+    /// Return the factor on its term scores.
     pub fn weight(&self) -> f64 {
         if self.is_variant { VARIANT_WEIGHT } else { 1.0 }
     }
@@ -436,7 +436,7 @@ struct Matcher {
 }
 
 impl Matcher {
-    /// What the occurrences in the chunk count for together.
+    /// Return the total weight of the occurrences in the chunk.
     fn weigh(&mut self, tokens: &[Occurrences<'_>]) -> u32 {
         for (token, offset) in tokens.iter().zip(0_u64..) {
             token.positions(&mut self.scratch, &mut self.positions);

@@ -1,4 +1,4 @@
-//! How many chunks hold each phrase of an expression.
+//! Counts of the chunks with each phrase of an expression.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -10,10 +10,10 @@ use crate::query::{MatchExpression, Phrase};
 /// How common the phrases of an expression are.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PhraseCounts {
-    /// How many rows there are, whatever the filters.
+    /// The number of rows, without filters.
     pub rows: u64,
-    /// How many rows hold each phrase that a result may hold, in the order of the expression and as
-    /// often as it stands there.
+    /// The number of rows with each phrase that a result may contain, in the order of the
+    /// expression and repeated as in it.
     pub document_frequencies: Vec<u64>,
 }
 

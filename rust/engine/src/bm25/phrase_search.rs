@@ -11,7 +11,8 @@ use crate::text::words::{self, Mode, Parts};
 #[derive(Debug)]
 pub struct ContentPhrase {
     words: Vec<String>,
-    /// What FTS5 finds all chunks by that may hold the phrase; None if it cannot find them.
+    /// The FTS5 expression that finds all chunks that may contain the phrase; None if FTS5 cannot
+    /// find them.
     expression: Option<String>,
     tokenizer: TokenizerKind,
 }
@@ -42,7 +43,7 @@ impl ContentPhrase {
         })
     }
 
-    /// Whether there is no word in it.
+    /// Whether the phrase has zero words.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }

@@ -27,7 +27,7 @@ pub struct Plan {
     pub(super) order: Vec<(usize, u32)>,
     /// Phrases that a match must not have.
     pub(super) excluded: Vec<usize>,
-    /// Whether FTS5 alone knows what it makes of the expression.
+    /// Whether only FTS5 can evaluate the expression.
     pub(crate) only_fts5: bool,
 }
 
@@ -131,10 +131,10 @@ impl Plan {
 }
 
 impl Plan {
-    /// What FTS5 is to run for an expression, and which phrases of that to add up, in order.
+    /// Return the FTS5 expression, and the numbers of its phrases whose gains are added, in order.
     ///
-    /// Repetitions are left out, except where FTS5's flaw depends on them.
-    /// A number has the bit [`VARIANT`] if the phrase is another spelling.
+    /// Repetitions are left out, except where FTS5's flaw depends on them. A number has the bit
+    /// [`VARIANT`] if the phrase is another spelling.
     pub(super) fn for_fts5(&self, expression: &MatchExpression) -> (MatchExpression, Vec<u32>) {
         if self.only_fts5 {
             let phrases = (0..).zip(expression.phrases());

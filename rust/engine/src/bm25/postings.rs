@@ -1,7 +1,7 @@
-//! How FTS5 writes numbers and position lists, and what they mean
+//! The encoding of numbers and position lists in FTS5
 //! (<https://sqlite.org/fts5.html#the_fts5_data_table>).
 
-/// What an occurrence counts for, by column: path, title, summary, tags, content.
+/// The weight of an occurrence by column: path, title, summary, tags, content.
 pub(super) const WEIGHTS: [u32; 5] = [3, 10, 5, 4, 1];
 /// Marks the beginning of another column in a position list.
 const COLUMN: u8 = 1;
@@ -89,7 +89,7 @@ pub(super) fn read_positions(positions: &[u8], offsets: &mut Vec<u64>) {
     }
 }
 
-/// What an occurrence at an offset counts for.
+/// Return the weight of an occurrence at an offset.
 pub(super) fn weight_at(offset: u64) -> u32 {
     let column = usize::try_from(offset >> 32).unwrap_or(usize::MAX);
     WEIGHTS.get(column).copied().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The snapshots of a handle: when they are made, and who asks FTS5 instead.
+//! The snapshots of a handle: when they are made, and when FTS5 ranks instead.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -71,7 +71,7 @@ impl Ranker {
         self.reason.text(self.bytes())
     }
 
-    /// How many bytes of memory ranking takes now.
+    /// Return the bytes of memory that ranking uses now.
     pub fn bytes(&self) -> usize {
         self.snapshots.newest().map_or(0, |newest| newest.bytes())
     }
@@ -97,8 +97,8 @@ impl Ranker {
         }
     }
 
-    /// The snapshot of the generation that `connection` sees, if there is one. Where there are only
-    /// later ones, a caller who `waits` had better begin anew.
+    /// Return the snapshot of the generation that `connection` sees, if it exists. If only later
+    /// ones exist, a caller who `waits` should start again.
     pub fn acquire(
         &self,
         connection: &Connection,
@@ -149,7 +149,7 @@ impl Ranker {
             }
         }
         self.failed_at.store(NEVER, Ordering::Relaxed);
-        // What nobody can use any more makes room.
+        // Free snapshots that no open transaction can use.
         self.snapshots.drop_before(generation);
         match self.is_small_enough(connection) {
             Ok(true) => {
@@ -213,7 +213,7 @@ impl Ranker {
         &self.snapshots
     }
 
-    /// Wait for a snapshot, whoever loads it.
+    /// Wait for a snapshot, loaded by any thread.
     pub fn wait_for_load(&self) -> Result<()> {
         self.snapshots.wait_for_newer(None)
     }

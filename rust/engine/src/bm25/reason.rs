@@ -7,7 +7,7 @@ use super::Ranking;
 use super::estimate::{Estimate, size};
 use crate::storage::{Level, Notices};
 
-/// What happened last that says who ranks.
+/// The last event that decided the backend of ranking.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) enum Outcome {
     #[default]
@@ -17,13 +17,13 @@ pub(super) enum Outcome {
     Loading,
     /// A snapshot answered.
     Loaded,
-    /// It would take more than `auto` takes.
+    /// The snapshot would exceed the limit of `auto`.
     TooLarge,
     /// No snapshot can be made, for this reason.
     Unfit(String),
 }
 
-/// What became of ranking in memory.
+/// The status of ranking in memory.
 pub(super) struct Reason {
     ranking: Ranking,
     known: Mutex<Known>,
@@ -44,7 +44,7 @@ impl Outcome {
         Self::Unfit(unreadable(error))
     }
 
-    /// A bit for the kind; the same outcome again is no news.
+    /// Return a bit for the kind; an equal outcome is not reported again.
     fn bit(&self) -> u8 {
         match self {
             Self::NoSearch => 1,
@@ -100,7 +100,7 @@ impl Reason {
         }
     }
 
-    /// Who ranks and why, where a snapshot takes so many bytes.
+    /// Return the backend and the reason, for a snapshot of this number of bytes.
     pub fn text(&self, bytes: usize) -> String {
         if self.ranking == Ranking::Fts5 {
             return "fts5: asked for".to_owned();

@@ -1,4 +1,4 @@
-//! One run of FTS5's index, a few pages at a time.
+//! A segment of FTS5's index, read a few pages at a time.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -14,7 +14,7 @@ const PAGE_BITS: u32 = 37;
 pub(super) const MAIN: u8 = b'0';
 /// A page begins with two numbers of two bytes.
 const HEADER: usize = 4;
-/// How many pages are read at once.
+/// Pages per read.
 const READ_PAGES: i64 = 64;
 
 /// A run's position among the pages.
@@ -25,12 +25,12 @@ pub(super) struct Pages {
     pub last: i64,
 }
 
-/// A run, and how far it is read. What was read before the current term is dropped.
+/// A segment, and the position in it. Bytes before the current term are dropped.
 #[derive(Debug)]
 pub(super) struct Run {
-    /// Those still to be read.
+    /// The pages still to be read.
     pages: Pages,
-    /// What the pages hold, put together.
+    /// The concatenated content of the pages.
     bytes: Vec<u8>,
     /// Where each of the next terms begins, and whether it is the first of its page: that one is
     /// written out in full, the others share a prefix with the one before.
@@ -62,7 +62,7 @@ impl Run {
         &self.term
     }
 
-    /// Whether there are no more terms.
+    /// Whether all terms were read.
     pub fn is_at_end(&self) -> bool {
         self.is_at_end
     }
@@ -85,7 +85,7 @@ impl Run {
         (start..bytes.len(), first..rows.len())
     }
 
-    /// Read the next term; false when there are no more.
+    /// Read the next term; false at the end.
     pub fn advance(&mut self, connection: &Connection) -> Result<bool, Failure> {
         // A term ends where the next one begins.
         while self.terms.len() < 2 && self.pages.first <= self.pages.last {
@@ -144,7 +144,7 @@ impl Run {
         Ok(())
     }
 
-    /// Drop what was read before the next term.
+    /// Drop the bytes before the next term.
     fn forget(&mut self) {
         let done = self
             .terms

@@ -1,4 +1,4 @@
-//! What BM25 needs of a connection. It has no tables of its own: those of the full-text index are
+//! BM25's requirements on a connection. It has no separate tables: those of the full-text index are
 //! written with the chunks.
 
 use super::function;

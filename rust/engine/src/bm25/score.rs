@@ -19,24 +19,24 @@ use crate::interrupt::Pace;
 use crate::query::Matching;
 use crate::top_k::{Scored, TopGroups, TopK};
 
-/// How many chunks are scored at a time: as many as fit into the first-level cache.
+/// Chunks scored together: they fit into the first-level cache.
 const WINDOW: u32 = 4096;
 
-/// Which rows may be found.
+/// The rows that may be found.
 #[derive(Clone, Copy)]
 pub(crate) enum Filter<'a> {
     /// All.
     None,
-    /// These.
+    /// Only these rows.
     Rows(&'a RowSet),
-    /// Those that pass in the file; the connection sees the snapshot's generation.
+    /// The rows that pass in the file; the connection sees the snapshot's generation.
     File(&'a Connection, &'a Filters),
 }
 
 /// The best of the rows that are offered.
 enum Best<'a> {
     Rows(TopK<ScoredRow>),
-    /// One row for each path. The cursor is for rows that ascend, as those of a part do.
+    /// Only the best row of each path. The cursor is for ascending rows, the order within a part.
     OfPaths(TopGroups<ScoredRow>, PathCursor<'a>),
 }
 
@@ -74,7 +74,7 @@ impl<'a> Best<'a> {
     }
 }
 
-/// What an expression finds in a snapshot, before it is scored.
+/// The matches of an expression in a snapshot, before scoring.
 struct Found<'s> {
     plan: &'s Plan,
     counts: Counts,
@@ -163,7 +163,7 @@ impl Found<'_> {
     }
 }
 
-/// What an expression's phrases find in a part.
+/// The postings of an expression's phrases in a part.
 struct Lists<'p> {
     part: &'p Part,
     /// For each phrase, which chunks have it.
@@ -184,7 +184,7 @@ impl<'p> Lists<'p> {
         })
     }
 
-    /// How many chunks have a phrase and are not deleted.
+    /// Return the number of live chunks with a phrase.
     fn document_frequency(&self, phrase: usize) -> u64 {
         let chunks = &self.phrases[phrase].chunks;
         (chunks.len() - self.part.deleted.count_in(chunks)) as u64
@@ -296,7 +296,7 @@ impl<'p> Lists<'p> {
         Cow::Owned(chunks)
     }
 
-    /// A bit for each chunk that holds an excluded phrase; empty when there is no such phrase.
+    /// Return a bit for each chunk with an excluded phrase; empty without such phrases.
     fn excluded(&self, plan: &Plan) -> Vec<u64> {
         if plan.excluded.is_empty() {
             return Vec::new();
@@ -321,8 +321,8 @@ struct Window<'p> {
 }
 
 impl Window<'_> {
-    /// Add the term scores of a phrase to the scores of its chunks, `repeats` times. Every repeat is an
-    /// addition of its own, as in FTS5, because a product would be rounded differently.
+    /// Add the term scores of a phrase to the scores of its chunks, `repeats` times. Every repeat is a
+    /// separate addition, as in FTS5, because a product would be rounded differently.
     fn add(&mut self, postings: &PhrasePostings<'_>, span: (usize, usize), idf: f64, repeats: u32) {
         let lengths = self.part.segment.lengths();
         let chunks = &postings.chunks[span.0..span.1];

@@ -26,14 +26,14 @@ pub struct MatchedRows {
     pub phrases: Option<PhraseCounts>,
 }
 
-/// One state of the full-text index, to be searched.
+/// A state of the full-text index to search.
 #[derive(Clone, Copy)]
 pub(crate) struct Bm25<'a> {
     pub connection: &'a Connection,
     pub tokenizer: TokenizerKind,
-    /// What ranks in memory; None where FTS5 does.
+    /// The ranking in memory; None if FTS5 ranks.
     pub snapshot: Option<&'a Snapshot>,
-    /// Which chunks share a path, where they are grouped by it.
+    /// The chunks of each path, if hits are grouped by path.
     pub paths: Option<&'a Paths>,
     /// The rows that pass the filters, where that is known.
     pub passing: Option<&'a RowSet>,

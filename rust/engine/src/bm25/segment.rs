@@ -7,7 +7,7 @@ use super::outline::Outline;
 use super::postings::weigh;
 use crate::text::tokenizer::TokenizerKind;
 
-/// For one in so many postings it is noted where its position list begins.
+/// The start of the position list is stored for 1 posting in this number.
 const BLOCK: usize = 128;
 /// Marks a number that is too large for a byte and kept apart.
 const LARGE: u8 = u8::MAX;
@@ -20,7 +20,7 @@ const LARGE: u8 = u8::MAX;
 pub(super) struct Segment {
     /// The row of each chunk, ascending.
     rows: Vec<i64>,
-    /// How many tokens each chunk has.
+    /// The number of tokens of each chunk.
     lengths: Vec<u32>,
     /// The bytes of the terms, one after the other, and where each ends.
     texts: Vec<u8>,
@@ -28,14 +28,14 @@ pub(super) struct Segment {
     firsts: Vec<u32>,
     /// The chunk of each posting.
     chunks: Vec<u32>,
-    /// What the occurrences of each posting count for together.
+    /// The total weight of the occurrences of each posting.
     weights: Bytes,
     /// How long the position list of each posting is.
     sizes: Bytes,
     /// Where the position list of every 128th posting begins.
     blocks: Vec<u32>,
     positions: Vec<u8>,
-    /// What made the terms.
+    /// The tokenizer of the terms.
     tokenizer: TokenizerKind,
     /// The outline of each term, made when a word is first compared with the terms.
     outlines: OnceLock<Vec<Option<Outline>>>,
@@ -101,7 +101,7 @@ impl Bytes {
 }
 
 impl Segment {
-    /// How many chunks there are.
+    /// Return the number of chunks.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
@@ -122,7 +122,8 @@ impl Segment {
         let mut start = 0;
         rows.filter_map(move |row| {
             let ahead = self.rows.get(start..)?;
-            // Rows are distinct, so between two of them there are no more chunks than rows.
+            // Rows are distinct, so that the chunks between two of them number at most their
+            // difference.
             let gap = row.saturating_sub(*ahead.first()?).saturating_add(1);
             let near = ahead.len().min(usize::try_from(gap).unwrap_or(0));
             let found = ahead[..near].binary_search(&row);
@@ -132,12 +133,12 @@ impl Segment {
         })
     }
 
-    /// How many tokens each chunk has.
+    /// Return the number of tokens of each chunk.
     pub fn lengths(&self) -> &[u32] {
         &self.lengths
     }
 
-    /// What made the terms.
+    /// Return the tokenizer of the terms.
     pub fn tokenizer(&self) -> TokenizerKind {
         self.tokenizer
     }
@@ -147,7 +148,7 @@ impl Segment {
         self.tokenizer.is_colocated(self.text(term))
     }
 
-    /// How many different terms there are.
+    /// Return the number of different terms.
     pub fn terms(&self) -> usize {
         self.ends.len()
     }
@@ -182,12 +183,12 @@ impl Segment {
         &self.chunks
     }
 
-    /// What the occurrences of each posting count for together.
+    /// Return the total weight of the occurrences of each posting.
     pub fn weights(&self) -> &Bytes {
         &self.weights
     }
 
-    /// Where a posting's term stands in its chunk, as FTS5 writes it.
+    /// Return the positions of a posting's term in its chunk, in FTS5's encoding.
     pub fn positions(&self, posting: usize) -> &[u8] {
         let block = posting / BLOCK;
         let before = self.sizes.sum(block * BLOCK, posting);
@@ -195,14 +196,14 @@ impl Segment {
         &self.positions[start..start + self.sizes.get(posting) as usize]
     }
 
-    /// The outline of each term, by which words are compared with it.
+    /// Return the outline of each term, for comparing words.
     pub fn outlines(&self) -> &[Option<Outline>] {
         let outline = |term| Outline::of(self.text(term));
         self.outlines
             .get_or_init(|| (0..self.terms()).map(outline).collect())
     }
 
-    /// How many bytes of memory it takes.
+    /// Return the bytes of memory in use.
     pub fn bytes(&self) -> usize {
         let outlines = self.outlines.get().map_or(0, Vec::capacity);
         outlines * size_of::<Option<Outline>>()
@@ -224,7 +225,7 @@ impl Segment {
 #[derive(Debug)]
 pub(super) struct Builder {
     segment: Segment,
-    /// How many tokens each chunk was given so far, without colocated ones, which FTS5 does not count.
+    /// The number of tokens of each chunk so far, without colocated ones, which FTS5 does not count.
     counted: Vec<u32>,
     /// Whether the term is a colocated token.
     is_colocated: bool,
@@ -232,7 +233,7 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    /// A builder for so many chunks, whose terms are tokens of `tokenizer`.
+    /// Return a builder for this number of chunks, whose terms are tokens of `tokenizer`.
     pub fn new(chunks: usize, tokenizer: TokenizerKind) -> Self {
         Self {
             counted: vec![0; chunks],
@@ -242,9 +243,10 @@ impl Builder {
         }
     }
 
-    /// Reserve memory for about so many tokens.
+    /// Reserve memory for about this number of tokens.
     pub fn reserve(&mut self, tokens: u64) -> Result<(), Unfit> {
-        // Growing step by step would copy everything several times; what is not used is given back.
+        // Growing step by step would copy everything several times. Unused memory is freed at the
+        // end.
         let tokens = usize::try_from(tokens).unwrap_or_default();
         let segment = &mut self.segment;
         let no_room = |_| Unfit::OutOfMemory;
@@ -335,13 +337,13 @@ impl Builder {
         Ok(())
     }
 
-    /// Take the terms so far, as a segment without chunks; what was counted stays.
+    /// Take the terms so far, as a segment without chunks. The counts stay.
     pub fn take(&mut self) -> Result<Segment, Unfit> {
         self.end()?;
         Ok(std::mem::take(&mut self.segment))
     }
 
-    /// How many tokens each chunk was given.
+    /// Return the number of tokens of each chunk so far.
     pub fn counted(&self) -> &[u32] {
         &self.counted
     }
@@ -360,7 +362,7 @@ impl Builder {
         Ok(())
     }
 
-    /// The segment of some of the terms of these rows, without the lengths by which chunks are scored.
+    /// Return the segment of some of the terms of these rows, without lengths of chunks.
     pub fn finish_terms(mut self, rows: Vec<i64>) -> Result<Segment, Unfit> {
         self.end()?;
         Ok(Segment {

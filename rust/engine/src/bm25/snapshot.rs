@@ -27,7 +27,7 @@ pub(crate) struct Snapshot {
     is_merge_due: bool,
 }
 
-/// What snapshots are made from in addition to the file.
+/// The source of snapshots in addition to the file.
 #[derive(Default)]
 pub(crate) struct Source {
     /// Called when a load begins, for tests.
@@ -111,7 +111,7 @@ impl Snapshot {
         }
     }
 
-    /// A snapshot that holds nothing but the reason why.
+    /// Return a snapshot that has only the reason for its failure.
     fn unfit(generation: i64, why: String) -> Self {
         Self {
             generation,
@@ -143,13 +143,13 @@ impl Snapshot {
             part.delete_rows(changed.iter());
         }
         parts.push(Part::new(segment));
-        // Whoever merges a part looks for it afterwards.
+        // A running merge looks for its part afterwards.
         parts.retain(|part| part.rows > 0 || part.is_merging());
         Ok(Self::of(generation, tiers::tidy(parts)?))
     }
 
-    /// The same generation with some parts replaced by the one that they were merged into, as they
-    /// were some time ago; None when they are no longer all there.
+    /// Return the same generation with earlier parts replaced by their merged part; None if some of
+    /// them are gone.
     pub(super) fn with_merged(&self, parts: &[Part], mut merged: Part) -> Option<Self> {
         for part in parts {
             let now = self.parts.iter().find(|now| now.is(part))?;
@@ -170,7 +170,7 @@ impl Snapshot {
         &self.parts
     }
 
-    /// How many chunks there are, and how many tokens they have.
+    /// Return the numbers of chunks and of their tokens.
     pub(super) fn counts(&self) -> Counts {
         Counts {
             rows: self.parts.iter().map(|part| part.rows as u64).sum(),
@@ -179,7 +179,7 @@ impl Snapshot {
         }
     }
 
-    /// How many bytes of memory it takes.
+    /// Return the bytes of memory in use.
     pub fn bytes(&self) -> usize {
         self.parts.iter().map(Part::bytes).sum()
     }

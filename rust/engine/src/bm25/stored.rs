@@ -1,9 +1,9 @@
-//! Reading FTS5's index as it is stored, which holds all that ranking needs, sorted.
+//! Reading FTS5's index from its tables, which have all data of ranking, sorted.
 //!
 //! The format is described in SQLite's source (`fts5_index.c`) and cannot change, since files have
-//! it. An index is a few *runs*, each with terms in order and, for each, entries in the order of
-//! rows; where several runs have an entry for a term and a row, the newest counts, and an empty
-//! one says that there is none any more.
+//! it. An index is a few *segments*, each with terms in order and, for each, entries in the order
+//! of rows. If several segments have an entry for a term and a row, the newest counts, and an empty
+//! one means that it was removed.
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -23,7 +23,7 @@ pub(super) struct Totals {
     pub tokens: u64,
 }
 
-/// What FTS5 counts as rows and tokens.
+/// Return FTS5's counts of rows and tokens.
 pub(super) fn totals(connection: &Connection) -> Result<Totals, Failure> {
     let record = record(connection, AVERAGES)?;
     read_totals(&record).ok_or(Unfit::Damaged.into())
@@ -48,7 +48,7 @@ fn record(connection: &Connection, id: i64) -> rusqlite::Result<Vec<u8>> {
         .query_row([id], |row| row.get(0))
 }
 
-/// The row of each chunk in order, and how many tokens it has.
+/// Return the row of each chunk in order, and its number of tokens.
 pub(super) fn lengths(connection: &Connection) -> Result<(Vec<i64>, Vec<u32>), Failure> {
     let (mut rows, mut lengths) = (Vec::new(), Vec::new());
     let mut statement =
@@ -58,7 +58,7 @@ pub(super) fn lengths(connection: &Connection) -> Result<(Vec<i64>, Vec<u32>), F
         let sizes = found.get_ref(1)?.as_blob().map_err(|_| Unfit::Damaged)?;
         lengths.push(sum(sizes).ok_or(Unfit::Damaged)?);
         let row = found.get(0)?;
-        // What a damaged tree holds need not be in order.
+        // Rows in a damaged tree may be unordered.
         if rows.last().is_some_and(|last| *last >= row) {
             return Err(Unfit::Damaged.into());
         }
@@ -112,7 +112,7 @@ fn read_structure(record: &[u8]) -> Option<Vec<Pages>> {
         let (_merging, count) = (next()?, next()?);
         let mut level = Vec::new();
         for _ in 0..count {
-            // FTS5 numbers runs by 16 bits and pages by 31: what is larger would lead astray.
+            // FTS5 numbers segments by 16 bits and pages by 31. Larger numbers mean damage.
             let run = u16::try_from(next()?).ok()?.into();
             let [first, last] = [page(next()?)?, page(next()?)?];
             // A run of which everything is merged into another has no pages.
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn numbers_that_fts5_never_gives_are_damage() {
-        // One level with one run.
+        // A level with one segment.
         let structure = |run: &[u8], first: &[u8], last: &[u8]| {
             let record = [&[0, 0, 0, 9, 1, 1, 0, 0, 1], run, first, last].concat();
             read_structure(&record)

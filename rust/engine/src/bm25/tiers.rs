@@ -1,19 +1,19 @@
-//! Which parts of a snapshot are to be merged, and when.
+//! The parts of a snapshot to merge, and the time to merge them.
 //!
-//! Each part should have several times the chunks of all that are smaller: then a chunk is merged
-//! seldom, and a search has few parts to look into. What takes no time is merged by the search
-//! that adds a part, the rest in the background ([`super::merging`]), and meanwhile at most
-//! [`MAX_PARTS`] parts wait while others are merged.
+//! Each part should have several times the chunks of all smaller ones: then a chunk is merged
+//! seldom, and a search has few parts to look into. Quick merges are done by the search that adds a
+//! part, the rest in the background ([`super::merging`]). Meanwhile at most [`MAX_PARTS`] parts
+//! wait while others are merged.
 
 use super::failure::Failure;
 use super::part::Part;
 
-/// A part is merged with those that are smaller unless it has more than so many times their chunks.
+/// A part is merged with smaller ones unless it has more than this number of times their chunks.
 const GROWTH: usize = 4;
-/// A search merges parts of so many chunks together.
+/// A search merges parts of this number of chunks together.
 const INLINE_CHUNKS: usize = 64;
-/// A snapshot has at most so many parts that nobody merges. A search that adds another merges the
-/// smallest until half as many are left: as a rule the background is faster than that.
+/// A snapshot has at most this number of parts outside a merge. A search that adds another merges
+/// the smallest until half remain. Usually the background is faster.
 pub(super) const MAX_PARTS: usize = 16;
 
 /// The parts that nobody merges, the largest first.

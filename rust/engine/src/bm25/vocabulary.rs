@@ -27,7 +27,7 @@ const LEAST_LETTERS: usize = 3;
 const LETTERS_FOR_TWO_EDITS: usize = 8;
 /// The most terms that are found.
 const MOST: usize = 3;
-/// About how many bytes of FTS5's index are decoded together.
+/// Approximate bytes of FTS5's index decoded together.
 const BATCH_BYTES: usize = 1 << 18;
 
 /// A term that resembles a word.

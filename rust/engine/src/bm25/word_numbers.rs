@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-/// The most bytes of a word that a key has room for, beside their count. Longer words are rare, and
-/// each takes an allocation and a look at memory elsewhere.
+/// The most bytes of a word in a key, next to the length. Longer words are rare; each takes an
+/// allocation and an access to other memory.
 const SHORT: usize = 15;
 
 /// The first bytes of a word and its length, as a number in the order of words.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::storage::summarize;
 
-/// What is wrong with some chunks, each named by its id.
+/// A problem of some chunks, each named by its id.
 #[derive(Default)]
 struct Problems {
     out_of_order: Vec<String>,

@@ -8,14 +8,14 @@ use serde_json::{Map, Value};
 use crate::error::{Error, ErrorCode, Result};
 use crate::unit_vector;
 
-/// One searchable piece of knowledge.
+/// A searchable piece of knowledge.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Chunk {
-    /// Its name, unique in an index.
+    /// The name of the chunk, unique in an index.
     pub id: String,
     /// Where it comes from; many chunks may share a path.
     pub path: String,
-    /// Its number among the chunks of its path; at least 0.
+    /// The number of the chunk within its path; at least 0.
     pub ordinal: i64,
     /// Searched with weight 10.
     pub title: String,
@@ -27,13 +27,13 @@ pub struct Chunk {
     pub content: String,
     /// Not searched, but filtered by.
     pub metadata: Map<String, Value>,
-    /// Its vector, of any length; empty, or all zeros, it says that there is none to be had.
+    /// The vector, of any length. An empty vector, or zeros, means that the chunk can have none.
     pub embedding: Option<Vec<f32>>,
 }
 
 /// The columns a chunk is read from, in the order of [`Chunk::with_row`].
 pub(super) const COLUMNS: &str = "id, path, ordinal, title, summary, tags, content, metadata";
-/// One more column, for [`Chunk::with_vector`].
+/// The column of the vector, for [`Chunk::with_vector`].
 pub(super) const VECTOR: &str =
     "(SELECT vector FROM embeddings WHERE embeddings.row = knowledge_chunks.row)";
 
@@ -68,7 +68,7 @@ impl Chunk {
         Ok((row.get(0)?, chunk))
     }
 
-    /// The same with its vector, from `row`, [`COLUMNS`] and [`VECTOR`].
+    /// Like [`Chunk::from_row`], with the vector: of `row`, [`COLUMNS`] and [`VECTOR`].
     pub(crate) fn with_vector(row: &Row<'_>) -> rusqlite::Result<(i64, Self)> {
         let (number, mut chunk) = Self::with_row(row)?;
         let mut vector = Vec::new();
@@ -101,14 +101,14 @@ impl Chunk {
     }
 }
 
-/// What a column keeps as JSON.
+/// Return the JSON value of a column.
 pub(crate) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
     serde_json::from_str(row.get_ref(column)?.as_str()?).map_err(|error| {
         rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error))
     })
 }
 
-/// A text that may be so long that there is no memory for it.
+/// Return a text so long that memory may run out.
 pub(super) fn long_text(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
     let text = row.get_ref(column)?.as_str()?;
     let mut copy = String::new();

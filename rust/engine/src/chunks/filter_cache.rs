@@ -15,8 +15,8 @@ use crate::storage::Background;
 use crate::storage::cache::{Cache, RowVersion};
 use crate::storage::generations::{max_incremental_rows, since};
 
-/// The most rows that a filter by paths finds with the index on paths while there is no column of them.
-/// It is faster than reading the column as long as nearly all rows are in other paths.
+/// The most rows that a filter by paths finds with the index on paths while no column of paths exists. It is
+/// faster than reading the column if nearly all rows are in other paths.
 const MAX_INDEXED_ROWS: usize = 1024;
 /// The most combinations of fields that are remembered for [`FilterCache::rows_if_cheap`].
 const MAX_REQUESTS: usize = 1024;

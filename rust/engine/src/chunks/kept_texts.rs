@@ -24,7 +24,7 @@ pub(crate) struct KeptTexts {
 
 struct Kept {
     generation: i64,
-    /// With about how many bytes of memory each takes; the one that was used last at the end.
+    /// The texts with their approximate bytes of memory, the last used at the end.
     texts: LruCache<i64, (Arc<Texts>, usize)>,
     bytes: usize,
 }
@@ -87,8 +87,7 @@ impl KeptTexts {
         .collect()
     }
 
-    /// Keep the texts of rows, each with about how many bytes it takes, and drop what was used least
-    /// recently.
+    /// Cache the texts of rows, each with its approximate bytes, and drop the least recently used.
     pub fn keep(&self, texts: impl Iterator<Item = (i64, Arc<Texts>, usize)>) {
         let mut kept = self.lock();
         if kept.generation != self.generation {
@@ -99,10 +98,10 @@ impl KeptTexts {
         }
     }
 
-    /// The texts of rows, each with what it was found by, in their order.
+    /// Return the texts of rows, each with the matched expression, in their order.
     ///
-    /// To be called late and of few rows: what is not kept in memory is read from the file, which
-    /// is most of the time of a search.
+    /// Call this last and for few rows: cache misses are read from the file, and those reads
+    /// dominate a search.
     pub fn read_through(
         &self,
         connection: &Connection,
@@ -125,7 +124,7 @@ impl KeptTexts {
         Ok(texts.into_iter().flatten().collect())
     }
 
-    /// About how many bytes of memory they take.
+    /// Return the approximate bytes of memory in use.
     pub fn bytes(&self) -> usize {
         self.lock().bytes
     }

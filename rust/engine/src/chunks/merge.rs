@@ -97,8 +97,8 @@ struct Level {
 struct Structure(Vec<Level>);
 
 impl Structure {
-    /// Read what FTS5 keeps in one row, of some hundred bytes. Empty if it is damaged, which FTS5
-    /// reports when it writes.
+    /// Read FTS5's structure row, of some hundred bytes. Empty if it is damaged, which FTS5 reports
+    /// when it writes.
     fn read(connection: &Connection) -> rusqlite::Result<Self> {
         connection
             .prepare_cached("SELECT block FROM knowledge_fts_data WHERE id = 10")?
@@ -120,7 +120,7 @@ impl Structure {
         let (mut best, mut most) = (None, FAN_OUT - 1);
         for (number, level) in self.0.iter().enumerate() {
             if level.merging > 0 {
-                // FTS5 goes on with a merge of fewer segments too, if no level before has more.
+                // FTS5 also continues a merge of fewer segments, if no level before has more.
                 let before = self.0.iter().take(number);
                 let is_next = before.map(|level| level.segments).max() < Some(level.merging);
                 return if is_next { Some(number) } else { best };
@@ -145,12 +145,12 @@ impl Structure {
         })
     }
 
-    /// The pages that a bulk write merges after its own segment is written; None for any other write.
+    /// Return the pages that a bulk write merges after its own segment is written; None for any other write.
     ///
-    /// A bulk write adds at least as many pages as the segments beside its own have on average. So the
-    /// merge of all of them takes at most [`FAN_OUT`] times as long as the write, in one of as many bulk
-    /// writes. The pages count once for each level, as in FTS5's automatic merges: every level
-    /// rewrites a page once, so merges keep up with writes.
+    /// A bulk write adds at least as many pages as the average of the other segments. The merge of all of
+    /// them therefore takes at most [`FAN_OUT`] times as long as the write, in one of as many bulk writes.
+    /// The pages count once for each level, as in FTS5's automatic merges: every level rewrites a page once,
+    /// so merges keep up with writes.
     fn bulk_pages(&self) -> Option<usize> {
         let level = self.0.first()?;
         let is_bulk = level.segments >= FAN_OUT

@@ -13,8 +13,8 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::interrupt::Pace;
 use crate::storage::summarize;
 
-/// Stands for the value of a key that has only values the index does not hold: an empty list, an
-/// object. It is an empty text, which is not JSON.
+/// The value of a key that has only values outside the index: an empty list, an object. It is an
+/// empty text, which is not JSON.
 pub(super) const OTHER: &str = "";
 
 /// A key that is indexed.
@@ -139,7 +139,7 @@ impl<'c> Entries<'c> {
     }
 }
 
-/// What the index has of a chunk: each scalar, also of lists, as JSON.
+/// Return the indexed values of a chunk: each scalar, also of lists, as JSON.
 fn values(field: &Field, chunk: &Chunk) -> rusqlite::Result<BTreeSet<String>> {
     let subject = Subject::of(chunk);
     let found = field.values(&subject);

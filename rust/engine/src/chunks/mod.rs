@@ -1,5 +1,4 @@
-//! Chunks: what is stored of each, which may be found, and what of them is kept in memory
-//! (spec/index.md).
+//! Chunks: storage, filters, and caches (spec/index.md).
 
 mod check;
 mod chunk;

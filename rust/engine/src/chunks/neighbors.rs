@@ -1,5 +1,5 @@
-//! Which chunk comes before and after each in its path, kept in memory for searches that count what
-//! stands beside a chunk (spec/retrieval.md, "Neighbors").
+//! The previous and next chunk of each in its path, cached for searches that count neighbors
+//! (spec/retrieval.md, "Neighbors").
 
 use std::sync::Arc;
 
@@ -90,7 +90,7 @@ impl RowVersion for Neighbors {
 }
 
 impl Neighbors {
-    /// The row beside another one, on one side.
+    /// Return the neighbor of a row, on one side.
     pub fn beside(&self, row: i64, side: Side) -> Option<i64> {
         let found = self.beside.get(row)?[side as usize];
         (found != NONE).then_some(found)
@@ -114,8 +114,8 @@ impl Neighbors {
         self.beside.remove(row, &());
     }
 
-    /// Link a row that changed to those beside it now; what of these changed as well is not linked
-    /// yet, and does the same in its turn.
+    /// Link a changed row to its current neighbors. A neighbor that changed too is linked in its
+    /// turn.
     fn link(&mut self, connection: &Connection, row: i64) -> rusqlite::Result<()> {
         let exists = connection
             .prepare_cached("SELECT 1 FROM knowledge_chunks WHERE row = ?")?
@@ -147,7 +147,7 @@ fn link(rows: &[i64], links: &mut Vec<(i64, [i64; 2])>) {
     }
 }
 
-/// The row beside another one in the file.
+/// Return the neighbor of a row in the file.
 fn beside_in_file(connection: &Connection, row: i64, side: Side) -> rusqlite::Result<Option<i64>> {
     let sql = match side {
         Side::Before => {

@@ -172,7 +172,7 @@ impl RowVersion for Paths {
 }
 
 impl Paths {
-    /// Note the path of a row; None if the row no longer exists.
+    /// Record the path of a row; None if the row was removed.
     fn put(&mut self, row: i64, path: Option<&str>) {
         let before = self.of_rows.get(row).copied();
         if let (Some(before), Some(path)) = (before, path)
@@ -212,7 +212,7 @@ impl Paths {
         }
     }
 
-    /// The number of a path that is there.
+    /// Return the number of a known path.
     fn find(&self, path: &str) -> Option<u32> {
         let of_hash = self.with_hash(self.by_hash.get(key(path)).copied());
         of_hash
@@ -292,7 +292,7 @@ impl Paths {
         Ok(self.find(&self.field.group(chunk)?).map(i64::from))
     }
 
-    /// The numbers of all paths in the order of their hashes, which depends on nothing but their texts.
+    /// Return the numbers of all paths in the order of their hashes, which depend only on their texts.
     pub fn by_hash(&self) -> impl Iterator<Item = u32> {
         self.by_hash.iter().flat_map(|(_, newest)| {
             let mut paths: Vec<(u32, &Arc<Path>)> = self.with_hash(Some(*newest)).collect();
@@ -306,7 +306,7 @@ impl Paths {
     pub fn first_by_hash(&self, mut numbers: Vec<u32>, limit: usize) -> Vec<u32> {
         numbers.sort_unstable();
         numbers.dedup();
-        // So many of all paths, in the order of hashes, as have `limit` of these.
+        // The share of all paths, in the order of hashes, that has `limit` of these.
         let looked_at = self.by_number.len().saturating_mul(limit) / numbers.len().max(1);
         if looked_at < numbers.len() {
             let is_one = |number: &u32| numbers.binary_search(number).is_ok();
@@ -323,7 +323,7 @@ impl Paths {
 pub(crate) struct PathCursor<'p>(Cursor<'p, Values<u32>>);
 
 impl PathCursor<'_> {
-    /// The number of a row's path; None if there is no chunk of this row.
+    /// Return the number of a row's path; None without a chunk of this row.
     pub fn get(&mut self, row: i64) -> Option<u32> {
         self.0.get(row).copied()
     }
@@ -335,7 +335,7 @@ impl PathCursor<'_> {
     }
 }
 
-/// What stands for the group of a row; without grouping the row itself.
+/// Return the key of the group of a row; without grouping the row itself.
 pub(crate) fn group_key(paths: Option<&Paths>, row: i64) -> Option<i64> {
     paths.map_or(Some(row), |paths| paths.of_row(row).map(i64::from))
 }

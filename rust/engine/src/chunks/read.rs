@@ -11,9 +11,9 @@ use crate::interrupt::Pace;
 /// Some chunks in row order, and where the next page begins.
 #[derive(Debug)]
 pub struct Page {
-    /// The chunks; none when there are no more.
+    /// The chunks; empty at the end.
     pub chunks: Vec<Chunk>,
-    /// What to ask the next page for.
+    /// The cursor of the next page.
     pub after: i64,
 }
 
@@ -99,7 +99,7 @@ pub fn chunk_of(connection: &Connection, id: &str) -> rusqlite::Result<Option<Ch
     Ok(found.map(|(_, chunk)| chunk))
 }
 
-/// How many chunks there are.
+/// Return the number of chunks.
 pub(crate) fn count_chunks(connection: &Connection) -> rusqlite::Result<u64> {
     connection.query_row("SELECT count(*) FROM knowledge_chunks", [], |row| {
         row.get(0)
@@ -155,7 +155,7 @@ pub(crate) fn name_of(
         .map_err(|error| without_chunk(what, error))
 }
 
-/// Finding no chunk for what a search found means that the file is damaged.
+/// Return the error for a hit without a chunk, which means that the file is damaged.
 pub(crate) fn without_chunk(what: &str, error: rusqlite::Error) -> rusqlite::Error {
     match error {
         rusqlite::Error::QueryReturnedNoRows => rusqlite::Error::SqliteFailure(

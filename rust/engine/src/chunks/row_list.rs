@@ -32,7 +32,7 @@ impl From<Vec<i64>> for RowList {
 }
 
 impl RowList {
-    /// Whether there is no row.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         match self {
             Self::Few(rows) => rows.is_empty(),

@@ -1,6 +1,6 @@
 //! Some rows of an index: a bit for each, in blocks.
 
-/// How many rows a block has room for.
+/// Rows per block.
 const BLOCK: i64 = 4096;
 const WORDS: usize = 64;
 
@@ -59,7 +59,7 @@ impl RowSet {
         found.is_ok_and(|at| self.blocks[at].words[word] & bit != 0)
     }
 
-    /// Which of up to 64 ascending rows are among them: a bit for each, in their order.
+    /// Return a bit for each of up to 64 ascending rows: set if the row is in the set.
     pub fn bits_of(&self, rows: &[i64]) -> u64 {
         let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
             return 0;
@@ -107,7 +107,7 @@ impl RowSet {
         self.blocks.is_empty()
     }
 
-    /// How many there are.
+    /// Return the number of rows.
     pub fn len(&self) -> usize {
         let words = self.blocks.iter().flat_map(|block| &block.words);
         words.map(|word| word.count_ones() as usize).sum()
@@ -127,7 +127,7 @@ impl RowSet {
         rows.filter(|next| *next > row).take(limit).collect()
     }
 
-    /// These too.
+    /// Add the rows of another set.
     pub fn union(&mut self, other: &Self) {
         for block in &other.blocks {
             match self.find(block.number) {
@@ -164,7 +164,7 @@ impl RowSet {
         });
     }
 
-    /// How many bytes of memory they take.
+    /// Return the bytes of memory in use.
     pub fn bytes(&self) -> usize {
         self.blocks.capacity() * size_of::<Block>()
     }

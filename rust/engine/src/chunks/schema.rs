@@ -1,4 +1,4 @@
-//! The tables of chunks: what is stored of each, and the full-text index.
+//! The tables of chunks, and the full-text index.
 
 use rusqlite::{Connection, ErrorCode as SqliteCode, OptionalExtension};
 
@@ -46,9 +46,9 @@ fn register(connection: &Connection) -> rusqlite::Result<()> {
     text::register(connection)
 }
 
-/// FTS5 reads the searched texts from a view, because its `tags` are joined by spaces and those
-/// of the table are kept apart. The joined text is a column, since FTS5 reads no view that calls
-/// `json_each`. There are no triggers: `write.rs` keeps everything in step.
+/// FTS5 reads the searched texts from a view, because its `tags` are joined by spaces and those of
+/// the table are kept apart. The joined text is a column, since FTS5 reads no view that calls
+/// `json_each`. The tables have no triggers: `write.rs` keeps everything in step.
 ///
 /// A large `hashsize` makes bulk writing half as fast again; FTS5 fills it only as needed.
 fn create(connection: &Connection) -> rusqlite::Result<()> {
@@ -98,10 +98,10 @@ fn order_by_ordinal(connection: &Connection) -> rusqlite::Result<()> {
 
 /// Switch off the merges inside FTS5's writes, which `merge.rs` replaces.
 ///
-/// `automerge` 0 means none. `crisismerge` is how many segments of one level FTS5 merges at once,
-/// whatever that takes. It is a last resort: `merge.rs` keeps far fewer. It is not near FTS5's limit,
-/// since all levels together may have 2,000 segments and the merge itself needs one more: beyond,
-/// every write fails.
+/// `automerge` 0 means none. `crisismerge` is the number of segments of one level that FTS5 merges in one
+/// step, without a time limit. It is a last resort: `merge.rs` keeps far fewer. It is not near FTS5's limit,
+/// since all levels together may have 2,000 segments and the merge itself needs one more: beyond, every write
+/// fails.
 fn own_merges(connection: &Connection) -> rusqlite::Result<()> {
     connection
         .prepare(
@@ -142,7 +142,7 @@ pub struct FullText {
 }
 
 impl FullText {
-    /// What the file says in the state that `connection` sees.
+    /// Return the settings in the state that `connection` sees.
     pub(crate) fn read(connection: &Connection) -> rusqlite::Result<Self> {
         let name: Option<String> = settings::get(connection, TOKENIZER)?;
         let known = name.and_then(|name| TokenizerKind::from_name(&name));
@@ -158,8 +158,8 @@ impl FullText {
     }
 }
 
-/// Make the full-text index anew with another tokenizer, in the transaction of `connection`. `progress` gets
-/// the number of chunks that are in it so far, and of all.
+/// Rebuild the full-text index with another tokenizer, in the transaction of `connection`. `progress` gets
+/// the number of chunks done so far, and the total.
 pub(crate) fn retokenize(
     connection: &Connection,
     tokenizer: TokenizerKind,
@@ -361,7 +361,7 @@ mod tests {
                 .database()
                 .write(|connection| {
                     connection.execute_batch(damage)?;
-                    // A generation without a list of changes, so that everything is loaded anew.
+                    // A generation without a list of changes, so that every cache is reloaded.
                     generations::record(connection, &[1])?;
                     generations::create(connection)
                 })

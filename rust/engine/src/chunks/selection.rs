@@ -1,4 +1,4 @@
-//! What one leg of a search may find.
+//! The limits and filters of one leg of a search.
 
 use super::chunk::Chunk;
 use super::filters::{Field, Filters};
@@ -51,12 +51,12 @@ impl<'a> GroupBy<'a> {
     }
 }
 
-/// Which chunks may be found, and how many.
+/// The limits and filters of a leg.
 #[derive(Debug, Clone, Copy)]
 pub struct Selection<'a> {
-    /// How many; at least 1.
+    /// The most hits; at least 1.
     pub limit: usize,
-    /// What they must be.
+    /// The filters.
     pub filters: &'a Filters,
     /// Keep the best of each group alone, before the result is cut.
     pub group_by: Option<GroupBy<'a>>,
@@ -84,9 +84,9 @@ impl<'a> Selection<'a> {
 pub struct RankedRow {
     /// The row.
     pub row: i64,
-    /// What all rows of its group have in common; without grouping the row itself.
+    /// The key shared by all rows of a group; without grouping the row itself.
     pub key: i64,
-    /// What the order is by; higher is better.
+    /// The score that orders the rows; higher is better.
     pub score: f64,
 }
 

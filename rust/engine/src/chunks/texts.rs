@@ -1,4 +1,4 @@
-//! What a hit of a chunk shows, read from the file.
+//! The texts of a hit, read from the file.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use serde_json::{Map, Value};
 use super::chunk::{Chunk, json, long_text};
 use super::read::without_chunk;
 
-/// About what a chunk takes in memory in addition to its texts.
+/// Approximate bytes of a chunk in memory in addition to its texts.
 const CHUNK_BYTES: usize = 256;
-/// About how many times the size of their JSON tags and metadata take.
+/// Approximate ratio of the memory of tags and metadata to their size in JSON.
 const JSON_FACTOR: usize = 4;
 
-/// What hits of a chunk share.
+/// The texts that hits of a chunk share.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Texts {
     /// The chunk's id.
@@ -76,7 +76,7 @@ const NO_TAGS: &[u8] = b"[]";
 const NO_METADATA: &[u8] = b"{}";
 
 impl Texts {
-    /// The texts of a row, and about how many bytes of memory they take.
+    /// Return the texts of a row, and their approximate bytes of memory.
     fn from_row(row: &Row<'_>) -> rusqlite::Result<(Self, usize)> {
         let texts = Self {
             id: row.get(1)?,
@@ -110,7 +110,7 @@ impl Texts {
     }
 }
 
-/// Rows with their texts and about how many bytes these take, in the order asked.
+/// Read rows with their texts and approximate bytes, in the given order.
 pub(super) fn read(
     connection: &Connection,
     rows: &[(i64, &str)],

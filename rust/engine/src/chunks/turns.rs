@@ -1,4 +1,4 @@
-//! Who said each chunk, and when, kept in memory for searches in which that counts
+//! The speaker and the date of each chunk, cached for searches in which they count
 //! (spec/retrieval.md, "Speakers").
 
 use std::collections::{HashMap, HashSet};
@@ -24,7 +24,7 @@ const MIN_OPENINGS: u32 = 3;
 /// The values of `metadata["role"]` that mean the user.
 const USER_ROLES: [&str; 2] = ["user", "human"];
 
-/// One chunk as something that was said.
+/// A chunk as a turn of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Turn {
     /// The name of the speaker.
@@ -50,7 +50,7 @@ impl Turn {
     }
 }
 
-/// The keys of metadata that say who said a chunk, and when.
+/// The keys of metadata for the speaker and the date of a chunk.
 #[derive(Default, Deserialize)]
 struct Stated {
     speaker: Option<Value>,
@@ -230,7 +230,7 @@ impl Turns {
         count.copied().unwrap_or_default()
     }
 
-    /// Note the turn of a row. None if the row no longer exists.
+    /// Record the turn of a row. None if the row was removed.
     fn put(&mut self, row: i64, turn: Option<RowTurn>) {
         let before = self.of_rows.get(row).and_then(|before| before.opening);
         let after = turn.as_ref().and_then(|turn| turn.opening);

@@ -7,21 +7,21 @@ use super::encoded::Encoded;
 use super::metadata_index::Entries;
 use super::schema::StemWatch;
 
-/// What storing a chunk changed.
+/// The changes of storing a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stored {
     pub row: i64,
     pub change: Change,
 }
 
-/// How a chunk differs from the one of its id that was there.
+/// The difference between a chunk and the stored one of its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change {
     /// There was none.
     Added,
     /// There was another one; an embedder may see the same texts in it.
     Replaced { same_meaning: bool },
-    /// It was there as it is.
+    /// The chunk was stored already, unchanged.
     Unchanged,
 }
 
@@ -73,7 +73,7 @@ impl<'c> ChunkWriter<'c> {
         })
     }
 
-    /// Store a chunk, in the row of the one of its id if there is one.
+    /// Store a chunk, in the row of the stored one of its id, if any.
     pub fn put(&mut self, chunk: &Chunk) -> rusqlite::Result<Stored> {
         let encoded = Encoded::of(chunk)?;
         if self.adding
@@ -113,7 +113,7 @@ impl<'c> ChunkWriter<'c> {
         Ok(())
     }
 
-    /// Store a chunk in a new row, unless there is one of its id.
+    /// Store a chunk in a new row, unless its id is taken.
     fn add(&mut self, chunk: &Chunk, encoded: &Encoded<'_>) -> rusqlite::Result<Option<i64>> {
         let inserted = self.insert.execute(params![
             chunk.id,

@@ -45,7 +45,7 @@ impl Deref for Hit {
 }
 
 impl Hit {
-    /// Return one sentence that explains the position of the hit.
+    /// Return a sentence that explains the position of the hit.
     pub fn explain(&self) -> String {
         let parts = [
             self.bm25_rank

@@ -111,8 +111,7 @@ impl Index {
         self.database.read(sources::chunks_without_source)
     }
 
-    /// Return those of the ids that are stored, each with the `source_file` of its metadata, if
-    /// any.
+    /// Return the stored ids among these, each with the `source_file` of its metadata, if any.
     pub fn source_files<T: AsRef<str>>(&self, ids: &[T]) -> Result<Vec<(String, Option<String>)>> {
         self.database
             .read(|connection| sources::source_files(connection, ids))

@@ -73,7 +73,8 @@ impl AliasTable {
     }
 }
 
-/// One word becomes a term, several a phrase. Duplicates and empty words are removed.
+/// Clean the alternatives: a single word becomes a term, several a phrase. Duplicates and empty
+/// words are removed.
 fn clean_alternatives(surfaces: impl IntoIterator<Item: Into<String>>) -> Vec<Alternative> {
     let (mut cleaned, mut seen) = (Vec::new(), HashSet::new());
     for surface in surfaces {

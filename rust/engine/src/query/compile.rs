@@ -40,7 +40,7 @@ fn expanded<'q>(query: &'q Query, aliases: Option<&AliasTable>) -> Result<Cow<'q
     })
 }
 
-/// Like [`compile_fts`], of a text, without copies of its words if there are no aliases.
+/// Like [`compile_fts`], of a text, without copies of its words if the aliases are empty.
 pub fn compile_fts_text(
     text: &str,
     aliases: Option<&AliasTable>,

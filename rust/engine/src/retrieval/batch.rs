@@ -1,4 +1,4 @@
-//! Many searches at once, on threads of their own.
+//! Parallel searches, on separate threads.
 
 use std::num::NonZeroUsize;
 use std::ptr;
@@ -13,7 +13,7 @@ use crate::interrupt;
 
 /// The most searches that share a pass over the vectors.
 const TOGETHER: usize = 32;
-/// How many blocks each thread is to have, so that no thread waits long for the last one.
+/// Blocks per thread, so that no thread waits long for the last one.
 const BLOCKS_PER_THREAD: usize = 4;
 
 /// Run every search, on at most `threads` threads; the answers are in the order of the requests.
@@ -61,7 +61,7 @@ pub fn search_many(
             for other in others {
                 match other.join() {
                     Ok(more) => answered.extend(more),
-                    // The panic goes on to whoever called, as it would on one thread.
+                    // The panic is raised again in the caller, as on one thread.
                     Err(panic) => std::panic::resume_unwind(panic),
                 }
             }

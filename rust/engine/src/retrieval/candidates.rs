@@ -10,9 +10,9 @@ use super::request::Fusion;
 use super::score_fusion::Scale;
 use crate::vectors::Spread;
 
-/// What the legs found.
+/// The hits of the legs.
 pub(super) struct Candidates<'a> {
-    /// Those that keywords found first.
+    /// The documents found by keywords first.
     documents: Vec<Candidate<'a>>,
     /// The bound of BM25, where it is known.
     bound: Option<f64>,
@@ -21,10 +21,10 @@ pub(super) struct Candidates<'a> {
 
 /// A document, known by its row alone, and what each leg knows of it.
 struct Candidate<'a> {
-    /// What it shares with the same document of the other leg, if anything can.
+    /// The key shared with the same document of the other leg, if possible.
     key: Option<i64>,
     source: Source<'a>,
-    /// The row by which meaning found what keywords found elsewhere.
+    /// The row under which the vector leg found the keyword hit elsewhere.
     partner: Option<i64>,
     keywords: Option<ByKeywords>,
     meaning: Option<ByMeaning>,
@@ -80,7 +80,7 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// Their keys, which are their rows if nothing is grouped.
+    /// Return the keys of the documents: their rows if ungrouped.
     pub fn keys(&self) -> Vec<i64> {
         self.documents.iter().filter_map(|one| one.key).collect()
     }
@@ -98,7 +98,7 @@ impl<'a> Candidates<'a> {
             .extend(rows.iter().zip(cosines).map(candidate));
     }
 
-    /// Fuse the documents; `legs` is how many legs took part.
+    /// Fuse the documents; `legs` is the number of legs that took part.
     pub fn fuse(self, fusion: Fusion, legs: usize) -> Fused<'a> {
         Fused(match fusion {
             Fusion::Rrf => self.by_rank(legs),

@@ -39,8 +39,8 @@ pub struct SimilarSlug {
 /// Returns the row before or after another one in its path, among the rows that pass the filters.
 pub type Step<'r> = Box<dyn FnMut(i64, Side) -> Option<i64> + 'r>;
 
-/// One state of a collection, which concurrent writes do not change. A row is the number of a chunk in
-/// this state, and has no meaning in another one.
+/// A state of a collection, which concurrent writes do not change. A row is the number of a chunk in this
+/// state, and has no meaning in another one.
 pub trait Reader {
     /// How the texts are tokenized.
     fn full_text(&self) -> Result<FullText>;
@@ -92,7 +92,7 @@ pub trait Reader {
     /// A function that steps along the paths of `rows`.
     fn beside<'r>(&'r self, filters: &Filters, rows: &[i64]) -> Result<Step<'r>>;
 
-    /// Who said the chunk of each row, and when. Called only if turns are needed.
+    /// Return the speaker and date of the chunk of each row. Called only if turns are needed.
     fn turns(&self, rows: &[i64]) -> Result<Vec<Turn>>;
 
     /// The key of the group of a row if chunks are grouped after their scores are complete. None otherwise.

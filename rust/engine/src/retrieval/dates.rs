@@ -5,11 +5,11 @@ use super::fused::Document;
 use super::question_dates::{NamedDate, named_dates};
 use crate::chunks::{Turn, civil};
 
-/// What a chunk of a named day counts, where the best keyword match counts 1.
+/// The gain of a chunk of a named day; the best keyword match gains 1.
 const ON_DAY: f64 = 0.4;
-/// What a chunk of a named month counts.
+/// The gain of a chunk of a named month.
 const IN_MONTH: f64 = 0.2;
-/// For how many days after a named day chunks count as of the day: what happened is told a little later.
+/// Days after a named day on which chunks still count as of the day: events are mentioned a little later.
 const DAYS_AFTER: i32 = 3;
 
 /// Add to the scores of the documents of the days and months that a question names; each has its turn.

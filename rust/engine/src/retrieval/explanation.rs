@@ -25,19 +25,19 @@ pub struct ExplainedHit {
 pub struct Explanation {
     /// How the legs became one ranking.
     pub fusion: Fusion,
-    /// What keywords gave; None when they did not find the hit, or did not take part.
+    /// The keyword part; None if keywords did not find the hit, or did not take part.
     pub keywords: Option<ByKeywords>,
-    /// What meaning gave; None when the hit has no vector, or vectors did not take part.
+    /// The vector part; None if the hit has no vector, or vectors did not take part.
     pub meaning: Option<ByMeaning>,
     /// Both together.
     pub fused: f64,
-    /// What the best chunks beside it added, the nearer first.
+    /// The parts of the best neighbors, the nearer first.
     pub neighbors: Vec<ByNeighbor>,
-    /// What the speaker added, if the question asks about this speaker.
+    /// The part of the speaker, if the question asks about this speaker.
     pub speaker: Option<BySpeaker>,
-    /// What the question before the hit added, if the hit answers it.
+    /// The part of the question before the hit, if the hit answers it.
     pub answers: Option<ByQuestion>,
-    /// What the day of the hit added, if the question names it or its month.
+    /// The part of the day of the hit, if the question names it or its month.
     pub date: Option<ByDate>,
     /// The score of a hit that is first in every leg that took part. None for score fusion, which has
     /// no bound.
@@ -45,13 +45,13 @@ pub struct Explanation {
     /// The score of the best match as a part of what BM25 could give for the query. For score fusion
     /// alone, and not where slugs were compared.
     pub coverage: Option<f64>,
-    /// What the best match by keywords counts in score fusion, at most 1.
+    /// The value of the best keyword match in score fusion, at most 1.
     pub weight: Option<f64>,
-    /// What the fused score was multiplied by, and why.
+    /// The factor on the fused score, and its reason.
     pub multiplier: Multiplier,
     /// The score of the hit.
     pub score: f64,
-    /// What a reranker gave; None before one ran. It takes no part in the score.
+    /// The score of a reranker; None before a reranker ran. It takes no part in the score.
     pub rerank_score: Option<f64>,
     /// How the reranker's score and the score of the hit were blended; None if they were not.
     pub rerank_blend: Option<RerankBlend>,
@@ -62,15 +62,15 @@ pub struct Explanation {
 pub struct RerankBlend {
     /// The share of the reranker.
     pub weight: f64,
-    /// By how many standard deviations the fused score is above the mean of the head.
+    /// The standard deviations by which the fused score is above the mean of the head.
     pub fused_deviations: f64,
-    /// By how many standard deviations the reranker's score is above its mean.
+    /// The standard deviations by which the reranker's score is above its mean.
     pub rerank_deviations: f64,
-    /// Both, weighted: what the head is ordered by.
+    /// Both, weighted: the value that orders the head.
     pub total: f64,
 }
 
-/// What keywords gave.
+/// The keyword part of a score.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ByKeywords {
     /// The rank in the leg, from 0.
@@ -81,33 +81,33 @@ pub struct ByKeywords {
     pub fuzzy: bool,
     /// The score as a part of the best one of the leg; of score fusion alone.
     pub share: Option<f64>,
-    /// What it adds to the fused score.
+    /// The contribution to the fused score.
     pub contribution: f64,
 }
 
-/// What meaning gave.
+/// The vector part of a score.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ByMeaning {
     /// The rank in the leg, from 0; None when it is too far down for the leg.
     pub rank: Option<usize>,
     /// The cosine with the query's vector.
     pub cosine: f64,
-    /// By how many standard deviations the cosine is above the mean; of score fusion alone.
+    /// The standard deviations by which the cosine is above the mean; of score fusion alone.
     pub deviations: Option<f64>,
-    /// What it adds to the fused score.
+    /// The contribution to the fused score.
     pub contribution: f64,
 }
 
-/// What a chunk beside the hit in its path gave.
+/// The part of a neighbor of the hit in its path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ByNeighbor {
-    /// Its id.
+    /// The id of the chunk.
     pub id: String,
     /// How far away it is: 1 for the chunk next to the hit, 2 for the one after that.
     pub distance: u8,
-    /// What both legs gave it.
+    /// The total of the chunk from both legs.
     pub total: f64,
-    /// What it adds to the score of the hit.
+    /// The contribution to the score of the hit.
     pub contribution: f64,
 }
 
@@ -123,30 +123,30 @@ named_enum! {
     }
 }
 
-/// What the speaker of the hit gave.
+/// The part of the speaker of the hit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BySpeaker {
     /// The name of the speaker; of the user without a name, "user".
     pub name: String,
     /// Why the speaker counts.
     pub because: Because,
-    /// What it adds to the score of the hit.
+    /// The contribution to the score of the hit.
     pub contribution: f64,
 }
 
-/// What the question that the hit answers gave.
+/// The part of the question that the hit answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ByQuestion {
     /// The id of the chunk that asks.
     pub id: String,
-    /// What both legs gave it.
+    /// The total of the question from both legs.
     pub total: f64,
-    /// What it adds to the score of the hit.
+    /// The contribution to the score of the hit.
     pub contribution: f64,
 }
 
 named_enum! {
-    /// What a question names of the date of a hit.
+    /// The part of a date that a question names.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum DateKind {
@@ -157,14 +157,14 @@ named_enum! {
     }
 }
 
-/// What the day of the hit gave.
+/// The part of the day of the hit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ByDate {
     /// The day, in ISO 8601.
     pub day: String,
-    /// What the question names of it.
+    /// The part of the date that the question names.
     pub because: DateKind,
-    /// What it adds to the score of the hit.
+    /// The contribution to the score of the hit.
     pub contribution: f64,
 }
 

@@ -9,7 +9,7 @@ use super::neighbors::{SHARES, gain};
 use super::request::Fusion;
 use super::speakers::{ANSWERS, is_role};
 
-/// One short paragraph.
+/// A short paragraph.
 impl Display for Explanation {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self.fusion {
@@ -155,7 +155,8 @@ impl Explanation {
         )
     }
 
-    /// What the speaker, the question before it and the day gave, and the total with them.
+    /// Write the parts of the speaker, of the question before it and of the day, and the total with
+    /// them.
     fn write_given(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.write_speaker(f)?;
         self.write_answers(f)?;
@@ -249,7 +250,7 @@ fn write_joined(f: &mut Formatter<'_>, parts: [Option<String>; 2], separator: &s
     f.write_str(&parts.join(separator))
 }
 
-/// A number to read. What would be all zeros, but is not nothing, keeps two digits of its own.
+/// Return a readable number. A nonzero number that would be all zeros keeps two significant digits.
 fn digits(number: f64, places: usize) -> String {
     let text = format!("{number:.places$}");
     if number != 0.0 && !text.contains(|c: char| ('1'..='9').contains(&c)) {

@@ -13,10 +13,10 @@ use crate::text::utf16;
 /// The `k` of the specification: the larger, the less the first ranks stand out.
 pub const DEFAULT_K: f64 = 60.0;
 
-/// One ranking of several, best first: rank `r` of a list (from 0) gives `1 / (k + r + 1)`.
+/// Fuse several rankings, best first: rank `r` of a list (from 0) gives `1 / (k + r + 1)`.
 ///
-/// A `k` that is not above 0 (or is not a number) stands for [`DEFAULT_K`]. What a list says of
-/// a document fills only what earlier lists left blank. Ties: path, then id, in UTF-16 order.
+/// A `k` that is not above 0 (or is not a number) means [`DEFAULT_K`]. The fields of a list fill
+/// only fields that earlier lists left blank. Ties: path, then id, in UTF-16 order.
 pub fn reciprocal_rank_fusion<'a, L>(lists: impl IntoIterator<Item = L>, k: f64) -> Result<Vec<Hit>>
 where
     L: IntoIterator<Item = &'a Hit>,
@@ -47,12 +47,12 @@ where
     Ok(hits)
 }
 
-/// What a list contributes to the score of a document: `rank` is its rank there, from 0.
+/// Return the contribution of a list to the score of a document: `rank` is its rank there, from 0.
 pub fn contribution(k: f64, rank: f64) -> f64 {
     1.0 / (k + rank + 1.0)
 }
 
-/// Fill what is blank in a hit from a later one of the same document.
+/// Fill blank fields of a hit from a later one of the same document.
 fn fill(known: &mut Hit, later: &Hit) {
     if !Arc::ptr_eq(&known.texts, &later.texts) {
         fill_texts(Arc::make_mut(&mut known.texts), later);
@@ -61,7 +61,7 @@ fn fill(known: &mut Hit, later: &Hit) {
     known.vector_similarity = known.vector_similarity.or(later.vector_similarity);
 }
 
-/// The same of its texts.
+/// Fill blank texts of a hit.
 pub(super) fn fill_texts(known: &mut Texts, later: &Texts) {
     for (known, later) in [
         (&mut known.title, &later.title),
@@ -83,7 +83,7 @@ pub(super) fn fill_texts(known: &mut Texts, later: &Texts) {
     }
 }
 
-/// A document on its way: what is known of it, and what each of its ranks contributed.
+/// A document during fusion: its fields so far, and the contribution of each of its ranks.
 struct Fused {
     hit: Hit,
     contributions: Vec<f64>,

@@ -19,22 +19,22 @@ use crate::vectors::NEAREST;
 
 /// A document, known by its row alone, and where its score comes from.
 pub(super) struct Document<'a> {
-    /// What it shares with the same document of the other leg; without grouping its row, if it has
+    /// The key shared with the same document of the other leg; without grouping its row, if it has
     /// one.
     pub key: Option<i64>,
-    /// The chunks beside it that counted.
+    /// The neighbors that counted.
     pub neighbors: Vec<Beside>,
     /// The row before it in its path and what both legs gave that, if neighbors counted.
     pub before: Option<(i64, f64)>,
     /// The question before it that counted.
     pub answers: Option<Beside>,
     pub source: Source<'a>,
-    /// The row by which meaning found what keywords found elsewhere.
+    /// The row under which the vector leg found the keyword hit elsewhere.
     pub partner: Option<i64>,
     pub explanation: Explanation,
 }
 
-/// What a chunk beside a document adds to its score.
+/// The contribution of a neighbor to the score of a document.
 pub(super) struct Beside {
     pub row: i64,
     pub distance: u8,
@@ -124,7 +124,7 @@ impl Document<'_> {
 pub(super) struct Fused<'a>(pub Vec<Document<'a>>);
 
 impl<'a> Fused<'a> {
-    /// How many there are.
+    /// Return the number of documents.
     pub fn len(&self) -> usize {
         self.0.len()
     }

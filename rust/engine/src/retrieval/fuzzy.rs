@@ -1,4 +1,4 @@
-//! What the fuzzy rung of the ladder searches: chunks that the caller gave, or those of the index.
+//! The chunks of the fuzzy rung: chunks of the caller, or those of the index.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
@@ -13,7 +13,7 @@ use crate::error::Result;
 pub enum FuzzyChunks {
     /// Given by the caller, with all that a hit shows.
     Given(Given),
-    /// Those of the index.
+    /// The chunks of the index.
     Own,
 }
 
@@ -61,7 +61,7 @@ fn own(
     selection: &Selection<'_>,
 ) -> Result<Vec<Match<'static>>> {
     let similar = reader.similar_slugs(tokens, asked(selection), selection.filters)?;
-    // Without the slugs the search begins anew once they are read.
+    // Without the slugs the search restarts once they are read.
     let mut found = similar.unwrap_or_default();
     cut(&mut found, selection, |one| one.key);
     let matched = |found: SimilarSlug| Match {
@@ -105,7 +105,8 @@ impl Given {
     }
 }
 
-/// How many hits to ask for: all if they are grouped, since groups may have any number of them.
+/// Return the number of hits to request: all if they are grouped, since groups may have any number
+/// of them.
 fn asked(selection: &Selection<'_>) -> usize {
     match selection.group_by {
         Some(_) => usize::MAX,

@@ -1,15 +1,15 @@
-//! What a query asks for (spec/retrieval.md, "Intents").
+//! The intent of a query (spec/retrieval.md, "Intents").
 
 use super::patterns::patterns;
 use crate::error::Result;
 use crate::text::lower::lower_ascii;
 
-/// What a query asks for; neither, either or both.
+/// The intents of a query: neither, either or both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Intent {
     /// Something to choose: advice, ideas, a recommendation.
     pub preference: bool,
-    /// A fact to look up: a number, a list, what the asker did.
+    /// A fact to look up: a number, a list, an action of the asker.
     pub concrete_fact: bool,
 }
 

@@ -23,18 +23,18 @@ pub(super) struct Keywords<'a> {
 pub(super) struct Compiled {
     /// The normative text.
     pub fts: String,
-    /// What the index is searched for.
+    /// The expression to search.
     pub expression: MatchExpression,
     /// The words of the query that are not searched for.
     pub not_searched_for: Vec<String>,
-    /// What the reader of results should know about the query.
+    /// Notices about the query for the reader of results.
     pub notices: Vec<String>,
     /// Whether the query has words, and the collection does not offer its own for other spellings of them.
     pub has_no_spellings: bool,
 }
 
 impl Compiled {
-    /// The query of a request, with its dates, for the state of a reader if there is one.
+    /// Return the query of a request, with its dates, for the state of a reader, if given.
     pub fn new(
         reader: Option<&dyn Reader>,
         setup: &Setup<'_>,

@@ -1,4 +1,4 @@
-//! The retry ladder: what is tried when a query finds nothing (spec/retrieval.md).
+//! The retry ladder: further searches after a query without hits (spec/retrieval.md).
 
 use super::keywords::Keywords;
 use super::matches::Matches;

@@ -1,4 +1,4 @@
-//! Which errors concern one leg of a search alone.
+//! Errors that concern one leg of a search alone.
 
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 

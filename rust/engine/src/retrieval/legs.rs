@@ -1,4 +1,4 @@
-//! The two legs of a search, each with what it found or why it could not.
+//! The two legs of a search, each with its hits or its failure.
 
 use std::time::{Duration, Instant};
 
@@ -92,7 +92,7 @@ fn unreadable(
 
 /// The vector leg.
 pub(super) enum VectorLeg {
-    /// The mode leaves it out, or there is no embedder.
+    /// The mode leaves the leg out, or no embedder is set.
     Absent,
     /// The query has no vector.
     Empty,
@@ -101,7 +101,7 @@ pub(super) enum VectorLeg {
     Answered(NearestRows),
 }
 
-/// What fusion takes from the vector leg.
+/// The data of the vector leg for fusion.
 #[derive(Default)]
 pub(super) struct Nearest {
     /// Best first.
@@ -121,7 +121,8 @@ impl VectorLeg {
         let vectors: Vec<&[f32]> = requests.iter().filter_map(vector).collect();
         let found = match requests.first() {
             Some(first) if !vectors.is_empty() => {
-                // In the transaction of the search: the index may have been embedded anew meanwhile.
+                // In the transaction of the search: the vectors of the index may have been replaced
+                // meanwhile.
                 let fits = setup.embedder.map(|name| reader.check_embedder(name));
                 fits.transpose()
                     .and_then(|_| reader.nearest_rows(&vectors, &first.selection(setup)))
@@ -173,7 +174,7 @@ impl VectorLeg {
         Ok(())
     }
 
-    /// What was found, best first.
+    /// Return the hits, best first.
     pub fn rows(&self) -> &[RankedRow] {
         match self {
             Self::Answered(nearest) => &nearest.rows,
@@ -185,7 +186,7 @@ impl VectorLeg {
         matches!(self, Self::Answered(_))
     }
 
-    /// What was found; for score fusion also the cosines of what keywords found.
+    /// Return the hits; for score fusion also the cosines of the keyword hits.
     pub fn nearest(
         &self,
         reader: &dyn Reader,
@@ -209,7 +210,8 @@ impl VectorLeg {
         })
     }
 
-    /// The cosine of each of these rows, whether near or not; None where there is no vector.
+    /// Return the cosine of each of these rows, whether or not it was near; None if it has no
+    /// vector.
     pub fn cosines(&self, reader: &dyn Reader, rows: &[i64]) -> Result<Vec<Option<f64>>> {
         let Self::Answered(nearest) = self else {
             return Ok(vec![None; rows.len()]);
@@ -218,7 +220,7 @@ impl VectorLeg {
         reader.cosines(nearest, &rows)
     }
 
-    /// What the search reported.
+    /// Return the error of the leg.
     pub fn failure(self) -> Option<Error> {
         match self {
             Self::Failed(error) => error,

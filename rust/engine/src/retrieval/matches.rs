@@ -1,8 +1,8 @@
-//! What keywords found.
+//! The keyword hits of a search.
 
 use crate::chunks::Chunk;
 
-/// What one search by keywords found.
+/// The keyword hits of one search.
 #[derive(Default)]
 pub(super) struct Matches<'a> {
     /// Best first.
@@ -16,7 +16,7 @@ pub(super) struct Matches<'a> {
 /// A document that keywords found.
 pub(super) struct Match<'a> {
     pub source: Source<'a>,
-    /// What it shares with the same document of the other leg; None if that cannot contain it.
+    /// The key shared with the same document of the other leg; None if that leg cannot contain it.
     pub key: Option<i64>,
     pub score: f64,
 }

@@ -1,6 +1,6 @@
 //! Retrieval over the index (spec/retrieval.md).
 //!
-//! [`search()`] holds the straight line of stages; each has a file of its own.
+//! [`search()`] is the straight line of stages; each stage has a file.
 
 mod batch;
 mod candidates;
@@ -60,8 +60,8 @@ pub use trigram_index::{TrigramHit, TrigramIndex};
 pub use unanimity::{Unanimity, unanimity};
 pub use why_not::{WhyNot, why_not};
 
-/// Make what all searches share and would otherwise make when they first need it. To be called before
-/// a fork: a child would wait forever for what another thread was making.
+/// Build the lazily built tables that all searches share. Call this before a fork: a child would wait forever
+/// for a table that another thread was building.
 pub fn prepare() {
     // An error comes again in the search that needs the patterns.
     let _ = patterns::patterns();

@@ -1,4 +1,4 @@
-//! What a score is multiplied by for what the query asks (spec/retrieval.md, "Multipliers").
+//! Factors on a score for the intent of the query (spec/retrieval.md, "Multipliers").
 
 use super::intent::Intent;
 use super::patterns::{Patterns, patterns};
@@ -8,28 +8,29 @@ use crate::named_enum;
 use crate::text::lower::lower_ascii;
 
 named_enum! {
-    /// One row of the tables of multipliers: why a score was multiplied.
+    /// A row of the tables of multipliers: the reason for a factor.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum Condition {
-        /// A preference is asked for, and this is a user preference of the global memory.
+        /// The query asks for a preference, and this is a user preference of the global memory.
         UserPreference = "a preference is asked for and this is a user preference",
-        /// A preference is asked for, and this note of the global memory speaks of one.
+        /// The query asks for a preference, and this note of the global memory mentions one.
         PreferenceNote = "a preference is asked for and this note speaks of one",
-        /// A preference is asked for, and this is general advice from outside the global memory.
+        /// The query asks for a preference, and this is general advice from outside the global
+        /// memory.
         GeneralAdvice = "a preference is asked for and this is general advice",
-        /// A preference is asked for, and this sums others up.
+        /// The query asks for a preference, and this is a summary of others.
         RollUp = "a preference is asked for and this is a summary",
-        /// A fact is asked for, and this is one: by its path, its date or what it tells.
+        /// The query asks for a fact, and this is one: by its path, its date or its words.
         ConcreteFact = "a fact is asked for and this is one",
-        /// A fact is asked for, and this sums others up.
+        /// The query asks for a fact, and this is a summary of others.
         RollUpOfFacts = "a fact is asked for and this is a summary",
-        /// A fact is asked for, and this is general advice from outside the global memory.
+        /// The query asks for a fact, and this is general advice from outside the global memory.
         AdviceForFact = "a fact is asked for and this is general advice",
     }
 }
 
 impl Condition {
-    /// What the score is multiplied by.
+    /// Return the factor on the score.
     pub fn factor(self) -> f64 {
         match self {
             Self::UserPreference => 2.35,
@@ -43,7 +44,7 @@ impl Condition {
     }
 }
 
-/// What a score is multiplied by, and why: at most two conditions of each intent.
+/// The factor on a score, and its reasons: at most two conditions of each intent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Multiplier {
     preference: [Option<Condition>; 2],
@@ -179,8 +180,8 @@ impl<'a> Note<'a> {
     }
 }
 
-/// Whether there is an `i` or a `we` before what may be white space. Otherwise `atomic_event_note`
-/// cannot match, and takes many times as long to say so.
+/// Whether an `i` or a `we` comes before a character that may be white space. Otherwise
+/// `atomic_event_note` cannot match, and takes many times as long.
 fn may_tell_of_us(text: &str) -> bool {
     let bytes = text.as_bytes();
     let ends_word = |byte: u8| !byte.is_ascii_graphic();
@@ -193,7 +194,7 @@ fn may_tell_of_us(text: &str) -> bool {
     }
     let twos = bytes.iter().skip(1).zip(bytes.iter().skip(2));
     let threes = bytes.iter().zip(twos);
-    // Without an early end the loop works on many bytes at once.
+    // Without an early end the loop works on many bytes in parallel.
     threes.fold(false, |any, three| any | is_us(three))
 }
 

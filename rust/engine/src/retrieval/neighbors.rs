@@ -1,4 +1,5 @@
-//! The chunks beside a chunk in its path count for it (spec/retrieval.md, "Neighbors").
+//! Neighbors: the chunks before and after a chunk in its path count for it (spec/retrieval.md,
+//! "Neighbors").
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,13 +12,13 @@ use crate::error::Result;
 /// The shares of the best totals at distances 1 and 2 that are added to a document.
 pub(super) const SHARES: [f64; 2] = [0.4, 0.2];
 
-/// The candidates, and the rows beside each of them.
+/// The candidates, and the neighbors of each.
 pub(super) struct Surroundings {
     /// For each candidate the rows at distance 1, and those at distance 2; the row before it first.
     candidates: BTreeMap<i64, RowsBeside>,
 }
 
-/// The rows beside a row.
+/// The neighbors of a row.
 struct RowsBeside {
     distances: [Vec<i64>; 2],
     /// The row before it.
@@ -51,15 +52,15 @@ impl Surroundings {
         rows
     }
 
-    /// Add to the total of each candidate its shares of the totals beside it, if paths are ranked of the
-    /// [gains](gain), and drop what is not a candidate.
+    /// Add to the total of each candidate its shares of its neighbors' totals, or of their [gains](gain) if
+    /// paths are ranked, and drop rows that are not candidates.
     pub fn raise<'a>(&self, fused: Fused<'a>, by_path: bool) -> Fused<'a> {
         let documents = fused.0;
         let of_row = |document: &Document<'_>| Some((document.key?, document.explanation.fused));
         let totals: HashMap<i64, f64> = documents.iter().filter_map(of_row).collect();
         let raised = documents.into_iter().filter_map(|mut document| {
             let Some(row) = document.key else {
-                // It is from outside the index.
+                // The document is from outside the index.
                 return Some(document);
             };
             let beside = self.candidates.get(&row)?;
@@ -91,9 +92,9 @@ impl Surroundings {
     }
 }
 
-/// What of a neighbor's total counts for a chunk when paths are ranked: by how much it exceeds half of the
-/// chunk's own. The rest is taken as a repetition, such as of a title that every passage of a path
-/// carries, which would raise long texts above short ones.
+/// Return the part of a neighbor's total that counts for a chunk when paths are ranked: the excess over half
+/// of the chunk's own. The rest is treated as a repetition, such as a title that every passage of a path
+/// repeats, which would raise long texts above short ones.
 pub(super) fn gain(total: f64, own: f64) -> f64 {
     (total - own.max(0.0) / 2.0).max(0.0)
 }

@@ -1,5 +1,5 @@
-//! The patterns that tell what a query asks for and what a note is (spec/retrieval.md,
-//! "Intents"). They are JavaScript source, kept to the letter, and read lower-cased English.
+//! The patterns for the intent of a query and the kind of a note (spec/retrieval.md, "Intents").
+//! They are JavaScript source, kept to the letter, and read lower-cased English.
 
 use std::sync::LazyLock;
 

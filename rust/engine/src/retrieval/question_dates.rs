@@ -35,7 +35,7 @@ pub(super) struct NamedDate {
 struct Word<'q> {
     text: &'q str,
     lower: String,
-    /// What separates it from the word before.
+    /// The text between the word and the word before.
     gap: &'q str,
 }
 
@@ -121,7 +121,7 @@ fn in_words(words: &[Word<'_>], at: usize) -> Option<(NamedDate, usize)> {
         return is_date.then(|| dated(year, month, Some(day), used))?;
     }
     let year = next.and_then(year);
-    // `Mar` and `Dec` alone may be names, and what is no capital a verb.
+    // `Mar` and `Dec` alone may be names, and a word in lower case may be a verb.
     let is_long = words[at].text.len() > 3 || words[at].lower == "may";
     if is_certain || certain_before || year.is_some() || (is_capital && is_long) {
         return dated(year, month, None, 1 + usize::from(year.is_some()));
@@ -163,7 +163,7 @@ fn year(word: &Word<'_>) -> Option<i32> {
     i32::try_from(year).ok().filter(|year| *year >= 1)
 }
 
-/// A number of at most so many digits.
+/// Read a number of at most `most` digits.
 fn number(text: &str, most: usize) -> Option<u32> {
     let is_number = (1..=most).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
     is_number.then(|| text.parse().ok())?
@@ -213,7 +213,7 @@ mod tests {
             ("between March and June", vec!["* 3 *", "* 6 *"]),
             ("29 February", vec!["* 2 29"]),
             ("January", vec!["* 1 *"]),
-            // There is no such day, so that the month is left.
+            // The day does not exist, so that the month remains.
             ("29 February 2023", vec!["2023 2 *"]),
             ("31 April", vec!["* 4 *"]),
         ] {

@@ -1,4 +1,4 @@
-//! What is asked of a search, and with what.
+//! The request of a search, and its setup.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use crate::named_enum;
 use crate::query::{AliasTable, Connective, Matching};
 
 named_enum! {
-    /// Which legs take part.
+    /// The legs that take part.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
     pub enum Mode {
         /// Both where there is an embedder, else keywords.
@@ -38,35 +38,35 @@ named_enum! {
     }
 }
 
-/// How many chunks a leg may have for each path that it may hold, where chunks are grouped after
-/// their neighbors have counted.
+/// The most chunks of a leg for each path that it may contain, if chunks are grouped after their
+/// neighbors counted.
 const MAX_CHUNKS_PER_PATH: usize = 16;
 
-/// What every search of one retriever has in common.
+/// The setup shared by every search of a retriever.
 #[allow(
     clippy::struct_excessive_bools,
     reason = "each is an option of its own"
 )]
 pub struct Setup<'a> {
-    /// What is searched.
+    /// The collection to search.
     pub collection: &'a dyn Collection,
     /// Alternatives for terms.
     pub aliases: Option<&'a AliasTable>,
-    /// What joins tokens without an operator.
+    /// The operator between tokens without one.
     pub default_operator: Connective,
     /// How words are matched.
     pub matching: Matching,
     /// How the legs become one ranking.
     pub fusion: Fusion,
-    /// Whether the chunks beside a chunk count for it.
+    /// Whether the neighbors of a chunk count for it.
     pub neighbors: bool,
-    /// Whether it counts who said a chunk. With score fusion alone.
+    /// Whether the speaker of a chunk counts. With score fusion alone.
     pub speakers: bool,
     /// Whether the days and months that a question names count. With score fusion alone.
     pub dates: bool,
-    /// Whether scores are multiplied by what the query asks for.
+    /// Whether scores are multiplied by the intent of the query.
     pub reweight: bool,
-    /// What the fuzzy rung searches.
+    /// The chunks of the fuzzy rung.
     pub fuzzy: &'a FuzzyChunks,
     /// The name of the embedder of the requests' vectors, if it has one: an error unless it is that of
     /// the index's vectors.
@@ -74,7 +74,7 @@ pub struct Setup<'a> {
 }
 
 impl Setup<'_> {
-    /// Whether it counts who said a chunk.
+    /// Whether the speaker of a chunk counts.
     pub(super) fn counts_speakers(&self) -> bool {
         self.fusion == Fusion::Score && self.speakers
     }
@@ -84,16 +84,17 @@ impl Setup<'_> {
         self.fusion == Fusion::Score && self.dates
     }
 
-    /// Whether searches need to know who said a chunk, and when.
+    /// Whether searches need the speaker and date of chunks.
     pub fn needs_turns(&self) -> bool {
         self.counts_speakers() || self.counts_dates()
     }
 }
 
-/// What the embedder made of the query, before the engine was called.
+/// The vector of the query, computed before the engine was called, or the reason that it is
+/// missing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Embedding<'a> {
-    /// There is no embedder, or the mode needs none.
+    /// No embedder is set, or the mode needs none.
     Absent,
     /// The embedder failed.
     Failed,
@@ -110,41 +111,41 @@ pub enum Reranker {
     Off,
     /// There is none.
     Absent,
-    /// It runs, unless there is a reason not to.
+    /// The reranker runs, unless a reason stops it.
     Ready,
 }
 
-/// One search.
+/// A search.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
     /// The query as the user wrote it.
     pub query: &'a str,
-    /// The same with dates, where there are any: this is what is parsed.
+    /// The text with its dates, if it has any: this is parsed.
     pub augmented: Option<&'a str>,
-    /// Those dates.
+    /// The dates in the text.
     pub date_hints: &'a [String],
-    /// The name of the speaker who asks.
+    /// The name of the asking speaker.
     pub asker: Option<&'a str>,
-    /// Which legs take part.
+    /// The legs that take part.
     pub mode: Mode,
     /// The query's vector.
     pub embedding: Embedding<'a>,
     /// How long each leg may be; at least 1.
     pub candidate_k: usize,
-    /// How many hits to return; no more texts are read than these need.
+    /// The number of hits to return; no more texts are read than these need.
     pub wanted: usize,
     /// Whether a reranker is to see the head.
     pub reranker: Reranker,
     /// Leave the ladder out when the query finds nothing.
     pub skip_retry_ladder: bool,
-    /// What may be found.
+    /// The filters of the hits.
     pub filters: &'a Filters,
-    /// Which chunks count as one document, of which the best is found.
+    /// The chunks that count as one document, of which the best is found.
     pub group_by: Option<GroupBy<'a>>,
 }
 
 impl<'a> Request<'a> {
-    /// What either leg may hold.
+    /// Return the limits and filters of either leg.
     pub(super) fn selection(&self, setup: &Setup<'_>) -> Selection<'a> {
         let chunks_per_path = if self.groups_late(setup) {
             MAX_CHUNKS_PER_PATH
@@ -161,7 +162,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Cut what a leg found, best first, to the chunks of as many paths as it may hold.
+    /// Cut the hits of a leg, best first, to the chunks of the most paths that it may contain.
     pub(super) fn cut<T>(
         &self,
         setup: &Setup<'_>,

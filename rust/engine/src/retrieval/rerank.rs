@@ -137,8 +137,8 @@ fn blended(
     hits.into_iter().map(|(_, found)| found).collect()
 }
 
-/// By how many (population) standard deviations each number is above their mean; 0 for all if they are
-/// equal. The numbers are finite.
+/// Return the (population) standard deviations of each number above their mean; 0 for all if they are equal.
+/// The numbers are finite.
 fn deviations(numbers: &[f64]) -> Vec<f64> {
     let largest = numbers.iter().fold(0.0, |most: f64, n| most.max(n.abs()));
     let equal = numbers

@@ -3,7 +3,7 @@
 use crate::index::Hit;
 use crate::text::whitespace::{collapse_into, trim};
 
-/// How much of the content stands in for a missing title and summary, in UTF-16 units.
+/// The UTF-16 units of content that replace a missing title and summary.
 const SNIPPET_UNITS: usize = 280;
 
 /// Title and summary, a line each; the one there is; or else the beginning of the content.

@@ -7,7 +7,7 @@ use crate::text::category::is_punctuation_or_symbol;
 use crate::text::lower::lower;
 use crate::text::{utf16, whitespace};
 
-/// The shortest word, in UTF-16 units, that is searched for on its own.
+/// The shortest word, in UTF-16 units, that is searched on its own.
 const MIN_WORD_UNITS: usize = 3;
 
 /// `text` with every run of punctuation and symbols as white space, collapsed and trimmed.

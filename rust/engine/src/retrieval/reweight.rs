@@ -1,4 +1,4 @@
-//! Scores multiplied by what the query asks for (spec/retrieval.md, "Multipliers").
+//! Scores multiplied by the intent of the query (spec/retrieval.md, "Multipliers").
 
 use super::explanation::ExplainedHit;
 use super::intent::Intent;
@@ -15,7 +15,7 @@ use crate::interrupt::{self, Pace};
 pub struct Reweighted {
     /// The hit; its score is multiplied already.
     pub hit: Hit,
-    /// What it was multiplied by.
+    /// The factor, with its reasons.
     pub multiplier: Multiplier,
 }
 

@@ -4,11 +4,11 @@
 use crate::bm25::PhraseCounts;
 use crate::vectors::Spread;
 
-/// What a standard deviation of the cosines counts, where the best keyword match counts 1.
+/// The gain of a standard deviation of the cosines; the best keyword match gains 1.
 pub(super) const MEANING_WEIGHT: f64 = 0.20;
 /// From which part of the bound of BM25 on the best keyword match counts in full.
 const FULL_COVERAGE: f64 = 0.20;
-/// What the gain of a phrase tends to, as a multiple of its idf, the more often it occurs: k1 + 1.
+/// The limit of the gain of a phrase with growing frequency, as a multiple of its idf: k1 + 1.
 const SATURATION: f64 = 2.2;
 /// The idf of a phrase that half of the rows or more hold, as in FTS5.
 const LEAST_IDF: f64 = 1e-6;
@@ -30,14 +30,14 @@ pub(super) fn bm25_bound(counts: &PhraseCounts) -> f64 {
     SATURATION * idfs.sum::<f64>()
 }
 
-/// What the scores of one search are measured by.
+/// The scale of the scores of one search.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scale {
     /// The best score by keywords; 0 where there is none.
     best: f64,
     /// The best score by keywords as a part of its bound; None where that is unknown.
     pub coverage: Option<f64>,
-    /// What the best keyword match counts.
+    /// The value of the best keyword match.
     pub weight: f64,
     spread: Spread,
 }
@@ -66,7 +66,7 @@ impl Scale {
         }
     }
 
-    /// By how many standard deviations a cosine is above the mean.
+    /// Return the standard deviations of a cosine above the mean.
     pub fn deviations(&self, cosine: f64) -> f64 {
         if self.spread.deviation < LEAST_DEVIATION {
             return 0.0;
@@ -74,12 +74,12 @@ impl Scale {
         (cosine - self.spread.mean) / self.spread.deviation
     }
 
-    /// What a share counts.
+    /// Return the value of a share.
     pub fn keywords(&self, share: f64) -> f64 {
         self.weight * share
     }
 
-    /// What deviations count.
+    /// Return the value of deviations.
     pub fn meaning(deviations: f64) -> f64 {
         MEANING_WEIGHT * deviations
     }

@@ -1,4 +1,4 @@
-//! One search, from the query to the fused hits: the stages in their order (spec/retrieval.md).
+//! A search, from the query to the fused hits: the stages in their order (spec/retrieval.md).
 
 use std::collections::HashSet;
 use std::slice;
@@ -30,23 +30,23 @@ use crate::interrupt;
 const NO_SPELLINGS: &str = "No text matches these words, and a collection on a server is not searched for other spellings: \
      check the spelling.";
 
-/// What a search found, before a reranker.
+/// The result of a search, before a reranker.
 #[derive(Debug, Clone)]
 pub struct Found {
     /// As many hits as were wanted, best first, with where their scores come from.
     pub hits: Vec<ExplainedHit>,
     /// How it came about.
     pub trace: Trace,
-    /// What the stage that failed reported; none for an embedder, which fails elsewhere.
+    /// The error of the failed stage; None for an embedder, which fails elsewhere.
     pub error: Option<Error>,
-    /// Whether no leg could answer. Nothing found is no failure.
+    /// Whether every leg failed. A search without hits has not failed.
     pub failed: bool,
 }
 
-/// Run every stage of a search but the reranker.
+/// Run every stage of a search except the reranker.
 ///
-/// It fails only for what the caller can mend: a text over the limits, a vector that does not fit, a
-/// closed index. What fails on the way is in the trace and in [`Found::error`].
+/// It fails only for errors that the caller can fix: a text over the limits, a vector of another dimension, a
+/// closed index. Other failures are in the trace and in [`Found::error`].
 pub fn search(setup: &Setup<'_>, request: &Request<'_>) -> Result<Found> {
     let mut found = search_together(setup, slice::from_ref(request));
     found.pop().flatten().unwrap_or_else(|| {
@@ -55,8 +55,8 @@ pub fn search(setup: &Setup<'_>, request: &Request<'_>) -> Result<Found> {
     })
 }
 
-/// The same for requests that may share a pass, in one state of the index. A request that nobody waits
-/// for any more when its turn comes has no answer.
+/// Like [`search()`], for requests that share passes, in one state of the index. A request cancelled before
+/// its turn has no answer.
 pub(super) fn search_together(
     setup: &Setup<'_>,
     requests: &[Request<'_>],
@@ -114,7 +114,7 @@ pub fn search_in(
     found.pop().flatten().transpose()
 }
 
-/// What a search ranked, without the texts of hits.
+/// The ranking of a search, without the texts of hits.
 #[derive(Debug, Clone)]
 pub struct RankedRows {
     /// The best rows in no order, each with its score: as many as were wanted, and all that score as high
@@ -235,7 +235,7 @@ impl Search<'_> {
         Ok(Found { hits, ..found })
     }
 
-    /// Run the legs and have `finish` fuse them; it returns how many documents there are, and the result.
+    /// Run the legs and have `finish` fuse them; it returns the number of documents and the result.
     fn run<T>(
         &self,
         compiled: Result<Compiled>,
@@ -254,7 +254,7 @@ impl Search<'_> {
             request,
         };
         let mut compiled = compiled?;
-        // What is wrong with the vector is the caller's, and nothing is searched for.
+        // A bad vector is the caller's error, and stops the search.
         let vector = vector?;
         let mut legs = Legs {
             bm25: Bm25Leg::run(&keywords, &compiled, &mut timings)?,
@@ -271,7 +271,7 @@ impl Search<'_> {
         let (count, result) = match finish(&legs, &mut timings) {
             Ok(finished) => finished,
             Err(error) => {
-                // What a leg found cannot be read, so that leg has failed.
+                // An unreadable hit of a leg means that the leg has failed.
                 of_the_leg(error)?;
                 legs.bm25.check(reader)?;
                 legs.vector.check(reader)?;
@@ -284,8 +284,8 @@ impl Search<'_> {
         ))
     }
 
-    /// Fuse what the legs found, and read the texts of the hits that are wanted, or of all candidates if
-    /// an intent depends on what they say.
+    /// Fuse the hits of the legs, and read the texts of the requested hits, or of all candidates if an intent
+    /// depends on their words.
     pub fn hits(&self, legs: &Legs<'_>, timings: &mut Timings) -> Result<Hits> {
         let wanted = self.request.wanted;
         let intent = if self.setup.reweight {
@@ -308,7 +308,7 @@ impl Search<'_> {
     }
 }
 
-/// The result of fusion: how many documents there are, and the first of them.
+/// The result of fusion: the number of documents, and the first of them.
 pub(super) struct Hits {
     fused_count: usize,
     pub hits: Vec<ExplainedHit>,
@@ -321,7 +321,7 @@ pub(super) struct Legs<'a> {
 }
 
 impl<'a> Legs<'a> {
-    /// The mode that runs: keywords alone if there is no vector leg.
+    /// Return the mode that runs: keywords alone without a vector leg.
     fn mode(&self, request: &Request<'_>) -> Mode {
         match (&self.vector, request.mode) {
             (VectorLeg::Absent | VectorLeg::Failed(_), _) => Mode::Bm25,
@@ -330,14 +330,14 @@ impl<'a> Legs<'a> {
         }
     }
 
-    /// How many of the legs that the mode fuses gave a ranking, even an empty one.
+    /// Return the number of legs of the mode with a ranking, even an empty one.
     fn that_took_part(&self, mode: Mode) -> usize {
         let keywords = mode != Mode::Semantic && self.bm25.failure.is_none();
         let meaning = mode != Mode::Bm25 && self.vector.answered();
         usize::from(keywords) + usize::from(meaning)
     }
 
-    /// What the legs that the mode fuses have found.
+    /// Fuse the hits of the legs of the mode.
     pub fn fuse(
         &self,
         reader: &dyn Reader,
@@ -377,7 +377,7 @@ impl<'a> Legs<'a> {
         Ok(fused)
     }
 
-    /// Fuse the candidates and the chunks beside them, and add what neighbors give.
+    /// Fuse the candidates and their neighbors, and add the neighbors' shares.
     fn with_neighbors(
         &self,
         reader: &dyn Reader,
@@ -401,7 +401,7 @@ impl<'a> Legs<'a> {
         Ok(surroundings.raise(fused, request.group_by.is_some()))
     }
 
-    /// At how many positions of the head both legs agree, if that is to stop a reranker.
+    /// Return the number of positions of the head where both legs agree, if that stops a reranker.
     fn agreements(&self, request: &Request<'_>) -> Option<usize> {
         if request.reranker != Reranker::Ready {
             return None;
@@ -465,7 +465,7 @@ impl<'a> Legs<'a> {
     }
 }
 
-/// Who said each document, and when.
+/// Return the speaker and date of each document.
 fn turns_of(reader: &dyn Reader, documents: &[Document<'_>]) -> Result<Vec<Turn>> {
     let rows: Vec<i64> = documents.iter().filter_map(|one| one.key).collect();
     let mut turns = reader.turns(&rows)?.into_iter();

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::query::StopWords;
 use crate::text::speech::folded_words;
 
-/// What a chunk of the speaker that is asked about counts, where the best keyword match counts 1.
+/// The gain of a chunk of the speaker in question; the best keyword match gains 1.
 pub(super) const ASKED: f64 = 0.6;
 
 /// The share of the total of a question that is added to the answer of a named speaker.
@@ -24,7 +24,7 @@ const FIRST_PERSON: [&str; 20] = [
     "mij", "mijn", "me", "wij", "ons", "onze",
 ];
 
-/// Words of roles, which are no names: a question about "the user" names nobody.
+/// Words of roles, which are not names: a question about "the user" names nobody.
 const ROLES: [&str; 11] = [
     "agent",
     "ai",
@@ -52,7 +52,7 @@ struct Question {
     /// The words that can be part of a name.
     words: HashSet<String>,
     first_person: bool,
-    /// The folded name of the user who asks.
+    /// The folded name of the asking user.
     asker: Option<Vec<String>>,
 }
 
@@ -80,8 +80,7 @@ impl Question {
     }
 }
 
-/// Add to the score of each document that was said by a speaker whom the question asks about; each has its
-/// turn.
+/// Raise the score of each document by a speaker in question. Each document has its turn.
 pub(super) fn raise(
     reader: &dyn Reader,
     setup: &Setup<'_>,
@@ -130,7 +129,7 @@ fn count(question: &Question, turns: &[Turn], documents: &mut [Document<'_>]) ->
     which
 }
 
-/// Add to the score of what a named speaker said if the chunk before it asks, and is by another speaker.
+/// Raise the score of a named speaker's turn if the chunk before it asks, and is by another speaker.
 fn count_answer(document: &mut Document<'_>, turn: &Turn, question: &Turn, row: i64, total: f64) {
     let by_another = question.speaker.is_some() && question.speaker != turn.speaker;
     if !question.asks || !by_another || total <= 0.0 {
@@ -161,7 +160,7 @@ impl<F: Fn(&str) -> bool> ForEachSpeaker<F> {
         }
     }
 
-    /// Whether the condition holds for the speaker of a turn. False without a speaker.
+    /// Whether the condition is true for the speaker of a turn. False without a speaker.
     fn holds(&mut self, turn: &Turn) -> bool {
         let Some(name) = &turn.speaker else {
             return false;

@@ -1,4 +1,4 @@
-//! What a search did, step by step (spec/trace.md).
+//! The steps of a search (spec/trace.md).
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use crate::named_enum;
 use crate::query::Matching;
 
 named_enum! {
-    /// A rung of the ladder, in its order; the first is no rung but the query itself.
+    /// A rung of the ladder, in its order; the first is the query itself.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Strategy {
-        /// The query as it was compiled.
+        /// The compiled query.
         Initial = "initial",
         /// The strongest term of the query.
         StrongestTerm = "strongest_term",
@@ -23,14 +23,14 @@ named_enum! {
     }
 }
 
-/// One search by keywords and what it found.
+/// A search by keywords and its hits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
-    /// Which rung.
+    /// The rung.
     pub strategy: Strategy,
     /// The compiled query, or the text of the rung.
     pub query: String,
-    /// How many hits.
+    /// The number of hits.
     pub hits: usize,
 }
 
@@ -104,7 +104,7 @@ impl PartialEq for Timings {
     }
 }
 
-/// What a search did.
+/// The steps of a search.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(
     clippy::struct_excessive_bools,
@@ -117,15 +117,15 @@ pub struct Trace {
     pub matching: Matching,
     /// How the legs became one ranking.
     pub fusion: Fusion,
-    /// Whether what stands beside a chunk counted for it.
+    /// Whether neighbors counted.
     pub neighbors: bool,
-    /// Whether it counted who said a chunk.
+    /// Whether speakers counted.
     pub speakers: bool,
     /// Whether the days and months that the query names counted.
     pub dates: bool,
-    /// Whether scores were multiplied by what the query asks for.
+    /// Whether scores were multiplied by the intent of the query.
     pub reweight: bool,
-    /// Which chunks counted as one document.
+    /// The chunks that counted as one document.
     pub group_by: Option<String>,
     /// The query as given.
     pub original_query: String,
@@ -135,7 +135,7 @@ pub struct Trace {
     pub date_hints: Vec<String>,
     /// The normative text.
     pub compiled_query: String,
-    /// What SQLite ran; empty when nothing was searchable.
+    /// The expression that SQLite ran; empty if nothing was searchable.
     pub match_query: String,
     /// The words of the query that were not searched for, as noise.
     pub not_searched_for: Vec<String>,
@@ -151,17 +151,17 @@ pub struct Trace {
     pub bm25_count: usize,
     /// The length of the vector leg.
     pub vector_count: usize,
-    /// How many hits fusion left.
+    /// The number of hits after fusion.
     pub fused_count: usize,
-    /// Whether a mode with vectors was asked for and keywords answered alone.
+    /// Whether keywords alone replaced a mode with vectors.
     pub fell_back_to_bm25: bool,
     /// Whether a vector took part.
     pub embedder_used: bool,
-    /// At how many positions of the head both legs agree, where that stopped the reranker.
+    /// The number of positions of the head where both legs agree, if that stopped the reranker.
     pub unanimity: Option<usize>,
     /// Whether a reranker put the head in order.
     pub reranked: bool,
-    /// What that reranker is called.
+    /// The name of that reranker.
     pub rerank_provider: Option<String>,
     /// The share of the reranker where its scores were blended with the fused ones.
     pub rerank_weight: Option<f64>,

@@ -79,7 +79,7 @@ mod tests {
         items.fold(0.0, |count, _| count + 1.0)
     }
 
-    /// The same by sets, chunk by chunk.
+    /// Return the similarities by sets, chunk by chunk.
     fn compared(chunks: &[(String, String)], tokens: &[String]) -> Vec<(String, f64)> {
         let similarity = |path: &str, token: &str| {
             let (slug, token) = (grams(&slug_text(path)), grams(token));
@@ -107,7 +107,7 @@ mod tests {
         ) {
             let mut paths: Vec<String> =
                 slugs.iter().map(|slug| format!("notes/{slug}.md")).collect();
-            // Equal similarities stand in the order of paths, and of ids where these are equal.
+            // Equal similarities are in the order of paths, then ids.
             paths.sort_unstable();
             let ids = (0..).map(|n| format!("{n:03}"));
             let chunks: Vec<(String, String)> = ids.zip(paths).collect();

@@ -1,9 +1,9 @@
 //! Whether both legs agree on the head (spec/retrieval.md, "Unanimity").
 
-/// How many positions are compared.
+/// Positions compared.
 pub const WINDOW: usize = 3;
 
-/// How many of them must agree, unless a caller says otherwise.
+/// Positions that must agree by default.
 pub const DEFAULT_AGREE_MIN: f64 = 2.0;
 
 /// Two legs that found the same head on their own.
@@ -11,7 +11,7 @@ pub const DEFAULT_AGREE_MIN: f64 = 2.0;
 pub struct Unanimity {
     /// The first ids of the BM25 leg.
     pub ids: Vec<String>,
-    /// At how many positions both legs have the same id.
+    /// The number of positions where both legs have the same id.
     pub agreements: usize,
 }
 
@@ -33,7 +33,7 @@ pub fn unanimity<S: AsRef<str>, T: AsRef<str>>(
     })
 }
 
-/// At how many positions of the head both legs agree, if that is enough.
+/// Return the number of positions of the head where both legs agree, if that is enough.
 pub(super) fn agreements<S, T>(
     bm25: &[S],
     vector: &[T],

@@ -13,22 +13,22 @@ use crate::error::Result;
 use crate::index::session::Needs;
 use crate::query::Phrase;
 
-/// What becomes of one chunk where both legs hold everything.
+/// The fate of one chunk with unlimited legs.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct WhyNot {
     /// Whether the index has it.
     pub exists: bool,
     /// Whether it passes the filters.
     pub passes: bool,
-    /// Each phrase that was searched for, and whether it holds it.
+    /// Each searched phrase, and whether the chunk contains it.
     pub phrases: Vec<(String, bool)>,
     /// The phrases after NOT that it holds.
     pub excluded_by: Vec<String>,
-    /// Its rank by keywords, from 0, and the score there.
+    /// The rank by keywords, from 0, and the score there.
     pub keywords: Option<(usize, f64)>,
-    /// Its rank by vectors, from 0, and the cosine.
+    /// The rank by vectors, from 0, and the cosine.
     pub vectors: Option<(usize, f64)>,
-    /// Its rank when both legs are fused, from 0, before a reranker and without groups.
+    /// The rank after fusing both legs, from 0, before a reranker and without groups.
     pub rank: Option<usize>,
     /// Where its score would come from.
     pub explanation: Option<Explanation>,

@@ -12,7 +12,7 @@ use crate::storage::settings;
 /// A file as last read. Only the sync interprets the fields, except for the number of chunks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SourceFile {
-    /// The path by which the sync knows the file.
+    /// The path of the file, its name in the sync.
     pub path: String,
     /// The signature that the system reported of the file; empty if it must be read again.
     pub signature: String,
@@ -128,7 +128,7 @@ pub(crate) fn chunks_without_source(connection: &Connection) -> rusqlite::Result
         .collect()
 }
 
-/// Return those of the ids that are stored, each with the `source_file` of its metadata, if any.
+/// Return the stored ids among these, each with the `source_file` of its metadata, if any.
 pub(crate) fn source_files<T: AsRef<str>>(
     connection: &Connection,
     ids: &[T],

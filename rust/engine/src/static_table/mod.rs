@@ -37,8 +37,8 @@ impl StaticTable {
         self.table.dimensions()
     }
 
-    /// The vector of each text at length 1, empty if the tokenizer knows no piece of the text; and how
-    /// many texts have more pieces than count.
+    /// Return the vector of each text at length 1, empty if the tokenizer knows no piece of the text; and the
+    /// number of texts with more pieces than the limit.
     pub fn embed_all(&self, texts: &[String]) -> (Vec<Vec<f32>>, usize) {
         let mut cut = 0;
         let mut embed = |text: &String| {

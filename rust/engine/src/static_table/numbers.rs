@@ -17,7 +17,7 @@ pub(super) struct Table {
     dimensions: usize,
     /// The row of each piece; None if pieces are rows.
     rows_of_pieces: Option<Vec<usize>>,
-    /// What the vector of each piece is multiplied by; None for 1.
+    /// The factor on the vector of each piece; None for 1.
     weights: Option<Vec<f32>>,
 }
 

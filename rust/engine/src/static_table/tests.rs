@@ -1,4 +1,4 @@
-//! A small table of our own making: pieces, the kinds of numbers, and files that are none.
+//! A small table made for the tests: pieces, the kinds of numbers, and invalid files.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -7,7 +7,7 @@ use super::word_piece::{Normalizer, Vocabulary, WordPiece};
 use crate::error::Result;
 
 const PREFIX: &str = "##";
-/// What BERT's models are trained with.
+/// The limit of BERT's training.
 const LONGEST_WORD: usize = 100;
 const UNKNOWN: &str = "[UNK]";
 

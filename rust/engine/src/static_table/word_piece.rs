@@ -35,7 +35,7 @@ pub(super) struct Vocabulary {
 pub(super) struct WordPiece {
     pub normalizer: Normalizer,
     pub vocabulary: Vocabulary,
-    /// The piece that stands for an unknown word, which no text contains.
+    /// The piece for an unknown word, which no text contains.
     pub unknown: Option<usize>,
     /// The characters of a longer word are not looked up, which bounds the work for it.
     pub longest_word: usize,
@@ -77,8 +77,8 @@ impl WordPiece {
         end_word(&mut word);
     }
 
-    /// Report the pieces of one word; returns how many there are, at most `most`. A word of which some
-    /// part is unknown has none.
+    /// Report the pieces of one word; return their number, at most `most`. A word with an unknown part has
+    /// none.
     fn split(&self, word: &str, most: usize, found: &mut dyn FnMut(usize)) -> usize {
         if word.chars().count() > self.longest_word {
             return 0;

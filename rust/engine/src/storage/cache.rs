@@ -17,7 +17,7 @@ use super::generations::{self, RowRanges};
 use crate::error::{Error, ErrorCode, Result};
 use crate::interrupt;
 
-/// One generation of cached data.
+/// A generation of cached data.
 pub trait Version: Send + Sync + Sized + 'static {
     /// The source of a version in addition to the file.
     type Source: Send + Sync + 'static;

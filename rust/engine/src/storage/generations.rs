@@ -12,8 +12,7 @@ use super::settings::{self, CHANGES_AFTER, GENERATION};
 /// takes one range a chunk. Caches whose generation is older than the list are reloaded.
 const MAX_RANGES: i64 = if cfg!(test) { 1 << 10 } else { 1 << 17 };
 
-/// The number of changed rows up to which a cache of any size applies changes. A load has a cost of starting
-/// too.
+/// The number of changed rows that a cache of any size applies. A load has a cost of starting too.
 const MIN_INCREMENTAL_ROWS: usize = 4096;
 /// The rows of a cache per changed row that it applies at most.
 ///

@@ -13,7 +13,7 @@ enum Part {
     Any,
     /// `?`: one character.
     One,
-    /// One character of these ranges, or of none of them.
+    /// A character of these ranges, or outside them.
     Set {
         negated: bool,
         ranges: Vec<(char, char)>,
@@ -49,7 +49,7 @@ impl Glob {
         })
     }
 
-    /// As it was written.
+    /// Return the pattern as written.
     pub fn source(&self) -> &str {
         &self.source
     }

@@ -10,7 +10,8 @@ pub fn lower(mut text: String) -> String {
     }
 }
 
-/// What a pattern of ASCII characters can tell of [`lower`]`(text)`, at a fraction of the cost.
+/// Lower-case the ASCII characters of a text, plus two others: enough for a pattern of ASCII
+/// characters on [`lower`]`(text)`, at a fraction of the cost.
 ///
 /// Outside ASCII just two characters have ASCII in their lower case; the others stay.
 pub fn lower_ascii(mut text: String) -> String {

@@ -1,4 +1,4 @@
-//! Finding in a text what a query searches for, so that it can be marked there.
+//! Finding the phrases of a query in a text, to highlight them.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -8,10 +8,10 @@ use super::marks_by_token::TokenMarker;
 use super::tokenizer::TokenizerKind;
 use crate::error::Result;
 
-/// How many words of a phrase are looked for: of a longer one only the beginning is marked.
+/// The most words of a phrase that are matched: of a longer one only the beginning is marked.
 const MOST_WORDS: usize = 64;
 
-/// One thing that is searched for: some words in a row.
+/// A phrase to highlight: some words in a row.
 #[derive(Debug, Clone)]
 pub struct Wanted {
     /// The words, in their order.
@@ -20,7 +20,7 @@ pub struct Wanted {
     pub prefix: bool,
 }
 
-/// Finds in texts what is wanted.
+/// Finds phrases in texts.
 ///
 /// Words are equal if their tokens are, so stems and accents count as they do in the index. With
 /// the tokenizers `words` and `trigram` parts of runs without spaces are found too.
@@ -34,7 +34,7 @@ pub struct Marker {
 }
 
 impl Marker {
-    /// A marker of what is wanted.
+    /// Return a highlighter of these phrases.
     pub fn new(wanted: &[Wanted], tokenizer: TokenizerKind) -> Result<Self> {
         let mut known = Known::new(tokenizer);
         let mut sought = Vec::new();
@@ -115,7 +115,7 @@ fn in_characters(text: &str, mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>>
     joined
 }
 
-/// The text in lower case, with as many characters: one whose lower case has several stays as it is.
+/// Return the text in lower case, with as many characters: a character with a longer lower case is unchanged.
 fn lower(text: &str) -> String {
     let lower = |c: char| {
         let mut lower = c.to_lowercase();
@@ -157,7 +157,7 @@ impl Beginnings {
     }
 }
 
-/// A word of a text: where it stands, and which one it is; None where it cannot be one that is sought.
+/// A word of a text: its position, and its number; None if no phrase has it.
 struct Word {
     id: Option<usize>,
     place: Range<usize>,
@@ -223,7 +223,7 @@ impl Known {
     }
 }
 
-/// The tokens of each word of something that is searched for.
+/// The tokens of each word of a phrase.
 struct Sought {
     words: Vec<Vec<String>>,
     prefix: bool,
@@ -251,7 +251,7 @@ impl Sought {
     }
 }
 
-/// Whether `tokens` has those that are sought in a row; of the last it may be only the beginning.
+/// Whether `tokens` contains the phrase's tokens in a row; of the last token a prefix may suffice.
 fn holds(tokens: &[String], sought: &[String], begun: bool) -> bool {
     let Some((last, whole)) = sought.split_last() else {
         return false;

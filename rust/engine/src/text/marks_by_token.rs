@@ -12,7 +12,7 @@ pub(super) struct TokenMarker {
     /// The numbers of the tokens that the phrases have.
     numbers: HashMap<Vec<u8>, usize>,
     phrases: Vec<Phrase>,
-    /// The beginnings of words that are searched for, and whether each is of a run without spaces.
+    /// The prefixes to match, and whether each is of a run without spaces.
     prefixes: Vec<(String, bool)>,
 }
 

@@ -39,7 +39,7 @@ pub fn forms(text: &str) -> Vec<String> {
 
 /// Whether `raw` is ASCII whose only white space is single spaces between words: most texts are.
 fn is_normal(raw: &str) -> bool {
-    // Without an early end the loop works on many bytes at once.
+    // Without an early end the loop works on many bytes in parallel.
     let is_plain = |byte: u8| byte.is_ascii() & !matches!(byte, b'\t'..=b'\r');
     raw.bytes().fold(true, |all, byte| all & is_plain(byte))
         && !raw.contains("  ")

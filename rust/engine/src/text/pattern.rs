@@ -40,10 +40,10 @@ impl Pattern {
     }
 }
 
-/// What `source` is written as for fancy-regex in ASCII mode.
+/// Translate `source` for fancy-regex in ASCII mode.
 ///
-/// Known are small ASCII letters, digits and a few characters for themselves, escaped
-/// punctuation, `\b`, `\s`, groups without capture, `|`, `?`, `*` and `+`.
+/// Known are small ASCII letters, digits and a few characters for themselves, escaped punctuation,
+/// `\b`, `\s`, groups without capture, `|`, `?`, `*` and `+`.
 fn translate(source: &str) -> Result<String> {
     let mut out = String::with_capacity(source.len());
     let mut rest = source;

@@ -67,16 +67,16 @@ unsafe extern "C" fn create(
     ffi::SQLITE_OK
 }
 
-/// What FTS5 calls when a table is closed.
+/// Called by FTS5 when a table is closed.
 ///
 /// # Safety
-/// `instance` came from `create`, and is not used any more.
+/// `instance` came from `create`, and is not used afterwards.
 unsafe extern "C" fn delete(instance: *mut ffi::Fts5Tokenizer) {
     // SAFETY: as of the caller, which calls once for each instance.
     drop(unsafe { Box::from_raw(instance.cast::<Tokenizer>()) });
 }
 
-/// What FTS5 calls for a text: `callback` gets its tokens.
+/// Called by FTS5 for a text: `callback` gets its tokens.
 ///
 /// # Safety
 /// `instance` came from `create` and is used by one thread at a time; `text` has `length` bytes;

@@ -1,4 +1,4 @@
-//! The part of a text that best shows what was found in it, without most of its mark-up.
+//! The part of a text that best shows the matches, without most of its mark-up.
 //!
 //! Lines of prose become one; items of lists and lines of code stay lines.
 
@@ -15,10 +15,10 @@ const LIMIT: usize = 240;
 /// Lines of a snippet.
 const LINES: usize = 6;
 
-/// How many characters at the beginning of a text a snippet is taken from.
+/// Characters at the beginning of a text from which a snippet is taken.
 pub const LOOKED_AT: usize = 64 * 1024;
 
-/// What stands between the headings of a title.
+/// The separator between the headings of a title.
 const TITLE_SEPARATOR: &str = " > ";
 
 /// A snippet, with the places in it that were found, in characters.

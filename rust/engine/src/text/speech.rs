@@ -1,5 +1,5 @@
-//! Names before colons, as transcripts write them, and the words by which a question names a speaker
-//! (spec/retrieval.md, "Speakers").
+//! Names before colons in transcripts, and words with which questions name a speaker (spec/retrieval.md,
+//! "Speakers").
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -13,7 +13,7 @@ const MAX_WORDS: usize = 4;
 /// The most UTF-16 code units of a name before a colon. Longer ones are sentences.
 const MAX_UNITS: usize = 40;
 
-/// What a text says of its speaker.
+/// The speaker at the beginning of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Opening<'t> {
     /// The name before the first `: ` of the text.

@@ -1,8 +1,8 @@
 //! The known word that was probably meant.
 
-/// The known word nearest to `word` by optimal string alignment: at most a third of its length
-/// away, at least 1 and at most 2. Of equally near ones it is one with the same first letter if there
-/// is any, then the first in the order of code points.
+/// Return the known word nearest to `word` by optimal string alignment: at most a third of its length away,
+/// at least 1 and at most 2. Ties prefer a word with the same first letter, then the first in the order of
+/// code points.
 pub fn nearest<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) -> Option<String> {
     let most = (word.chars().count() / 3).clamp(1, 2);
     let first = word.chars().next();

@@ -73,7 +73,7 @@ impl TokenizerKind {
         Ok(found)
     }
 
-    /// The tokens of `text` that have a position of their own, cut as an index cuts them.
+    /// Return the tokens of `text` that have separate positions, cut as by an index.
     pub fn tokens(self, text: &str) -> Result<Vec<String>> {
         let mut tokens = Vec::new();
         self.tokenize(text, Mode::Document, |token| {
@@ -94,7 +94,7 @@ impl TokenizerKind {
         mut visit: impl FnMut(Token<'_>) -> bool,
     ) -> Result<()> {
         thread_local! {
-            // unicode61 folds into a buffer of its own, so an instance serves one thread.
+            // unicode61 folds into a buffer of the instance, so that an instance serves one thread.
             static INSTANCES: RefCell<[Option<Tokenizer>; 3]> = const { RefCell::new([const { None }; 3]) };
         }
         let slot = match self {
@@ -124,7 +124,7 @@ impl TokenizerKind {
 /// connection, and a fork waits for it to be open; what an instance allocates comes from the C
 /// library, whose locks survive a fork, with no mutex of SQLite around it.
 pub fn prepare() {
-    // A failure is kept, and returned to whoever tokenizes.
+    // A failure is stored, and returned by the next call of a tokenizer.
     let _ = fts5();
 }
 
@@ -158,21 +158,21 @@ fn fts5() -> Result<&'static Fts5> {
     .map_err(Clone::clone)
 }
 
-/// One instance of a tokenizer of FTS5.
+/// An instance of a tokenizer of FTS5.
 pub(super) struct Tokenizer {
     methods: ffi::fts5_tokenizer,
     instance: *mut ffi::Fts5Tokenizer,
 }
 
-/// What FTS5 calls for each token: with the context, flags, the token and its length, and the offsets of
-/// its start and end in the text.
+/// Called by FTS5 for each token: with the context, flags, the token and its length, and the offsets of its
+/// start and end in the text.
 pub(super) type TokenCallback =
     unsafe extern "C" fn(*mut c_void, c_int, *const c_char, c_int, c_int, c_int) -> c_int;
 
-/// What `run` passes to `on_token`, and gets back from it.
+/// The data that `run` passes to `on_token`, and its result.
 struct Visit<'a> {
     visitor: Visitor<'a>,
-    /// What the visitor panicked with: it must not unwind through SQLite.
+    /// The panic of the visitor: it must not unwind through SQLite.
     panic: Option<Box<dyn Any + Send>>,
 }
 
@@ -282,10 +282,10 @@ impl Drop for Tokenizer {
     }
 }
 
-/// What FTS5 calls for each token; a non-zero answer ends the tokenizing.
+/// Called by FTS5 for each token; a non-zero answer ends the tokenizing.
 ///
 /// # Safety
-/// `context` is a `Visit` that nobody else uses meanwhile, and `token` has `length` bytes.
+/// `context` is a `Visit` without other users, and `token` has `length` bytes.
 unsafe extern "C" fn on_token(
     context: *mut c_void,
     flags: c_int,

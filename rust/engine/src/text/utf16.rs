@@ -2,7 +2,8 @@
 
 use std::cmp::Ordering;
 
-/// How many UTF-16 code units `text` has: a character outside the basic plane counts two.
+/// Return the number of UTF-16 code units of `text`: a character outside the basic plane counts
+/// two.
 pub fn len(text: &str) -> usize {
     text.chars().map(char::len_utf16).sum()
 }

@@ -16,7 +16,8 @@ pub struct Patterns {
     compared: Gitignore,
 }
 
-/// Which pattern decides about a path, by its number, and whether it matches or takes back (`!`).
+/// The pattern that decides about a path, by its number, and whether it matches or takes back
+/// (`!`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Decision {
     pub(super) number: usize,
@@ -34,7 +35,8 @@ impl Patterns {
             if has_no_name(&form) || numbers.contains_key(&form) {
                 continue;
             }
-            // What cannot be read matches nothing, and is reported with what matches nothing.
+            // An invalid pattern matches nothing, and is reported with the patterns that match
+            // nothing.
             let _ = builder.add_line(None, &form);
             numbers.insert(form, given.len());
             given.push(pattern.to_owned());
@@ -56,7 +58,7 @@ impl Patterns {
             .is_some_and(|decision| decision.matches)
     }
 
-    /// Which pattern decides about a path; None where none says anything.
+    /// Return the pattern that decides about a path; None if no pattern matches.
     pub(super) fn decision(&self, path: &str, is_folder: bool) -> Option<Decision> {
         let (glob, matches) = match self.compared.matched(path, is_folder) {
             Match::None => return None,
@@ -72,8 +74,8 @@ impl Patterns {
     }
 }
 
-/// A pattern in the form in which it is compared: `./` at its beginning is `/`, and braces, which are
-/// no signs of gitignore, are escaped.
+/// Return the pattern in the form for comparison: `./` at its beginning is `/`, and braces, which have no
+/// meaning in gitignore, are escaped.
 fn form_of(pattern: &str) -> String {
     let (sign, rest) = match pattern.strip_prefix('!') {
         Some(rest) => ("!", rest),

@@ -1,4 +1,4 @@
-//! What the system reports of a file, by which a change of its content shows.
+//! The system's signature of a file, which changes with its content.
 
 use std::fmt;
 use std::fs::Metadata;
@@ -93,7 +93,7 @@ impl fmt::Display for Signature {
     }
 }
 
-/// A text that is no signature.
+/// A text that is not a signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoSignature;
 

@@ -26,11 +26,11 @@ const MADE_BY_TOOLS: [&str; 4] = [
 pub(crate) const MARKS_OF_TOOLS: [&str; 2] = ["CACHEDIR.TAG", "pyvenv.cfg"];
 const NEVER_INCLUDED: [&str; 2] = [".git", ".hedgerow"];
 
-/// The fewest files that a thread of its own looks at.
+/// The fewest files for a further thread.
 const SHARE: usize = 256;
 const MOST_THREADS: usize = 8;
 
-/// What is read of a folder, and what is passed by.
+/// The rules for reading and skipping files below a folder.
 #[derive(Debug)]
 pub struct Rules {
     suffixes: Vec<String>,
@@ -44,7 +44,7 @@ pub struct Rules {
 pub enum Reason {
     /// A file of another kind.
     Other,
-    /// Its name begins with a dot.
+    /// The name begins with a dot.
     Hidden,
     /// A symbolic link.
     Link,
@@ -85,19 +85,19 @@ pub struct PassedBy {
     pub reason: Reason,
 }
 
-/// What is below a folder, by paths relative to it with `/`, in the order of names.
+/// The files below a folder, by paths relative to it with `/`, in the order of names.
 #[derive(Debug, Default)]
 pub struct Listing {
     /// Files that are read.
     pub files: Vec<(String, Signature)>,
-    /// What cannot be read.
+    /// Unreadable files and folders.
     pub skips: Vec<Skip>,
     /// Files and folders of which nothing is known, for they could not be looked at: each as its
     /// path, a folder as the beginning of the paths below it.
     pub unknown: Vec<OsString>,
-    /// How much was passed by, in the order of `Reason::ALL`.
+    /// Counts of skipped files, in the order of `Reason::ALL`.
     pub passed_by: [u64; 5],
-    /// What was passed by, where that was asked for.
+    /// The skipped files, if requested.
     pub named: Vec<PassedBy>,
     /// Files that a writer may have left that was killed.
     pub leftovers: Vec<PathBuf>,
@@ -142,9 +142,9 @@ impl Listing {
 }
 
 impl Rules {
-    /// Read files whose names end in `suffixes`, in lower case. `exclude` passes by, and `include`
-    /// reads what would be passed by as hidden, made by tools or excluded. `temporary` are the
-    /// beginning and the end of the names of files that a killed writer may have left.
+    /// Return rules for files whose names end in `suffixes`, in lower case. `exclude` skips files,
+    /// and `include` reads files that would be skipped as hidden, made by tools or excluded.
+    /// `temporary` has prefix and suffix of the names of files that a killed writer may have left.
     pub fn new<T: AsRef<str>>(
         suffixes: Vec<String>,
         exclude: impl IntoIterator<Item = T>,
@@ -159,7 +159,8 @@ impl Rules {
         })
     }
 
-    /// Why a file below a folder is passed by, for its own sake or that of a folder above it.
+    /// Return the reason to skip a file below a folder, for its own sake or that of a folder above
+    /// it.
     pub fn pass_by(&self, path: &str) -> Option<Reason> {
         let ends = (path.match_indices('/').map(|(at, _)| (at, true))).chain([(path.len(), false)]);
         for (end, is_folder) in ends {
@@ -205,7 +206,7 @@ fn reason_of(name: &str, is_folder: bool, excluded: bool) -> Option<Reason> {
     }
 }
 
-/// List the files below a folder that the rules take; `named` keeps what is passed by.
+/// List the files below a folder that the rules take; `named` also lists the skipped files.
 #[must_use]
 pub fn list(folder: &Path, rules: &Rules, named: bool) -> Listing {
     let mut walk = Walk {
@@ -228,7 +229,7 @@ pub fn list(folder: &Path, rules: &Rules, named: bool) -> Listing {
     listing
 }
 
-/// What is to be done about an entry of a folder, once it is its turn.
+/// The work for an entry of a folder, in its turn.
 enum Step {
     /// List a folder: its place, the beginning of the paths below it, and whether a mark of a tool in
     /// it counts.
@@ -237,7 +238,7 @@ enum Step {
     Report(Seen),
 }
 
-/// One walk over a folder and all below it.
+/// A walk over a folder and all below it.
 struct Walk<'a> {
     rules: &'a Rules,
     named: bool,
@@ -267,8 +268,8 @@ impl Walk<'_> {
             .sort_by(|one, other| one.path.cmp(&other.path));
     }
 
-    /// What is to be done about the entries of a folder; with `marks` nothing where a tool has marked
-    /// it as its own. The folder is closed then: there may be many above one that is open.
+    /// Return the steps for the entries of a folder; empty if `marks` is true and a tool has marked the
+    /// folder. The folder is closed then: an open folder may have many above it.
     fn steps(&mut self, folder: &Path, prefix: &OsString, marks: bool) -> vec::IntoIter<Step> {
         let entries = match entries_of(folder) {
             Ok(entries) => entries,
@@ -348,20 +349,20 @@ fn is_mark(name: &OsStr) -> bool {
     MARKS_OF_TOOLS.iter().any(|mark| name == *mark)
 }
 
-/// What is to be said of an entry of a folder.
+/// The outcome of an entry of a folder.
 enum Seen {
     /// A folder: the beginning of the paths below it, and whether it is included whatever it is.
     Folder(OsString, bool),
-    /// What is not read: its path, why, and whether a killed writer may have left it.
+    /// A skipped entry: its path, the reason, and whether a killed writer may have left it.
     PassedBy(String, Reason, bool),
     File(String, Signature),
     Problem(Skip),
     Unknown(OsString, Skip),
-    /// It went since its folder was listed.
+    /// The entry was removed after its folder was listed.
     Gone,
 }
 
-/// What looks at the entries of one folder.
+/// The context for examining the entries of one folder.
 struct Looks<'a> {
     rules: &'a Rules,
     /// The beginning of the paths of the entries.
@@ -369,7 +370,7 @@ struct Looks<'a> {
 }
 
 impl Looks<'_> {
-    /// What an entry is, and the excluding pattern that decided about it.
+    /// Return the outcome of an entry, and the excluding pattern that decided.
     fn at(&self, entry: &DirEntry, name: &OsStr) -> (Seen, Option<usize>) {
         let mut path = OsString::with_capacity(self.prefix.len() + name.len());
         path.push(self.prefix);
@@ -436,7 +437,7 @@ fn on_threads<E: Sync, T: Send>(entries: &[E], look: impl Fn(&E) -> T + Sync) ->
             .collect();
         let mut seen = all(own);
         for (share, thread) in others {
-            // Where there is no thread to be had, this one does its work.
+            // If no thread can be started, this one does the work.
             let done = thread.ok().and_then(|thread| thread.join().ok());
             seen.extend(done.unwrap_or_else(|| all(share)));
         }

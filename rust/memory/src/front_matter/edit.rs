@@ -72,7 +72,7 @@ pub fn update_front_matter(
     Ok(text)
 }
 
-/// Append `new` to the list `items` of a key, each on a line of its own or inside its brackets.
+/// Append `new` to the list `items` of a key, each on a separate line or inside its brackets.
 ///
 /// An empty list, or a value that is not a list yet, is rewritten.
 pub fn append_items(
@@ -246,7 +246,7 @@ fn value_span(block: &str, key: &str) -> Result<Option<(usize, usize)>, EditErro
         // No value: the next token may be the next key.
         (start, end) = (colon, colon);
     } else if block[colon..start].contains('\n') {
-        // Rewritten, it goes on the line of its key.
+        // A rewritten value moves to the line of its key.
         if !block[colon..start].chars().all(char::is_whitespace) {
             return Err(EditError::new(&format!(
                 "there is more than a value under {key}"

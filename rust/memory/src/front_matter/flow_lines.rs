@@ -39,7 +39,7 @@ struct Scanner {
     /// The quote that is open.
     quote: Option<char>,
     is_comment: bool,
-    /// The last character, and the last one that is no white space.
+    /// The last character, and the last one other than white space.
     before: Option<char>,
     last: Option<char>,
 }

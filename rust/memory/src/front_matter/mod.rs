@@ -1,7 +1,7 @@
-//! YAML front matter: what a note says about itself, read, written and changed.
+//! YAML front matter: the fields of a note, read, written and changed.
 //!
-//! spec/ingest.md, "Front matter", says how it is read; spec/memory.md, "Front matter", how it is
-//! written.
+//! spec/ingest.md, "Front matter", defines reading; spec/memory.md, "Front matter", defines
+//! writing.
 
 mod edit;
 mod flow_lines;
@@ -50,8 +50,8 @@ pub struct FrontMatter {
 impl FrontMatter {
     /// Read the block between `---` on the first line and the next `---` or `...`.
     ///
-    /// Without a closing line, or if the block is a list or running text, there is no front matter,
-    /// and the file starts at its first line. Takes linear time.
+    /// Without a closing line, or if the block is a list or running text, the front matter is
+    /// empty, and the file starts at its first line. Takes linear time.
     pub fn read(lines: &[&str]) -> Self {
         let Some(end) = closing_line(lines) else {
             return Self::default();
@@ -140,9 +140,9 @@ impl FrontMatter {
             .collect()
     }
 
-    /// All fields as plain JSON, with the items of lists as text.
+    /// Return all fields as plain JSON, with the items of lists as text.
     ///
-    /// A short block with aliases can stand for a large value: one of too many parts, or nested too
+    /// A short block with aliases can expand to a large value: one of too many parts, or nested too
     /// deep, is left out.
     pub fn to_json(&self) -> Map<String, Value> {
         json::fields(&self.fields)
@@ -199,9 +199,8 @@ fn key_line(line: &str) -> Option<(&str, &str)> {
 
 /// Read each field alone, with the lines below it that belong to it: a bad one costs only itself.
 ///
-/// With `as_text` a value on one line that is not valid YAML alone is the text as it is written. Also
-/// returns the indexes of the lines that were not read. Of a block that is too long, only the lines
-/// within the limit of a block are read.
+/// With `as_text` a one-line value that is not valid YAML alone is kept as written. Also returns the indexes
+/// of unread lines. Of a block that is too long, only the lines within the limit of a block are read.
 fn fields_alone(block: &[&str], as_text: bool) -> (Map<String, Value>, Vec<usize>) {
     let mut fields = Map::new();
     let mut unread = Vec::new();

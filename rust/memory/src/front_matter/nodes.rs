@@ -25,7 +25,7 @@ pub struct YamlError {
     pub problem: String,
     /// The line in the block, counted from 0.
     pub line: Option<usize>,
-    /// Whether the syntax is valid, and aliases stand for too much.
+    /// Whether the syntax is valid, but aliases expand to too much.
     pub is_of_aliases: bool,
 }
 
@@ -61,7 +61,7 @@ pub enum Content {
     Mapping(Vec<(usize, usize)>),
 }
 
-/// One value. An alias is the node of its anchor.
+/// A value. An alias is the node of its anchor.
 pub struct Node {
     pub content: Content,
     /// The suffix of a core tag (`!!int`), `!` alone, or a tag that is not known.
@@ -107,7 +107,7 @@ impl Tree {
                 Self::parse_text(block, &text, offsets).map_err(|_| error)
             })
             .map_err(|mut error| {
-                // The parser reports the end of the block as a line of its own.
+                // The parser reports the end of the block as a separate line.
                 let last = block.matches('\n').count();
                 error.line = error.line.map(|line| line.min(last));
                 error
@@ -179,9 +179,9 @@ fn too_deep() -> YamlError {
     YamlError::new(problem, None)
 }
 
-/// The nesting of brackets. The parser takes quadratic time for open ones.
+/// Return the nesting of brackets. The parser takes quadratic time for open ones.
 ///
-/// Brackets in quotes and comments count too: no block that people write has so many.
+/// Brackets in quotes and comments count too: no block that people write has this many.
 fn bracket_depth(block: &str) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     for byte in block.bytes() {
@@ -397,7 +397,7 @@ impl<'a> Builder<'a> {
         }
         let problem = "an alias is inside of what it stands for";
         self.problem.get_or_insert(YamlError::of_aliases(problem));
-        // Something has to stand in its place, or keys would become values.
+        // The value needs a placeholder, or keys would become values.
         let nothing = Content::Scalar {
             text: String::new(),
             is_plain: true,

@@ -160,7 +160,7 @@ fn decimal_digits(digits: &str, base: u32) -> String {
         .collect()
 }
 
-/// A date-time as ISO 8601; any other text as it is. A date is in this form already.
+/// Return a date-time as ISO 8601; any other text unchanged. A date is in this form already.
 fn iso_time(text: &str) -> String {
     let found = DATE_TIME
         .as_ref()

@@ -1,6 +1,6 @@
-//! The quick way to read what most notes have: one `key: value` a line, with short lists.
+//! The fast path for most notes: one `key: value` a line, with short lists.
 //!
-//! What is read is what the YAML parser reads; None for anything that only the parser can judge.
+//! Its result equals that of the YAML parser; None for anything that only the parser can judge.
 
 use serde_json::{Map, Value};
 
@@ -64,7 +64,7 @@ fn finish(
     Some(())
 }
 
-/// Whether YAML has no rule of its own for a character: no control character and no line end.
+/// Whether YAML treats a character without special rules: no control character and no line end.
 fn is_usual(character: char) -> bool {
     let is_control = character.is_control();
     let is_line_end = matches!(character, '\u{2028}' | '\u{2029}');

@@ -33,10 +33,10 @@ pub fn hide(text: &str) -> Cow<'_, str> {
     Cow::Owned(hidden)
 }
 
-/// Return the text of a scalar as if nothing had been hidden; None for half of a pair.
+/// Return the text of a scalar with hidden surrogates restored; None for half of a pair.
 ///
-/// `source` is the scalar as it is written. In double quotes escapes mean characters; anywhere else
-/// they are text.
+/// `source` is the scalar as written. In double quotes escapes mean characters; anywhere else they
+/// are text.
 pub fn show(text: &str, source: &str, is_escaped: bool) -> Option<String> {
     if is_escaped {
         return join_pairs(text, source);
@@ -60,7 +60,7 @@ pub fn show(text: &str, source: &str, is_escaped: bool) -> Option<String> {
     Some(shown)
 }
 
-/// Join the pairs of a text in double quotes. A text with private characters of its own stays.
+/// Join the pairs of a text in double quotes. A text with private characters already is unchanged.
 fn join_pairs(text: &str, source: &str) -> Option<String> {
     let is_private = |unit: u16| (PRIVATE..=PRIVATE + (LAST - FIRST)).contains(&unit);
     let is_hidden = escapes(source).any(|(_, unit)| (FIRST..=LAST).contains(&unit));
@@ -95,7 +95,7 @@ fn escapes(text: &str) -> impl Iterator<Item = (usize, u16)> {
             .take_while(|byte| *byte == b'\\')
             .count();
         if backslashes % 2 == 1 {
-            // It is itself escaped.
+            // The backslash is itself escaped.
             return None;
         }
         if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {

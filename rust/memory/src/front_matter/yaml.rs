@@ -65,7 +65,7 @@ impl Reader<'_> {
             (Content::Mapping(_), None | Some("map" | "!")) => {
                 Ok(Value::Object(self.mapping(node)?))
             }
-            // The same list in every process.
+            // An equal list in every process.
             (Content::Mapping(_), Some("set")) => {
                 let fields = self.mapping(node)?;
                 let mut keys: Vec<String> = fields.into_iter().map(|(key, _)| key).collect();

@@ -167,7 +167,7 @@ pub(super) fn make(index: &Index, change: &Change) {
     }
 }
 
-/// What is ranked, with scores as bits.
+/// Return the ranked rows, with scores as bits.
 fn bits(ranked: Vec<Ranked>) -> Vec<(i64, u64)> {
     let bits = ranked
         .into_iter()
@@ -303,7 +303,7 @@ proptest! {
                 compare(&index, &index.ranker, expression, limit);
             }
         }
-        // A handle that comes late reads everything at once.
+        // A later handle reads everything in one load.
         let late = Ranker::new(Ranking::Memory, index.database.background().clone());
         for expression in &expressions {
             compare(&index, &late, expression, limit);

@@ -48,7 +48,7 @@ pub(super) fn in_file(folder: &Path, ranking: Ranking) -> Index {
     filled(index, 100)
 }
 
-/// Whether a search of its own is served from memory.
+/// Whether a new search is served from memory.
 pub(super) fn from_memory(index: &Index) -> bool {
     let served = index.session(KEYWORDS, |session| Ok(session.keywords.is_some()));
     served.unwrap()
@@ -61,7 +61,8 @@ pub(super) fn hits(index: &Index) -> usize {
     hits.unwrap().len()
 }
 
-/// What a load of an index meets: it is counted, says that it began and waits to be let go on.
+/// Observes the loads of an index: counts them, reports their start, and blocks them until
+/// released.
 pub(super) struct Loads {
     pub count: Arc<AtomicUsize>,
     began: Receiver<()>,
@@ -245,7 +246,7 @@ fn an_older_search_gets_its_own_generation() {
             Ok(())
         })
         .unwrap();
-    // What is not kept any more: begin anew, or leave it to FTS5.
+    // A generation that is gone from the cache: start again, or leave it to FTS5.
     let newest = number(&index);
     index
         .database()

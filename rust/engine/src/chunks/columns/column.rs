@@ -6,8 +6,8 @@ use super::marks::Marks;
 use super::segment::Segment;
 use crate::chunks::row_set::RowSet;
 
-/// A segment is merged with the one before it unless that is at least so many times as large. A row is
-/// copied about once for each power of it; a condition looks at one segment for each.
+/// A segment is merged with the one before it unless that is at least this number of times as large. A row is
+/// copied about once for each power of it; a condition examines one segment for each.
 const GROWTH: usize = 4;
 
 /// The rows of a column by their values, in one generation. A version shares segments with the next.

@@ -1,4 +1,4 @@
-//! What a column has of each chunk.
+//! The value that a column has for each chunk.
 
 use std::collections::BTreeSet;
 

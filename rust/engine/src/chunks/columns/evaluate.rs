@@ -165,7 +165,7 @@ enum KeyCondition<'t> {
     All(Vec<Self>),
     Any(Vec<Self>),
     Not(Box<Self>),
-    /// One of some tests, and whether a row without a key passes too.
+    /// Any of some tests, and whether a row without a key passes too.
     Test(Vec<KeyTest<'t>>, bool),
 }
 
@@ -246,7 +246,7 @@ enum KeyTest<'t> {
 }
 
 impl<'t> KeyTest<'t> {
-    /// What a test asks of the keys of one part of its field.
+    /// Return the tests on the keys of one part of the field.
     fn of(test: &'t Test, part: Part) -> Vec<Self> {
         match (test, part) {
             (Test::In(values), _) => {

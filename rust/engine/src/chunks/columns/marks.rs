@@ -10,7 +10,7 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    /// None of `len` positions.
+    /// Return marks at none of `len` positions.
     pub fn new(len: usize) -> Self {
         Self {
             words: vec![0; len.div_ceil(64)],

@@ -36,7 +36,7 @@ pub(super) struct Reading<'i> {
 
 struct Growing<'i> {
     id: &'i ColumnId,
-    /// None if the column did not fit into [`MAX_BYTES`] beside the others.
+    /// None if the column did not fit into [`MAX_BYTES`] next to the others.
     builder: Option<SegmentBuilder>,
 }
 
@@ -68,7 +68,7 @@ impl<'i> Reading<'i> {
         Ok(reading)
     }
 
-    /// Read those of these rows that exist.
+    /// Read the existing rows among these.
     pub fn some(
         connection: &Connection,
         ids: impl IntoIterator<Item = &'i ColumnId>,
@@ -182,7 +182,7 @@ impl<'i> Reading<'i> {
 
 /// The fields that some columns need of a row.
 struct Fields {
-    /// Those that are columns of the table.
+    /// The fields that are columns of the table.
     own: BTreeSet<Field>,
     /// The keys of the metadata, ascending.
     keys: Vec<String>,
@@ -204,7 +204,8 @@ impl Fields {
         self.own.contains(field)
     }
 
-    /// A statement that reads what is needed and NULL for the rest, so that an index of the file may do.
+    /// Return a statement that reads the needed columns and NULL for the rest, so that an index of the file
+    /// may suffice.
     fn sql(&self) -> String {
         let columns = [
             (self.has(&Field::Id), "id"),
@@ -217,7 +218,7 @@ impl Fields {
         format!("SELECT row, {} FROM knowledge_chunks", columns.join(", "))
     }
 
-    /// Call `see` with what a row of the statement has.
+    /// Call `see` with the values of a row of the statement.
     fn with_subject(
         &self,
         found: &Row<'_>,

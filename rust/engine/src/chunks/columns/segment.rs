@@ -260,7 +260,7 @@ pub(super) struct SegmentBuilder {
 }
 
 impl SegmentBuilder {
-    /// Add a key of a row. Returns by how many bytes the finished segment grows, by estimate.
+    /// Add a key of a row. Returns the estimated bytes by which the finished segment grows.
     pub fn add(&mut self, key: Vec<u8>, row: i64) -> usize {
         let next = number(self.numbers.len());
         let mut bytes = size_of::<i64>();
@@ -278,7 +278,7 @@ impl SegmentBuilder {
         self.bytes
     }
 
-    /// The segment of what was added. Fails if the call was cancelled.
+    /// Return the segment of the added keys. Fails if the call was cancelled.
     pub fn finish(self) -> Result<Segment> {
         let mut keys: Vec<(Vec<u8>, u32)> = self.numbers.into_iter().collect();
         interrupt::sort(&mut keys, |(one, _), (other, _)| one.cmp(other))?;

@@ -61,7 +61,7 @@ fn append(value: &Value, key: &mut Vec<u8>) {
     }
 }
 
-/// A number as the nearest float, and what it exceeds that float by: not every integer is a float.
+/// Append a number as the nearest float and the difference from it: some integers are not floats.
 fn append_number(number: &Number, key: &mut Vec<u8>) {
     // Neither zero is less than the other.
     let nearest = number.as_f64().unwrap_or_default() + 0.0;

@@ -1,4 +1,4 @@
-//! Rows from columns beside rows that are read and checked one by one.
+//! Rows from columns, compared with rows read and checked individually.
 
 use std::thread;
 
@@ -137,7 +137,7 @@ fn filters() -> impl Strategy<Value = Filters> {
             path_prefix,
             tags,
             metadata,
-            // An object such as {"n": 1} is no condition in every place.
+            // An object such as {"n": 1} is not a condition everywhere.
             wanted: condition.and_then(|condition| {
                 Where::new("where", condition.as_object()?.clone())
                     .ok()
@@ -176,7 +176,7 @@ proptest! {
         index.index_metadata(&declared).unwrap();
         let mut all = Vec::new();
         for (step, (changes, filters)) in steps.iter().enumerate() {
-            // One handle derives a version for each change, the other for several at once.
+            // One handle derives a version for each change, the other for several changes together.
             write(if step % 3 == 0 { &other } else { &index }, changes);
             all.extend(filters.clone());
             index.session(Needs::default(), |session| {
@@ -296,7 +296,7 @@ fn columns_are_dropped_with_the_rest() {
     };
     assert_eq!(rows(&json!({"l": {"$lt": 7}})), 7);
     assert!(index.filters.bytes() > 0);
-    // More columns than are kept, one after the other and at once.
+    // More columns than the limit, in turn and together.
     let keys: Vec<Value> = (0..200).map(|n| json!({ format!("key {n}"): 1 })).collect();
     for key in keys.iter().take(20) {
         assert_eq!(rows(key), 0);

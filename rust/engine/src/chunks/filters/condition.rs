@@ -10,7 +10,7 @@ use super::field::{Field, Subject};
 use super::json::{comparable, compare};
 use crate::text::glob::Glob;
 
-/// What a chunk must be.
+/// A condition on a chunk.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Condition {
     All(Vec<Condition>),
@@ -31,24 +31,24 @@ impl Condition {
     }
 }
 
-/// What a field must be.
+/// A test of a field.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Test {
-    /// It is there.
+    /// The field exists.
     Exists,
-    /// It is one of these, or has one in its list; null is also what is not there.
+    /// The value, or an item of a list, equals one of these. Null also matches a missing field.
     In(Values),
-    /// It compares so with this, which is a bool, a number or a text.
+    /// The value compares in this way with the given bool, number or text.
     Compare(Comparison, Value),
-    /// It is the text of a date that compares so with this one.
+    /// The text is a date that compares in this way with the given one.
     Date(Comparison, Instant),
-    /// It is a text like this.
+    /// The text matches the pattern.
     Glob(Glob),
-    /// It is a list that has this.
+    /// The list contains the value.
     Contains(Value),
-    /// It is this value, not a list with it.
+    /// The whole value equals the given one.
     Equal(Value),
-    /// It is a text that begins with this one.
+    /// The text begins with the given one.
     Prefix(String),
 }
 
@@ -147,7 +147,7 @@ impl Condition {
 }
 
 impl Test {
-    /// Whether what is not there passes.
+    /// Whether a missing field passes.
     pub fn takes_nothing(&self) -> bool {
         matches!(self, Self::In(values) if values.has(&Value::Null))
     }
@@ -167,7 +167,7 @@ impl Test {
         }
     }
 
-    /// Whether a value passes as it is.
+    /// Whether a value passes as a whole.
     fn takes_whole(&self, value: &Value) -> bool {
         match self {
             Self::Exists => true,

@@ -58,11 +58,11 @@ pub(crate) fn civil(days: i32) -> (i32, u32, u32) {
     (year, month, u32::try_from(day).unwrap_or(1))
 }
 
-/// What is left to read.
+/// The rest of the text.
 struct Reader<'t>(&'t [u8]);
 
 impl Reader<'_> {
-    /// A number of so many digits.
+    /// Read a number of this many digits.
     fn number(&mut self, digits: usize) -> Option<u32> {
         let (digits, rest) = self.0.split_at_checked(digits)?;
         let mut number = 0;
@@ -118,7 +118,7 @@ impl Reader<'_> {
         (!digits.is_empty()).then_some(nanos)
     }
 
-    /// How many seconds local time is ahead of UTC.
+    /// Read the offset: seconds by which local time is ahead of UTC.
     fn offset(&mut self) -> Option<i64> {
         if self.0.is_empty() || self.takes(b"Zz") {
             return Some(0);
@@ -154,7 +154,7 @@ fn days_in(year: i64, month: u32) -> u32 {
     }
 }
 
-/// How many days lie between 1970 and a month.
+/// Return the days between 1970 and a month.
 fn days_before(year: i64, month: u32) -> i64 {
     let years = year - 1;
     let days = years * 365 + years / 4 - years / 100 + years / 400 - 719_162;

@@ -1,4 +1,4 @@
-//! What of a chunk a condition is about.
+//! The part of a chunk that a condition tests.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::chunks::chunk::Chunk;
 
-/// What leads a key of the metadata whose name would mean something else.
+/// The prefix of a metadata key whose name would mean something else.
 const METADATA: &str = "metadata.";
 
 /// A part of a chunk that has a name in filters.
@@ -22,7 +22,7 @@ pub(crate) enum Field {
     Key(String),
 }
 
-/// What conditions are about; what no condition asks for may be empty.
+/// The values that conditions test; values without a condition may be empty.
 pub(crate) struct Subject<'c> {
     pub id: &'c str,
     pub path: &'c str,
@@ -103,8 +103,8 @@ impl Field {
     }
 }
 
-/// The value of a key, dots and all; else what the key before the first dot leads to. Where that is
-/// a list, all objects in it count.
+/// Find the value of the whole key, dots included; else follow the part before the first dot. If
+/// that is a list, all objects in it count.
 fn reach<'c>(map: &'c Map<String, Value>, key: &str, found: &mut Vec<Cow<'c, Value>>) {
     if let Some(value) = map.get(key) {
         found.push(Cow::Borrowed(value));

@@ -13,7 +13,7 @@ use super::where_and_period::{Period, Where};
 use crate::chunks::chunk::Chunk;
 use crate::text::normalise::forms;
 
-/// What a chunk must be to count; every condition given must hold.
+/// Conditions on a chunk; every given condition must hold.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Filters {
     /// The path is one of these; none given, any path.

@@ -1,4 +1,4 @@
-//! JSON values compared by what they mean.
+//! Comparison of JSON values by meaning.
 
 use std::cmp::Ordering;
 
@@ -70,7 +70,7 @@ fn compare_numbers(left: &Number, right: &Number) -> Ordering {
         (Some(left), Some(right)) => left.cmp(&right),
         (Some(whole), None) => compare_whole(whole, float(right)),
         (None, Some(whole)) => compare_whole(whole, float(left)).reverse(),
-        // Neither is NaN, which is no JSON.
+        // NaN is missing from JSON.
         (None, None) => float(left)
             .partial_cmp(&float(right))
             .unwrap_or(Ordering::Equal),

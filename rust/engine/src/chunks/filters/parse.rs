@@ -12,17 +12,17 @@ use crate::text::normalise::forms;
 
 /// How deep conditions may nest.
 const MAX_DEPTH: usize = 32;
-/// How many conditions a filter may have.
+/// The most conditions of a filter.
 const MAX_CONDITIONS: usize = 1000;
-/// How many values its lists may have together.
+/// The most values of its lists together.
 const MAX_VALUES: usize = 100_000;
-/// How many characters a pattern may have, since each is compared with each of a text.
+/// The most characters of a pattern, since each is compared with each character of a text.
 const MAX_PATTERN: usize = 256;
 
 /// The key of a date as extended JSON writes it.
 const DATE: &str = "$date";
 
-/// The condition that a filter is; `name` is what the caller calls it.
+/// Return the condition of a filter; `name` is the caller's name for it.
 pub(crate) fn condition(name: &str, filter: &Map<String, Value>) -> Result<Condition> {
     let mut parser = Parser {
         depth: MAX_DEPTH,
@@ -32,7 +32,7 @@ pub(crate) fn condition(name: &str, filter: &Map<String, Value>) -> Result<Condi
     parser.filter(filter, Place::Root(name), 0)
 }
 
-/// The condition of what was within the limits before it was joined to another.
+/// Return the condition of a filter whose parts were within the limits before they were joined.
 pub(crate) fn joined(filter: &Map<String, Value>) -> Result<Condition> {
     let mut parser = Parser {
         depth: usize::MAX,
@@ -42,12 +42,12 @@ pub(crate) fn joined(filter: &Map<String, Value>) -> Result<Condition> {
     parser.filter(filter, Place::Root("filters"), 0)
 }
 
-/// Reads one filter, as long as it is within these limits.
+/// Reads one filter within these limits.
 struct Parser {
     depth: usize,
-    /// How many conditions may follow.
+    /// The number of conditions left.
     conditions: usize,
-    /// How many values may follow.
+    /// The number of values left.
     values: usize,
 }
 
@@ -111,7 +111,7 @@ impl Parser {
         read.collect()
     }
 
-    /// What a field must be: a value, or an object of operators.
+    /// Read the condition of a field: a value, or an object of operators.
     fn field(
         &mut self,
         field: &Field,
@@ -350,7 +350,7 @@ fn forms_of(field: &Field, value: &Value) -> Vec<Value> {
     }
 }
 
-/// One of some conditions.
+/// Return the alternative of some conditions.
 pub(super) fn any_of(mut any: Vec<Condition>) -> Condition {
     match any.pop() {
         Some(only) if any.is_empty() => only,

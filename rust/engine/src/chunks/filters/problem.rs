@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 use crate::error::{Error, ErrorCode, Result};
 use crate::text::suggest::nearest;
 
-/// What joins conditions.
+/// Operators that join conditions.
 pub(super) const JOINS: [&str; 4] = ["$and", "$or", "$nor", "$not"];
-/// What compares a field.
+/// Operators that compare a field.
 pub(super) const OPERATORS: [&str; 14] = [
     "$eq",
     "$ne",
@@ -26,7 +26,7 @@ pub(super) const OPERATORS: [&str; 14] = [
     "$glob",
     "$not",
 ];
-/// What people write instead.
+/// Names that people use instead.
 const OTHERS: [(&str, &str); 12] = [
     ("=", "$eq"),
     ("==", "$eq"),
@@ -90,7 +90,7 @@ fn other(name: &str) -> Option<&'static str> {
     found.map(|(_, operator)| *operator)
 }
 
-/// What is wrong with an operator that does not exist.
+/// Return the message for an operator that does not exist.
 pub(super) fn unknown(name: &str, known: &[&str]) -> String {
     let lower = name.to_lowercase();
     let meant = other(name).map(str::to_owned);
@@ -125,7 +125,7 @@ pub(super) fn some<'v>(value: &'v Value, place: Place<'_>, what: &str) -> Result
     Ok(items)
 }
 
-/// What a value is, for a message.
+/// Return the kind of a value, for a message.
 pub(super) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

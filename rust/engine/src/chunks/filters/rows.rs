@@ -76,7 +76,7 @@ impl Filters {
         Ok((rows.len() <= most).then_some(rows))
     }
 
-    /// Those of these rows whose chunks pass, in their order.
+    /// Return the rows whose chunks pass, in their order.
     pub(crate) fn rows_among(
         &self,
         connection: &Connection,

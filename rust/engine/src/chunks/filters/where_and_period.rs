@@ -29,7 +29,7 @@ pub struct Period {
 }
 
 impl Where {
-    /// Read conditions; `name` is what the caller calls them. None where there are none.
+    /// Read conditions; `name` is the caller's name for them. None for an empty filter.
     pub fn new(name: &str, source: Map<String, Value>) -> Result<Option<Self>> {
         if source.is_empty() {
             return Ok(None);
@@ -49,7 +49,7 @@ impl Where {
         }
     }
 
-    /// What it was read from.
+    /// Return the source of the filter.
     pub fn source(&self) -> &Map<String, Value> {
         &self.source
     }
@@ -100,7 +100,7 @@ impl Period {
         self.after.as_deref()
     }
 
-    /// The first date that no longer passes.
+    /// Return the exclusive upper bound of dates.
     pub fn before(&self) -> Option<&str> {
         self.before.as_deref()
     }

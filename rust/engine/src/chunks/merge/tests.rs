@@ -152,7 +152,7 @@ fn an_incomplete_merge_of_large_segments_holds_up_few_small_ones() {
         number += 1;
         most = most.max(structure(&index).segments());
     }
-    // The root of 4 P, and those that are there anyway.
+    // The root of 4 P, and those of every index.
     let pages = large.0[0].pages;
     let bound = 2 * MANY_SEGMENTS + (4 * pages).isqrt();
     assert!(most <= bound, "{most} segments, {pages} pages");

@@ -15,7 +15,7 @@ use crate::index::Hit;
 const IDS: [&str; 16] = [
     "a", "b", "c", "d", "e", "f", "h", "m", "n", "x", "y", "z", "best", "p-1", "q-1", "r-1",
 ];
-/// One more, in the group of the first of its letter.
+/// Another chunk, in the group of the first of its letter.
 const SECOND: &str = "p-2";
 
 fn row(id: &str) -> i64 {
@@ -23,7 +23,7 @@ fn row(id: &str) -> i64 {
     i64::try_from(known.unwrap()).unwrap()
 }
 
-/// What has one path has one key.
+/// Return the key: equal paths have equal keys.
 fn key(id: &str) -> i64 {
     row(if id == SECOND { "p-1" } else { id })
 }
@@ -163,7 +163,7 @@ fn both_legs_on_one_scale() {
 #[test]
 fn equal_totals_stand_by_cosine_then_path() {
     let cosines = [("z", 0.5), ("a", 0.5), ("m", 0.5), ("h", 0.25)];
-    // h makes up by keywords what it lacks in nearness, to the bit.
+    // The keyword score of h exactly offsets its lower cosine, to the bit.
     let bm25 = [("best", 5.0), ("h", 1.0)];
     let found = totals(&bm25, &cosines, (0.0, 0.25), None, 60);
     let ids: Vec<&str> = found.iter().map(|(id, _)| id.as_str()).collect();

@@ -1,6 +1,6 @@
 //! The light stem of an Arabic word.
 
-/// Articles with what is written together with them, the longest first.
+/// Articles with their attached prefixes, the longest first.
 const PREFIXES: [&str; 6] = ["وال", "بال", "كال", "فال", "لل", "ال"];
 /// Endings of plurals, of the feminine and of possession; of two that fit the first counts.
 const SUFFIXES: [&str; 8] = ["ها", "ان", "ات", "ون", "ين", "يه", "ه", "ي"];
@@ -29,7 +29,7 @@ pub(super) fn stem_into(word: &str, out: &mut String) {
     out.push_str(stem);
 }
 
-/// One letter for those that are written one for the other.
+/// Return one letter for interchangeable letters.
 fn normal(c: char) -> char {
     match c {
         'أ' | 'إ' | 'آ' | 'ٱ' => 'ا',

@@ -1,4 +1,4 @@
-//! A text as it is tokenized: composed, and without compatibility forms.
+//! A text for tokenizing: composed, and without compatibility forms.
 
 use std::borrow::Cow;
 use std::iter::once;

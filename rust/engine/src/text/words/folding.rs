@@ -51,14 +51,15 @@ pub(super) fn bare_into(folded: &str, out: &mut String) {
     }));
 }
 
-/// One character in lower case. `İ` loses its dot, all sigmas are one, and the micro sign is a mu.
+/// Return a character in lower case. `İ` loses its dot, all sigmas are one, and the micro sign is a
+/// mu.
 fn lower(c: char) -> char {
     match c {
         'ς' => return 'σ',
         'µ' => return 'μ',
         _ => {}
     }
-    // The rest of what `İ` becomes is a dropped accent.
+    // Other characters of the lower case of `İ` are dropped accents.
     c.to_lowercase().next().unwrap_or(c)
 }
 

@@ -37,29 +37,29 @@ pub const VERSION: &str = "2";
 /// The versions that a file may name until it is opened for writing.
 pub const READABLE: [&str; 2] = ["1", VERSION];
 
-/// What is tokenized, as FTS5 tells its tokenizers.
+/// The kind of text, as FTS5 reports it to its tokenizers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// A text that is stored.
     Document,
-    /// A phrase that is searched for.
+    /// A phrase of a query.
     Query,
     /// A phrase of which the last word is a prefix.
     Prefix,
 }
 
-/// Which stems a phrase of a query is also searched by. Each but the first is a character before the
-/// text of the phrase, which no text of a user has there.
+/// The stems that a phrase of a query also matches. Each variant but the first is a character before the text
+/// of the phrase, which no text of a user has there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Stems {
-    /// Those that the tokenizer makes.
+    /// The stems that the tokenizer makes.
     #[default]
     Usual,
     /// None: the words as they are written.
     None,
-    /// Those of words that are not Latin.
+    /// The stems of words that are not Latin.
     NotLatin,
-    /// Those of short Latin words too, which may be written without their accents.
+    /// The stems of short Latin words too, which may be written without their accents.
     Unaccented,
     /// The word with its symbols alone: `C++`.
     Symbols,
@@ -79,7 +79,7 @@ impl Stems {
         }
     }
 
-    /// What the mark before a phrase says, and the phrase.
+    /// Return the variant of the mark before a phrase, and the length of the mark.
     fn split(phrase: &str) -> (Self, usize) {
         let marked = |stems: &Self| stems.mark().is_some_and(|mark| phrase.starts_with(mark));
         match Self::MARKED.into_iter().find(marked) {
@@ -193,8 +193,8 @@ pub fn is_symbol(c: char) -> bool {
     !c.is_ascii() && classes::CLASSES.of(c) == classes::Class::Symbol
 }
 
-/// Whether the Latin words of a stored text stand beside their stems: it has accented letters and nearly
-/// no words of English.
+/// Whether the Latin words of a stored text have stems: it has accented letters and nearly no words of
+/// English.
 pub fn is_inflected_latin(text: &str) -> bool {
     !text.is_ascii() && Scan::of(&Composed::of(text).text).is_inflected_latin()
 }
@@ -211,9 +211,9 @@ enum Latin {
     Plain,
     /// Of a text in a language with rich endings.
     Inflected,
-    /// Of a phrase that is searched for.
+    /// A phrase of a query.
     Stemmed,
-    /// The same, with the stems of short words in ASCII.
+    /// A phrase of a query, with the stems of short words in ASCII.
     Unaccented,
 }
 
@@ -224,7 +224,7 @@ struct Tokens<'a> {
     start: usize,
     /// Whether the text is stored rather than searched for.
     is_stored: bool,
-    /// Whether words that are not Latin stand beside their stems.
+    /// Whether words that are not Latin have stems.
     has_stems: bool,
     latin: Latin,
     porter: &'a mut dyn Porter,
@@ -304,7 +304,7 @@ impl Tokens<'_> {
         if is_single {
             self.emit(None, item.range.clone(), false);
         }
-        // In a phrase that goes on after a single unit, the unit may be the last of a longer run.
+        // In a phrase that continues after a single unit, the unit may be the last of a longer run.
         let is_last_unit = if self.is_stored {
             !is_single
         } else {

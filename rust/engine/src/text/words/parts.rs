@@ -1,4 +1,4 @@
-//! The parts of a phrase, by which a query in a script without spaces is compiled.
+//! The parts of a phrase, for compiling a query in a script without spaces.
 
 use super::composed::Composed;
 use super::folding::{self, LATIN_STEM, OTHER_STEM};
@@ -10,7 +10,7 @@ use super::units::Units;
 pub struct Parts {
     /// The whole phrase with its Latin words folded.
     pub text: String,
-    /// The parts in order; one of words if there is no run.
+    /// The parts in order; a single part of words without a run.
     pub parts: Vec<Part>,
 }
 
@@ -21,7 +21,7 @@ pub enum Part {
     Words(Words),
     /// A run in a script without spaces.
     Run {
-        /// Its characters, syllables or clusters.
+        /// The characters, syllables or clusters of the run.
         units: Vec<String>,
         /// Whether it is of Hangul, which has spaces between words.
         is_hangul: bool,
@@ -31,7 +31,7 @@ pub enum Part {
 /// Words with spaces between them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Words {
-    /// The words, with what is between them.
+    /// The words, with the text between them.
     pub text: String,
     /// Whether a Latin word has a stem.
     pub latin_stem: bool,

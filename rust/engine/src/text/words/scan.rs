@@ -21,7 +21,7 @@ pub(super) struct Item {
     pub has_marks: bool,
 }
 
-/// What an item is tokenized as. A word of several alphabets is of the last of these kinds.
+/// The kind of an item for tokenizing. A word of several alphabets has the last of these kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     /// Emoji and currency signs, which stand for themselves.

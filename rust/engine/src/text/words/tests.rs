@@ -4,7 +4,7 @@ use serde_json::Value;
 use super::*;
 use crate::text::tokenizer::TokenizerKind;
 
-/// The tokens by position, each with those beside it.
+/// Return the tokens by position, each with the others at the position.
 fn positions(text: &str, mode: Mode) -> Vec<Vec<String>> {
     let mut found: Vec<Vec<String>> = Vec::new();
     TokenizerKind::Words
@@ -100,7 +100,7 @@ fn tokens_are_where_they_come_from() {
     );
 }
 
-/// Text as it may come, with much of what the rules are about.
+/// Return arbitrary text, rich in characters of the rules.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         3 => prop::sample::select(vec![

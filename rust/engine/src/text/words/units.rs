@@ -28,7 +28,7 @@ impl<'t> Units<'t> {
     fn continues(&self, c: char) -> bool {
         match self.kind {
             _ if matches!(CLASSES.of(c), Class::Mark | Class::Dropped) => true,
-            // Vowels and final consonants that are not composed with what is before them.
+            // Vowels and final consonants that do not compose with the character before.
             Kind::Hangul => matches!(c, '\u{1160}'..='\u{11FF}' | '\u{D7B0}'..='\u{D7FB}'),
             Kind::Thai => is_following_vowel(c),
             _ => false,
