@@ -17,7 +17,7 @@ use tempfile::TempDir;
 const DIMENSIONS: u16 = 64;
 const QUERIES: [&str; 4] = ["oak", "\"oak elm\" AND ash", "wor* OR fir", "nowhere"];
 
-/// An index as it is written: a few segments of postings, vectors, tags and metadata.
+/// A written index: a few segments of postings, vectors, tags and metadata.
 static TEMPLATE: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("index.db");

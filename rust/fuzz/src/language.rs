@@ -99,8 +99,8 @@ pub fn query(input: &[u8]) {
 
 /// Tokenize any text in a mode that the first byte chooses, in the engine and in FTS5.
 ///
-/// Tokens must stand in the text, in order, and their size must be within a multiple of the length of
-/// the text. FTS5 must find the same tokens again when it checks its table.
+/// Tokens must be in the text, in order, and their size must be within a multiple of the length of the text.
+/// FTS5 must find the same tokens again when it checks its table.
 pub fn tokens(input: &[u8]) {
     let Some((flags, bytes)) = input.split_first() else {
         return;

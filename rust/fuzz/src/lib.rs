@@ -1,4 +1,4 @@
-//! What fuzzing calls: each reader of foreign bytes, with any bytes at all.
+//! The functions of fuzzing: each reader of foreign bytes, with any bytes at all.
 //!
 //! None may panic, hang or use memory without bound. A damaged file is an error that says so, and
 //! never one that asks the user to report it.

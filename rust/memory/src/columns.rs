@@ -1,4 +1,4 @@
-//! File columns: the fields by which a recall selects and scores files, cached in memory (spec/memory.md,
+//! File columns: the fields for selecting and scoring files in a recall, cached in memory (spec/memory.md,
 //! "Recall").
 
 use std::collections::{BTreeSet, HashMap};
@@ -167,7 +167,7 @@ pub struct RecallFilter {
 pub enum LeftOut {
     /// The memory does not hold.
     Invalid(Why),
-    /// It is not of the type, the tags, the writers or the time asked for.
+    /// The type, the tags, the writers or the time of the memory do not pass the filters.
     Filtered,
 }
 

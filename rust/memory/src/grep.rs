@@ -16,7 +16,7 @@ const MAX_LINE: usize = 400;
 /// The characters that are shown before a match that a line is cut for.
 const BEFORE_MATCH: usize = 80;
 
-/// What to search for.
+/// A pattern to search for.
 #[derive(Debug)]
 pub struct Pattern(Regex);
 
@@ -142,7 +142,7 @@ fn cut(line: &str, offset: usize) -> String {
     format!("{left}{}{right}", &rest[..end])
 }
 
-/// The last line of an error of `regex`, which says what is wrong; the lines before show the pattern.
+/// Return the last line of an error of `regex`, which has the problem; the lines before show the pattern.
 fn sentence_of(error: &regex::Error) -> String {
     let text = error.to_string();
     let last = text.lines().last().unwrap_or_default();

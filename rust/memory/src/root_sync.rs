@@ -40,9 +40,10 @@ pub struct Targets<'a> {
 /// The folder whose files are synced.
 #[derive(Debug, Clone, Copy)]
 pub struct Folder<'a> {
-    /// Its path.
+    /// The path of the folder.
     pub path: &'a Path,
-    /// Whether it is a vault of Obsidian or Logseq, whose notes have marks that are no text.
+    /// Whether the folder is a vault of Obsidian or Logseq, whose notes have marks outside their
+    /// text.
     pub is_vault: bool,
 }
 
@@ -222,7 +223,7 @@ struct Made {
 enum InIndex {
     /// The file is known and unchanged.
     Known,
-    /// It has another signature and the same content.
+    /// The file has another signature and the same content.
     Touched(Row),
     /// The file is written.
     Changed(IndexPart),
@@ -286,7 +287,7 @@ impl Made {
 enum State<'l> {
     /// The file is known with this signature, or no ledger exists.
     Known,
-    /// It has another signature and the same content.
+    /// The file has another signature and the same content.
     Same(&'l Record),
     /// The file is new, or has other content.
     Changed(Option<&'l Record>),

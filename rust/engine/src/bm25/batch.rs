@@ -188,8 +188,7 @@ fn merge(cursors: &mut Vec<Cursor<'_>>, rows: &[i64], builder: &mut Builder) -> 
         builder.push(near, entry.positions)
     };
     while let Some(row) = cursors.iter().map(Cursor::row).min() {
-        // The other lists usually continue much later: if chunks were only added, after the last row of this
-        // list.
+        // A cursor usually continues much later: if chunks were only added, after the last row of this list.
         let is_next = |cursor: &Cursor<'_>| cursor.row() == row;
         let Some(first) = cursors.iter().position(is_next) else {
             return Ok(());

@@ -148,8 +148,8 @@ impl Snapshot {
         Ok(Self::of(generation, tiers::tidy(parts)?))
     }
 
-    /// Return the same generation with earlier parts replaced by their merged part; None if some of
-    /// them are gone.
+    /// Return a snapshot of this generation with earlier parts replaced by their merged part; None
+    /// if some of them are gone.
     pub(super) fn with_merged(&self, parts: &[Part], mut merged: Part) -> Option<Self> {
         for part in parts {
             let now = self.parts.iter().find(|now| now.is(part))?;

@@ -158,8 +158,8 @@ fn values(field: &Field, chunk: &Chunk) -> rusqlite::Result<BTreeSet<String>> {
     Ok(values)
 }
 
-/// The name of the group of a chunk by a field (spec/retrieval.md, "Grouping"): its value as JSON.
-/// Without exactly one value it is a group of its own.
+/// Return the name of the group of a chunk by a field (spec/retrieval.md, "Grouping"): its value as
+/// JSON. Without exactly one value the chunk is a separate group.
 pub(super) fn group(field: &Field, chunk: &Chunk) -> rusqlite::Result<String> {
     let mut values = values(field, chunk)?;
     let only = if values.len() == 1 {

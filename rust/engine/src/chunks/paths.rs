@@ -1,4 +1,4 @@
-//! Which chunks share a path or the value of a declared key, kept in memory for searches that group by it.
+//! The chunks of each path or of each value of a declared key, cached for searches that group by it.
 
 use std::iter::successors;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ impl GroupField {
         Ok(())
     }
 
-    /// The name of the group of a row; None if the row no longer exists.
+    /// Return the name of the group of a row; None if the row was removed.
     fn group_of_row(&self, connection: &Connection, row: i64) -> rusqlite::Result<Option<String>> {
         if *self == Self::Path {
             let sql = "SELECT path FROM knowledge_chunks WHERE row = ?";

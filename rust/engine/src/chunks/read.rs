@@ -65,7 +65,7 @@ impl Page {
     }
 }
 
-/// These rows with their chunks, without vectors, in row order.
+/// Return the rows with their chunks, without vectors, in row order.
 pub(crate) fn chunks_of_rows(
     connection: &Connection,
     rows: &[i64],

@@ -112,7 +112,7 @@ fn own_merges(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Make the full-text index of a file anew if it has the tokens of version 1 of `words`.
+/// Rebuild the full-text index of a file if it has the tokens of version 1 of `words`.
 fn words_version_2(connection: &Connection) -> rusqlite::Result<()> {
     let count = "SELECT count(*) FROM sqlite_schema
           WHERE name = 'knowledge_fts' AND sql LIKE '%''hedgerow_words 1''%'";
@@ -123,7 +123,7 @@ fn words_version_2(connection: &Connection) -> rusqlite::Result<()> {
     create_full_text(connection, TokenizerKind::Words)?;
     own_merges(connection)?;
     connection.execute_batch("INSERT INTO knowledge_fts (knowledge_fts) VALUES ('rebuild')")?;
-    // Without a list of changes, so that everything in memory is loaded anew.
+    // Without a list of changes, so that every cache is reloaded.
     let first = "SELECT row FROM knowledge_chunks ORDER BY row LIMIT 1";
     let first: Option<i64> = connection
         .query_row(first, [], |row| row.get(0))
@@ -199,7 +199,7 @@ pub(crate) fn retokenize(
         done += 1;
         progress(done, all)?;
     }
-    // Without a list of changes, so that everything in memory is loaded anew.
+    // Without a list of changes, so that every cache is reloaded.
     generations::record(connection, first.as_slice())?;
     Ok(generations::create(connection)?)
 }

@@ -6,7 +6,7 @@ use super::metadata_index::group;
 use crate::error::{Error, ErrorCode, Result};
 use crate::query::Matching;
 
-/// Which chunks count as one document, of which only the best is found.
+/// The chunks that count as one document, of which only the best is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupBy<'a> {
     /// The chunks of a path.

@@ -14,7 +14,7 @@ use crate::interrupt::Pace;
 use crate::storage::Snapshot;
 use crate::storage::generations::generation;
 
-/// Rows that are read or written at once. Fewer would cost more statements, more would take more memory.
+/// Rows per read or write. A smaller number would cost more statements, a larger one more memory.
 const BATCH: u32 = 256;
 
 /// The values that [`Index::update_where`] gives to chunks.

@@ -185,7 +185,7 @@ impl BareWord {
         Ok(phrases)
     }
 
-    /// What results must not have: the word with its symbols, or else its parts in a row.
+    /// Return the excluded phrases: the word with its symbols, or else its parts in a row.
     fn excluded_phrases(&self, tokenizer: TokenizerKind) -> Vec<Phrase> {
         let with_symbols = with_symbols(&self.source, tokenizer);
         if !with_symbols.is_empty() {

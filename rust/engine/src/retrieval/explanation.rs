@@ -62,9 +62,9 @@ pub struct Explanation {
 pub struct RerankBlend {
     /// The share of the reranker.
     pub weight: f64,
-    /// The standard deviations by which the fused score is above the mean of the head.
+    /// The deviation of the fused score from the mean of the head, in standard deviations.
     pub fused_deviations: f64,
-    /// The standard deviations by which the reranker's score is above its mean.
+    /// The deviation of the reranker's score from its mean, in standard deviations.
     pub rerank_deviations: f64,
     /// Both, weighted: the value that orders the head.
     pub total: f64,
@@ -92,7 +92,7 @@ pub struct ByMeaning {
     pub rank: Option<usize>,
     /// The cosine with the query's vector.
     pub cosine: f64,
-    /// The standard deviations by which the cosine is above the mean; of score fusion alone.
+    /// The deviation of the cosine from the mean, in standard deviations; of score fusion alone.
     pub deviations: Option<f64>,
     /// The contribution to the fused score.
     pub contribution: f64,

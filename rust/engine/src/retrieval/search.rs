@@ -26,7 +26,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::index::session::Needs;
 use crate::interrupt;
 
-/// What is said if no text of a collection has a word of the query, and none of its terms are read.
+/// The notice for a collection without a text that has a word of the query.
 const NO_SPELLINGS: &str = "No text matches these words, and a collection on a server is not searched for other spellings: \
      check the spelling.";
 

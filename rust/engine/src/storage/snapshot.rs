@@ -1,4 +1,4 @@
-//! One state of a file that is read in several calls.
+//! A state of a file that is read in several calls.
 
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,10 +13,10 @@ use super::generations::generation;
 use crate::error::{Error, ErrorCode, Result};
 
 /// A read transaction that stays open between calls of [`Database::in_snapshot`]. While it lives, the
-/// write-ahead log keeps what was written since, so it should not live long.
+/// write-ahead log keeps later writes, so it should not live long.
 ///
-/// The handle holds its connection, and closes it with the others: when the handle is closed, and before
-/// the process forks.
+/// The handle holds its connection, and closes it with the others: when the handle is closed, and before the
+/// process forks.
 pub struct Snapshot {
     number: u64,
     process: u32,
@@ -24,8 +24,8 @@ pub struct Snapshot {
 }
 
 impl Database {
-    /// Begin a snapshot of the file as it is now. None in memory, where an open transaction would block
-    /// all writers.
+    /// Begin a snapshot of the current file. None in memory, where an open transaction would block all
+    /// writers.
     pub fn snapshot(&self) -> Result<Option<Snapshot>> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         if self.path().is_none() {
@@ -74,7 +74,7 @@ impl Database {
 
 impl Drop for Snapshot {
     fn drop(&mut self) {
-        // In a forked child there is no connection, and a lock may be held by a thread that is gone.
+        // A forked child has no connection, and a dead thread may hold a lock.
         if process::id() != self.process {
             return;
         }

@@ -41,11 +41,10 @@ fn failure(code: c_int) -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)
 }
 
-/// What FTS5 calls for a table: an instance, unless the version is unknown. A table of an earlier version gets the
-/// tokens of this one: it is only read, or dropped.
+/// Called by FTS5 for a table: make an instance, unless the version is unknown. A table of an earlier version
+/// gets the tokens of this one: it is only read, or dropped.
 ///
-/// # Safety
-/// The pointers are those that FTS5 passes: `arguments` has `count` texts.
+/// # Safety The pointers are those that FTS5 passes: `arguments` has `count` texts.
 unsafe extern "C" fn create(
     _context: *mut c_void,
     arguments: *mut *const c_char,

@@ -145,7 +145,7 @@ impl ColumnsAt {
         }
     }
 
-    /// Return these columns and all needed ones, in the state that `connection` sees. It must be of the same
+    /// Return the columns with all needed ones, in the state that `connection` sees. It must be of the same
     /// generation.
     pub fn with(&self, connection: &Connection, needs: &ColumnNeeds) -> rusqlite::Result<Self> {
         let missing = needs.0.iter().filter(|id| !self.columns.contains_key(*id));
@@ -162,7 +162,7 @@ impl ColumnsAt {
         Ok(with)
     }
 
-    /// Return these columns and those of another version of the same generation, within the limits. None if
+    /// Return the columns with those of another version of the same generation, within the limits. None if
     /// the generations differ.
     pub fn joined(&self, other: &Self) -> Option<Self> {
         if self.generation != other.generation {

@@ -260,7 +260,7 @@ pub(super) struct SegmentBuilder {
 }
 
 impl SegmentBuilder {
-    /// Add a key of a row. Returns the estimated bytes by which the finished segment grows.
+    /// Add a key of a row. Returns the estimated growth of the finished segment in bytes.
     pub fn add(&mut self, key: Vec<u8>, row: i64) -> usize {
         let next = number(self.numbers.len());
         let mut bytes = size_of::<i64>();

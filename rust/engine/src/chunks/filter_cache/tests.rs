@@ -176,7 +176,8 @@ proptest! {
         index.index_metadata(&declared).unwrap();
         let mut all = Vec::new();
         for (step, (changes, filters)) in steps.iter().enumerate() {
-            // One handle derives a version for each change, the other for several changes together.
+            // The first handle derives a version for each change, the second for several changes
+            // together.
             write(if step % 3 == 0 { &other } else { &index }, changes);
             all.extend(filters.clone());
             index.session(Needs::default(), |session| {

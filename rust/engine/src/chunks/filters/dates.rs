@@ -58,7 +58,7 @@ pub(crate) fn civil(days: i32) -> (i32, u32, u32) {
     (year, month, u32::try_from(day).unwrap_or(1))
 }
 
-/// The rest of the text.
+/// The unread end of the text.
 struct Reader<'t>(&'t [u8]);
 
 impl Reader<'_> {
@@ -118,7 +118,7 @@ impl Reader<'_> {
         (!digits.is_empty()).then_some(nanos)
     }
 
-    /// Read the offset: seconds by which local time is ahead of UTC.
+    /// Read the offset of local time from UTC, in seconds.
     fn offset(&mut self) -> Option<i64> {
         if self.0.is_empty() || self.takes(b"Zz") {
             return Some(0);

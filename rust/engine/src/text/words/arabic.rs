@@ -29,7 +29,7 @@ pub(super) fn stem_into(word: &str, out: &mut String) {
     out.push_str(stem);
 }
 
-/// Return one letter for interchangeable letters.
+/// Return the letter that represents interchangeable letters.
 fn normal(c: char) -> char {
     match c {
         'أ' | 'إ' | 'آ' | 'ٱ' => 'ا',

@@ -1,10 +1,9 @@
 //! The tokenizer `words`, version 2: words of every script, without a setting and without a dictionary.
 //!
-//! ASCII is tokenized as `porter unicode61` of SQLite does, and so are Latin words in other texts. Runs
-//! in scripts without spaces become overlapping pairs of their units. Words of other scripts are folded,
-//! and stand beside their stem: a second token at the same position, marked by U+0001. So do words with
-//! symbols, such as `C++`. The tokens of a text never change, since files keep them: other rules are
-//! another version.
+//! ASCII is tokenized as `porter unicode61` of SQLite does, and so are Latin words in other texts. Runs in
+//! scripts without spaces become overlapping pairs of their units. Words of other scripts are folded, and
+//! their stem is a second token at the same position, marked by U+0001. So do words with symbols, such as
+//! `C++`. The tokens of a text never change, since files keep them: other rules are another version.
 //!
 //! Version 1 had no emoji, no currency signs and no words with symbols. A file that has it gets the tokens of
 //! this version when it is opened for writing.
@@ -188,7 +187,7 @@ pub fn is_mark(c: char) -> bool {
     )
 }
 
-/// Whether a character is an emoji or a currency sign, which are words of their own.
+/// Whether a character is an emoji or a currency sign. Each is a separate word.
 pub fn is_symbol(c: char) -> bool {
     !c.is_ascii() && classes::CLASSES.of(c) == classes::Class::Symbol
 }

@@ -24,7 +24,7 @@ pub(super) struct Item {
 /// The kind of an item for tokenizing. A word of several alphabets has the last of these kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
-    /// Emoji and currency signs, which stand for themselves.
+    /// Emoji and currency signs, which are words without stems.
     Symbol,
     Cjk,
     Hangul,

@@ -154,7 +154,7 @@ proptest! {
             let word = std::str::from_utf8(token.text).unwrap();
             let marks = word.chars().filter(|c| *c < ' ').count();
             assert!(!(is_first && token.colocated));
-            // The phrase of a word with symbols is a token that stands beside words in texts.
+            // The phrase of a word with symbols is a token at the position of the word.
             let is_of_symbols = mode == Mode::Query && text.starts_with('\u{5}');
             assert!(is_of_symbols || marks == usize::from(token.colocated), "{word:?}");
             is_first = false;
@@ -174,7 +174,7 @@ proptest! {
         };
         for mode in [Mode::Document, Mode::Prefix] {
             let mut words = tokens(TokenizerKind::Words, mode);
-            // Words with symbols stand beside porter's tokens.
+            // Words with symbols share the positions of porter's tokens.
             words.retain(|(_, _, colocated)| !colocated);
             prop_assert_eq!(words, tokens(TokenizerKind::Porter, mode));
         }
