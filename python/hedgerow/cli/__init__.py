@@ -50,7 +50,7 @@ _MAIN = {
         "link": _Entry("graph", "link", "Link two memories, or unlink them."),
         "import": _Entry("maintenance", "import_", "Import memories from another tool."),
         "lint": _Entry("maintenance", "lint", "Find memories that need attention."),
-        "audit": _Entry("audit", "command", "Find secrets, copies and contradictions."),
+        "audit": _Entry("maintenance", "audit", "Find secrets, copies and contradictions."),
         "dedupe": _Entry("maintenance", "dedupe", "Mark copies of a memory as superseded."),
         "synthesize": _Entry("maintenance", "synthesize", "Write a page about a topic."),
         "doctor": _Entry("maintenance", "doctor", "Check that everything works."),
