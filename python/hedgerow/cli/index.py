@@ -366,7 +366,7 @@ def _as_json(report: IndexReport, db: str, chunks: int, seconds: float) -> dict[
 
 
 def _show_skips(report: IndexReport) -> None:
-    """List on stderr what was not indexed, and why; of one file the first few lines."""
+    """List skipped files and lines with reasons on stderr; of one file the first few lines."""
     if not report.skips:
         return
     echo(f"Not indexed ({plural(len(report.skips), 'place')}):", err=True)

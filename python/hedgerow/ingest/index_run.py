@@ -54,7 +54,7 @@ class IndexReport:
         return self.passed_by["other"]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `hedgerow index --json` says of the run."""
+        """Return the run as `hedgerow index --json` prints it."""
         return {
             "files": self.files,
             "removedFiles": self.removed_files,

@@ -128,7 +128,7 @@ class Ledger:
         return self.found.has_read(listing.found, folder)
 
     def stale(self, listing: Listing, folder: Path) -> int:
-        """Return how many of the files below a folder have changed since they were read, or are gone."""
+        """Return the number of files below a folder that changed since they were read, or are gone."""
         return self.found.stale(listing.found, folder)
 
     def failures(self) -> list[Record]:

@@ -54,7 +54,7 @@ class RootWorkspace:
         self._root = root
 
     def bounds(self) -> Bounds:
-        """Return what definitions may name and do."""
+        """Return the types and actions that definitions may use."""
         return Bounds(tuple(self._root.store().types), _ACTIONS, "a memory root")
 
     def store(self) -> Store:

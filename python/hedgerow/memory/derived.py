@@ -329,9 +329,9 @@ def _with_words(opened: T, index: Index) -> T:
 
 
 def make_room(derived: Derived, damage: IndexFileError) -> bool:
-    """Remove the index, or put the store aside, whichever the damage is in; False where neither.
+    """Remove a damaged index, or quarantine a damaged store. Return False if the damage is in neither.
 
-    The caller holds the lock, and makes the file anew.
+    The caller holds the lock, and rebuilds the file.
     """
     if str(derived.store) in damage.message:
         put_store_aside(derived, damage)

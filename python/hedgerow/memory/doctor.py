@@ -89,7 +89,7 @@ def diagnose(path: Path, *, trust: bool | None = None) -> Diagnosis:
     root: MemoryRoot | None = None
     status: RootStatus | None = None
     try:
-        # What is not allowed is in the message of the root.
+        # The message of the root names requests that are not allowed.
         root = MemoryRoot.open(path, trust=trust, notify=lambda _: None)
         status = root.status()
         message = " ".join([status.message, *(one.notice for one in status.not_allowed)])

@@ -120,7 +120,7 @@ class FileCheck:
 
     @property
     def state(self) -> str | None:
-        """`active`, or why files are looked at before each recall; None where no watch was asked for."""
+        """`active`, or the reason that each recall checks the files; None without a watch."""
         if not self._watches:
             return None
         return self._problem or "active"

@@ -29,7 +29,7 @@ MOST_FILES = 100
 """The most memories of one line of succession that are read."""
 
 MOST_COMMITS = 1_000
-"""The most commits of a memory that are looked at."""
+"""The most commits of a memory that are read."""
 
 _COMMIT = re.compile(r"[0-9a-fA-F]{7,64}\Z")
 _SHORT = 12
@@ -50,7 +50,7 @@ def history(root: Path, session: Session, file: str, limit: int) -> History:
         commits = repository.commits(MOST_COMMITS) if repository is not None else []
         events += (_committed(file, one) for one in commits)
         if len(commits) == MOST_COMMITS:
-            notices.append(f"Only the newest {MOST_COMMITS:,} commits were looked at.")
+            notices.append(f"Only the newest {MOST_COMMITS:,} commits were read.")
     except HedgerowError as error:
         notices.append(f"{error.message[:1].upper()}{error.message[1:]}.")
     if session.scope:
@@ -128,13 +128,13 @@ def _successions(session: Session) -> list[tuple[str, str]]:
 
 def _line(links: list[tuple[str, str]], file: str) -> list[str]:
     """Return a memory, and those that it supersedes or that supersede it through any of them."""
-    beside: dict[str, list[str]] = {}
+    neighbors: dict[str, list[str]] = {}
     for old, new in links:
-        beside.setdefault(old, []).append(new)
-        beside.setdefault(new, []).append(old)
+        neighbors.setdefault(old, []).append(new)
+        neighbors.setdefault(new, []).append(old)
     found = {file: None}
     for path in (queue := [file]):
-        for other in beside.get(path, []):
+        for other in neighbors.get(path, []):
             if other not in found and len(found) < MOST_FILES:
                 found[other] = None
                 queue.append(other)
