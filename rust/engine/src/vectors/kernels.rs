@@ -9,11 +9,15 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+mod instructions;
 mod plain;
 mod prefetch;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
+pub use instructions::Instructions;
+#[cfg(test)]
+pub(super) use instructions::with_each;
 pub(super) use plain::{
     CODES_AT_ONCE, HIGH_MIDDLE, HIGH_STEP, Line, MIDDLE, Plane, Planes, QUERY_PLANES, SIGN_ROWS,
     TILE, dot,
@@ -30,12 +34,13 @@ pub fn dots(query: &[f32], rows: &[&[f32]]) -> Vec<f32> {
     let mut found = vec![0.0; rows.len()];
     #[cfg(target_arch = "x86_64")]
     {
-        if is_x86_feature_detected!("avx512f") {
+        let level = Instructions::available();
+        if level == Instructions::Avx512 {
             // SAFETY: the processor has it.
             unsafe { x86_64::dots_avx512(query, rows, &mut found) };
             return found;
         }
-        if is_x86_feature_detected!("avx2") {
+        if level == Instructions::Avx2 {
             // SAFETY: the processor has it.
             unsafe { x86_64::dots_avx2(query, rows, &mut found) };
             return found;
@@ -61,11 +66,12 @@ pub(super) fn plane_dots(
     sums.resize(queries.len() * count, 0);
     #[cfg(target_arch = "x86_64")]
     {
-        if is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vnni") {
+        let level = Instructions::available();
+        if level == Instructions::Avx512 {
             // SAFETY: the processor has it.
             return unsafe { x86_64::plane_dots_vnni(queries, plane, count, ahead, sums) };
         }
-        if is_x86_feature_detected!("avx2") {
+        if level == Instructions::Avx2 {
             // SAFETY: the processor has it.
             return unsafe { avx2::plane_dots_avx2(queries, plane, count, ahead, sums) };
         }
@@ -80,12 +86,13 @@ pub(super) fn code_dots(query: [&[i8]; 2], rows: &[Planes<'_>]) -> Vec<[i32; 2]>
     let mut sums = vec![[0; 2]; rows.len()];
     #[cfg(target_arch = "x86_64")]
     {
-        if is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vnni") {
+        let level = Instructions::available();
+        if level == Instructions::Avx512 {
             // SAFETY: the processor has it.
             unsafe { x86_64::code_dots_vnni(query, rows, &mut sums) };
             return sums;
         }
-        if is_x86_feature_detected!("avx2") {
+        if level == Instructions::Avx2 {
             // SAFETY: the processor has it.
             unsafe { avx2::code_dots_avx2(query, rows, &mut sums) };
             return sums;
@@ -106,11 +113,12 @@ pub(super) fn sign_sums(
 ) {
     #[cfg(target_arch = "x86_64")]
     {
-        if is_x86_feature_detected!("avx512vpopcntdq") && is_x86_feature_detected!("avx512dq") {
+        let level = Instructions::available();
+        if level == Instructions::Avx512 {
             // SAFETY: the processor has it.
             return unsafe { x86_64::sign_sums_avx512(query, signs, sums) };
         }
-        if is_x86_feature_detected!("avx2") {
+        if level == Instructions::Avx2 {
             // SAFETY: the processor has it.
             return unsafe { avx2::sign_sums_avx2(query, signs, sums) };
         }
@@ -123,11 +131,12 @@ pub(super) fn sign_sums(
 pub(super) fn rotate(vector: &mut [f32], signs: &[Vec<f32>], mixed: usize) {
     #[cfg(target_arch = "x86_64")]
     {
-        if is_x86_feature_detected!("avx512f") {
+        let level = Instructions::available();
+        if level == Instructions::Avx512 {
             // SAFETY: the processor has it.
             return unsafe { x86_64::rotate_avx512(vector, signs, mixed) };
         }
-        if is_x86_feature_detected!("avx2") {
+        if level == Instructions::Avx2 {
             // SAFETY: the processor has it.
             return unsafe { x86_64::rotate_avx2(vector, signs, mixed) };
         }
@@ -141,11 +150,12 @@ pub(super) fn round(vector: &[f32], step: f32, codes: &mut Vec<u8>) -> [f32; 2] 
     codes.clear();
     #[cfg(target_arch = "x86_64")]
     {
-        if is_x86_feature_detected!("avx512f") {
+        let level = Instructions::available();
+        if level == Instructions::Avx512 {
             // SAFETY: the processor has it.
             return unsafe { x86_64::round_avx512(vector, step, codes) };
         }
-        if is_x86_feature_detected!("avx2") {
+        if level == Instructions::Avx2 {
             // SAFETY: the processor has it.
             return unsafe { x86_64::round_avx2(vector, step, codes) };
         }
@@ -159,11 +169,12 @@ pub(super) fn reach(line: Line, rows: (&[f32], &[f32], &[f32]), threshold: f32) 
     debug_assert!(rows.0.len() <= TILE);
     #[cfg(target_arch = "x86_64")]
     {
-        if is_x86_feature_detected!("avx512f") {
+        let level = Instructions::available();
+        if level == Instructions::Avx512 {
             // SAFETY: the processor has it.
             return unsafe { x86_64::reach_avx512(line, rows, threshold) };
         }
-        if is_x86_feature_detected!("avx2") {
+        if level == Instructions::Avx2 {
             // SAFETY: the processor has it.
             return unsafe { x86_64::reach_avx2(line, rows, threshold) };
         }

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use rusqlite::Connection;
 
 use super::block::{Kept, Layout};
+use super::kernels::with_each;
 use super::matrix::{FirstLook, Matrix};
 use super::nearest::VectorReader;
 use super::rotation::Rotation;
@@ -115,6 +116,43 @@ proptest! {
                 prop_assert_eq!(nearest, compared(&matrix, query, limit, slots));
             }
         }
+    }
+
+    #[test]
+    fn a_batch_finds_to_the_bit_what_each_query_finds_alone(
+        dimensions in 1_usize..150,
+        count in 1_usize..40,
+        changed in prop::collection::vec((0_i64..1100, any::<bool>()), 0..200),
+        limit in 1_usize..70,
+        every in 1_usize..20,
+        seed in any::<u64>(),
+    ) {
+        let mut numbers = Numbers(seed | 1);
+        let center = unit(&vec![1.0; dimensions]).iter().map(|x| x / 3.0).collect();
+        let mut matrix = matrix(dimensions, center);
+        for row in 0..1000 {
+            matrix.put(row, &to_blob(&numbers.vector(dimensions))).unwrap();
+        }
+        // Replaced vectors of a block that versions share are in patches.
+        let earlier = matrix.clone();
+        for (row, is_deleted) in changed {
+            let vector = if is_deleted { Vec::new() } else { to_blob(&numbers.vector(dimensions)) };
+            matrix.put(row, &vector).unwrap();
+        }
+        let some = SlotSet::new(matrix.slots().step_by(every));
+        let queries: Vec<Vec<f32>> = (0..count).map(|_| numbers.vector(dimensions)).collect();
+        let queries: Vec<&[f32]> = queries.iter().map(Vec::as_slice).collect();
+        for look in [FirstLook::HighPlane, FirstLook::Signs] {
+            for slots in [Slots::All, Slots::These(&some)] {
+                let alone = queries.iter().flat_map(|query| found(&matrix, look, &[query], limit, slots));
+                let alone: Vec<_> = alone.collect();
+                with_each(|instructions| {
+                    let batch = found(&matrix, look, &queries, limit, slots);
+                    assert!(batch == alone, "{instructions:?} {look:?}");
+                });
+            }
+        }
+        drop(earlier);
     }
 
     #[test]

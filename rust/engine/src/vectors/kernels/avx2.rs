@@ -15,8 +15,10 @@ use std::arch::x86_64::{
 use super::plain::{CODES_AT_ONCE, Plane, Planes, QUERY_PLANES, ROWS_AHEAD, SIGN_ROWS, TILE};
 use super::prefetch::{LINE, prefetch, prefetch_line};
 
-/// How many rows are multiplied at a time: their sums fit into the registers.
+/// How many rows are multiplied with one query at a time, and how many queries with one row: their
+/// sums fit into the registers.
 const ROWS: usize = 4;
+const QUERIES: usize = 8;
 /// How many bytes a register holds.
 const REGISTER: usize = 32;
 /// So many words may be counted before the counts of a byte, at most 8 a word, leave it.
@@ -30,28 +32,128 @@ pub fn plane_dots_avx2(
     ahead: Plane<'_>,
     sums: &mut [i32],
 ) {
-    // The first that needs the rows has the next ones prefetched.
+    let mut sums = sums;
+    let (eights, rest) = queries.as_chunks::<QUERIES>();
+    let (fours, rest) = rest.as_chunks::<ROWS>();
+    // The first that need the rows have the next ones prefetched.
     let mut ahead = ahead;
-    for (query, sums) in queries.iter().zip(sums.chunks_exact_mut(count.max(1))) {
-        let length = query.len() / 2;
-        for from in (0..count).step_by(ROWS) {
-            let next = ahead.get(from * length..).unwrap_or_default();
-            for line in (0..next.len().min(ROWS * length)).step_by(LINE) {
-                prefetch_line(next.as_ptr().wrapping_add(line));
-            }
-            let row = |nth: usize| {
-                // Where fewer are left the last one is taken again.
-                let row_at = (from + nth).min(count - 1) * length;
-                &plane[row_at..row_at + length]
-            };
-            let found = dots_of_rows([row(0), row(1), row(2), row(3)], query);
-            let sums = &mut sums[from..];
-            match sums.first_chunk_mut() {
-                Some(sums) => *sums = found,
-                None => sums.copy_from_slice(&found[..sums.len()]),
-            }
+    for queries in eights {
+        let (of_these, behind) = sums.split_at_mut(QUERIES * count);
+        plane_dots_of(queries, plane, count, ahead, of_these);
+        (sums, ahead) = (behind, &[]);
+    }
+    for queries in fours {
+        let (of_these, behind) = sums.split_at_mut(ROWS * count);
+        plane_dots_of(queries, plane, count, ahead, of_these);
+        (sums, ahead) = (behind, &[]);
+    }
+    for query in rest {
+        let (of_this, behind) = sums.split_at_mut(count);
+        plane_dots_alone(query, plane, count, ahead, of_this);
+        (sums, ahead) = (behind, &[]);
+    }
+}
+
+/// The products of one query with each row. Several rows share what is read of the query.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn plane_dots_alone(
+    query: &[i8],
+    plane: Plane<'_>,
+    count: usize,
+    ahead: Plane<'_>,
+    sums: &mut [i32],
+) {
+    let length = query.len() / 2;
+    for from in (0..count).step_by(ROWS) {
+        prefetch_rows(ahead, from * length, ROWS * length);
+        let row = |nth: usize| {
+            // Where fewer are left the last one is taken again.
+            let row_at = (from + nth).min(count - 1) * length;
+            &plane[row_at..row_at + length]
+        };
+        let found = dots_of_rows([row(0), row(1), row(2), row(3)], query);
+        let sums = &mut sums[from..];
+        match sums.first_chunk_mut() {
+            Some(sums) => *sums = found,
+            None => sums.copy_from_slice(&found[..sums.len()]),
         }
-        ahead = &[];
+    }
+}
+
+/// The products of some queries with each row, row by row for each query. All queries share the
+/// unpacked codes of a row.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn plane_dots_of<const N: usize>(
+    queries: &[&[i8]; N],
+    plane: Plane<'_>,
+    count: usize,
+    ahead: Plane<'_>,
+    sums: &mut [i32],
+) {
+    let length = queries[0].len() / 2;
+    for (at, row) in plane.chunks_exact(length).take(count).enumerate() {
+        prefetch_rows(ahead, at * length, length);
+        let found = dots_of_queries(row, queries);
+        for (found, sums) in found.iter().zip(sums.chunks_exact_mut(count)) {
+            sums[at] = *found;
+        }
+    }
+}
+
+/// The product of each query with a row.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn dots_of_queries<const N: usize>(row: Plane<'_>, queries: &[&[i8]; N]) -> [i32; N] {
+    let mask = _mm256_set1_epi8(0x0f);
+    let ones = _mm256_set1_epi16(1);
+    let mut sums = [_mm256_setzero_si256(); N];
+    for (part, codes) in row
+        .as_chunks::<{ CODES_AT_ONCE / 2 }>()
+        .0
+        .iter()
+        .enumerate()
+    {
+        let codes = registers(codes);
+        let (first, second) = (load(&codes[0]), load(&codes[1]));
+        let halves = [
+            _mm256_and_si256(first, mask),
+            _mm256_and_si256(second, mask),
+            _mm256_and_si256(_mm256_srli_epi16::<4>(first), mask),
+            _mm256_and_si256(_mm256_srli_epi16::<4>(second), mask),
+        ];
+        for (sum, query) in sums.iter_mut().zip(queries) {
+            let Some(query) = query.as_chunks::<CODES_AT_ONCE>().0.get(part) else {
+                continue;
+            };
+            let query = registers(query);
+            let products = _mm256_add_epi16(
+                _mm256_add_epi16(
+                    _mm256_maddubs_epi16(halves[0], load(&query[0])),
+                    _mm256_maddubs_epi16(halves[1], load(&query[1])),
+                ),
+                _mm256_add_epi16(
+                    _mm256_maddubs_epi16(halves[2], load(&query[2])),
+                    _mm256_maddubs_epi16(halves[3], load(&query[3])),
+                ),
+            );
+            *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(products, ones));
+        }
+    }
+    let mut found = [0; N];
+    for (found, sums) in found.as_chunks_mut().0.iter_mut().zip(sums.as_chunks().0) {
+        *found = added_up(*sums);
+    }
+    found
+}
+
+/// Prefetch so many bytes of the next rows.
+#[inline(always)]
+fn prefetch_rows(ahead: Plane<'_>, from: usize, length: usize) {
+    let next = ahead.get(from..).unwrap_or_default();
+    for line in (0..next.len().min(length)).step_by(LINE) {
+        prefetch_line(next.as_ptr().wrapping_add(line));
     }
 }
 
@@ -98,7 +200,13 @@ fn dots_of_rows(rows: [Plane<'_>; ROWS], query: &[i8]) -> [i32; ROWS] {
             *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(products, ones));
         }
     }
-    let [first, second, third, fourth] = sums;
+    added_up(sums)
+}
+
+/// The sum over the lanes of each.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn added_up([first, second, third, fourth]: [__m256i; ROWS]) -> [i32; ROWS] {
     let pairs = _mm256_hadd_epi32(
         _mm256_hadd_epi32(first, second),
         _mm256_hadd_epi32(third, fourth),
