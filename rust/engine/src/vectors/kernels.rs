@@ -10,6 +10,8 @@
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 mod instructions;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod plain;
 mod prefetch;
 #[cfg(target_arch = "x86_64")]
@@ -19,8 +21,8 @@ pub use instructions::Instructions;
 #[cfg(test)]
 pub(super) use instructions::with_each;
 pub(super) use plain::{
-    CODES_AT_ONCE, HIGH_MIDDLE, HIGH_STEP, Line, MIDDLE, Plane, Planes, QUERY_PLANES, SIGN_ROWS,
-    TILE, dot,
+    CODES_AT_ONCE, GROUPS_AT_ONCE, HIGH_MIDDLE, HIGH_STEP, LARGEST_ENTRY, Line, MIDDLE, Plane,
+    Planes, SIGN_BITS, SIGN_ROWS, SignGroup, SignTable, TILE, dot,
 };
 pub(super) use prefetch::prefetch;
 
@@ -102,28 +104,30 @@ pub(super) fn code_dots(query: [&[i8]; 2], rows: &[Planes<'_>]) -> Vec<[i32; 2]>
     sums
 }
 
-/// For each row of a tile the sum of a query's codes, of four bits, where the row has a sign bit.
+/// The sum of the query's entries for the sign bits of each row of a tile (`FastScan`: André, Kermarrec
+/// and Le Scouarnec, "Cache locality is not enough", VLDB 2015).
 ///
-/// `signs` holds groups of [`SIGN_ROWS`] rows: word 0 of each, then word 1 of each, and so on; the
-/// query's planes stand word by word, the lowest bit first.
-pub(super) fn sign_sums(
-    query: &[[u64; QUERY_PLANES]],
-    signs: &[[u64; SIGN_ROWS]],
-    sums: &mut [f32; TILE],
-) {
+/// `signs` holds [`SIGN_ROWS`] rows after [`SIGN_ROWS`] rows: a group of each for every table.
+pub(super) fn sign_sums(table: &[SignTable], signs: &[SignGroup], sums: &mut [u32; TILE]) {
+    debug_assert!(table.len().is_multiple_of(GROUPS_AT_ONCE));
     #[cfg(target_arch = "x86_64")]
     {
         let level = Instructions::available();
         if level == Instructions::Avx512 {
             // SAFETY: the processor has it.
-            return unsafe { x86_64::sign_sums_avx512(query, signs, sums) };
+            return unsafe { x86_64::sign_sums_avx512(table, signs, sums) };
         }
         if level == Instructions::Avx2 {
             // SAFETY: the processor has it.
-            return unsafe { avx2::sign_sums_avx2(query, signs, sums) };
+            return unsafe { avx2::sign_sums_avx2(table, signs, sums) };
         }
     }
-    sign_sums_plain(query, signs, sums);
+    #[cfg(target_arch = "aarch64")]
+    if Instructions::available() == Instructions::Neon {
+        // SAFETY: the processor has it.
+        return unsafe { neon::sign_sums_neon(table, signs, sums) };
+    }
+    sign_sums_plain(table, signs, sums);
 }
 
 /// Flip the signs of a vector and mix its numbers, round after round (see `rotation`): first the

@@ -54,7 +54,7 @@ impl Encoded {
         Self {
             vector: kept.values.then(|| vector.into()),
             codes: RowCodes::new(&residual),
-            signs: (kept.signs).then(|| RowSigns::new(&residual, rotation.codes())),
+            signs: (kept.signs).then(|| RowSigns::new(&residual)),
             length: super::kernels::dot(&residual, &residual).sqrt(),
         }
     }
@@ -69,7 +69,7 @@ impl Rows {
             values: Vec::with_capacity(values),
             lengths: Vec::with_capacity(count),
             codes: Codes::with_capacity(count, rotation),
-            signs: (kept.signs).then(|| Signs::with_capacity(count, rotation.codes())),
+            signs: (kept.signs).then(|| Signs::with_capacity(count, rotation.dimensions())),
         }
     }
 

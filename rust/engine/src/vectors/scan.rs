@@ -225,7 +225,7 @@ impl<'m> Scan<'m> {
         let rotation = matrix.rotation();
         let rotated = rotation.rotated(query);
         let query = CodeQuery::new(query, &rotated, rotation, matrix.longest());
-        let signs = || SignQuery::new(&rotated, rotation.codes(), query.line().base);
+        let signs = || SignQuery::new(&rotated, query.line().base);
         Self {
             matrix,
             signs: (look == FirstLook::Signs).then(signs),

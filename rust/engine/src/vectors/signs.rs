@@ -6,24 +6,24 @@
 
 use std::ops::Range;
 
-use super::kernels::{Line, QUERY_PLANES, SIGN_ROWS, TILE, dot, prefetch};
+use super::kernels::{
+    GROUPS_AT_ONCE, LARGEST_ENTRY, Line, SIGN_BITS, SIGN_ROWS, SignGroup, SignTable, TILE, dot,
+    prefetch, sign_sums,
+};
 
 /// How many deviations above its estimate a similarity is thought possible. What lies higher is
 /// missed: of the 60 nearest two or three in a thousand, measured on real embeddings.
 const DEVIATIONS: f32 = 2.0;
-/// The largest code of a query.
-const LARGEST: f32 = 15.0;
-const WORD: usize = u64::BITS as usize;
+/// How many groups of sign bits are prefetched: the processor follows from there.
+const GROUPS_AHEAD: usize = 32;
 
 /// The signs of some vectors, and what their estimates are made of.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Signs {
-    /// How many words a row has.
+    /// How many groups of bits a row has.
     width: usize,
-    /// See `kernels::sign_sums`; missing rows of the last group are zero.
-    words: Vec<[u64; SIGN_ROWS]>,
-    /// How many bits of a row are set.
-    ones: Vec<f32>,
+    /// See `kernels::sign_sums`; the bits of rows that the last [`SIGN_ROWS`] lack are zero.
+    groups: Vec<SignGroup>,
     /// What a product with the signs is multiplied by, and the deviation of the result.
     pub factors: Vec<f32>,
     pub deviations: Vec<f32>,
@@ -31,25 +31,81 @@ pub(super) struct Signs {
 
 /// The signs of one vector.
 pub(super) struct RowSigns {
-    words: Vec<u64>,
+    /// [`SIGN_BITS`] bits each.
+    groups: Vec<u8>,
     factor: f32,
     deviation: f32,
 }
 
+/// The rows of one half of each byte.
+const LOW_HALVES: u128 = 0x0f0f_0f0f_0f0f_0f0f_0f0f_0f0f_0f0f_0f0f;
+const LANES: usize = SIGN_ROWS / 2;
+
+/// The low and the high halves of a group, a byte for each row.
+fn split(group: SignGroup) -> (u128, u128) {
+    let bytes = u128::from_le_bytes(group);
+    (bytes & LOW_HALVES, bytes >> 4 & LOW_HALVES)
+}
+
+/// A group with the bits of a row before those of row `at`, and the bits of the last row, which has no
+/// room.
+fn inserted(group: SignGroup, at: usize, bits: u8) -> (SignGroup, u8) {
+    let insert = |rows: u128, at: usize, bits: u8| {
+        let before = (1 << (8 * at)) - 1;
+        let after = (rows & !before) << 8;
+        let [.., last] = rows.to_le_bytes();
+        (rows & before | u128::from(bits) << (8 * at) | after, last)
+    };
+    let (mut low, mut high) = split(group);
+    let mut last = bits;
+    if at < LANES {
+        (low, last) = insert(low, at, last);
+    }
+    (high, last) = insert(high, at.saturating_sub(LANES), last);
+    ((low | high << 4).to_le_bytes(), last)
+}
+
+/// A group without the bits of row `at`, with those of another row at the end, and the bits of row 0
+/// before.
+fn removed(group: SignGroup, at: usize, last: u8) -> (SignGroup, u8) {
+    let remove = |rows: u128, at: usize, last: u8| {
+        let before = (1 << (8 * at)) - 1;
+        let after = rows >> 8 & !before;
+        let end = u128::from(last) << (8 * (LANES - 1));
+        let [first, ..] = rows.to_le_bytes();
+        (rows & before | after | end, first)
+    };
+    let (mut low, mut high) = split(group);
+    let first = low.to_le_bytes()[0];
+    let mut last = last;
+    (high, last) = remove(high, at.saturating_sub(LANES), last);
+    if at < LANES {
+        (low, _) = remove(low, at, last);
+    }
+    ((low | high << 4).to_le_bytes(), first)
+}
+
+/// How many groups of bits a vector of so many numbers has.
+fn width(dimensions: usize) -> usize {
+    dimensions
+        .div_ceil(SIGN_BITS)
+        .next_multiple_of(GROUPS_AT_ONCE)
+}
+
 impl RowSigns {
-    /// The signs of a residual, see `Rotation::residual`; `codes` is how many bits are kept.
-    pub fn new(residual: &[f32], codes: usize) -> Self {
-        let mut words = vec![0; codes.div_ceil(WORD)];
-        for (word, part) in words.iter_mut().zip(residual.chunks(WORD)) {
+    /// The signs of a residual, see `Rotation::residual`.
+    pub fn new(residual: &[f32]) -> Self {
+        let mut groups = vec![0; width(residual.len())];
+        for (group, part) in groups.iter_mut().zip(residual.chunks(SIGN_BITS)) {
             let bits = part.iter().enumerate();
-            *word = bits.fold(0, |word, (nth, x)| word | u64::from(*x > 0.0) << nth);
+            *group = bits.fold(0, |group, (nth, x)| group | u8::from(*x > 0.0) << nth);
         }
         let total = absolute_sum(residual);
         let square = dot(residual, residual);
         if total <= 0.0 {
             // The center itself: its product is known.
             return Self {
-                words,
+                groups,
                 factor: 0.0,
                 deviation: 0.0,
             };
@@ -60,16 +116,10 @@ impl RowSigns {
         let aligned = (total * total / (count * square)).min(1.0);
         let spread = (1.0 - aligned) / (aligned * (count - 1.0).max(1.0));
         Self {
-            words,
+            groups,
             factor: square / total,
             deviation: (square * spread).sqrt(),
         }
-    }
-
-    fn ones(&self) -> f32 {
-        #[allow(clippy::cast_precision_loss, reason = "few dimensions")]
-        let ones = self.words.iter().map(|word| word.count_ones()).sum::<u32>() as f32;
-        ones
     }
 }
 
@@ -85,45 +135,45 @@ fn absolute_sum(vector: &[f32]) -> f32 {
 }
 
 impl Signs {
-    /// Room for so many rows of so many codes.
-    pub fn with_capacity(rows: usize, codes: usize) -> Self {
-        let width = codes.div_ceil(WORD);
+    /// Room for so many rows.
+    pub fn with_capacity(rows: usize, dimensions: usize) -> Self {
+        let width = width(dimensions);
         Self {
             width,
-            words: Vec::with_capacity(rows.div_ceil(SIGN_ROWS) * width),
-            ones: Vec::with_capacity(rows),
+            groups: Vec::with_capacity(rows.div_ceil(SIGN_ROWS) * width),
             factors: Vec::with_capacity(rows),
             deviations: Vec::with_capacity(rows),
         }
     }
 
-    /// The words of the tile that begins with a row.
-    fn tile(&self, row: usize) -> &[[u64; SIGN_ROWS]] {
+    /// The groups of the tile that begins with a row.
+    fn tile(&self, row: usize) -> &[SignGroup] {
         let start = row / SIGN_ROWS * self.width;
-        let end = (start + TILE / SIGN_ROWS * self.width).min(self.words.len());
-        &self.words[start..end]
+        let end = (start + TILE / SIGN_ROWS * self.width).min(self.groups.len());
+        &self.groups[start..end]
     }
 
     /// Prefetch what a scan reads first; from there on the processor prefetches by itself.
     pub fn prefetch(&self) {
-        prefetch(&self.words[..self.words.len().min(SIGN_ROWS)]);
-        for numbers in [&self.ones, &self.factors, &self.deviations] {
+        prefetch(&self.groups[..self.groups.len().min(GROUPS_AHEAD)]);
+        for numbers in [&self.factors, &self.deviations] {
             prefetch(&numbers[..numbers.len().min(TILE)]);
         }
     }
 
     /// Insert a row at `at`.
     pub fn insert(&mut self, at: usize, row: &RowSigns) {
-        let count = self.factors.len();
-        if count.is_multiple_of(SIGN_ROWS) {
-            let words = self.words.len() + self.width;
-            self.words.resize(words, [0; SIGN_ROWS]);
+        if self.factors.len().is_multiple_of(SIGN_ROWS) {
+            let groups = self.groups.len() + self.width;
+            self.groups.resize(groups, SignGroup::default());
         }
-        for later in (at..count).rev() {
-            self.copy(later, later + 1);
+        for (nth, bits) in row.groups.iter().enumerate() {
+            let (mut lane, mut bits) = (at % SIGN_ROWS, *bits);
+            for group in self.column(at, nth) {
+                (*group, bits) = inserted(*group, lane, bits);
+                lane = 0;
+            }
         }
-        self.put(at, row);
-        self.ones.insert(at, row.ones());
         self.factors.insert(at, row.factor);
         self.deviations.insert(at, row.deviation);
     }
@@ -131,100 +181,134 @@ impl Signs {
     /// Replace the row at `at`.
     pub fn replace(&mut self, at: usize, row: &RowSigns) {
         self.put(at, row);
-        self.ones[at] = row.ones();
         self.factors[at] = row.factor;
         self.deviations[at] = row.deviation;
     }
 
     /// Remove the row at `at`.
     pub fn remove(&mut self, at: usize) {
-        let last = self.factors.len() - 1;
-        for row in at..last {
-            self.copy(row + 1, row);
+        for nth in 0..self.width {
+            let mut last = 0;
+            for (before, group) in self.column(at, nth).enumerate().rev() {
+                let lane = if before == 0 { at % SIGN_ROWS } else { 0 };
+                (*group, last) = removed(*group, lane, last);
+            }
         }
-        for word in 0..self.width {
-            let (group, lane) = self.find(last);
-            self.words[group + word][lane] = 0;
-        }
-        self.words.truncate(last.div_ceil(SIGN_ROWS) * self.width);
-        self.ones.remove(at);
         self.factors.remove(at);
         self.deviations.remove(at);
+        let groups = self.factors.len().div_ceil(SIGN_ROWS) * self.width;
+        self.groups.truncate(groups);
     }
 
     /// Append rows of another.
     pub fn extend(&mut self, other: &Self, rows: Range<usize>) {
-        for row in rows {
-            let (group, lane) = other.find(row);
-            let words = (0..other.width).map(|word| other.words[group + word][lane]);
+        let mut row = rows.start;
+        while row < rows.end {
+            let is_aligned = [row, self.factors.len()].map(|at| at % SIGN_ROWS) == [0, 0];
+            let is_whole = rows.end - row >= SIGN_ROWS || rows.end == other.factors.len();
+            if is_aligned && is_whole {
+                let end = rows.end.min(row + SIGN_ROWS);
+                let start = row / SIGN_ROWS * self.width;
+                let groups = &other.groups[start..start + self.width];
+                self.groups.extend_from_slice(groups);
+                self.factors.extend_from_slice(&other.factors[row..end]);
+                let deviations = &other.deviations[row..end];
+                self.deviations.extend_from_slice(deviations);
+                row = end;
+                continue;
+            }
             let signs = RowSigns {
-                words: words.collect(),
+                groups: (0..other.width).map(|nth| other.get(row, nth)).collect(),
                 factor: other.factors[row],
                 deviation: other.deviations[row],
             };
             self.insert(self.factors.len(), &signs);
+            row += 1;
         }
     }
 
-    fn find(&self, row: usize) -> (usize, usize) {
-        (row / SIGN_ROWS * self.width, row % SIGN_ROWS)
+    /// The `nth` groups of bits of a row and of all rows after it.
+    fn column(
+        &mut self,
+        row: usize,
+        nth: usize,
+    ) -> impl DoubleEndedIterator<Item = &mut SignGroup> + ExactSizeIterator {
+        let start = row / SIGN_ROWS * self.width + nth;
+        self.groups[start..].iter_mut().step_by(self.width)
+    }
+
+    /// Where a group of a row is: the index among all, the byte, and how far its bits are shifted.
+    fn find(&self, row: usize, group: usize) -> (usize, usize, u32) {
+        const HALF: usize = SIGN_ROWS / 2;
+        let shift = if row % SIGN_ROWS < HALF { 0 } else { 4 };
+        (row / SIGN_ROWS * self.width + group, row % HALF, shift)
+    }
+
+    fn get(&self, row: usize, group: usize) -> u8 {
+        let (index, byte, shift) = self.find(row, group);
+        self.groups[index][byte] >> shift & 0x0f
+    }
+
+    fn set(&mut self, row: usize, group: usize, bits: u8) {
+        let (index, byte, shift) = self.find(row, group);
+        let byte = &mut self.groups[index][byte];
+        *byte = *byte & !(0x0f << shift) | bits << shift;
     }
 
     fn put(&mut self, row: usize, signs: &RowSigns) {
-        let (group, lane) = self.find(row);
-        for (word, signs) in self.words[group..].iter_mut().zip(&signs.words) {
-            word[lane] = *signs;
-        }
-    }
-
-    fn copy(&mut self, from: usize, to: usize) {
-        let ((from, from_lane), (to, to_lane)) = (self.find(from), self.find(to));
-        for word in 0..self.width {
-            self.words[to + word][to_lane] = self.words[from + word][from_lane];
+        for (group, bits) in signs.groups.iter().enumerate() {
+            self.set(row, group, *bits);
         }
     }
 
     /// How many bytes of memory it takes.
     pub fn bytes(&self) -> usize {
-        let numbers = self.ones.capacity() + self.factors.capacity() + self.deviations.capacity();
-        self.words.capacity() * size_of::<[u64; SIGN_ROWS]>() + numbers * size_of::<f32>()
+        let numbers = self.factors.capacity() + self.deviations.capacity();
+        self.groups.capacity() * size_of::<SignGroup>() + numbers * size_of::<f32>()
     }
 }
 
-/// A query as codes of four bits, a plane for each.
+/// A query as tables of what its numbers add up to for each value of [`SIGN_BITS`] sign bits.
 pub(super) struct SignQuery {
-    planes: Vec<[u64; QUERY_PLANES]>,
-    /// The value of code 0, and how far apart two codes are.
-    lowest: f32,
+    table: Vec<SignTable>,
+    /// How far apart two entries are, and what a sum of zeros stands for.
     step: f32,
-    /// The sum of the query's numbers.
-    sum: f32,
+    lowest: f32,
     line: Line,
 }
 
 impl SignQuery {
     /// A query rotated as the rows are; `base` is its product with the center.
-    pub fn new(rotated: &[f32], codes: usize, base: f32) -> Self {
-        let lowest = rotated.iter().copied().fold(f32::INFINITY, f32::min);
-        let highest = rotated.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        let step = ((highest - lowest) / LARGEST).max(f32::MIN_POSITIVE);
-        let mut planes = vec![[0; QUERY_PLANES]; codes.div_ceil(WORD)];
-        for (nth, x) in rotated.iter().enumerate() {
-            #[allow(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "from 0 to 15"
-            )]
-            let code = ((x - lowest) / step + 0.5).min(LARGEST) as u64;
-            for (bit, plane) in planes[nth / WORD].iter_mut().enumerate() {
-                *plane |= (code >> bit & 1) << (nth % WORD);
+    pub fn new(rotated: &[f32], base: f32) -> Self {
+        let groups = || rotated.chunks(SIGN_BITS);
+        let length = |group: &[f32]| group.iter().fold(0.0_f32, |sum, x| sum + x.abs());
+        let longest = groups().map(length).fold(0.0, f32::max);
+        let step = (2.0 * longest / f32::from(LARGEST_ENTRY)).max(f32::MIN_POSITIVE);
+        let mut table = vec![SignTable::default(); width(rotated.len())];
+        for (entries, group) in table.iter_mut().zip(groups()) {
+            let length = length(group);
+            for (bits, entry) in entries.iter_mut().enumerate() {
+                let numbers = group.iter().enumerate();
+                let sum = numbers.fold(0.0, |sum, (nth, x)| {
+                    if bits >> nth & 1 == 1 {
+                        sum + x
+                    } else {
+                        sum - x
+                    }
+                });
+                #[allow(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "a conversion keeps to the ends of what a byte holds"
+                )]
+                let rounded = ((sum + length) / step + 0.5) as u8;
+                *entry = rounded.min(LARGEST_ENTRY);
             }
         }
         Self {
-            planes,
-            lowest,
+            table,
             step,
-            sum: rotated.iter().sum(),
+            lowest: -groups().map(length).sum::<f32>(),
             line: Line {
                 base,
                 scale: 1.0,
@@ -241,9 +325,12 @@ impl SignQuery {
 
     /// The products with the signs of the tile that begins with a row.
     pub fn products(&self, signs: &Signs, row: usize, products: &mut [f32; TILE]) {
-        super::kernels::sign_sums(&self.planes, signs.tile(row), products);
-        for (product, ones) in products.iter_mut().zip(&signs.ones[row..]) {
-            *product = 2.0 * (self.step * *product + self.lowest * ones) - self.sum;
+        let mut sums = [0; TILE];
+        sign_sums(&self.table, signs.tile(row), &mut sums);
+        for (product, sum) in products.iter_mut().zip(sums) {
+            #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^24")]
+            let sum = sum as f32;
+            *product = self.step * sum + self.lowest;
         }
     }
 }
@@ -260,16 +347,15 @@ mod tests {
     }
 
     fn signs(residuals: &[Vec<f32>]) -> Signs {
-        let codes = residuals[0].len().next_multiple_of(128);
-        let mut signs = Signs::with_capacity(residuals.len(), codes);
+        let mut signs = Signs::with_capacity(residuals.len(), residuals[0].len());
         for residual in residuals {
-            signs.insert(signs.factors.len(), &RowSigns::new(residual, codes));
+            signs.insert(signs.factors.len(), &RowSigns::new(residual));
         }
         signs
     }
 
     fn products(signs: &Signs, query: &[f32]) -> Vec<f32> {
-        let query = SignQuery::new(query, query.len().next_multiple_of(128), 0.0);
+        let query = SignQuery::new(query, 0.0);
         let mut found = Vec::new();
         for from in (0..signs.factors.len()).step_by(TILE) {
             let mut tile = [0.0; TILE];
@@ -283,9 +369,10 @@ mod tests {
         #[test]
         fn a_product_is_that_of_the_signs(residuals in (2_usize..300).prop_flat_map(residuals)) {
             let query = &residuals[0];
-            let step = query.iter().fold(0.0_f32, |most, x| most.max(x.abs())) * 2.0 / LARGEST;
+            let lengths = query.chunks(SIGN_BITS).map(|group| group.iter().map(|x| x.abs()).sum());
+            let step = lengths.fold(0.0_f32, f32::max) * 2.0 / f32::from(LARGEST_ENTRY);
             #[allow(clippy::cast_precision_loss)]
-            let off = 0.51 * step * query.len() as f32 + 1e-3;
+            let off = 0.51 * step * query.len().div_ceil(SIGN_BITS) as f32 + 1e-3;
             for (residual, found) in residuals.iter().zip(products(&signs(&residuals), query)) {
                 let pairs = residual.iter().zip(query);
                 let exact: f32 = pairs.map(|(x, q)| if *x > 0.0 { *q } else { -q }).sum();
@@ -298,7 +385,6 @@ mod tests {
             residuals in residuals(150),
             steps in prop::collection::vec((0_u8..3, 0_usize..70, 0_usize..70), 0..60),
         ) {
-            let codes = 256;
             let (mut changed, mut expected) = (signs(&residuals), residuals.clone());
             for (step, at, of) in steps {
                 let row = &residuals[of % residuals.len()];
@@ -310,24 +396,23 @@ mod tests {
                     (1, 1..) => {
                         let at = at % expected.len();
                         expected[at].clone_from(row);
-                        changed.replace(at, &RowSigns::new(row, codes));
+                        changed.replace(at, &RowSigns::new(row));
                     }
                     _ => {
                         let at = at % (expected.len() + 1);
                         expected.insert(at, row.clone());
-                        changed.insert(at, &RowSigns::new(row, codes));
+                        changed.insert(at, &RowSigns::new(row));
                     }
                 }
             }
             let expected = signs(&expected);
-            prop_assert_eq!(&changed.words, &expected.words);
-            prop_assert_eq!(&changed.ones, &expected.ones);
+            prop_assert_eq!(&changed.groups, &expected.groups);
             prop_assert_eq!(&changed.factors, &expected.factors);
-            let mut joined = Signs::with_capacity(0, codes);
+            let mut joined = Signs::with_capacity(0, 150);
             let half = expected.factors.len() / 2;
             joined.extend(&expected, 0..half);
             joined.extend(&expected, half..expected.factors.len());
-            prop_assert_eq!(&joined.words, &expected.words);
+            prop_assert_eq!(&joined.groups, &expected.groups);
         }
     }
 }

@@ -4,15 +4,17 @@
 #![allow(clippy::inline_always)] // a loop is compiled for the processor of the function around it
 
 use std::arch::x86_64::{
-    __m256i, _mm_add_epi32, _mm_storeu_si128, _mm256_add_epi8, _mm256_add_epi16, _mm256_add_epi32,
-    _mm256_add_epi64, _mm256_and_si256, _mm256_castsi256_si128, _mm256_extracti128_si256,
-    _mm256_hadd_epi32, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16,
-    _mm256_sad_epu8, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi64x, _mm256_setr_epi8,
-    _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_slli_epi64, _mm256_srli_epi16,
-    _mm256_storeu_si256,
+    __m128i, __m256i, _mm_add_epi16, _mm_add_epi32, _mm_storeu_si128, _mm_unpackhi_epi16,
+    _mm_unpacklo_epi16, _mm256_add_epi8, _mm256_add_epi16, _mm256_add_epi32, _mm256_and_si256,
+    _mm256_castsi256_si128, _mm256_extracti128_si256, _mm256_hadd_epi32, _mm256_loadu_si256,
+    _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_set1_epi8, _mm256_set1_epi16,
+    _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srli_epi16,
 };
 
-use super::plain::{CODES_AT_ONCE, Plane, Planes, QUERY_PLANES, ROWS_AHEAD, SIGN_ROWS, TILE};
+use super::plain::{
+    CODES_AT_ONCE, GROUPS_PER_SUM, LARGEST_ENTRY, Plane, Planes, ROWS_AHEAD, SIGN_ROWS, SignGroup,
+    SignTable, TILE,
+};
 use super::prefetch::{LINE, prefetch, prefetch_line};
 
 /// How many rows are multiplied with one query at a time, and how many queries with one row: their
@@ -21,8 +23,6 @@ const ROWS: usize = 4;
 const QUERIES: usize = 8;
 /// How many bytes a register holds.
 const REGISTER: usize = 32;
-/// So many words may be counted before the counts of a byte, at most 8 a word, leave it.
-const WORDS: usize = 31;
 
 #[target_feature(enable = "avx2")]
 pub fn plane_dots_avx2(
@@ -221,76 +221,84 @@ fn added_up([first, second, third, fourth]: [__m256i; ROWS]) -> [i32; ROWS] {
     found
 }
 
-/// Bits are counted by looking up those of four in a register (Mula, Kurz and Lemire, "Faster
-/// population counts using AVX2 instructions", 2018).
+/// Sums of bytes are added up in 16 bits after so many registers of groups.
+pub(super) const REGISTERS: usize = 4;
+const _: () = assert!(REGISTERS * LARGEST_ENTRY as usize <= u8::MAX as usize);
+/// How many groups of sign bits a register holds.
+const GROUPS: usize = REGISTER / size_of::<SignGroup>();
+
 #[target_feature(enable = "avx2")]
-pub fn sign_sums_avx2(
-    query: &[[u64; QUERY_PLANES]],
-    signs: &[[u64; SIGN_ROWS]],
-    sums: &mut [f32; TILE],
-) {
-    let groups = signs.chunks_exact(query.len().max(1));
-    for (group, sums) in groups.zip(sums.as_chunks_mut::<SIGN_ROWS>().0) {
-        let mut totals = [_mm256_setzero_si256(); 2];
-        for (words, planes) in group.chunks(WORDS).zip(query.chunks(WORDS)) {
-            let counts = counts_of(words, planes);
-            for (total, counts) in totals.iter_mut().zip(counts) {
-                *total = _mm256_add_epi64(*total, weighted(counts));
+pub fn sign_sums_avx2(table: &[SignTable], signs: &[SignGroup], sums: &mut [u32; TILE]) {
+    let rows = signs.chunks_exact(table.len().max(1));
+    for (groups, sums) in rows.zip(sums.as_chunks_mut::<SIGN_ROWS>().0) {
+        *sums = [0; SIGN_ROWS];
+        let parts = groups.chunks(GROUPS_PER_SUM);
+        for (groups, table) in parts.zip(table.chunks(GROUPS_PER_SUM)) {
+            for (sum, part) in sums.iter_mut().zip(sums_of_groups(groups, table)) {
+                *sum += u32::from(part);
             }
-        }
-        let mut counted = [0_u64; SIGN_ROWS];
-        for (counted, total) in counted.as_chunks_mut::<4>().0.iter_mut().zip(totals) {
-            // SAFETY: four numbers of 64 bits are stored, and there is room for them.
-            unsafe { _mm256_storeu_si256(counted.as_mut_ptr().cast(), total) };
-        }
-        for (sum, count) in sums.iter_mut().zip(counted) {
-            #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^24")]
-            let count = count as f32;
-            *sum = count;
         }
     }
 }
 
-/// For each half of the rows and each plane of the query how many bits they have in common, byte by
-/// byte.
+/// The sums of so many groups that they fit into 16 bits.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn counts_of(
-    words: &[[u64; SIGN_ROWS]],
-    planes: &[[u64; QUERY_PLANES]],
-) -> [[__m256i; QUERY_PLANES]; 2] {
-    let bits = _mm256_setr_epi8(
-        0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3,
-        3, 4,
-    );
+fn sums_of_groups(groups: &[SignGroup], table: &[SignTable]) -> [u16; SIGN_ROWS] {
     let mask = _mm256_set1_epi8(0x0f);
-    let mut counts = [[_mm256_setzero_si256(); QUERY_PLANES]; 2];
-    for (words, planes) in words.iter().zip(planes) {
-        const { assert!(size_of::<[u64; SIGN_ROWS]>() == 2 * REGISTER) };
-        for (counts, words) in counts.iter_mut().zip(words.as_chunks::<4>().0) {
-            // SAFETY: it is as long as what is loaded.
-            let words = unsafe { _mm256_loadu_si256(words.as_ptr().cast()) };
-            for (count, plane) in counts.iter_mut().zip(planes) {
-                let common = _mm256_and_si256(words, _mm256_set1_epi64x(plane.cast_signed()));
-                let low = _mm256_and_si256(common, mask);
-                let high = _mm256_and_si256(_mm256_srli_epi16::<4>(common), mask);
-                *count = _mm256_add_epi8(*count, _mm256_shuffle_epi8(bits, low));
-                *count = _mm256_add_epi8(*count, _mm256_shuffle_epi8(bits, high));
-            }
+    let even_bytes = _mm256_set1_epi16(0x00ff);
+    // Rows of the low and of the high halves of bytes; of each the even rows and the odd ones.
+    let mut sums = [[_mm256_setzero_si256(); 2]; 2];
+    let groups = groups.as_chunks::<GROUPS>().0.chunks(REGISTERS);
+    let table = table.as_chunks::<GROUPS>().0.chunks(REGISTERS);
+    for (groups, table) in groups.zip(table) {
+        let mut bytes = [_mm256_setzero_si256(); 2];
+        for (group, entries) in groups.iter().zip(table) {
+            let (group, entries) = (load_groups(group), load_groups(entries));
+            let low = _mm256_and_si256(group, mask);
+            let high = _mm256_and_si256(_mm256_srli_epi16::<4>(group), mask);
+            bytes[0] = _mm256_add_epi8(bytes[0], _mm256_shuffle_epi8(entries, low));
+            bytes[1] = _mm256_add_epi8(bytes[1], _mm256_shuffle_epi8(entries, high));
+        }
+        for ([even, odd], bytes) in sums.iter_mut().zip(bytes) {
+            *even = _mm256_add_epi16(*even, _mm256_and_si256(bytes, even_bytes));
+            *odd = _mm256_add_epi16(*odd, _mm256_srli_epi16::<8>(bytes));
         }
     }
-    counts
+    let mut found = [0; SIGN_ROWS];
+    for (found, [even, odd]) in found
+        .as_chunks_mut::<{ SIGN_ROWS / 2 }>()
+        .0
+        .iter_mut()
+        .zip(sums)
+    {
+        *found = interleaved(lanes(even), lanes(odd));
+    }
+    found
 }
 
-/// The counts of each row, those of each plane by what its bit stands for.
+/// The sum of both lanes.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn weighted(counts: [__m256i; QUERY_PLANES]) -> __m256i {
-    let zero = _mm256_setzero_si256();
-    let [ones, twos, fours, eights] = counts.map(|counts| _mm256_sad_epu8(counts, zero));
-    let low = _mm256_add_epi64(ones, _mm256_slli_epi64::<1>(twos));
-    let high = _mm256_add_epi64(fours, _mm256_slli_epi64::<1>(eights));
-    _mm256_add_epi64(low, _mm256_slli_epi64::<2>(high))
+pub(super) fn lanes(sums: __m256i) -> __m128i {
+    _mm_add_epi16(
+        _mm256_castsi256_si128(sums),
+        _mm256_extracti128_si256::<1>(sums),
+    )
+}
+
+/// The first number of one, the first of the other, and so on.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn interleaved(even: __m128i, odd: __m128i) -> [u16; SIGN_ROWS / 2] {
+    let (first, second) = (_mm_unpacklo_epi16(even, odd), _mm_unpackhi_epi16(even, odd));
+    let mut found = [0_u16; SIGN_ROWS / 2];
+    // SAFETY: twice eight numbers of 16 bits are stored, and there is room for them.
+    unsafe {
+        _mm_storeu_si128(found.as_mut_ptr().cast(), first);
+        _mm_storeu_si128(found.as_mut_ptr().add(8).cast(), second);
+    }
+    found
 }
 
 #[inline(always)]
@@ -304,4 +312,11 @@ fn load<T>(part: &[T; REGISTER]) -> __m256i {
     const { assert!(size_of::<T>() == 1) };
     // SAFETY: it is as long as what is loaded.
     unsafe { _mm256_loadu_si256(part.as_ptr().cast()) }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn load_groups(groups: &[[u8; REGISTER / GROUPS]; GROUPS]) -> __m256i {
+    // SAFETY: they are as long as what is loaded.
+    unsafe { _mm256_loadu_si256(groups.as_ptr().cast()) }
 }

@@ -2,15 +2,21 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// The sets of instructions that loops are compiled for, each wider than the one before.
+/// The sets of instructions that loops are compiled for. A processor has those of its family up to one
+/// of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Instructions {
     /// Those of every processor of the target.
     Portable = 1,
+    /// NEON.
+    #[cfg(target_arch = "aarch64")]
+    Neon = 2,
     /// AVX2.
+    #[cfg(target_arch = "x86_64")]
     Avx2 = 2,
-    /// AVX-512 with VNNI, VBMI and VPOPCNTDQ, as in Ice Lake, Zen 4 and later.
+    /// AVX-512 with VNNI, as in Cascade Lake, Zen 4 and later.
+    #[cfg(target_arch = "x86_64")]
     Avx512 = 3,
 }
 
@@ -18,8 +24,16 @@ pub enum Instructions {
 static CURRENT: AtomicU8 = AtomicU8::new(0);
 
 impl Instructions {
-    /// Every set, the narrowest first.
-    pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
+    /// Every set for this family of processors, the narrowest first.
+    pub const ALL: &[Self] = &[
+        Self::Portable,
+        #[cfg(target_arch = "aarch64")]
+        Self::Neon,
+        #[cfg(target_arch = "x86_64")]
+        Self::Avx2,
+        #[cfg(target_arch = "x86_64")]
+        Self::Avx512,
+    ];
 
     /// The widest set that this processor has.
     pub fn detected() -> Self {
@@ -27,15 +41,17 @@ impl Instructions {
         {
             if is_x86_feature_detected!("avx512f")
                 && is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512dq")
                 && is_x86_feature_detected!("avx512vnni")
-                && is_x86_feature_detected!("avx512vpopcntdq")
             {
                 return Self::Avx512;
             }
             if is_x86_feature_detected!("avx2") {
                 return Self::Avx2;
             }
+        }
+        #[cfg(target_arch = "aarch64")]
+        if std::arch::is_aarch64_feature_detected!("neon") {
+            return Self::Neon;
         }
         Self::Portable
     }
@@ -50,16 +66,13 @@ impl Instructions {
     /// The set that loops use. The processor has it.
     #[inline]
     pub(super) fn available() -> Self {
-        match CURRENT.load(Ordering::Relaxed) {
-            1 => Self::Portable,
-            2 => Self::Avx2,
-            3 => Self::Avx512,
-            _ => {
-                let detected = Self::detected();
-                CURRENT.store(detected as u8, Ordering::Relaxed);
-                detected
-            }
+        let current = CURRENT.load(Ordering::Relaxed);
+        if let Some(known) = Self::ALL.iter().find(|set| **set as u8 == current) {
+            return *known;
         }
+        let detected = Self::detected();
+        CURRENT.store(detected as u8, Ordering::Relaxed);
+        detected
     }
 }
 
@@ -70,7 +83,7 @@ pub(in crate::vectors) fn with_each(mut work: impl FnMut(Instructions)) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let detected = Instructions::detected();
-    for instructions in Instructions::ALL {
+    for instructions in Instructions::ALL.iter().copied() {
         if instructions <= detected {
             instructions.limit();
             work(instructions);

@@ -9,10 +9,17 @@ use super::prefetch::prefetch;
 pub(in crate::vectors) const CODES_AT_ONCE: usize = 128;
 /// How many rows of a block are looked at together: [`reach`] has a bit for each.
 pub(in crate::vectors) const TILE: usize = 64;
-/// How many rows have their sign bits side by side, a word of each in turn.
-pub(in crate::vectors) const SIGN_ROWS: usize = 8;
-/// In how many planes of bits the query is compared with sign bits.
-pub(in crate::vectors) const QUERY_PLANES: usize = 4;
+/// How many rows have their sign bits side by side, four bits of each in turn.
+pub(in crate::vectors) const SIGN_ROWS: usize = 32;
+/// How many sign bits of a row are looked up at once in a table of the query.
+pub(in crate::vectors) const SIGN_BITS: usize = 4;
+/// Rows have a multiple of this many groups of [`SIGN_BITS`]: the widest registers hold so many.
+pub(in crate::vectors) const GROUPS_AT_ONCE: usize = 4;
+/// The largest number of a [`SignTable`]: four of them are added in a byte.
+pub(in crate::vectors) const LARGEST_ENTRY: u8 = 63;
+/// After so many groups sums leave 16 bits.
+pub(super) const GROUPS_PER_SUM: usize = 1024;
+const _: () = assert!(GROUPS_PER_SUM * LARGEST_ENTRY as usize <= u16::MAX as usize);
 /// How many sums floats are added up in: as many as the widest registers hold.
 pub(super) const LANES: usize = 16;
 /// The middle of the 8-bit codes, which stands for zero: code `u` stands for `step * (u - 127.5)`.
@@ -29,6 +36,13 @@ pub(in crate::vectors) type Plane<'a> = &'a [u8];
 
 /// The two planes of a row.
 pub(in crate::vectors) type Planes<'a> = [Plane<'a>; 2];
+
+/// For [`SIGN_BITS`] sign bits of [`SIGN_ROWS`] rows: the low half of byte `n` is of row `n`, the high
+/// half of row `n + 16`.
+pub(in crate::vectors) type SignGroup = [u8; SIGN_ROWS / 2];
+
+/// What each value of [`SIGN_BITS`] sign bits adds to a sum, at most [`LARGEST_ENTRY`].
+pub(in crate::vectors) type SignTable = [u8; 1 << SIGN_BITS];
 
 /// The numbers of a row that turn a sum of products into an upper bound of a similarity:
 /// `base + scale * sum * factor + error * margin + slack`.
@@ -116,26 +130,16 @@ fn plane_dot(query: &[i8], row: Plane<'_>) -> i32 {
 }
 
 #[inline(always)]
-pub(super) fn sign_sums_plain(
-    query: &[[u64; QUERY_PLANES]],
-    signs: &[[u64; SIGN_ROWS]],
-    sums: &mut [f32; TILE],
-) {
-    let groups = signs.chunks_exact(query.len().max(1));
-    for (group, sums) in groups.zip(sums.as_chunks_mut::<SIGN_ROWS>().0) {
-        let mut counts = [[0_u64; SIGN_ROWS]; QUERY_PLANES];
-        for (words, planes) in group.iter().zip(query) {
-            for (counts, plane) in counts.iter_mut().zip(planes) {
-                for (count, word) in counts.iter_mut().zip(words) {
-                    *count += u64::from((word & plane).count_ones());
-                }
+pub(super) fn sign_sums_plain(table: &[SignTable], signs: &[SignGroup], sums: &mut [u32; TILE]) {
+    let rows = signs.chunks_exact(table.len().max(1));
+    for (groups, sums) in rows.zip(sums.as_chunks_mut::<SIGN_ROWS>().0) {
+        *sums = [0; SIGN_ROWS];
+        let (first, second) = sums.split_at_mut(SIGN_ROWS / 2);
+        for (group, entries) in groups.iter().zip(table) {
+            for ((bits, first), second) in group.iter().zip(&mut *first).zip(&mut *second) {
+                *first += u32::from(entries[usize::from(bits & 0x0f)]);
+                *second += u32::from(entries[usize::from(bits >> 4)]);
             }
-        }
-        for (nth, sum) in sums.iter_mut().enumerate() {
-            let [ones, twos, fours, eights] = counts.map(|counts| counts[nth]);
-            #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^24")]
-            let total = (ones + 2 * twos + 4 * fours + 8 * eights) as f32;
-            *sum = total;
         }
     }
 }

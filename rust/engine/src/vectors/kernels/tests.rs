@@ -106,43 +106,33 @@ fn products_with_both_planes_are_exact() {
 
 #[test]
 fn sums_over_sign_bits_are_exact() {
-    for words in [1, 2, 6, 13] {
-        let word = |bytes: &[u8]| {
-            bytes
-                .iter()
-                .fold(0, |word, byte| word << 8 | u64::from(*byte))
-        };
-        let bytes: Vec<u8> = noise(words * TILE * 8).collect();
-        let signs: Vec<u64> = bytes.chunks(8).map(word).collect();
-        let (signs, _) = signs.as_chunks::<SIGN_ROWS>();
-        let codes: Vec<u8> = noise(words * 64).map(|byte| byte & 0x0f).collect();
-        let planes = codes.chunks(64).map(|codes| {
-            let plane = |bit: usize| {
-                let bits = codes.iter().enumerate();
-                bits.fold(0, |word, (nth, code)| {
-                    word | u64::from(code >> bit & 1) << nth
-                })
-            };
-            [plane(0), plane(1), plane(2), plane(3)]
-        });
-        let planes: Vec<[u64; QUERY_PLANES]> = planes.collect();
-        // The last tile of a block may have fewer groups.
-        for groups in [TILE / SIGN_ROWS, 3, 1] {
-            let mut sums = [-1.0; TILE];
-            sign_sums(&planes, &signs[..groups * words], &mut sums);
-            for (row, sum) in sums.iter().enumerate().take(groups * SIGN_ROWS) {
-                let exact: u32 = (0..words * 64)
-                    .filter(|nth| {
-                        let group = row / SIGN_ROWS * words;
-                        signs[group + nth / 64][row % SIGN_ROWS] >> (nth % 64) & 1 == 1
-                    })
-                    .map(|nth| u32::from(codes[nth]))
-                    .sum();
-                assert_eq!(f64::from(*sum).to_bits(), f64::from(exact).to_bits());
+    // The last is beyond what 16 bits hold.
+    for width in [1, 2, 5, 24, 25, 300].map(|width| width * GROUPS_AT_ONCE) {
+        let bytes: Vec<u8> = noise(width * TILE / 2).collect();
+        let (signs, _) = bytes.as_chunks::<{ SIGN_ROWS / 2 }>();
+        let entries = noise(16 * width).map(|byte| byte.min(LARGEST_ENTRY));
+        let entries: Vec<u8> = entries.collect();
+        let (table, _) = entries.as_chunks::<16>();
+        // The last tile of a block may have fewer rows.
+        for parts in [TILE / SIGN_ROWS, 1] {
+            let mut exact = [7; TILE];
+            for (row, exact) in exact.iter_mut().enumerate().take(parts * SIGN_ROWS) {
+                let entry = |(group, entries): (usize, &SignTable)| {
+                    let byte = signs[row / SIGN_ROWS * width + group][row % 16];
+                    let bits = if row % SIGN_ROWS < 16 {
+                        byte & 15
+                    } else {
+                        byte >> 4
+                    };
+                    u32::from(entries[usize::from(bits)])
+                };
+                *exact = table.iter().enumerate().map(entry).sum();
             }
-            let mut plain = [-1.0; TILE];
-            sign_sums_plain(&planes, &signs[..groups * words], &mut plain);
-            assert_eq!(sums.map(f32::to_bits), plain.map(f32::to_bits));
+            with_each(|instructions| {
+                let mut sums = [7; TILE];
+                sign_sums(table, &signs[..parts * width], &mut sums);
+                assert_eq!(sums, exact, "{instructions:?} {width}");
+            });
         }
     }
 }

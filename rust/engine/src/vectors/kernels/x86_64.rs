@@ -1,5 +1,5 @@
 //! The loops as compiled for the wider instructions of x86-64, and what AVX-512 has an instruction
-//! for: products of bytes added up by fours (VNNI), and counting bits (VPOPCNTDQ).
+//! for: products of bytes added up by fours (VNNI), and lookups of 64 bytes at once.
 //!
 //! Loops, and no closures but what is always inlined: a closure is compiled for the processor of the
 //! function around it only where it is.
@@ -7,18 +7,19 @@
 #![allow(clippy::inline_always)] // a loop is compiled for the processor of the function around it
 
 use std::arch::x86_64::{
-    __m128i, __m512i, _mm_add_epi32, _mm_storeu_si128, _mm256_add_epi32, _mm256_castsi256_si128,
-    _mm256_extracti128_si256, _mm256_storeu_ps, _mm512_add_epi32, _mm512_add_epi64,
-    _mm512_and_si512, _mm512_castsi512_si256, _mm512_cvtepi64_ps, _mm512_dpbusd_epi32,
-    _mm512_extracti64x4_epi64, _mm512_loadu_si512, _mm512_popcnt_epi64, _mm512_reduce_add_epi32,
-    _mm512_set1_epi8, _mm512_set1_epi64, _mm512_setzero_si512, _mm512_slli_epi32,
-    _mm512_slli_epi64, _mm512_srli_epi16, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64,
-    _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
+    __m128i, __m256i, __m512i, _mm_add_epi32, _mm_storeu_si128, _mm256_add_epi16, _mm256_add_epi32,
+    _mm256_castsi256_si128, _mm256_extracti128_si256, _mm512_add_epi8, _mm512_add_epi16,
+    _mm512_add_epi32, _mm512_and_si512, _mm512_castsi512_si256, _mm512_dpbusd_epi32,
+    _mm512_extracti64x4_epi64, _mm512_loadu_si512, _mm512_reduce_add_epi32, _mm512_set1_epi8,
+    _mm512_set1_epi16, _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_slli_epi32,
+    _mm512_srli_epi16, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi32,
+    _mm512_unpacklo_epi64,
 };
 
+use super::avx2::{REGISTERS, interleaved, lanes};
 use super::plain::{
-    CODES_AT_ONCE, Line, Plane, Planes, QUERY_PLANES, ROWS_AHEAD, SIGN_ROWS, TILE, dots_plain,
-    reach_plain, rotate_plain, round_plain,
+    CODES_AT_ONCE, GROUPS_AT_ONCE, GROUPS_PER_SUM, Line, Plane, Planes, ROWS_AHEAD, SIGN_ROWS,
+    SignGroup, SignTable, TILE, dots_plain, reach_plain, rotate_plain, round_plain,
 };
 use super::prefetch::{LINE, prefetch, prefetch_line};
 
@@ -199,32 +200,70 @@ pub fn code_dots_vnni(query: [&[i8]; 2], rows: &[Planes<'_>], sums: &mut [[i32; 
     }
 }
 
-#[target_feature(enable = "avx512f,avx512dq,avx512vpopcntdq")]
-pub fn sign_sums_avx512(
-    query: &[[u64; QUERY_PLANES]],
-    signs: &[[u64; SIGN_ROWS]],
-    sums: &mut [f32; TILE],
-) {
-    let groups = signs.chunks_exact(query.len().max(1));
-    for (group, sums) in groups.zip(sums.as_chunks_mut::<SIGN_ROWS>().0) {
-        let mut counts = [_mm512_setzero_si512(); QUERY_PLANES];
-        for (words, planes) in group.iter().zip(query) {
-            const { assert!(size_of::<[u64; SIGN_ROWS]>() == LINE) };
-            // SAFETY: it is as long as what is loaded.
-            let words = unsafe { _mm512_loadu_si512(words.as_ptr().cast()) };
-            for (count, plane) in counts.iter_mut().zip(planes) {
-                let plane = _mm512_set1_epi64(plane.cast_signed());
-                let common = _mm512_popcnt_epi64(_mm512_and_si512(words, plane));
-                *count = _mm512_add_epi64(*count, common);
+#[target_feature(enable = "avx512f,avx512bw")]
+pub fn sign_sums_avx512(table: &[SignTable], signs: &[SignGroup], sums: &mut [u32; TILE]) {
+    let rows = signs.chunks_exact(table.len().max(1));
+    for (groups, sums) in rows.zip(sums.as_chunks_mut::<SIGN_ROWS>().0) {
+        *sums = [0; SIGN_ROWS];
+        let parts = groups.chunks(GROUPS_PER_SUM);
+        for (groups, table) in parts.zip(table.chunks(GROUPS_PER_SUM)) {
+            for (sum, part) in sums.iter_mut().zip(sums_of_groups(groups, table)) {
+                *sum += u32::from(part);
             }
         }
-        let [ones, twos, fours, eights] = counts;
-        let low = _mm512_add_epi64(ones, _mm512_slli_epi64::<1>(twos));
-        let high = _mm512_add_epi64(fours, _mm512_slli_epi64::<1>(eights));
-        let total = _mm512_add_epi64(low, _mm512_slli_epi64::<2>(high));
-        // SAFETY: eight numbers of 32 bits are stored, and there is room for them.
-        unsafe { _mm256_storeu_ps(sums.as_mut_ptr(), _mm512_cvtepi64_ps(total)) };
     }
+}
+
+/// The sums of so many groups that they fit into 16 bits; see `avx2`.
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn sums_of_groups(groups: &[SignGroup], table: &[SignTable]) -> [u16; SIGN_ROWS] {
+    let mask = _mm512_set1_epi8(0x0f);
+    let even_bytes = _mm512_set1_epi16(0x00ff);
+    let mut sums = [[_mm512_setzero_si512(); 2]; 2];
+    let groups = groups.as_chunks::<GROUPS_AT_ONCE>().0.chunks(REGISTERS);
+    let table = table.as_chunks::<GROUPS_AT_ONCE>().0.chunks(REGISTERS);
+    for (groups, table) in groups.zip(table) {
+        let mut bytes = [_mm512_setzero_si512(); 2];
+        for (group, entries) in groups.iter().zip(table) {
+            let (group, entries) = (load_groups(group), load_groups(entries));
+            let low = _mm512_and_si512(group, mask);
+            let high = _mm512_and_si512(_mm512_srli_epi16::<4>(group), mask);
+            bytes[0] = _mm512_add_epi8(bytes[0], _mm512_shuffle_epi8(entries, low));
+            bytes[1] = _mm512_add_epi8(bytes[1], _mm512_shuffle_epi8(entries, high));
+        }
+        for ([even, odd], bytes) in sums.iter_mut().zip(bytes) {
+            *even = _mm512_add_epi16(*even, _mm512_and_si512(bytes, even_bytes));
+            *odd = _mm512_add_epi16(*odd, _mm512_srli_epi16::<8>(bytes));
+        }
+    }
+    let mut found = [0; SIGN_ROWS];
+    for (found, [even, odd]) in found
+        .as_chunks_mut::<{ SIGN_ROWS / 2 }>()
+        .0
+        .iter_mut()
+        .zip(sums)
+    {
+        *found = interleaved(lanes(halves(even)), lanes(halves(odd)));
+    }
+    found
+}
+
+/// The sum of both halves.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn halves(sums: __m512i) -> __m256i {
+    _mm256_add_epi16(
+        _mm512_castsi512_si256(sums),
+        _mm512_extracti64x4_epi64::<1>(sums),
+    )
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn load_groups(groups: &[[u8; LINE / GROUPS_AT_ONCE]; GROUPS_AT_ONCE]) -> __m512i {
+    // SAFETY: they are as long as what is loaded.
+    unsafe { _mm512_loadu_si512(groups.as_ptr().cast()) }
 }
 
 #[inline(always)]
