@@ -21,7 +21,10 @@ thread_local! {
 }
 
 /// Do `work`, unless `is_unwanted`, asked every now and then, says that nobody waits for it.
-pub fn watched<T>(is_unwanted: impl Fn() -> bool + 'static, work: impl FnOnce() -> T) -> T {
+pub fn with_cancellation<T>(
+    is_unwanted: impl Fn() -> bool + 'static,
+    work: impl FnOnce() -> T,
+) -> T {
     let _before = Before(CHECK.replace(Some(Rc::new(is_unwanted))));
     work()
 }
@@ -85,11 +88,11 @@ pub const BATCH: usize = STRIDE / 16;
 
 /// [`check`] for a long loop that counts its steps.
 #[derive(Debug, Default)]
-pub struct Pace {
+pub struct CancelTicker {
     steps: usize,
 }
 
-impl Pace {
+impl CancelTicker {
     /// Advance by `steps`. Fails if the call was cancelled.
     pub fn step(&mut self, steps: usize) -> Result<()> {
         if self.is_over(steps) { check() } else { Ok(()) }
@@ -146,10 +149,10 @@ mod tests {
     #[test]
     fn the_innermost_watch_counts_and_none_is_left_behind() {
         assert!(!is_due());
-        watched(
+        with_cancellation(
             || true,
             || {
-                watched(|| false, || assert!(!is_due()));
+                with_cancellation(|| false, || assert!(!is_due()));
                 assert!(is_due());
             },
         );
@@ -161,8 +164,8 @@ mod tests {
         let asked = Rc::new(Cell::new(0));
         let counted = Rc::clone(&asked);
         let is_unwanted = move || counted.replace(counted.get() + 1) > 0;
-        watched(is_unwanted, || {
-            let mut pace = Pace::default();
+        with_cancellation(is_unwanted, || {
+            let mut pace = CancelTicker::default();
             for _ in 1..2 * STRIDE {
                 pace.step(1).unwrap();
             }
@@ -189,7 +192,8 @@ mod tests {
         for asks in 0..6 {
             let asked = Cell::new(0);
             let after_some = move || asked.replace(asked.get() + 1) == asks;
-            let error = watched(after_some, || sort(&mut items.clone(), by_key)).unwrap_err();
+            let error =
+                with_cancellation(after_some, || sort(&mut items.clone(), by_key)).unwrap_err();
             assert_eq!(error.code(), ErrorCode::Interrupted);
         }
     }
@@ -207,7 +211,7 @@ mod tests {
         let chunks: Vec<&Chunk> = chunks.iter().collect();
         for ranking in Ranking::ALL {
             let index = Index::in_memory_with(TokenizerKind::Porter, *ranking).unwrap();
-            let error = watched(|| true, || index.upsert(&chunks)).unwrap_err();
+            let error = with_cancellation(|| true, || index.upsert(&chunks)).unwrap_err();
             assert_eq!(error.code(), ErrorCode::Interrupted, "{error}");
             assert_eq!(index.len().unwrap(), 0);
             index.upsert(&chunks).unwrap();
@@ -219,7 +223,7 @@ mod tests {
             // At first nothing is to stop, so that it stops on the way.
             let asked = Cell::new(0);
             let after_some = move || asked.replace(asked.get() + 1) > 3;
-            let error = watched(after_some, search).unwrap_err();
+            let error = with_cancellation(after_some, search).unwrap_err();
             assert_eq!(error.code(), ErrorCode::Interrupted, "{ranking:?}: {error}");
             assert_eq!(search().unwrap().len(), 10);
         }

@@ -1,7 +1,7 @@
 //! Properties of every run of an agent, for any actions.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use hedgerow_graph::agents::{Action, Applied, Beginning, Record, RunStatus};
+use hedgerow_graph::agents::{Action, Applied, Record, RunRequest, RunStatus};
 use hedgerow_graph::graph::{Node, Store};
 use hedgerow_graph::pipeline::{Options, parse, run};
 use proptest::prelude::*;
@@ -26,7 +26,7 @@ fn keys(list: &[&str]) -> Vec<String> {
 }
 
 fn begin(store: &Store, agent: &str, nodes: &[&str], last: Option<i64>) -> Option<i64> {
-    let begun = store.begin_run(&Beginning {
+    let begun = store.begin_run(&RunRequest {
         agent,
         definition: "sha",
         keys: &keys(nodes),

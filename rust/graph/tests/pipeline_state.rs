@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::path::Path;
 use std::rc::Rc;
 
-use hedgerow_engine::interrupt::watched;
+use hedgerow_engine::interrupt::with_cancellation;
 use hedgerow_graph::graph::{Node, Store};
 use hedgerow_graph::pipeline::{Options, Outcome, parse, run};
 
@@ -44,12 +44,12 @@ fn run_while_writing(path: &Path, pipeline: &str, nth: usize) -> (Outcome, bool)
     let done = Rc::clone(&written);
     let write_once = move || {
         if asked.replace(asked.get() + 1) == nth {
-            watched(|| false, || write(&other, AFTER));
+            with_cancellation(|| false, || write(&other, AFTER));
             done.set(true);
         }
         false
     };
-    let outcome = watched(write_once, || run(&store, &pipeline, &Options::default()));
+    let outcome = with_cancellation(write_once, || run(&store, &pipeline, &Options::default()));
     (outcome.unwrap(), written.get())
 }
 

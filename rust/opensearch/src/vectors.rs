@@ -1,7 +1,7 @@
 //! The nearest chunks: preselected by the server, compared here.
 
 use hedgerow_engine::chunks::{Selection, check_limit};
-use hedgerow_engine::vectors::{self, NearestRows, SAMPLE, Space, Spread};
+use hedgerow_engine::vectors::{self, CosineStats, NearestRows, SAMPLE, Space};
 use hedgerow_engine::{Error, ErrorCode, Result, unit_vector};
 
 use crate::point_in_time::{Preselection, VectorHit};
@@ -72,7 +72,7 @@ impl RemoteReader<'_> {
     fn statistics(&self, scored: Vec<ScoredChunk>) -> NearestRows {
         let of_groups = self.ranked(scored);
         #[allow(clippy::cast_possible_truncation, reason = "it was a float32")]
-        let spread = Spread::of(of_groups.iter().map(|one| one.score as f32));
+        let spread = CosineStats::of(of_groups.iter().map(|one| one.score as f32));
         let rows = self.rows(of_groups).into_iter();
         let mut nearest = NearestRows::default();
         nearest.spread = spread;

@@ -1,7 +1,7 @@
 //! The effects of agents' runs on a store, for `hedgerow.agents`.
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_graph::agents::{Action, Applied, Beginning, Record, Run, RunStatus};
+use hedgerow_graph::agents::{Action, Applied, Record, Run, RunRequest, RunStatus};
 use hedgerow_graph::pipeline::{self, Options};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -58,7 +58,7 @@ pub fn _begin_run(
     expires: i64,
 ) -> PyResult<Option<(i64, Vec<String>)>> {
     let begun = errors::call_writing(py, Some(keys.len() * errors::ITEM), || {
-        store.store.begin_run(&Beginning {
+        store.store.begin_run(&RunRequest {
             agent: &agent,
             definition: &definition,
             keys: &keys,

@@ -1,6 +1,6 @@
 //! The compiled forms of queries.
 
-use hedgerow_engine::interrupt::Pace;
+use hedgerow_engine::interrupt::CancelTicker;
 use hedgerow_engine::query::{self, AliasTable, Connective, MatchOptions, Matching, parse};
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use hedgerow_engine::{Error, ErrorCode, Result};
@@ -99,7 +99,7 @@ pub fn compile_many(
         let connective = joined_by(operator)?;
         let matching = self::matching(matching)?;
         let target = Target::from_name(target)?;
-        let mut pace = Pace::default();
+        let mut pace = CancelTicker::default();
         let mut compile = |text: &str| {
             pace.step(1 + text.len())?;
             target.compile(text, aliases, connective, matching)

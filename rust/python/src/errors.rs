@@ -26,7 +26,7 @@ pub fn call_detached<T: Send>(
     py: Python<'_>,
     engine: impl FnOnce() -> Result<T> + Send,
 ) -> PyResult<T> {
-    let (result, interrupted) = interrupt::watched(py, || guarded(engine));
+    let (result, interrupted) = interrupt::with_cancellation(py, || guarded(engine));
     if interrupted {
         interrupt::handle(py)?;
     }

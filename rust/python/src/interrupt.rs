@@ -52,7 +52,7 @@ pub fn stoppable<T>(stop: &Flag, work: impl FnOnce() -> T) -> T {
 
 /// Do `work`, which lets go of the interpreter, until it is stopped or Ctrl-C is pressed; whether
 /// that was.
-pub fn watched<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> (T, bool) {
+pub fn with_cancellation<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> (T, bool) {
     let stop = stop();
     let looks = is_main_thread(py);
     py.detach(|| {
@@ -69,7 +69,7 @@ pub fn watched<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> (T, 
                     .as_ref()
                     .is_some_and(|stop| stop.load(Ordering::Relaxed))
         };
-        let result = interrupt::watched(is_unwanted, work);
+        let result = interrupt::with_cancellation(is_unwanted, work);
         (result, pressed.get())
     })
 }
@@ -99,7 +99,7 @@ pub fn on_the_spot<T: Send>(py: Python<'_>, stop: &Flag, work: impl FnOnce() -> 
 
 fn until<T>(stop: &Flag, work: impl FnOnce() -> T) -> T {
     let stop = Arc::clone(stop);
-    interrupt::watched(move || stop.load(Ordering::Relaxed), work)
+    interrupt::with_cancellation(move || stop.load(Ordering::Relaxed), work)
 }
 
 /// Have a helper thread do `work`, while this one looks for a signal, which sets `stop`. Where the

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::ops::{Deref, Range};
 
-use hedgerow_engine::text::marks::{Marker, Wanted};
+use hedgerow_engine::text::marks::{Highlighter, MarkedPhrase};
 use hedgerow_engine::text::snippet;
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use hedgerow_engine::{ErrorCode, memory};
@@ -155,12 +155,12 @@ pub fn _snippets(
     })
 }
 
-fn marker(wanted: WantedWords, tokenizer: &str) -> hedgerow_engine::Result<Marker> {
+fn marker(wanted: WantedWords, tokenizer: &str) -> hedgerow_engine::Result<Highlighter> {
     let wanted: Vec<_> = wanted
         .into_iter()
-        .map(|(words, prefix)| Wanted { words, prefix })
+        .map(|(words, prefix)| MarkedPhrase { words, prefix })
         .collect();
-    Marker::new(&wanted, TokenizerKind::parse(tokenizer)?)
+    Highlighter::new(&wanted, TokenizerKind::parse(tokenizer)?)
 }
 
 fn pairs(places: Vec<Range<usize>>) -> Places {

@@ -2,11 +2,11 @@
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::failure::{Failure, Unfit};
+use super::load_error::{LoadError, NotLoadable};
 use super::postings::PositionWriter;
 use super::segment::{Builder, Segment};
 use super::word_numbers::WordNumbers;
-use crate::interrupt::Pace;
+use crate::interrupt::CancelTicker;
 use crate::text::tokenizer::{LONGEST_TOKEN, TokenizerKind};
 use crate::text::words::{Mode, Token};
 
@@ -15,7 +15,7 @@ pub(super) fn from_texts(
     connection: &Connection,
     tokenizer: TokenizerKind,
     rows: impl IntoIterator<Item = i64>,
-) -> Result<Segment, Failure> {
+) -> Result<Segment, LoadError> {
     let mut find = connection.prepare_cached(
         "SELECT path, title, summary, tag_text, content FROM knowledge_chunks WHERE row = ?",
     )?;
@@ -80,7 +80,7 @@ impl Words {
         Ok(())
     }
 
-    fn segment(self) -> Result<Segment, Unfit> {
+    fn segment(self) -> Result<Segment, NotLoadable> {
         let by_word = grouped_by_word(&self.occurrences, self.numbers.len());
         let mut builder = Builder::new(self.rows.len(), self.tokenizer);
         let mut positions = Vec::new();
@@ -147,7 +147,7 @@ fn grouped_by_word(occurrences: &[Occurrence], words: usize) -> ByWord {
 pub(super) fn merge(
     parts: &[&Segment],
     is_deleted: impl Fn(usize, u32) -> bool,
-) -> Result<Segment, Failure> {
+) -> Result<Segment, LoadError> {
     let mut chunks: Vec<(i64, usize, u32)> = Vec::new();
     for (part, segment) in parts.iter().enumerate() {
         let alive = (0..).zip(0..segment.len()).map(|(chunk, _)| chunk);
@@ -172,7 +172,7 @@ pub(super) fn merge(
     let mut builder = Builder::new(rows.len(), tokenizer.unwrap_or_default());
     let mut next = vec![0; parts.len()];
     let mut postings: Vec<(u32, usize, usize)> = Vec::new();
-    let mut pace = Pace::default();
+    let mut pace = CancelTicker::default();
     while let Some(term) = lowest(parts, &next) {
         postings.clear();
         for (part, segment) in parts.iter().enumerate() {

@@ -2,8 +2,8 @@
 
 use rusqlite::Connection;
 
-use super::failure::Failure;
 use super::load::MAX_THREADS;
+use super::load_error::LoadError;
 use super::stored;
 
 /// The most memory that `auto` takes.
@@ -23,7 +23,7 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
-    pub fn read(connection: &Connection) -> Result<Self, Failure> {
+    pub fn read(connection: &Connection) -> Result<Self, LoadError> {
         let totals = stored::totals(connection)?;
         Ok(Self::of(totals.rows, totals.tokens))
     }

@@ -13,10 +13,10 @@ use std::thread::{self, ScopedJoinHandle};
 
 use rusqlite::Connection;
 
-use super::batch::{Batch, Batches};
-use super::failure::{Failure, Unfit};
+use super::load_error::{LoadError, NotLoadable};
 use super::segment::{Builder, Segment};
 use super::stored;
+use super::term_batch::{Batches, TermBatch};
 use crate::chunks::FullText;
 use crate::interrupt;
 use crate::text::tokenizer::TokenizerKind;
@@ -28,7 +28,7 @@ const BATCH_BYTES: usize = 1 << 19;
 
 /// All chunks, from what FTS5 stored of them. Its lengths of chunks and its positions of terms must
 /// agree, or else the file is damaged.
-pub(super) fn from_stored(connection: &Connection) -> Result<Segment, Failure> {
+pub(super) fn from_stored(connection: &Connection) -> Result<Segment, LoadError> {
     let tokenizer = FullText::read(connection)?.tokenizer;
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     load(connection, tokenizer, threads.min(MAX_THREADS), BATCH_BYTES)
@@ -39,12 +39,12 @@ fn load(
     tokenizer: TokenizerKind,
     threads: usize,
     batch_bytes: usize,
-) -> Result<Segment, Failure> {
+) -> Result<Segment, LoadError> {
     let totals = stored::totals(connection)?;
     let (rows, lengths) = stored::lengths(connection)?;
     let tokens: u64 = lengths.iter().copied().map(u64::from).sum();
     if (rows.len() as u64, tokens) != (totals.rows, totals.tokens) {
-        return Err(Unfit::Damaged.into());
+        return Err(NotLoadable::Damaged.into());
     }
     let mut builder = Builder::new(rows.len(), tokenizer);
     builder.reserve(tokens)?;
@@ -85,11 +85,11 @@ fn load(
 }
 
 /// The segment that a thread made of a batch, or its failure.
-type Answer = thread::Result<Result<Segment, Unfit>>;
+type Answer = thread::Result<Result<Segment, NotLoadable>>;
 
 /// Batches on their way through the helpers.
 struct Pipeline<'r> {
-    tasks: Sender<(usize, Batch)>,
+    tasks: Sender<(usize, TermBatch)>,
     answered: Receiver<(usize, Answer)>,
     /// At most this many batches are under way.
     most: usize,
@@ -102,7 +102,7 @@ struct Pipeline<'r> {
 }
 
 impl Pipeline<'_> {
-    fn put(&mut self, batch: Batch, builder: &mut Builder) -> Result<(), Unfit> {
+    fn put(&mut self, batch: TermBatch, builder: &mut Builder) -> Result<(), NotLoadable> {
         if let Some(decoder) = &mut self.decoder {
             return builder.append(&decoder.piece(&batch)?);
         }
@@ -116,9 +116,9 @@ impl Pipeline<'_> {
     }
 
     /// Wait for one answer, and append the next segment.
-    fn take(&mut self, builder: &mut Builder) -> Result<(), Unfit> {
+    fn take(&mut self, builder: &mut Builder) -> Result<(), NotLoadable> {
         let Ok((number, answer)) = self.answered.recv() else {
-            return Err(Unfit::Damaged);
+            return Err(NotLoadable::Damaged);
         };
         let piece = answer.unwrap_or_else(|panic| resume_unwind(panic))?;
         self.early.insert(number, piece);
@@ -134,7 +134,7 @@ impl Pipeline<'_> {
         mut self,
         helpers: Vec<ScopedJoinHandle<'_, Vec<u32>>>,
         builder: &mut Builder,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), LoadError> {
         while self.appended < self.sent {
             self.take(builder)?;
         }
@@ -165,7 +165,7 @@ impl<'r> Decoder<'r> {
         }
     }
 
-    fn piece(&mut self, batch: &Batch) -> Result<Segment, Unfit> {
+    fn piece(&mut self, batch: &TermBatch) -> Result<Segment, NotLoadable> {
         batch.decode(self.rows, &mut self.builder)?;
         self.builder.take()
     }
@@ -173,7 +173,7 @@ impl<'r> Decoder<'r> {
     /// Decode until the end; return the number of tokens of each chunk.
     fn run(
         mut self,
-        waiting: &Mutex<Receiver<(usize, Batch)>>,
+        waiting: &Mutex<Receiver<(usize, TermBatch)>>,
         answers: &Sender<(usize, Answer)>,
     ) -> Vec<u32> {
         let next = || {
@@ -251,7 +251,7 @@ mod tests {
         let index = Index::in_memory(TokenizerKind::Porter).unwrap();
         written(&index, &many(0..500, 1));
         let stopped = index.database().read(|connection| {
-            Ok(interrupt::watched(
+            Ok(interrupt::with_cancellation(
                 || true,
                 || load(connection, TokenizerKind::Porter, 2, 100),
             ))
@@ -284,7 +284,7 @@ mod tests {
             .database()
             .write(|connection| connection.execute_batch(damage))
             .unwrap();
-        assert_eq!(load().as_deref(), Some("Unfit(Damaged)"));
+        assert_eq!(load().as_deref(), Some("NotLoadable(Damaged)"));
     }
 
     #[test]
@@ -305,7 +305,7 @@ mod tests {
                 for threads in [0, 1, 3] {
                     let loaded = load(connection, TokenizerKind::Porter, threads, 1_000);
                     let failure = format!("{:?}", loaded.err());
-                    assert_eq!(failure, "Some(Unfit(Damaged))");
+                    assert_eq!(failure, "Some(NotLoadable(Damaged))");
                 }
                 Ok(())
             })

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::failure::Failure;
-use super::part::Part;
+use super::load_error::LoadError;
+use super::segment_view::SegmentView;
 use super::snapshot::Snapshot;
 use super::tiers;
 use crate::storage::Background;
@@ -13,7 +13,7 @@ use crate::storage::cache::Cache;
 /// Parts that are merged into one. Nobody else merges them meanwhile.
 pub(super) struct Merge {
     /// The parts when the merge began.
-    parts: Vec<Part>,
+    parts: Vec<SegmentView>,
 }
 
 impl Merge {
@@ -34,12 +34,12 @@ impl Merge {
     }
 
     /// Merge the parts, as they were when the merge began, into one.
-    pub fn run(&self) -> Result<Part, Failure> {
-        Part::merge(&self.parts)
+    pub fn run(&self) -> Result<SegmentView, LoadError> {
+        SegmentView::merge(&self.parts)
     }
 
     /// Replace the parts by the merged part, unless they are gone.
-    pub fn publish(self, snapshots: &Cache<Snapshot>, merged: Part) {
+    pub fn publish(self, snapshots: &Cache<Snapshot>, merged: SegmentView) {
         snapshots.replace_newest(|newest| newest.with_merged(&self.parts, merged));
     }
 
@@ -72,9 +72,9 @@ pub(super) fn start(
         while let Some(merge) = Merge::begin(&snapshots) {
             match merge.run() {
                 Ok(merged) => merge.publish(&snapshots, merged),
-                Err(Failure::Unfit(_)) => merge.give_up(),
+                Err(LoadError::NotLoadable(_)) => merge.give_up(),
                 // The handle closes or the process forks; a later search starts again.
-                Err(Failure::Sqlite(_)) => return,
+                Err(LoadError::Sqlite(_)) => return,
             }
         }
     });

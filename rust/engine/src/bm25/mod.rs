@@ -8,33 +8,33 @@
 //! of the generation, FTS5 ranks with the same formula ([`function`]).
 
 mod allowed;
-mod batch;
+mod backend_status;
 mod build;
 mod counts;
 mod deleted;
 mod estimate;
-mod failure;
+mod fts5_segment;
 mod function;
 mod load;
+mod load_error;
 mod merging;
 mod outline;
-mod part;
 mod phrase;
 mod phrase_counts;
 mod phrase_search;
 mod plan;
 mod postings;
-mod ranker;
 mod ranking;
-mod reason;
-mod run;
 mod schema;
 mod score;
 mod scored_row;
 mod search;
 mod segment;
+mod segment_view;
 mod snapshot;
+mod snapshot_manager;
 mod stored;
+mod term_batch;
 #[cfg(test)]
 mod tests;
 mod tiers;
@@ -50,8 +50,8 @@ pub use ranking::Ranking;
 pub use schema::BM25;
 pub use search::MatchedRows;
 
-pub(crate) use ranker::{Acquired, Ranker};
 pub(crate) use scored_row::MATCHED;
 pub(crate) use search::Bm25;
 pub(crate) use snapshot::Snapshot;
+pub(crate) use snapshot_manager::{Backend, SnapshotManager};
 pub(crate) use vocabulary::NearTerm;

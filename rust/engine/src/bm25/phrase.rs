@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::postings::{read_positions, weight_at};
 use super::segment::{Bytes, Segment};
 use crate::error::Result;
-use crate::interrupt::{self, Pace};
+use crate::interrupt::{self, CancelTicker};
 use crate::query::Phrase;
 use crate::text::tokenizer::{LONGEST_TOKEN, TokenizerKind};
 use crate::text::words::Mode;
@@ -64,7 +64,7 @@ impl<'p> PhrasePostings<'p> {
     pub fn find(
         segment: &'p Segment,
         phrase: &PhraseTokens,
-        pace: &mut Pace,
+        pace: &mut CancelTicker,
     ) -> rusqlite::Result<Self> {
         let positions = phrase.terms(segment);
         match positions.as_slice() {
@@ -96,7 +96,7 @@ impl<'p> PhrasePostings<'p> {
     }
 
     /// The chunks that have any of the terms.
-    fn of_any(segment: &Segment, terms: &Terms, pace: &mut Pace) -> rusqlite::Result<Self> {
+    fn of_any(segment: &Segment, terms: &Terms, pace: &mut CancelTicker) -> rusqlite::Result<Self> {
         if terms.len() > 1 || all(terms).any(|term| segment.is_colocated(term)) {
             return Self::of_any_position(segment, terms, pace);
         }
@@ -133,7 +133,7 @@ impl<'p> PhrasePostings<'p> {
     fn of_any_position(
         segment: &Segment,
         terms: &Terms,
-        pace: &mut Pace,
+        pace: &mut CancelTicker,
     ) -> rusqlite::Result<Self> {
         let mut postings: Vec<(u32, usize)> = Vec::new();
         for term in all(terms) {
@@ -161,7 +161,11 @@ impl<'p> PhrasePostings<'p> {
     }
 
     /// The chunks that have a term of each position in a row.
-    fn of_all(segment: &Segment, positions: &[Terms], pace: &mut Pace) -> rusqlite::Result<Self> {
+    fn of_all(
+        segment: &Segment,
+        positions: &[Terms],
+        pace: &mut CancelTicker,
+    ) -> rusqlite::Result<Self> {
         let possible = possible_chunks(segment, positions, pace)?;
         let mut tokens = Vec::with_capacity(positions.len());
         for terms in positions {
@@ -286,7 +290,7 @@ fn single(terms: &Terms) -> Option<usize> {
 fn possible_chunks<'p>(
     segment: &'p Segment,
     positions: &[Terms],
-    pace: &mut Pace,
+    pace: &mut CancelTicker,
 ) -> rusqlite::Result<Cow<'p, [u32]>> {
     let words = positions.iter().filter_map(single);
     let of_words = words.map(|term| &segment.chunks()[segment.postings(term)]);
@@ -355,7 +359,7 @@ impl<'p> Occurrences<'p> {
         segment: &'p Segment,
         terms: &Terms,
         possible: Option<&[u32]>,
-        pace: &mut Pace,
+        pace: &mut CancelTicker,
     ) -> rusqlite::Result<Self> {
         let (chunks, postings) = if let Some(term) = single(terms) {
             let postings = segment.postings(term);

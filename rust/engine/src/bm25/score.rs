@@ -7,15 +7,15 @@ use rusqlite::Connection;
 
 use super::allowed;
 use super::counts::{Counts, LengthNorms, term_score};
-use super::part::Part;
 use super::phrase::{PhrasePostings, gallop};
 use super::phrase_counts::PhraseCounts;
 use super::plan::{Conjunction, Plan, ScoredPhrase};
 use super::ranking::Ranked;
 use super::scored_row::{MATCHED, ScoredRow};
+use super::segment_view::SegmentView;
 use super::snapshot::Snapshot;
 use crate::chunks::{Filters, PathCursor, Paths, RowSet};
-use crate::interrupt::Pace;
+use crate::interrupt::CancelTicker;
 use crate::query::Matching;
 use crate::top_k::{Scored, TopGroups, TopK};
 
@@ -165,14 +165,14 @@ impl Found<'_> {
 
 /// The postings of an expression's phrases in a part.
 struct Lists<'p> {
-    part: &'p Part,
+    part: &'p SegmentView,
     /// For each phrase, which chunks have it.
     phrases: Vec<PhrasePostings<'p>>,
 }
 
 impl<'p> Lists<'p> {
-    fn find(part: &'p Part, plan: &Plan) -> rusqlite::Result<Self> {
-        let mut pace = Pace::default();
+    fn find(part: &'p SegmentView, plan: &Plan) -> rusqlite::Result<Self> {
+        let mut pace = CancelTicker::default();
         let find = |phrase| PhrasePostings::find(&part.segment, phrase, &mut pace);
         Ok(Self {
             part,
@@ -202,7 +202,7 @@ impl<'p> Lists<'p> {
         if self.phrases.iter().all(|phrase| phrase.chunks.is_empty()) {
             return Ok(());
         }
-        let mut pace = Pace::default();
+        let mut pace = CancelTicker::default();
         let narrowed = self.narrowed(plan, &mut pace)?;
         let scored_phrases = plan.scored_phrases.iter().zip(&narrowed);
         let scored_phrases: Vec<(&PhrasePostings<'_>, f64)> = scored_phrases
@@ -243,7 +243,7 @@ impl<'p> Lists<'p> {
     fn narrowed(
         &self,
         plan: &Plan,
-        pace: &mut Pace,
+        pace: &mut CancelTicker,
     ) -> rusqlite::Result<Vec<Option<PhrasePostings<'static>>>> {
         let mut intersections = Vec::with_capacity(plan.conjunctions.len());
         for all in &plan.conjunctions {
@@ -313,7 +313,7 @@ impl<'p> Lists<'p> {
 
 /// The scores of consecutive chunks; 0 where nothing was added.
 struct Window<'p> {
-    part: &'p Part,
+    part: &'p SegmentView,
     norms: &'p LengthNorms<'p>,
     passing: Option<&'p RowSet>,
     scores: Vec<f64>,
@@ -368,10 +368,10 @@ impl Window<'_> {
 mod tests {
     use super::*;
     use crate::bm25::Ranking;
-    use crate::bm25::failure::is_interrupt;
+    use crate::bm25::load_error::is_interrupt;
     use crate::bm25::tests::differential::many;
     use crate::index::Index;
-    use crate::interrupt::watched;
+    use crate::interrupt::with_cancellation;
     use crate::query::{MatchExpression, Phrase};
     use crate::storage::generations::generation;
     use crate::text::tokenizer::TokenizerKind;
@@ -407,7 +407,7 @@ mod tests {
             let plan = Plan::of(&expression, tokenizer).unwrap();
             let rank = || snapshot.rank(&plan, usize::MAX, Filter::None, None, Matching::Spec);
             rank().unwrap();
-            let stopped = watched(|| true, rank).unwrap_err();
+            let stopped = with_cancellation(|| true, rank).unwrap_err();
             assert!(is_interrupt(&stopped), "{expression}: {stopped}");
         }
     }

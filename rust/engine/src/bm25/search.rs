@@ -14,7 +14,7 @@ use crate::chunks::{
     Filters, Paths, RankedRow, RowSet, Selection, check_limit, group_key, without_chunk,
 };
 use crate::query::{MatchExpression, Matching};
-use crate::storage::Failure;
+use crate::storage::WorkError;
 use crate::text::tokenizer::TokenizerKind;
 
 /// Rows that match an expression.
@@ -47,7 +47,7 @@ impl Bm25<'_> {
         &self,
         expression: &MatchExpression,
         selection: &Selection<'_>,
-    ) -> std::result::Result<MatchedRows, Failure> {
+    ) -> std::result::Result<MatchedRows, WorkError> {
         check_limit(selection.limit)?;
         if expression.is_empty() {
             return Ok(MatchedRows::default());

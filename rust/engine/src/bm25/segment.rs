@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use super::failure::Unfit;
+use super::load_error::NotLoadable;
 use super::outline::Outline;
 use super::postings::weigh;
 use crate::text::tokenizer::TokenizerKind;
@@ -244,12 +244,12 @@ impl Builder {
     }
 
     /// Reserve memory for about this number of tokens.
-    pub fn reserve(&mut self, tokens: u64) -> Result<(), Unfit> {
+    pub fn reserve(&mut self, tokens: u64) -> Result<(), NotLoadable> {
         // Growing step by step would copy everything several times. Unused memory is freed at the
         // end.
         let tokens = usize::try_from(tokens).unwrap_or_default();
         let segment = &mut self.segment;
-        let no_room = |_| Unfit::OutOfMemory;
+        let no_room = |_| NotLoadable::OutOfMemory;
         segment.chunks.try_reserve(tokens).map_err(no_room)?;
         segment.weights.small.try_reserve(tokens).map_err(no_room)?;
         segment.sizes.small.try_reserve(tokens).map_err(no_room)?;
@@ -258,9 +258,9 @@ impl Builder {
     }
 
     /// Begin a term; the one before is dropped if it was given no postings.
-    pub fn begin(&mut self, text: &[u8]) -> Result<(), Unfit> {
+    pub fn begin(&mut self, text: &[u8]) -> Result<(), NotLoadable> {
         let segment = &mut self.segment;
-        let posting = u32::try_from(segment.chunks.len()).map_err(|_| Unfit::TooLarge)?;
+        let posting = u32::try_from(segment.chunks.len()).map_err(|_| NotLoadable::TooLarge)?;
         if segment.firsts.last() == Some(&posting) {
             segment.firsts.pop();
             segment.ends.pop();
@@ -273,26 +273,28 @@ impl Builder {
         segment.texts.extend_from_slice(text);
         segment
             .ends
-            .push(u32::try_from(segment.texts.len()).map_err(|_| Unfit::TooLarge)?);
+            .push(u32::try_from(segment.texts.len()).map_err(|_| NotLoadable::TooLarge)?);
         Ok(())
     }
 
     /// Add a posting of the term.
-    pub fn push(&mut self, chunk: u32, positions: &[u8]) -> Result<(), Unfit> {
-        let (weight, count) = weigh(positions).ok_or(Unfit::Damaged)?;
+    pub fn push(&mut self, chunk: u32, positions: &[u8]) -> Result<(), NotLoadable> {
+        let (weight, count) = weigh(positions).ok_or(NotLoadable::Damaged)?;
         let counted = self.counted.get_mut(chunk as usize);
-        let counted = counted.ok_or(Unfit::Damaged)?;
+        let counted = counted.ok_or(NotLoadable::Damaged)?;
         if !self.is_colocated {
             *counted += count;
         }
         let segment = &mut self.segment;
-        let posting = u32::try_from(segment.chunks.len()).map_err(|_| Unfit::TooLarge)?;
+        let posting = u32::try_from(segment.chunks.len()).map_err(|_| NotLoadable::TooLarge)?;
         if (posting as usize).is_multiple_of(BLOCK) {
-            let start = u32::try_from(segment.positions.len()).map_err(|_| Unfit::TooLarge)?;
+            let start =
+                u32::try_from(segment.positions.len()).map_err(|_| NotLoadable::TooLarge)?;
             segment.blocks.push(start);
         }
-        let size = u32::try_from(positions.len()).map_err(|_| Unfit::TooLarge)?;
-        u32::try_from(segment.positions.len() + positions.len()).map_err(|_| Unfit::TooLarge)?;
+        let size = u32::try_from(positions.len()).map_err(|_| NotLoadable::TooLarge)?;
+        u32::try_from(segment.positions.len() + positions.len())
+            .map_err(|_| NotLoadable::TooLarge)?;
         segment.chunks.push(chunk);
         segment.weights.push(posting, weight);
         segment.sizes.push(posting, size);
@@ -301,13 +303,13 @@ impl Builder {
     }
 
     /// Append the next terms, from a segment without chunks.
-    pub fn append(&mut self, next: &Segment) -> Result<(), Unfit> {
+    pub fn append(&mut self, next: &Segment) -> Result<(), NotLoadable> {
         let to = &mut self.segment;
         let ends_at = |length: usize, more: usize| {
             let end = length
                 .checked_add(more)
                 .and_then(|end| u32::try_from(end).ok());
-            end.map(|_| length).ok_or(Unfit::TooLarge)
+            end.map(|_| length).ok_or(NotLoadable::TooLarge)
         };
         let text = ends_at(to.texts.len(), next.texts.len())?;
         let posting = ends_at(to.chunks.len(), next.chunks.len())?;
@@ -327,7 +329,7 @@ impl Builder {
             start += next.sizes.sum(from, boundary) as usize;
             from = boundary;
             to.blocks
-                .push(u32::try_from(start).map_err(|_| Unfit::TooLarge)?);
+                .push(u32::try_from(start).map_err(|_| NotLoadable::TooLarge)?);
         }
         to.texts.extend_from_slice(&next.texts);
         to.chunks.extend_from_slice(&next.chunks);
@@ -338,7 +340,7 @@ impl Builder {
     }
 
     /// Take the terms so far, as a segment without chunks. The counts stay.
-    pub fn take(&mut self) -> Result<Segment, Unfit> {
+    pub fn take(&mut self) -> Result<Segment, NotLoadable> {
         self.end()?;
         Ok(std::mem::take(&mut self.segment))
     }
@@ -356,14 +358,14 @@ impl Builder {
     }
 
     /// Drop the last term if it has no postings, and note where the postings end.
-    fn end(&mut self) -> Result<(), Unfit> {
+    fn end(&mut self) -> Result<(), NotLoadable> {
         self.begin(&[])?;
         self.segment.ends.pop();
         Ok(())
     }
 
     /// Return the segment of some of the terms of these rows, without lengths of chunks.
-    pub fn finish_terms(mut self, rows: Vec<i64>) -> Result<Segment, Unfit> {
+    pub fn finish_terms(mut self, rows: Vec<i64>) -> Result<Segment, NotLoadable> {
         self.end()?;
         Ok(Segment {
             rows,
@@ -374,10 +376,10 @@ impl Builder {
 
     /// The segment with the chunks of these rows, ascending; damaged unless each was given as many
     /// tokens as it has.
-    pub fn finish(mut self, rows: Vec<i64>, lengths: Vec<u32>) -> Result<Segment, Unfit> {
+    pub fn finish(mut self, rows: Vec<i64>, lengths: Vec<u32>) -> Result<Segment, NotLoadable> {
         self.end()?;
         if self.counted != lengths {
-            return Err(Unfit::Damaged);
+            return Err(NotLoadable::Damaged);
         }
         let mut segment = self.segment;
         segment.rows = rows;
@@ -399,23 +401,25 @@ impl Builder {
 
 /// The slot of a row in `rows`, looked for from `near` on.
 #[inline]
-pub(super) fn chunk_of(rows: &[i64], row: i64, near: u32) -> Result<u32, Unfit> {
+pub(super) fn chunk_of(rows: &[i64], row: i64, near: u32) -> Result<u32, NotLoadable> {
     let near = near as usize;
     // Rows mostly follow each other without a gap.
     let guess = rows.first().and_then(|first| row.checked_sub(*first));
     if let Some(guess) = guess.and_then(|guess| usize::try_from(guess).ok())
         && rows.get(guess) == Some(&row)
     {
-        return u32::try_from(guess).map_err(|_| Unfit::TooLarge);
+        return u32::try_from(guess).map_err(|_| NotLoadable::TooLarge);
     }
     let mut step = 1;
     while rows.get(near + step).is_some_and(|found| *found < row) {
         step *= 2;
     }
     let end = rows.len().min(near + step + 1);
-    let found = rows.get(near..end).ok_or(Unfit::Damaged)?;
-    let slot = found.binary_search(&row).map_err(|_| Unfit::Damaged)?;
-    u32::try_from(near + slot).map_err(|_| Unfit::TooLarge)
+    let found = rows.get(near..end).ok_or(NotLoadable::Damaged)?;
+    let slot = found
+        .binary_search(&row)
+        .map_err(|_| NotLoadable::Damaged)?;
+    u32::try_from(near + slot).map_err(|_| NotLoadable::TooLarge)
 }
 
 #[cfg(test)]
@@ -446,7 +450,7 @@ mod tests {
         let refused = Builder::new(0, TokenizerKind::Porter)
             .reserve(u64::MAX)
             .unwrap_err();
-        assert_eq!(refused, Unfit::OutOfMemory);
+        assert_eq!(refused, NotLoadable::OutOfMemory);
         assert_eq!(refused.reason(), "there is not enough memory");
         Builder::new(0, TokenizerKind::Porter)
             .reserve(1000)

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 
+use super::backend_status::unreadable;
 use super::build;
 use super::counts::Counts;
-use super::failure::{Failure, is_interrupt};
 use super::load;
-use super::part::Part;
-use super::reason::unreadable;
+use super::load_error::{LoadError, is_interrupt};
 use super::segment::Segment;
+use super::segment_view::SegmentView;
 use super::tiers;
 use crate::chunks::FullText;
 use crate::storage::cache::RowVersion;
@@ -20,7 +20,7 @@ use crate::storage::generations::{self, RowRanges};
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     generation: i64,
-    parts: Vec<Part>,
+    parts: Vec<SegmentView>,
     /// Why it holds nothing, so that FTS5 must rank; None where it holds everything.
     unfit: Option<String>,
     /// Whether there is something to merge in the background.
@@ -67,10 +67,12 @@ impl RowVersion for Snapshot {
         source.note_load();
         match load::from_stored(connection) {
             Ok(segment) => Ok(Self::new(generation, segment)),
-            Err(Failure::Sqlite(error)) if is_interrupt(&error) => Err(error),
+            Err(LoadError::Sqlite(error)) if is_interrupt(&error) => Err(error),
             // Remembered, so that nobody tries it again.
-            Err(Failure::Unfit(unfit)) => Ok(Self::unfit(generation, unfit.reason().to_owned())),
-            Err(Failure::Sqlite(error)) => Ok(Self::unfit(generation, unreadable(&error))),
+            Err(LoadError::NotLoadable(unfit)) => {
+                Ok(Self::unfit(generation, unfit.reason().to_owned()))
+            }
+            Err(LoadError::Sqlite(error)) => Ok(Self::unfit(generation, unreadable(&error))),
         }
     }
 
@@ -90,8 +92,8 @@ impl RowVersion for Snapshot {
             .and_then(|segment| self.after(generation, changed, segment));
         match applied {
             Ok(snapshot) => Ok(Some(snapshot)),
-            Err(Failure::Sqlite(error)) => Err(error),
-            Err(Failure::Unfit(_)) => Ok(None),
+            Err(LoadError::Sqlite(error)) => Err(error),
+            Err(LoadError::NotLoadable(_)) => Ok(None),
         }
     }
 }
@@ -99,10 +101,10 @@ impl RowVersion for Snapshot {
 impl Snapshot {
     /// A snapshot of one segment.
     fn new(generation: i64, segment: Segment) -> Self {
-        Self::of(generation, vec![Part::new(segment)])
+        Self::of(generation, vec![SegmentView::new(segment)])
     }
 
-    fn of(generation: i64, parts: Vec<Part>) -> Self {
+    fn of(generation: i64, parts: Vec<SegmentView>) -> Self {
         Self {
             generation,
             unfit: None,
@@ -137,12 +139,12 @@ impl Snapshot {
         generation: i64,
         changed: &RowRanges,
         segment: Segment,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, LoadError> {
         let mut parts = self.parts.clone();
         for part in &mut parts {
             part.delete_rows(changed.iter());
         }
-        parts.push(Part::new(segment));
+        parts.push(SegmentView::new(segment));
         // A running merge looks for its part afterwards.
         parts.retain(|part| part.rows > 0 || part.is_merging());
         Ok(Self::of(generation, tiers::tidy(parts)?))
@@ -150,15 +152,19 @@ impl Snapshot {
 
     /// Return a snapshot of this generation with earlier parts replaced by their merged part; None
     /// if some of them are gone.
-    pub(super) fn with_merged(&self, parts: &[Part], mut merged: Part) -> Option<Self> {
+    pub(super) fn with_merged(
+        &self,
+        parts: &[SegmentView],
+        mut merged: SegmentView,
+    ) -> Option<Self> {
         for part in parts {
             let now = self.parts.iter().find(|now| now.is(part))?;
             for chunk in now.deleted.since(&part.deleted) {
                 merged.delete_row(part.segment.row(chunk));
             }
         }
-        let is_merged = |now: &Part| parts.iter().any(|part| part.is(now));
-        let mut kept: Vec<Part> = self.parts.clone();
+        let is_merged = |now: &SegmentView| parts.iter().any(|part| part.is(now));
+        let mut kept: Vec<SegmentView> = self.parts.clone();
         kept.retain(|now| !is_merged(now));
         if merged.rows > 0 {
             kept.push(merged);
@@ -166,7 +172,7 @@ impl Snapshot {
         Some(Self::of(self.generation, kept))
     }
 
-    pub(super) fn parts(&self) -> &[Part] {
+    pub(super) fn parts(&self) -> &[SegmentView] {
         &self.parts
     }
 
@@ -181,6 +187,6 @@ impl Snapshot {
 
     /// Return the bytes of memory in use.
     pub fn bytes(&self) -> usize {
-        self.parts.iter().map(Part::bytes).sum()
+        self.parts.iter().map(SegmentView::bytes).sum()
     }
 }

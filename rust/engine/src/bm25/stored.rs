@@ -7,9 +7,9 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::failure::{Failure, Unfit};
+use super::fts5_segment::{Fts5Segment, LeafRange, MAIN};
+use super::load_error::{LoadError, NotLoadable};
 use super::postings::take_number;
-use super::run::{MAIN, Pages, Run};
 
 /// The record that lists the runs.
 const STRUCTURE: i64 = 10;
@@ -24,9 +24,9 @@ pub(super) struct Totals {
 }
 
 /// Return FTS5's counts of rows and tokens.
-pub(super) fn totals(connection: &Connection) -> Result<Totals, Failure> {
+pub(super) fn totals(connection: &Connection) -> Result<Totals, LoadError> {
     let record = record(connection, AVERAGES)?;
-    read_totals(&record).ok_or(Unfit::Damaged.into())
+    read_totals(&record).ok_or(NotLoadable::Damaged.into())
 }
 
 fn read_totals(record: &[u8]) -> Option<Totals> {
@@ -49,18 +49,21 @@ fn record(connection: &Connection, id: i64) -> rusqlite::Result<Vec<u8>> {
 }
 
 /// Return the row of each chunk in order, and its number of tokens.
-pub(super) fn lengths(connection: &Connection) -> Result<(Vec<i64>, Vec<u32>), Failure> {
+pub(super) fn lengths(connection: &Connection) -> Result<(Vec<i64>, Vec<u32>), LoadError> {
     let (mut rows, mut lengths) = (Vec::new(), Vec::new());
     let mut statement =
         connection.prepare_cached("SELECT id, sz FROM knowledge_fts_docsize ORDER BY id")?;
     let mut found = statement.query([])?;
     while let Some(found) = found.next()? {
-        let sizes = found.get_ref(1)?.as_blob().map_err(|_| Unfit::Damaged)?;
-        lengths.push(sum(sizes).ok_or(Unfit::Damaged)?);
+        let sizes = found
+            .get_ref(1)?
+            .as_blob()
+            .map_err(|_| NotLoadable::Damaged)?;
+        lengths.push(sum(sizes).ok_or(NotLoadable::Damaged)?);
         let row = found.get(0)?;
         // Rows in a damaged tree may be unordered.
         if rows.last().is_some_and(|last| *last >= row) {
-            return Err(Unfit::Damaged.into());
+            return Err(NotLoadable::Damaged.into());
         }
         rows.push(row);
     }
@@ -76,14 +79,17 @@ fn sum(mut sizes: &[u8]) -> Option<u32> {
 }
 
 /// All runs, the newest first.
-pub(super) fn runs(connection: &Connection) -> Result<Vec<Run>, Failure> {
-    let structure = read_structure(&record(connection, STRUCTURE)?).ok_or(Unfit::Damaged)?;
-    Ok(structure.into_iter().map(Run::new).collect())
+pub(super) fn runs(connection: &Connection) -> Result<Vec<Fts5Segment>, LoadError> {
+    let structure = read_structure(&record(connection, STRUCTURE)?).ok_or(NotLoadable::Damaged)?;
+    Ok(structure.into_iter().map(Fts5Segment::new).collect())
 }
 
 /// All runs, the newest first, each from the page on that may hold `term`.
-pub(super) fn runs_from(connection: &Connection, term: &[u8]) -> Result<Vec<Run>, Failure> {
-    let structure = read_structure(&record(connection, STRUCTURE)?).ok_or(Unfit::Damaged)?;
+pub(super) fn runs_from(
+    connection: &Connection,
+    term: &[u8],
+) -> Result<Vec<Fts5Segment>, LoadError> {
+    let structure = read_structure(&record(connection, STRUCTURE)?).ok_or(NotLoadable::Damaged)?;
     let mut statement = connection.prepare_cached(
         "SELECT pgno >> 1 FROM knowledge_fts_idx WHERE segid = ? AND term <= ? ORDER BY term DESC LIMIT 1",
     )?;
@@ -95,14 +101,14 @@ pub(super) fn runs_from(connection: &Connection, term: &[u8]) -> Result<Vec<Run>
             .optional()?;
         pages.first = pages.first.max(page.unwrap_or(0));
         if pages.first > pages.last {
-            return Err(Unfit::Damaged.into());
+            return Err(NotLoadable::Damaged.into());
         }
-        runs.push(Run::new(pages));
+        runs.push(Fts5Segment::new(pages));
     }
     Ok(runs)
 }
 
-fn read_structure(record: &[u8]) -> Option<Vec<Pages>> {
+fn read_structure(record: &[u8]) -> Option<Vec<LeafRange>> {
     // Four bytes that count changes of the configuration come first.
     let mut rest = record.get(4..)?;
     let mut next = || take_number(&mut rest);
@@ -117,7 +123,7 @@ fn read_structure(record: &[u8]) -> Option<Vec<Pages>> {
             let [first, last] = [page(next()?)?, page(next()?)?];
             // A run of which everything is merged into another has no pages.
             if first > 0 {
-                level.push(Pages { run, first, last });
+                level.push(LeafRange { run, first, last });
             }
         }
         runs.extend(level.into_iter().rev());
@@ -139,7 +145,7 @@ mod tests {
         let record = [
             0, 0, 0, 9, 2, 4, 7, 0, 2, 3, 1, 2, 4, 1, 1, 0, 2, 1, 0, 0, 2, 1, 5,
         ];
-        let pages = |run, first, last| Pages { run, first, last };
+        let pages = |run, first, last| LeafRange { run, first, last };
         assert_eq!(
             read_structure(&record),
             Some(vec![pages(4, 1, 1), pages(3, 1, 2), pages(2, 1, 5)])
@@ -157,7 +163,7 @@ mod tests {
         };
         let (too_large, largest) = (&[0xff; 9], &[0x87, 0xff, 0xff, 0xff, 0x7f]);
         let last = i64::from(i32::MAX);
-        let pages = Pages {
+        let pages = LeafRange {
             run: 65_535,
             first: 1,
             last,

@@ -5,8 +5,8 @@
 //! part, the rest in the background ([`super::merging`]). Meanwhile at most [`MAX_PARTS`] parts
 //! wait while others are merged.
 
-use super::failure::Failure;
-use super::part::Part;
+use super::load_error::LoadError;
+use super::segment_view::SegmentView;
 
 /// A part is merged with smaller ones unless it has more than this number of times their chunks.
 const GROWTH: usize = 4;
@@ -17,15 +17,15 @@ const INLINE_CHUNKS: usize = 64;
 pub(super) const MAX_PARTS: usize = 16;
 
 /// The parts that nobody merges, the largest first.
-fn idle(parts: &[Part]) -> Vec<&Part> {
-    let mut idle: Vec<&Part> = parts.iter().filter(|part| !part.is_merging()).collect();
+fn idle(parts: &[SegmentView]) -> Vec<&SegmentView> {
+    let mut idle: Vec<&SegmentView> = parts.iter().filter(|part| !part.is_merging()).collect();
     idle.sort_by_key(|part| std::cmp::Reverse(part.rows));
     idle
 }
 
 /// The index from which on parts, the largest first, are to be merged: as many as have no more
 /// than `most` chunks together.
-fn tail(parts: &[&Part], most: usize) -> usize {
+fn tail(parts: &[&SegmentView], most: usize) -> usize {
     let mut from = parts.len();
     let (mut rows, mut chunks) = (0, 0);
     for (index, part) in parts.iter().enumerate().rev() {
@@ -42,20 +42,20 @@ fn tail(parts: &[&Part], most: usize) -> usize {
 }
 
 /// Whether anything is to be merged in the background.
-pub(super) fn is_due(parts: &[Part]) -> bool {
+pub(super) fn is_due(parts: &[SegmentView]) -> bool {
     let idle = idle(parts);
     tail(&idle, usize::MAX) < idle.len()
 }
 
 /// The parts that are to be merged in the background; none where all is as it should be.
-pub(super) fn due(parts: &[Part]) -> Vec<Part> {
+pub(super) fn due(parts: &[SegmentView]) -> Vec<SegmentView> {
     let idle = idle(parts);
     let due = &idle[tail(&idle, usize::MAX)..];
     due.iter().map(|part| (*part).clone()).collect()
 }
 
 /// Merge what takes no time, and what must not wait.
-pub(super) fn tidy(parts: Vec<Part>) -> Result<Vec<Part>, Failure> {
+pub(super) fn tidy(parts: Vec<SegmentView>) -> Result<Vec<SegmentView>, LoadError> {
     let idle = idle(&parts);
     let mut from = tail(&idle, INLINE_CHUNKS);
     if from + usize::from(from < idle.len()) > MAX_PARTS {
@@ -65,9 +65,9 @@ pub(super) fn tidy(parts: Vec<Part>) -> Result<Vec<Part>, Failure> {
     if tail.is_empty() {
         return Ok(parts);
     }
-    let tail: Vec<Part> = tail.iter().map(|part| (*part).clone()).collect();
-    let merged = Part::merge(&tail)?;
-    let is_merged = |part: &Part| tail.iter().any(|merged| merged.is(part));
+    let tail: Vec<SegmentView> = tail.iter().map(|part| (*part).clone()).collect();
+    let merged = SegmentView::merge(&tail)?;
+    let is_merged = |part: &SegmentView| tail.iter().any(|merged| merged.is(part));
     let mut parts = parts;
     parts.retain(|part| !is_merged(part));
     if merged.rows > 0 {

@@ -6,18 +6,18 @@ use std::str;
 
 use rusqlite::Connection;
 
-use super::batch::Batches;
-use super::failure::Failure as LoadError;
+use super::load_error::LoadError;
 use super::outline::Outline;
-use super::part::Part;
 use super::phrase::{PhrasePostings, PhraseTokens, end_of_prefix};
 use super::search::Bm25;
 use super::segment::{Builder, Segment};
+use super::segment_view::SegmentView;
 use super::stored;
+use super::term_batch::Batches;
 use crate::chunks::RowSet;
-use crate::interrupt::{Pace, check_reading};
+use crate::interrupt::{CancelTicker, check_reading};
 use crate::query::Phrase;
-use crate::storage::Failure;
+use crate::storage::WorkError;
 use crate::text::edits::edits;
 use crate::text::tokenizer::TokenizerKind;
 
@@ -49,13 +49,13 @@ struct Candidate {
 
 impl Bm25<'_> {
     /// Whether a row that may be found has a phrase.
-    pub fn has(&self, phrase: &Phrase) -> Result<bool, Failure> {
+    pub fn has(&self, phrase: &Phrase) -> Result<bool, WorkError> {
         let tokens = PhraseTokens::of(phrase, self.tokenizer)?;
         let is_allowed = |row| self.passing.is_none_or(|rows: &RowSet| rows.contains(row));
         let Some(snapshot) = self.snapshot else {
             return Ok(has_stored(self.connection, phrase, is_allowed)?);
         };
-        let mut pace = Pace::default();
+        let mut pace = CancelTicker::default();
         for part in snapshot.parts() {
             let found = PhrasePostings::find(&part.segment, &tokens, &mut pace)?;
             let mut live = found
@@ -72,7 +72,7 @@ impl Bm25<'_> {
     /// The terms that become the term of a word by one edit or two, begin with its letter and have a row that
     /// may be found: those with the fewest edits, the most frequent first. None are found if the stored
     /// terms contradict each other, which a check of the file reports.
-    pub fn nearest(&self, phrase: &Phrase) -> Result<Vec<NearTerm>, Failure> {
+    pub fn nearest(&self, phrase: &Phrase) -> Result<Vec<NearTerm>, WorkError> {
         let tokens = PhraseTokens::of(phrase, self.tokenizer)?;
         let word = tokens
             .only_token()
@@ -84,9 +84,9 @@ impl Bm25<'_> {
             return Ok(word.nearest(snapshot.parts(), self.passing)?);
         }
         match stored_terms(self.connection, self.tokenizer, word.first) {
-            Ok(segment) => Ok(word.nearest(&[Part::new(segment)], self.passing)?),
+            Ok(segment) => Ok(word.nearest(&[SegmentView::new(segment)], self.passing)?),
             Err(LoadError::Sqlite(error)) => Err(error.into()),
-            Err(LoadError::Unfit(_)) => Ok(Vec::new()),
+            Err(LoadError::NotLoadable(_)) => Ok(Vec::new()),
         }
     }
 }
@@ -156,9 +156,13 @@ impl<'w> Word<'w> {
     }
 
     /// The nearest terms of some parts.
-    fn nearest(&self, parts: &[Part], allowed: Option<&RowSet>) -> rusqlite::Result<Vec<NearTerm>> {
+    fn nearest(
+        &self,
+        parts: &[SegmentView],
+        allowed: Option<&RowSet>,
+    ) -> rusqlite::Result<Vec<NearTerm>> {
         let mut candidates: BTreeMap<&[u8], Candidate> = BTreeMap::new();
-        let mut pace = Pace::default();
+        let mut pace = CancelTicker::default();
         for (number, part) in parts.iter().enumerate() {
             self.add_candidates(number, &part.segment, &mut candidates, &mut pace)?;
         }
@@ -188,7 +192,7 @@ impl<'w> Word<'w> {
         part: usize,
         segment: &'s Segment,
         candidates: &mut BTreeMap<&'s [u8], Candidate>,
-        pace: &mut Pace,
+        pace: &mut CancelTicker,
     ) -> rusqlite::Result<()> {
         let outlines = segment.outlines();
         let start = segment.seek(self.first.as_bytes());
@@ -218,12 +222,12 @@ impl Candidate {
     /// A row that has the term and may be found.
     fn row(
         &self,
-        parts: &[Part],
+        parts: &[SegmentView],
         allowed: Option<&RowSet>,
-        pace: &mut Pace,
+        pace: &mut CancelTicker,
     ) -> rusqlite::Result<Option<i64>> {
         for (part, slot) in &self.slots {
-            let Part {
+            let SegmentView {
                 segment, deleted, ..
             } = &parts[*part];
             let postings = segment.postings(*slot);

@@ -91,7 +91,7 @@ impl Chunk {
     }
 
     /// Whether an embedder sees the same texts.
-    pub(crate) fn same_meaning(&self, other: &Self) -> bool {
+    pub(crate) fn same_embedded_text(&self, other: &Self) -> bool {
         self.title == other.title && self.summary == other.summary && self.content == other.content
     }
 

@@ -10,7 +10,7 @@ use super::chunk::{COLUMNS, Chunk};
 use super::filters::{Field, Subject, to_json};
 use super::row_set::RowSet;
 use crate::error::{Error, ErrorCode, Result};
-use crate::interrupt::Pace;
+use crate::interrupt::CancelTicker;
 use crate::storage::summarize;
 
 /// The value of a key that has only values outside the index: an empty list, an object. It is an
@@ -89,7 +89,7 @@ pub(crate) fn declare(connection: &Connection, names: &[&str]) -> rusqlite::Resu
     entries.keys = all.into_iter().skip(known).collect();
     let sql = format!("SELECT row, {COLUMNS} FROM knowledge_chunks");
     let mut statement = connection.prepare(&sql)?;
-    let mut pace = Pace::default();
+    let mut pace = CancelTicker::default();
     for found in statement.query_map([], Chunk::with_row)? {
         pace.read(1)?;
         let (row, chunk) = found?;
@@ -198,7 +198,7 @@ pub(super) fn groups(
     let mut statement = connection.prepare_cached(sql)?;
     let mut found = statement.query([key])?;
     let mut groups: BTreeMap<String, Vec<i64>> = BTreeMap::new();
-    let (mut value, mut of_value, mut pace) = (String::new(), Vec::new(), Pace::default());
+    let (mut value, mut of_value, mut pace) = (String::new(), Vec::new(), CancelTicker::default());
     let (mut seen, mut several) = (RowSet::default(), RowSet::default());
     let mut add = |value: &str, rows: &mut Vec<i64>| {
         if is_single(value) && !rows.is_empty() {

@@ -10,7 +10,7 @@ use super::metadata_index::{DeclaredKey, group, groups, own_group};
 use super::read::{each_path, without_chunk};
 use super::row_list::RowList;
 use super::row_set::RowSet;
-use crate::interrupt::Pace;
+use crate::interrupt::CancelTicker;
 use crate::storage::cache::RowVersion;
 use crate::storage::generations::{self, RowRanges};
 use crate::storage::row_blocks::{Cursor, RowBlocks, Values};
@@ -48,7 +48,7 @@ impl GroupField {
         }
         let mut statement = connection.prepare_cached("SELECT row, id FROM knowledge_chunks")?;
         let mut found = statement.query([])?;
-        let mut pace = Pace::default();
+        let mut pace = CancelTicker::default();
         while let Some(found) = found.next()? {
             pace.read(1)?;
             let row: i64 = found.get(0)?;

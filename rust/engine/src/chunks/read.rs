@@ -6,7 +6,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, ffi};
 
 use super::chunk::{COLUMNS, Chunk, VECTOR};
-use crate::interrupt::Pace;
+use crate::interrupt::CancelTicker;
 
 /// Some chunks in row order, and where the next page begins.
 #[derive(Debug)]
@@ -123,7 +123,7 @@ pub(super) fn each_path(
     let sql = "SELECT path, row FROM knowledge_chunks ORDER BY path, ordinal, row";
     let mut statement = connection.prepare_cached(sql)?;
     let mut found = statement.query([])?;
-    let mut pace = Pace::default();
+    let mut pace = CancelTicker::default();
     let mut path: Option<String> = None;
     let mut rows = Vec::new();
     while let Some(found) = found.next()? {

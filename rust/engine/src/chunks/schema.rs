@@ -8,7 +8,7 @@ use super::merge;
 use super::metadata_index;
 use crate::error::{Error, ErrorCode, Result};
 use crate::interrupt;
-use crate::storage::{Failure, Location, Subject, disagreements, generations, settings};
+use crate::storage::{Location, Subject, WorkError, disagreements, generations, settings};
 use crate::text::tokenizer::TokenizerKind;
 use crate::text::{self, words};
 
@@ -164,7 +164,7 @@ pub(crate) fn retokenize(
     connection: &Connection,
     tokenizer: TokenizerKind,
     progress: &mut dyn FnMut(u64, u64) -> Result<()>,
-) -> std::result::Result<(), Failure> {
+) -> std::result::Result<(), WorkError> {
     settings::set(connection, TOKENIZER, Some(tokenizer.as_str()))?;
     settings::set(connection, LATIN_STEMS, None)?;
     connection.execute_batch("DROP TABLE knowledge_fts")?;

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::filters::day;
-use crate::interrupt::Pace;
+use crate::interrupt::CancelTicker;
 use crate::storage::cache::RowVersion;
 use crate::storage::generations::{self, RowRanges};
 use crate::storage::row_blocks::{RowBlocks, Values};
@@ -168,7 +168,7 @@ impl RowVersion for Turns {
         let sql = format!("SELECT row, {COLUMNS} FROM knowledge_chunks ORDER BY row");
         let mut statement = connection.prepare_cached(&sql)?;
         let mut found = statement.query([])?;
-        let mut pace = Pace::default();
+        let mut pace = CancelTicker::default();
         while let Some(found) = found.next()? {
             pace.read(1)?;
             let mut read = RowTurn::read(found, 1)?;

@@ -20,7 +20,7 @@ pub(crate) enum Change {
     /// There was none.
     Added,
     /// There was another one; an embedder may see the same texts in it.
-    Replaced { same_meaning: bool },
+    Replaced { same_embedded_text: bool },
     /// The chunk was stored already, unchanged.
     Unchanged,
 }
@@ -99,8 +99,8 @@ impl<'c> ChunkWriter<'c> {
             Some((row, None)) => Ok(Stored::of(row, Change::Unchanged)),
             Some((row, Some(old))) => {
                 self.replace(row, &old, chunk, &encoded)?;
-                let same_meaning = old.same_meaning(chunk);
-                Ok(Stored::of(row, Change::Replaced { same_meaning }))
+                let same_embedded_text = old.same_embedded_text(chunk);
+                Ok(Stored::of(row, Change::Replaced { same_embedded_text }))
             }
         }
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::mem;
 
 use crate::error::Result;
-use crate::interrupt::{self, Pace};
+use crate::interrupt::{self, CancelTicker};
 use crate::text::slug::slug_text;
 use crate::text::trigram::{Gram, grams};
 use crate::text::utf16;
@@ -53,7 +53,7 @@ pub(crate) struct Segment {
 impl Segment {
     /// The segment of these entries, in whatever order.
     pub fn of(mut entries: Vec<Entry>) -> Result<Self> {
-        let mut pace = Pace::default();
+        let mut pace = CancelTicker::default();
         interrupt::sort(&mut entries, Entry::compare)?;
         let mut sizes = Vec::with_capacity(entries.len());
         let mut postings: HashMap<Gram, Vec<u32>> = HashMap::new();
@@ -113,7 +113,7 @@ impl Segment {
     /// Instead of comparing sets, it counts, for each entry, the grams of the token that have it in
     /// their postings. The count is the size of the intersection.
     fn similarities<S: AsRef<str>>(&self, tokens: &[S]) -> Result<Vec<(usize, f64)>> {
-        let mut pace = Pace::default();
+        let mut pace = CancelTicker::default();
         let mut common = vec![0_u32; self.entries.len()];
         let mut touched = Vec::new();
         let mut found: Vec<(usize, f64)> = Vec::new();
@@ -147,7 +147,7 @@ impl Segment {
         grams: &BTreeSet<Gram>,
         common: &mut [u32],
         touched: &mut Vec<u32>,
-        pace: &mut Pace,
+        pace: &mut CancelTicker,
     ) -> Result<()> {
         let postings = grams.iter().filter_map(|gram| self.postings.get(gram));
         let mut postings: Vec<&[u32]> = postings.map(Vec::as_slice).collect();
@@ -209,7 +209,7 @@ fn count_densely(
     least: usize,
     common: &mut [u32],
     touched: &mut Vec<u32>,
-    pace: &mut Pace,
+    pace: &mut CancelTicker,
 ) -> Result<()> {
     for posting in postings {
         pace.step(posting.len())?;

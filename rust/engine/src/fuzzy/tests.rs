@@ -12,7 +12,7 @@ use crate::chunks::Chunk;
 use crate::error::ErrorCode;
 use crate::index::Index;
 use crate::index::session::Needs;
-use crate::interrupt::watched;
+use crate::interrupt::with_cancellation;
 use crate::storage::cache::RowVersion;
 use crate::storage::generations;
 use crate::text::tokenizer::TokenizerKind;
@@ -211,7 +211,7 @@ fn reading_goes_on_when_nobody_waits_any_more() {
     let index = Index::in_memory(TokenizerKind::Porter).unwrap();
     index.upsert(&[&chunk("a", "oak")]).unwrap();
     let search = || index.session(needs(), |session| Ok(session.slugs()?.is_some()));
-    let error = watched(|| true, search).unwrap_err();
+    let error = with_cancellation(|| true, search).unwrap_err();
     assert_eq!(error.code(), ErrorCode::Interrupted);
     while newest(&index).is_none() {
         thread::sleep(Duration::from_millis(1));

@@ -5,7 +5,7 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
 use super::handle::Index;
 use crate::chunks::{Chunk, Page};
 use crate::error::{Error, ErrorCode, Result};
-use crate::storage::{Failure, generations};
+use crate::storage::{WorkError, generations};
 use crate::unit_vector;
 use crate::vectors::{Embedder, Space, VectorWriter, settle};
 
@@ -27,7 +27,7 @@ impl Index {
     /// none, and there is none stored for their texts.
     pub fn unembedded(&self, chunks: &[&Chunk]) -> Result<Vec<usize>> {
         self.database.read(|connection| {
-            let mut meant = Meant::prepare(connection)?;
+            let mut meant = StoredTextLookup::prepare(connection)?;
             let mut positions = Vec::new();
             for (position, chunk) in chunks.iter().enumerate() {
                 if chunk.embedding.is_none() && !meant.is_embedded(chunk)? {
@@ -60,12 +60,12 @@ impl Index {
         chunks: &[&Chunk],
         vectors: &[V],
         embedder: Option<Embedder<'_>>,
-    ) -> std::result::Result<usize, Failure> {
+    ) -> std::result::Result<usize, WorkError> {
         let given = vectors.iter().map(|vector| Some(vector.as_ref()));
         self.admit(connection, given, embedder, |position| {
             format!("vectors[{position}]")
         })?;
-        let mut meant = Meant::prepare(connection)?;
+        let mut meant = StoredTextLookup::prepare(connection)?;
         let mut statements = VectorWriter::prepare(connection)?;
         let (mut stored, mut changed) = (0, Vec::new());
         for (chunk, vector) in chunks.iter().zip(vectors) {
@@ -103,7 +103,7 @@ impl Index {
         vectors: impl Iterator<Item = Option<&'v [f32]>>,
         embedder: Option<Embedder<'_>>,
         name: impl Fn(usize) -> String,
-    ) -> std::result::Result<(), Failure> {
+    ) -> std::result::Result<(), WorkError> {
         let known = Space::read(connection)?;
         let mut space = known.clone();
         if let Some(embedder) = embedder {
@@ -138,7 +138,7 @@ impl Index {
                 let mut space = Space::read(connection)?;
                 self.agree(&space, dimensions)?;
                 space.dimensions = Some(dimensions);
-                Ok::<_, Failure>(space.write(connection)?)
+                Ok::<_, WorkError>(space.write(connection)?)
             });
         }
         self.agree(&space, dimensions)
@@ -160,9 +160,9 @@ impl Index {
 }
 
 /// Looks up the stored row of a chunk whose embedded texts are the same.
-pub(super) struct Meant<'c>(CachedStatement<'c>);
+pub(super) struct StoredTextLookup<'c>(CachedStatement<'c>);
 
-impl<'c> Meant<'c> {
+impl<'c> StoredTextLookup<'c> {
     pub fn prepare(connection: &'c Connection) -> rusqlite::Result<Self> {
         let sql = format!(
             "SELECT row, title, summary, content, {UNEMBEDDED} FROM knowledge_chunks WHERE id = ?"

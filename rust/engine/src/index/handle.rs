@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use roaring::RoaringTreemap;
 
-use crate::bm25::{BM25, Ranker, Ranking};
+use crate::bm25::{BM25, Ranking, SnapshotManager};
 use crate::chunks::{
     self, CHUNKS, FilterCache, GroupField, KeptTexts, Neighbors, Paths, TOKENIZER, Turns,
 };
@@ -18,7 +18,7 @@ use crate::storage::cache::Cache;
 use crate::storage::settings::{self, STOPWORDS};
 use crate::storage::{Database, Location, Notice, Reading, Subjects};
 use crate::text::tokenizer::TokenizerKind;
-use crate::vectors::{Kept, Matrix, Resident, Source, VECTORS, Vectors};
+use crate::vectors::{Matrix, Residency, Resident, Source, VECTORS, Vectors};
 
 /// The subjects that an index keeps in its file. A handle that keeps more in the file names these
 /// first.
@@ -37,7 +37,7 @@ pub struct Index {
     /// The vectors, from their first search on.
     pub(crate) matrices: Cache<Matrix>,
     /// The ranking in memory.
-    pub(crate) ranker: Ranker,
+    pub(crate) ranker: SnapshotManager,
     /// The chunks of each path, from the first search that groups by path.
     pub(crate) paths: Arc<Cache<Paths>>,
     /// The chunks of each value of a declared key, from the first search that groups by the key.
@@ -156,7 +156,7 @@ impl Index {
         let background = database.background();
         let matrices = Source {
             background: background.clone(),
-            kept: Kept {
+            kept: Residency {
                 values: methods.resident == Resident::All,
                 signs: methods.vectors == Vectors::Fast,
             },
@@ -166,7 +166,7 @@ impl Index {
             stopwords: stopwords.unwrap_or_default(),
             methods,
             matrices: Cache::new(background.clone(), matrices),
-            ranker: Ranker::new(methods.ranking, background.clone()),
+            ranker: SnapshotManager::new(methods.ranking, background.clone()),
             paths: Arc::new(Cache::new(background.clone(), GroupField::Path)),
             key_groups: Mutex::default(),
             neighbors: Cache::new(background.clone(), ()),

@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::fuzzy::{self, Slugs};
 use crate::query::{MatchExpression, Phrase};
 use crate::sources::{self, LedgerChanges};
-use crate::storage::Failure;
+use crate::storage::WorkError;
 use crate::storage::cache::Lookup;
 use crate::storage::settings::{self, EMBEDDER};
 use crate::text::tokenizer::TokenizerKind;
@@ -84,7 +84,7 @@ pub struct Session<'a> {
 
 impl Session<'_> {
     /// Run statements, and map their errors.
-    pub fn read<T, E: Into<Failure>>(
+    pub fn read<T, E: Into<WorkError>>(
         &self,
         work: impl FnOnce(&Connection) -> std::result::Result<T, E>,
     ) -> Result<T> {

@@ -4,7 +4,7 @@
 //! not lost on a failure. Until [`Index::replace_by_staged`], searches use the old vectors. A chunk that is
 //! written or removed loses its staged vector.
 
-use super::embed::{Meant, check_vectors};
+use super::embed::{StoredTextLookup, check_vectors};
 use super::handle::Index;
 use crate::chunks::{Chunk, Page};
 use crate::error::{Error, ErrorCode, Result};
@@ -55,7 +55,7 @@ impl Index {
         check_vectors(chunks, vectors)?;
         self.database.try_write(|connection| {
             let mut dimensions: Option<usize> = settings::get(connection, STAGED_DIMENSIONS)?;
-            let mut meant = Meant::prepare(connection)?;
+            let mut meant = StoredTextLookup::prepare(connection)?;
             let mut put = connection
                 .prepare_cached("INSERT OR REPLACE INTO staged_embeddings VALUES (?, ?)")?;
             let mut staged = 0;

@@ -10,7 +10,7 @@ use super::handle::Index;
 use super::write::{Removal, Writer};
 use crate::chunks::{Chunk, Filters, Page, RowSet, chunk_of, chunks_of_rows, row_of};
 use crate::error::{Error, ErrorCode, Result};
-use crate::interrupt::Pace;
+use crate::interrupt::CancelTicker;
 use crate::storage::Snapshot;
 use crate::storage::generations::generation;
 
@@ -45,7 +45,7 @@ impl Index {
     /// The chunks of these ids, in their order. None for an id without a chunk.
     pub fn get_many<T: AsRef<str>>(&self, ids: &[T]) -> Result<Vec<Option<Chunk>>> {
         self.database.read(|connection| {
-            let mut pace = Pace::default();
+            let mut pace = CancelTicker::default();
             let get = |id: &T| {
                 pace.read(1)?;
                 chunk_of(connection, id.as_ref())
@@ -206,7 +206,7 @@ fn each_batch(
     rows: &RowSet,
     mut work: impl FnMut(i64, &Chunk) -> rusqlite::Result<()>,
 ) -> rusqlite::Result<()> {
-    let mut pace = Pace::default();
+    let mut pace = CancelTicker::default();
     let mut batch = rows.after(0, BATCH as usize);
     while let Some(last) = batch.last().copied() {
         for (row, chunk) in chunks_of_rows(connection, &batch)? {

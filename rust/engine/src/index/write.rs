@@ -10,7 +10,7 @@ use crate::chunks::{
 };
 use crate::error::Result;
 use crate::sources::disown;
-use crate::storage::{Failure, generations};
+use crate::storage::{WorkError, generations};
 use crate::vectors::{Embedder, VectorWriter, settle, unstage};
 
 impl Index {
@@ -43,7 +43,7 @@ impl Index {
         chunks: &[&Chunk],
         name: &str,
         embedder: Option<Embedder<'_>>,
-    ) -> std::result::Result<usize, Failure> {
+    ) -> std::result::Result<usize, WorkError> {
         let written = self.put_counted(connection, chunks, name, embedder)?;
         Ok(written.ids)
     }
@@ -55,7 +55,7 @@ impl Index {
         chunks: &[&Chunk],
         name: &str,
         embedder: Option<Embedder<'_>>,
-    ) -> std::result::Result<Written, Failure> {
+    ) -> std::result::Result<Written, WorkError> {
         let given = chunks.iter().map(|chunk| chunk.embedding.as_deref());
         self.admit(connection, given, embedder, |position| {
             format!("{name}[{position}]: the embedding")
@@ -234,9 +234,9 @@ impl<'c> Writer<'c> {
                 self.vectors.set(row, embedding)?;
                 true
             }
-            (Change::Replaced { same_meaning }, None) => {
+            (Change::Replaced { same_embedded_text }, None) => {
                 // The vector would belong to the former text.
-                if !same_meaning {
+                if !same_embedded_text {
                     self.vectors.remove(row)?;
                 }
                 true
@@ -317,7 +317,7 @@ mod tests {
                     match model.iter_mut().find(|known| known.id == chunk.id) {
                         None => model.push(stored),
                         Some(known) => {
-                            if stored.embedding.is_none() && known.same_meaning(chunk) {
+                            if stored.embedding.is_none() && known.same_embedded_text(chunk) {
                                 stored.embedding.clone_from(&known.embedding);
                             }
                             *known = stored;

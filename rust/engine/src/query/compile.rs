@@ -11,7 +11,7 @@ use super::expression::{MatchExpression, Phrase};
 use super::extended;
 use super::limits;
 use super::options::{MatchOptions, Matching};
-use super::parse::{Fate, Reason, parse, parse_with, scan};
+use super::parse::{Reason, WordOutcome, parse, parse_with, scan};
 use super::runs::Splitting;
 use super::stopwords::StopWords;
 use crate::error::{Error, ErrorCode, Result};
@@ -199,9 +199,9 @@ fn with_short_runs(
     let mut kept = groups.into_iter();
     let mut all = Vec::with_capacity(scan.words.len());
     for word in scan.words {
-        match word.fate {
-            Fate::Kept(_) => all.extend(kept.next()),
-            Fate::Dropped(Reason::TooShort(text)) if words::has_run(&text) => {
+        match word.outcome {
+            WordOutcome::Kept(_) => all.extend(kept.next()),
+            WordOutcome::Dropped(Reason::TooShort(text)) if words::has_run(&text) => {
                 let phrase = Phrase {
                     text: text.into_owned(),
                     ..Phrase::default()

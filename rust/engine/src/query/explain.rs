@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use super::ast::{Operator, Query, Token, TokenKind};
 use super::compile::{compile_fts, compile_match, with_straight_quotes};
-use super::extended::{self, BareWord, Verdict};
+use super::extended::{self, BareWord, WordStatus};
 use super::options::{MatchOptions, Matching};
-use super::parse::{Fate, OperatorFate, Reason, Word, scan, scan_groups};
+use super::parse::{OperatorFate, Reason, Word, WordOutcome, scan, scan_groups};
 use super::stopwords::{DUTCH_FUNCTION, ENGLISH};
 use crate::error::Result;
 use crate::text::category::letter_digit_runs;
@@ -91,9 +91,11 @@ fn scanned_words(query: &Query, options: &MatchOptions<'_>) -> Vec<ExplainedWord
     let mut first_token = true;
     let explain_word = |word: Word<'_>| {
         let source = word.source.to_owned();
-        match word.fate {
-            Fate::Operator(operator, fate) => operator_word(source, operator, fate, first_token),
-            Fate::Dropped(Reason::TooShort(text))
+        match word.outcome {
+            WordOutcome::Operator(operator, outcome) => {
+                operator_word(source, operator, outcome, first_token)
+            }
+            WordOutcome::Dropped(Reason::TooShort(text))
                 if options.tokenizer == TokenizerKind::Words && words::has_run(&text) =>
             {
                 let token = Token {
@@ -103,11 +105,13 @@ fn scanned_words(query: &Query, options: &MatchOptions<'_>) -> Vec<ExplainedWord
                 };
                 kept_word(source, &token, options)
             }
-            Fate::Dropped(reason) => dropped_word(source, &reason, options),
-            Fate::Open(_) => group_word(source, "group", "begins a group"),
-            Fate::Close => group_word(source, "group", "ends a group"),
-            Fate::Minus => group_word(source, "minus", "results must not have the next token"),
-            Fate::Kept(token) => {
+            WordOutcome::Dropped(reason) => dropped_word(source, &reason, options),
+            WordOutcome::Open(_) => group_word(source, "group", "begins a group"),
+            WordOutcome::Close => group_word(source, "group", "ends a group"),
+            WordOutcome::Minus => {
+                group_word(source, "minus", "results must not have the next token")
+            }
+            WordOutcome::Kept(token) => {
                 first_token = false;
                 kept_word(source, &token.into_owned(), options)
             }
@@ -122,18 +126,18 @@ fn scanned_words(query: &Query, options: &MatchOptions<'_>) -> Vec<ExplainedWord
 
 /// A word of a bare query in extended matching.
 fn bare_word(word: BareWord, options: &MatchOptions<'_>) -> ExplainedWord {
-    let (outcome, reason, detail) = match word.verdict {
-        Verdict::Kept => ("kept", "parts", ""),
-        Verdict::LastResort => (
+    let (outcome, reason, detail) = match word.status {
+        WordStatus::Kept => ("kept", "parts", ""),
+        WordStatus::LastResort => (
             "kept",
             "last_resort",
             "noise, but the query is nothing else",
         ),
-        Verdict::OnlyPunctuation => ("dropped", "only_punctuation", "only punctuation"),
-        Verdict::StopWord => ("dropped", "stop_word", function_word_detail(&word, options)),
-        Verdict::TooShort => ("dropped", "too_short", "too short: at most 2 UTF-16 units"),
-        Verdict::Repeated => ("dropped", "repeated", "counted three times already"),
-        Verdict::Excluded => ("kept", "excluded", "results must not have it"),
+        WordStatus::OnlyPunctuation => ("dropped", "only_punctuation", "only punctuation"),
+        WordStatus::StopWord => ("dropped", "stop_word", function_word_detail(&word, options)),
+        WordStatus::TooShort => ("dropped", "too_short", "too short: at most 2 UTF-16 units"),
+        WordStatus::Repeated => ("dropped", "repeated", "counted three times already"),
+        WordStatus::Excluded => ("kept", "excluded", "results must not have it"),
     };
     let tokens = word.groups.into_iter().flatten().collect();
     ExplainedWord {
@@ -159,10 +163,10 @@ fn group_word(source: String, reason: &'static str, detail: &str) -> ExplainedWo
 fn operator_word(
     source: String,
     operator: Operator,
-    fate: OperatorFate,
+    outcome: OperatorFate,
     first_token: bool,
 ) -> ExplainedWord {
-    let (outcome, reason, detail) = match fate {
+    let (outcome, reason, detail) = match outcome {
         OperatorFate::Attached if first_token && operator == Operator::Not => (
             "dropped",
             "leading_not",

@@ -33,7 +33,7 @@ pub(super) fn expression(
     }
     let mut words = bare_words(&query.raw, options);
     words.retain(|word| !word.groups.is_empty());
-    let is_excluded = |word: &BareWord| word.verdict == Verdict::Excluded;
+    let is_excluded = |word: &BareWord| word.status == WordStatus::Excluded;
     let (excluded, words): (Vec<_>, Vec<_>) = words.into_iter().partition(is_excluded);
     let count = words.len();
     let tokens = |words: &[BareWord]| -> usize {
@@ -137,12 +137,12 @@ pub(super) struct BareWord {
     /// The parts that count, each with the alternatives of its alias, and the phrase of all.
     pub groups: Vec<Vec<Token>>,
     /// Why.
-    pub verdict: Verdict,
+    pub status: WordStatus,
 }
 
 /// The outcome of a word of a bare query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum WordStatus {
     /// At least one part counts.
     Kept,
     /// Noise, kept because the query is nothing else.
@@ -162,7 +162,7 @@ pub(super) enum Verdict {
 impl BareWord {
     /// Whether the word is searched.
     fn is_searched(&self) -> bool {
-        !self.groups.is_empty() && self.verdict != Verdict::Excluded
+        !self.groups.is_empty() && self.status != WordStatus::Excluded
     }
 
     /// Return the phrases to search: an alternative for each part, alias or phrase, and their other
@@ -231,14 +231,14 @@ pub(super) fn bare_words(raw: &str, options: &MatchOptions<'_>) -> Vec<BareWord>
     let kept = |read: &[BareWord]| read.iter().filter(|word| word.is_searched()).count();
     if kept(&read) <= FEW_WORDS {
         for (bare, word) in read.iter_mut().zip(&words) {
-            if bare.verdict == Verdict::TooShort {
+            if bare.status == WordStatus::TooShort {
                 bare.groups = word
                     .parts
                     .iter()
                     .filter_map(|part| counter.new_part(part))
                     .collect();
                 if !bare.groups.is_empty() {
-                    bare.verdict = Verdict::Kept;
+                    bare.status = WordStatus::Kept;
                 }
             }
         }
@@ -251,7 +251,7 @@ pub(super) fn bare_words(raw: &str, options: &MatchOptions<'_>) -> Vec<BareWord>
             options,
         };
         for (bare, word) in read.iter_mut().zip(&words) {
-            if bare.verdict == Verdict::Excluded {
+            if bare.status == WordStatus::Excluded {
                 continue;
             }
             bare.groups = word
@@ -260,7 +260,7 @@ pub(super) fn bare_words(raw: &str, options: &MatchOptions<'_>) -> Vec<BareWord>
                 .filter_map(|part| once.part(part))
                 .collect();
             if !bare.groups.is_empty() {
-                bare.verdict = Verdict::LastResort;
+                bare.status = WordStatus::LastResort;
             }
         }
     }
@@ -296,20 +296,20 @@ struct Counter<'a> {
 
 impl Counter<'_> {
     fn word(&mut self, source: &str, word: &Word) -> BareWord {
-        let (groups, verdict) = self.judge(word);
+        let (groups, status) = self.judge(word);
         BareWord {
             source: source.to_owned(),
             groups,
-            verdict,
+            status,
         }
     }
 
-    fn judge(&mut self, word: &Word) -> (Vec<Vec<Token>>, Verdict) {
+    fn judge(&mut self, word: &Word) -> (Vec<Vec<Token>>, WordStatus) {
         if word.parts.is_empty() {
-            return (Vec::new(), Verdict::OnlyPunctuation);
+            return (Vec::new(), WordStatus::OnlyPunctuation);
         }
         if !word.is_name() && word.is_stopword(self.options) {
-            return (Vec::new(), Verdict::StopWord);
+            return (Vec::new(), WordStatus::StopWord);
         }
         let options = self.options;
         let searched: Vec<&Part> = word
@@ -322,12 +322,12 @@ impl Counter<'_> {
                 .parts
                 .iter()
                 .any(|part| options.is_stopword(&part.text));
-            let verdict = if stopword {
-                Verdict::StopWord
+            let status = if stopword {
+                WordStatus::StopWord
             } else {
-                Verdict::TooShort
+                WordStatus::TooShort
             };
-            return (Vec::new(), verdict);
+            return (Vec::new(), status);
         }
         let mut groups: Vec<Vec<Token>> = searched
             .into_iter()
@@ -339,12 +339,12 @@ impl Counter<'_> {
                 groups.push(vec![whole]);
             }
         }
-        let verdict = if groups.is_empty() {
-            Verdict::Repeated
+        let status = if groups.is_empty() {
+            WordStatus::Repeated
         } else {
-            Verdict::Kept
+            WordStatus::Kept
         };
-        (groups, verdict)
+        (groups, status)
     }
 
     /// [`Self::part`] of a part that was not counted before.
@@ -440,7 +440,7 @@ impl Word {
         BareWord {
             source: source.to_owned(),
             groups: vec![vec![token]],
-            verdict: Verdict::Excluded,
+            status: WordStatus::Excluded,
         }
     }
 

@@ -4,7 +4,7 @@
 use super::ast::{Operator, Token};
 use super::expression::{Alternatives, MatchExpression};
 use super::limits;
-use super::parse::{Fate, Scan};
+use super::parse::{ParsedWords, WordOutcome};
 use crate::error::Result;
 
 /// An OR of conjunctions.
@@ -61,7 +61,7 @@ pub(super) struct Grouped {
 /// Read the words of a query. `alternatives` returns the alternatives of each token. Fails if the products of
 /// groups are too large.
 pub(super) fn read(
-    scan: &Scan<'_>,
+    scan: &ParsedWords<'_>,
     mut alternatives: impl FnMut(&str, &Token) -> Result<Alternatives>,
 ) -> Result<Grouped> {
     let mut grouped = Grouped::default();
@@ -70,15 +70,15 @@ pub(super) fn read(
     let mut has_minus = false;
     for word in &scan.words {
         let is_after_minus = std::mem::take(&mut has_minus);
-        match &word.fate {
-            Fate::Kept(token) => {
+        match &word.outcome {
+            WordOutcome::Kept(token) => {
                 let token = token.clone().into_owned();
                 let item = vec![vec![alternatives(word.source, &token)?]];
                 let is_excluded = is_after_minus || group.excludes(token.operator);
                 grouped.add(&mut group, token.operator, is_excluded, item);
             }
-            Fate::Minus => has_minus = true,
-            Fate::Open(operator) => {
+            WordOutcome::Minus => has_minus = true,
+            WordOutcome::Open(operator) => {
                 let inner = Group {
                     operator: *operator,
                     is_excluded: group.is_excluded || group.excludes(*operator),
@@ -86,12 +86,12 @@ pub(super) fn read(
                 };
                 outer.push(std::mem::replace(&mut group, inner));
             }
-            Fate::Close => {
+            WordOutcome::Close => {
                 if let Some(before) = outer.pop() {
                     grouped.close(&mut group, before)?;
                 }
             }
-            Fate::Operator(..) | Fate::Dropped(_) => {}
+            WordOutcome::Operator(..) | WordOutcome::Dropped(_) => {}
         }
     }
     while let Some(before) = outer.pop() {

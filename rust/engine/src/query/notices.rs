@@ -6,7 +6,9 @@ use super::compile::with_straight_quotes;
 use super::expression::{MatchExpression, Phrase};
 use super::extended;
 use super::options::{MatchOptions, Matching};
-use super::parse::{Fate, OperatorFate, Reason, Scan, is_exclusion, parse_with, scan_groups};
+use super::parse::{
+    OperatorFate, ParsedWords, Reason, WordOutcome, is_exclusion, parse_with, scan_groups,
+};
 use crate::error::Result;
 use crate::text::whitespace;
 
@@ -53,21 +55,25 @@ pub fn notices(
 }
 
 /// Operators that join nothing, and parentheses that group nothing.
-fn of_operators(scan: &Scan<'_>) -> Option<String> {
+fn of_operators(scan: &ParsedWords<'_>) -> Option<String> {
     let mut left_out: Vec<&str> = Vec::new();
     let mut has_token = false;
     let mut depth = 0_usize;
     for word in &scan.words {
-        match &word.fate {
-            Fate::Kept(_) => has_token = true,
-            Fate::Operator(_, OperatorFate::Attached) if has_token => {}
-            Fate::Operator(operator, OperatorFate::Attached) if *operator != Operator::Not => {
+        match &word.outcome {
+            WordOutcome::Kept(_) => has_token = true,
+            WordOutcome::Operator(_, OperatorFate::Attached) if has_token => {}
+            WordOutcome::Operator(operator, OperatorFate::Attached)
+                if *operator != Operator::Not =>
+            {
                 left_out.push(word.source);
             }
-            Fate::Operator(..) | Fate::Dropped(Reason::Parenthesis) => left_out.push(word.source),
-            Fate::Open(_) => depth += 1,
-            Fate::Close => depth = depth.saturating_sub(1),
-            Fate::Dropped(_) | Fate::Minus => {}
+            WordOutcome::Operator(..) | WordOutcome::Dropped(Reason::Parenthesis) => {
+                left_out.push(word.source);
+            }
+            WordOutcome::Open(_) => depth += 1,
+            WordOutcome::Close => depth = depth.saturating_sub(1),
+            WordOutcome::Dropped(_) | WordOutcome::Minus => {}
         }
     }
     if depth > 0 {

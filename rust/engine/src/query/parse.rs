@@ -37,16 +37,19 @@ pub fn parse_augmented(text: &str, augmented: &str, stopwords: &StopWords) -> Re
 fn parsed(
     text: &str,
     stopwords: &StopWords,
-    check: impl FnOnce(&str, &Scan<'_>) -> Result<()>,
+    check: impl FnOnce(&str, &ParsedWords<'_>) -> Result<()>,
 ) -> Result<Query> {
     let raw = normalise(text);
     let scan = scan(&raw, stopwords);
     check(&raw, &scan)?;
     let has_operators = scan.has_operators;
-    let tokens = scan.words.into_iter().filter_map(|word| match word.fate {
-        Fate::Kept(token) => Some(token.into_owned()),
-        _ => None,
-    });
+    let tokens = scan
+        .words
+        .into_iter()
+        .filter_map(|word| match word.outcome {
+            WordOutcome::Kept(token) => Some(token.into_owned()),
+            _ => None,
+        });
     let tokens = tokens.collect();
     Ok(Query {
         raw: raw.into_owned(),
@@ -58,18 +61,18 @@ fn parsed(
 
 /// Every word of a normalised text, with what became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scan<'a> {
+pub struct ParsedWords<'a> {
     /// The words, in the order of the text.
     pub words: Vec<Word<'a>>,
     /// Whether the text has a quote or an operator.
     pub has_operators: bool,
 }
 
-impl<'a> Scan<'a> {
+impl<'a> ParsedWords<'a> {
     /// The tokens of the query.
     pub fn tokens(&self) -> impl Iterator<Item = &Token<Cow<'a, str>>> {
-        self.words.iter().filter_map(|word| match &word.fate {
-            Fate::Kept(token) => Some(token),
+        self.words.iter().filter_map(|word| match &word.outcome {
+            WordOutcome::Kept(token) => Some(token),
             _ => None,
         })
     }
@@ -81,12 +84,12 @@ pub struct Word<'a> {
     /// The word in the normalised text, a phrase without its quotes.
     pub source: &'a str,
     /// The outcome of the word.
-    pub fate: Fate<'a>,
+    pub outcome: WordOutcome<'a>,
 }
 
 /// The outcome of a word in the parser.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate<'a> {
+pub enum WordOutcome<'a> {
     /// The word is a token of the query.
     Kept(Token<Cow<'a, str>>),
     /// The word is an operator.
@@ -132,8 +135,8 @@ pub enum Reason<'a> {
 }
 
 /// Read a normalised text word by word.
-pub fn scan<'a>(raw: &'a str, stopwords: &StopWords) -> Scan<'a> {
-    let mut scanner = Scanner {
+pub fn scan<'a>(raw: &'a str, stopwords: &StopWords) -> ParsedWords<'a> {
+    let mut scanner = Lexer {
         words: Vec::with_capacity(raw.len() / BYTES_A_WORD + 1),
         pending: None,
         has_operators: false,
@@ -160,8 +163,8 @@ pub fn scan<'a>(raw: &'a str, stopwords: &StopWords) -> Scan<'a> {
 
 /// [`scan`] of a query with operators for extended matching, in which parentheses group and a minus sign
 /// excludes. Both are separate words.
-pub(super) fn scan_groups(raw: &str) -> Scan<'_> {
-    let mut scanner = Scanner {
+pub(super) fn scan_groups(raw: &str) -> ParsedWords<'_> {
+    let mut scanner = Lexer {
         words: Vec::with_capacity(raw.len() / BYTES_A_WORD + 1),
         pending: None,
         has_operators: true,
@@ -238,14 +241,14 @@ fn is_word_end(byte: u8) -> bool {
     matches!(byte, b'"' | b' ')
 }
 
-struct Scanner<'a> {
+struct Lexer<'a> {
     words: Vec<Word<'a>>,
     /// The operator that waits for a token, by its position in `words`.
     pending: Option<(usize, Operator)>,
     has_operators: bool,
 }
 
-impl<'a> Scanner<'a> {
+impl<'a> Lexer<'a> {
     fn phrase(&mut self, source: &'a str) {
         self.has_operators = true;
         let text = whitespace::trim(source);
@@ -253,7 +256,7 @@ impl<'a> Scanner<'a> {
             // An empty phrase leaves a waiting operator unchanged.
             self.words.push(Word {
                 source,
-                fate: Fate::Dropped(Reason::EmptyPhrase),
+                outcome: WordOutcome::Dropped(Reason::EmptyPhrase),
             });
         } else {
             let text = Cow::Owned(lower(text.to_owned()));
@@ -267,8 +270,8 @@ impl<'a> Scanner<'a> {
             self.settle(OperatorFate::Replaced);
             self.pending = Some((self.words.len(), operator));
             // Until a later word says otherwise.
-            let fate = Fate::Operator(operator, OperatorFate::Dangling);
-            self.words.push(Word { source, fate });
+            let outcome = WordOutcome::Operator(operator, OperatorFate::Dangling);
+            self.words.push(Word { source, outcome });
             return;
         }
         let text = cleaned(source);
@@ -276,7 +279,7 @@ impl<'a> Scanner<'a> {
             self.settle(OperatorFate::Cleared);
             self.words.push(Word {
                 source,
-                fate: Fate::Dropped(Reason::OnlyPunctuation),
+                outcome: WordOutcome::Dropped(Reason::OnlyPunctuation),
             });
             return;
         }
@@ -291,31 +294,31 @@ impl<'a> Scanner<'a> {
     /// An opening parenthesis, which takes the waiting operator.
     fn open(&mut self, source: &'a str, depth: &mut usize) {
         *depth += 1;
-        let fate = if *depth > MAX_DEPTH {
-            Fate::Dropped(Reason::Parenthesis)
+        let outcome = if *depth > MAX_DEPTH {
+            WordOutcome::Dropped(Reason::Parenthesis)
         } else {
-            Fate::Open(self.settle(OperatorFate::Attached))
+            WordOutcome::Open(self.settle(OperatorFate::Attached))
         };
-        self.words.push(Word { source, fate });
+        self.words.push(Word { source, outcome });
     }
 
     fn close(&mut self, source: &'a str, depth: &mut usize) {
-        let fate = if *depth == 0 || *depth > MAX_DEPTH {
-            Fate::Dropped(Reason::Parenthesis)
+        let outcome = if *depth == 0 || *depth > MAX_DEPTH {
+            WordOutcome::Dropped(Reason::Parenthesis)
         } else {
             // An operator before it dangles.
             self.pending = None;
-            Fate::Close
+            WordOutcome::Close
         };
         *depth = depth.saturating_sub(1);
-        self.words.push(Word { source, fate });
+        self.words.push(Word { source, outcome });
     }
 
     fn minus(&mut self, source: &'a str) {
         self.settle(OperatorFate::Replaced);
         self.words.push(Word {
             source,
-            fate: Fate::Minus,
+            outcome: WordOutcome::Minus,
         });
     }
 
@@ -323,7 +326,7 @@ impl<'a> Scanner<'a> {
         let operator = self.settle(OperatorFate::Attached);
         self.words.push(Word {
             source,
-            fate: Fate::Kept(Token {
+            outcome: WordOutcome::Kept(Token {
                 kind,
                 text,
                 operator,
@@ -334,17 +337,17 @@ impl<'a> Scanner<'a> {
     /// Record the outcome of the waiting operator, if any, and return the operator.
     fn settle(&mut self, became: OperatorFate) -> Option<Operator> {
         let (index, operator) = self.pending.take()?;
-        self.words[index].fate = Fate::Operator(operator, became);
+        self.words[index].outcome = WordOutcome::Operator(operator, became);
         Some(operator)
     }
 
-    fn finish(mut self, stopwords: &StopWords) -> Scan<'a> {
+    fn finish(mut self, stopwords: &StopWords) -> ParsedWords<'a> {
         if !self.has_operators {
             for word in &mut self.words {
                 word.filter(stopwords);
             }
         }
-        Scan {
+        ParsedWords {
             words: self.words,
             has_operators: self.has_operators,
         }
@@ -354,11 +357,11 @@ impl<'a> Scanner<'a> {
 impl Word<'_> {
     /// In a bare query short words, stop words and lower-case operators are noise.
     fn filter(&mut self, stopwords: &StopWords) {
-        let Fate::Kept(token) = &mut self.fate else {
+        let WordOutcome::Kept(token) = &mut self.outcome else {
             return;
         };
         if let Some(reason) = noise(&token.text, stopwords) {
-            self.fate = Fate::Dropped(reason(std::mem::take(&mut token.text)));
+            self.outcome = WordOutcome::Dropped(reason(std::mem::take(&mut token.text)));
         }
     }
 }

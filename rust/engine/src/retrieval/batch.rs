@@ -44,7 +44,7 @@ pub fn search_many(
             };
             let stopped = Arc::clone(stop);
             let is_unwanted = move || stopped.load(Ordering::Relaxed);
-            let found = interrupt::watched(is_unwanted, || search_together(setup, block));
+            let found = interrupt::with_cancellation(is_unwanted, || search_together(setup, block));
             answers.push((nth, found));
         }
         answers

@@ -8,7 +8,7 @@ use super::matches::{Match, Matches, Source};
 use super::multiplier::Multiplier;
 use super::request::Fusion;
 use super::score_fusion::Scale;
-use crate::vectors::Spread;
+use crate::vectors::CosineStats;
 
 /// The hits of the legs.
 pub(super) struct Candidates<'a> {
@@ -16,7 +16,7 @@ pub(super) struct Candidates<'a> {
     documents: Vec<Candidate<'a>>,
     /// The bound of BM25, where it is known.
     bound: Option<f64>,
-    spread: Spread,
+    spread: CosineStats,
 }
 
 /// A document, known by its row alone, and what each leg knows of it.

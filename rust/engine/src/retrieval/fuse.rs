@@ -7,7 +7,7 @@ use super::order;
 use crate::chunks::Texts;
 use crate::error::Result;
 use crate::index::Hit;
-use crate::interrupt::{self, Pace};
+use crate::interrupt::{self, CancelTicker};
 use crate::text::utf16;
 
 /// The `k` of the specification: the larger, the less the first ranks stand out.
@@ -24,7 +24,7 @@ where
     let k = if k > 0.0 { k } else { DEFAULT_K };
     let mut slots: HashMap<&str, usize> = HashMap::new();
     let mut fused: Vec<Fused> = Vec::new();
-    let mut pace = Pace::default();
+    let mut pace = CancelTicker::default();
     for list in lists {
         let mut rank = 0.0;
         for hit in list {

@@ -12,7 +12,7 @@ use super::trace::{Attempt, Stage, Strategy, Timings};
 use crate::bm25::MATCHED;
 use crate::chunks::RankedRow;
 use crate::error::{Error, Result};
-use crate::vectors::Spread;
+use crate::vectors::CosineStats;
 use crate::vectors::{NEAREST, NearestRows};
 
 /// The BM25 leg and its ladder.
@@ -108,7 +108,7 @@ pub(super) struct Nearest {
     pub rows: Vec<RankedRow>,
     /// The cosine of each that keywords found, where score fusion asks for it.
     pub cosines: Vec<Option<f64>>,
-    pub spread: Spread,
+    pub spread: CosineStats,
 }
 
 impl VectorLeg {

@@ -8,7 +8,7 @@ use super::request::Fusion;
 use super::score_fusion::multiplied;
 use crate::error::Result;
 use crate::index::Hit;
-use crate::interrupt::{self, Pace};
+use crate::interrupt::{self, CancelTicker};
 
 /// A hit with its new score, and where that comes from.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,7 +23,7 @@ pub struct Reweighted {
 ///
 /// Without an intent the hits stay as they are, sorted or not.
 pub fn reweight(intent: Intent, hits: Vec<Hit>) -> Result<Vec<Reweighted>> {
-    let mut pace = Pace::default();
+    let mut pace = CancelTicker::default();
     let mut reweighted = hits
         .into_iter()
         .map(|mut hit| {
@@ -49,7 +49,7 @@ pub(super) fn reweight_explained(
     if !intent.any() {
         return Ok(hits);
     }
-    let mut pace = Pace::default();
+    let mut pace = CancelTicker::default();
     for ExplainedHit { hit, explanation } in &mut hits {
         pace.step(1 + hit.content.len())?;
         let multiplier = Multiplier::of(intent, hit)?;
@@ -93,7 +93,7 @@ mod tests {
         };
         let reweight = || reweight_explained(intent, vec![hit.clone(); 3]);
         assert_eq!(reweight().unwrap().len(), 3);
-        let stopped = interrupt::watched(|| true, reweight).unwrap_err();
+        let stopped = interrupt::with_cancellation(|| true, reweight).unwrap_err();
         assert_eq!(stopped.code(), ErrorCode::Interrupted);
     }
 }

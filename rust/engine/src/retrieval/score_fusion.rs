@@ -2,7 +2,7 @@
 //! brought to one scale and added.
 
 use crate::bm25::PhraseCounts;
-use crate::vectors::Spread;
+use crate::vectors::CosineStats;
 
 /// The gain of a standard deviation of the cosines; the best keyword match gains 1.
 pub(super) const MEANING_WEIGHT: f64 = 0.20;
@@ -39,12 +39,16 @@ pub(super) struct Scale {
     pub coverage: Option<f64>,
     /// The value of the best keyword match.
     pub weight: f64,
-    spread: Spread,
+    spread: CosineStats,
 }
 
 impl Scale {
     /// The scale of these scores by keywords, which cannot exceed `bound`.
-    pub fn new(keywords: impl Iterator<Item = f64>, bound: Option<f64>, spread: Spread) -> Self {
+    pub fn new(
+        keywords: impl Iterator<Item = f64>,
+        bound: Option<f64>,
+        spread: CosineStats,
+    ) -> Self {
         let best = keywords.fold(0.0, f64::max);
         let coverage = bound
             .filter(|bound| best > 0.0 && *bound > 0.0)
@@ -131,10 +135,10 @@ mod tests {
             (Some(0.0), None, 1.0),
             (None, None, 1.0),
         ] {
-            let scale = Scale::new([6.0, 9.0].into_iter(), bound, Spread::default());
+            let scale = Scale::new([6.0, 9.0].into_iter(), bound, CosineStats::default());
             assert_eq!((scale.coverage, scale.weight), (coverage, weight));
         }
-        let nothing = Scale::new([].into_iter(), Some(90.0), Spread::default());
+        let nothing = Scale::new([].into_iter(), Some(90.0), CosineStats::default());
         assert_eq!((nothing.coverage, nothing.weight), (None, 1.0));
         assert_eq!(nothing.share(0.0).to_bits(), 0);
     }
@@ -142,7 +146,7 @@ mod tests {
     #[test]
     fn cosines_that_are_all_but_equal_tell_nothing() {
         for (deviation, expected) in [(0.0, 0.0), (9.9e-7, 0.0), (1e-6, 1e5)] {
-            let spread = Spread {
+            let spread = CosineStats {
                 mean: 0.1,
                 deviation,
             };

@@ -73,7 +73,7 @@ impl Background {
             let _gate = fork::enter();
             let pool = this.pool.read().unwrap_or_else(PoisonError::into_inner);
             if pool.is_some() && !this.is_closing() {
-                this.watched(work);
+                this.with_cancellation(work);
             }
         };
         thread.spawn(run).is_ok()
@@ -90,7 +90,7 @@ impl Background {
             Ok(connection) => connection,
             Err(error) => return work(Some(Err(error))),
         };
-        self.watched(|| {
+        self.with_cancellation(|| {
             match Transaction::new_unchecked(&connection, TransactionBehavior::Deferred) {
                 Ok(transaction) => work(Some(Ok(&transaction))),
                 Err(error) => work(Some(Err(self.error(&error)))),
@@ -99,10 +99,10 @@ impl Background {
     }
 
     /// Do `work` until the handle closes or the process forks.
-    fn watched<T>(&self, work: impl FnOnce() -> T) -> T {
+    fn with_cancellation<T>(&self, work: impl FnOnce() -> T) -> T {
         let closing = Arc::clone(&self.closing);
         let is_unwanted = move || closing.load(Ordering::Relaxed) || fork::is_due();
-        interrupt::watched(is_unwanted, work)
+        interrupt::with_cancellation(is_unwanted, work)
     }
 
     /// Return another read connection, for a thread that helps one with a connection.

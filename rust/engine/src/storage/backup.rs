@@ -193,7 +193,7 @@ mod tests {
     use super::*;
     use crate::chunks::Chunk;
     use crate::index::Index;
-    use crate::interrupt::watched;
+    use crate::interrupt::with_cancellation;
     use crate::text::tokenizer::TokenizerKind;
 
     #[test]
@@ -209,7 +209,7 @@ mod tests {
         let target = folder.path().join("copy.db");
         let asked = Cell::new(0);
         let after_some = move || asked.replace(asked.get() + 1) == 1;
-        let error = watched(after_some, || index.backup(&target)).unwrap_err();
+        let error = with_cancellation(after_some, || index.backup(&target)).unwrap_err();
         assert_eq!(error.code(), ErrorCode::Interrupted, "{error}");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
         index.backup(&target).unwrap();

@@ -14,20 +14,20 @@ use super::pool::Pool;
 use crate::error::{Error, ErrorCode, Result};
 
 /// Why work on a connection stopped: SQLite did not do it, or we would not.
-pub enum Failure {
+pub enum WorkError {
     /// SQLite's own error.
     Sqlite(rusqlite::Error),
     /// An error of ours.
     Refused(Error),
 }
 
-impl From<rusqlite::Error> for Failure {
+impl From<rusqlite::Error> for WorkError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sqlite(error)
     }
 }
 
-impl From<Error> for Failure {
+impl From<Error> for WorkError {
     fn from(error: Error) -> Self {
         Self::Refused(error)
     }
@@ -80,7 +80,7 @@ impl Database {
     }
 
     /// Run `work` on a read connection, outside a transaction.
-    pub fn on_reader<T, E: Into<Failure>>(
+    pub fn on_reader<T, E: Into<WorkError>>(
         &self,
         work: impl FnOnce(&Connection) -> std::result::Result<T, E>,
     ) -> Result<T> {
@@ -88,7 +88,7 @@ impl Database {
     }
 
     /// Run `work` on a read connection, which `put` takes back afterwards.
-    pub(super) fn with_reader<T, E: Into<Failure>>(
+    pub(super) fn with_reader<T, E: Into<WorkError>>(
         &self,
         work: impl FnOnce(&Connection) -> std::result::Result<T, E>,
         put: impl FnOnce(&Pool, Connection),
@@ -116,7 +116,7 @@ impl Database {
     }
 
     /// Run `work` on a read connection that was never used before.
-    pub fn on_new_reader<T, E: Into<Failure>>(
+    pub fn on_new_reader<T, E: Into<WorkError>>(
         &self,
         work: impl FnOnce(&Connection) -> std::result::Result<T, E>,
     ) -> Result<T> {
@@ -137,7 +137,7 @@ impl Database {
     /// Like `write`, for work that may reject its arguments.
     pub fn try_write<T>(
         &self,
-        work: impl FnOnce(&Connection) -> std::result::Result<T, Failure>,
+        work: impl FnOnce(&Connection) -> std::result::Result<T, WorkError>,
     ) -> Result<T> {
         let (value, is_unfinished) = self.on_writer(|connection| {
             let transaction =
@@ -145,7 +145,7 @@ impl Database {
             let value = work(&transaction)?;
             let is_unfinished = Maintainer::after_write(self.location.subjects(), &transaction)?;
             transaction.commit()?;
-            Ok::<_, Failure>((value, is_unfinished))
+            Ok::<_, WorkError>((value, is_unfinished))
         })?;
         if is_unfinished {
             self.maintainer.start(&self.background, &self.checkpoints);
@@ -156,7 +156,7 @@ impl Database {
     /// Run `work` in a write transaction of which nothing is kept.
     pub fn try_out<T>(
         &self,
-        work: impl FnOnce(&Connection) -> std::result::Result<T, Failure>,
+        work: impl FnOnce(&Connection) -> std::result::Result<T, WorkError>,
     ) -> Result<T> {
         self.on_writer(|connection| {
             // Rolled back when dropped.
@@ -167,7 +167,7 @@ impl Database {
     }
 
     /// Run `work` on the write connection, while nobody else has it.
-    pub fn on_writer<T, E: Into<Failure>>(
+    pub fn on_writer<T, E: Into<WorkError>>(
         &self,
         work: impl FnOnce(&Connection) -> std::result::Result<T, E>,
     ) -> Result<T> {
@@ -194,7 +194,7 @@ impl Database {
     }
 
     /// The error of a write, after which a full disk has its room back.
-    fn unwritten(&self, writer: Option<&Connection>, failure: Failure) -> Error {
+    fn unwritten(&self, writer: Option<&Connection>, failure: WorkError) -> Error {
         if may_be_full(&failure)
             && let (Some(connection), Some(path)) = (writer, self.location.path())
         {
@@ -207,8 +207,8 @@ impl Database {
     fn writing_connection(&self) -> Result<Connection> {
         let mut connection = self.location.connection(false)?;
         if self.location.path().is_some() {
-            let watched = self.checkpoints.watch(&mut connection);
-            watched.map_err(|error| self.map_error(error))?;
+            let with_cancellation = self.checkpoints.watch(&mut connection);
+            with_cancellation.map_err(|error| self.map_error(error))?;
         }
         Ok(connection)
     }
@@ -223,10 +223,10 @@ impl Database {
     }
 
     /// The error of this file that stopped some work.
-    pub fn map_error(&self, failure: impl Into<Failure>) -> Error {
+    pub fn map_error(&self, failure: impl Into<WorkError>) -> Error {
         match failure.into() {
-            Failure::Sqlite(error) => self.location.error(&error),
-            Failure::Refused(error) => error,
+            WorkError::Sqlite(error) => self.location.error(&error),
+            WorkError::Refused(error) => error,
         }
     }
 
@@ -251,13 +251,13 @@ impl Database {
 }
 
 /// Whether work may have stopped because the disk is full.
-fn may_be_full(failure: &Failure) -> bool {
+fn may_be_full(failure: &WorkError) -> bool {
     match failure {
-        Failure::Sqlite(error) => matches!(
+        WorkError::Sqlite(error) => matches!(
             error.sqlite_error_code(),
             Some(rusqlite::ErrorCode::DiskFull | rusqlite::ErrorCode::SystemIoFailure)
         ),
-        Failure::Refused(error) => error.code() == ErrorCode::IndexIo,
+        WorkError::Refused(error) => error.code() == ErrorCode::IndexIo,
     }
 }
 

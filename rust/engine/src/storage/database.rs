@@ -42,8 +42,8 @@ impl Database {
         location.note_file(&connection)?;
         let checkpoints = Checkpoints::default();
         if !read_only && location.path().is_some() {
-            let watched = checkpoints.watch(&mut connection);
-            watched.map_err(|error| location.error(&error))?;
+            let with_cancellation = checkpoints.watch(&mut connection);
+            with_cancellation.map_err(|error| location.error(&error))?;
         }
         let pool = Pool::new(connection, read_only, location.clone())?;
         let pool = Arc::new(RwLock::new(Some(pool)));

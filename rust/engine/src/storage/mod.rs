@@ -33,7 +33,7 @@ mod subject;
 
 pub use background::{Background, Level, Notice, Notices, Reading};
 pub use check::{disagreements, summarize};
-pub use connections::{Failure, ReadTransaction};
+pub use connections::{ReadTransaction, WorkError};
 pub use database::Database;
 pub use fork::{after_fork, before_fork, is_forking};
 pub use location::Location;

@@ -63,7 +63,7 @@ impl Table<'_> {
         let help = || {
             let stopped = Arc::clone(&stop);
             let is_unwanted = move || stopped.load(Ordering::Relaxed);
-            interrupt::watched(is_unwanted, || in_state(background, generation, work))
+            interrupt::with_cancellation(is_unwanted, || in_state(background, generation, work))
         };
         let mut answers = thread::scope(|scope| {
             let helpers: Vec<_> = (1..threads().min(pieces.len()))

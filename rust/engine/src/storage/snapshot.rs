@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError};
 
 use rusqlite::Connection;
 
-use super::connections::Failure;
+use super::connections::WorkError;
 use super::database::Database;
 use super::fork;
 use super::generations::generation;
@@ -48,7 +48,7 @@ impl Database {
     }
 
     /// Run `work` on the connection of a snapshot. A call that fails ends the snapshot.
-    pub fn in_snapshot<T, E: Into<Failure>>(
+    pub fn in_snapshot<T, E: Into<WorkError>>(
         &self,
         snapshot: &Snapshot,
         work: impl FnOnce(&Connection) -> std::result::Result<T, E>,

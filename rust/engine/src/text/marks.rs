@@ -13,7 +13,7 @@ const MOST_WORDS: usize = 64;
 
 /// A phrase to highlight: some words in a row.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct MarkedPhrase {
     /// The words, in their order.
     pub words: Vec<String>,
     /// Whether the last of them is only the beginning of one.
@@ -24,19 +24,19 @@ pub struct Wanted {
 ///
 /// Words are equal if their tokens are, so stems and accents count as they do in the index. With
 /// the tokenizers `words` and `trigram` parts of runs without spaces are found too.
-pub struct Marker {
+pub struct Highlighter {
     /// Finds phrases by the tokens of `words`, where that is the tokenizer.
     by_token: Option<TokenMarker>,
-    known: Known,
-    sought: Vec<Sought>,
-    beginnings: Beginnings,
+    known: StemCache,
+    sought: Vec<PhraseTerms>,
+    beginnings: PrefixSet,
     substrings: Vec<String>,
 }
 
-impl Marker {
+impl Highlighter {
     /// Return a highlighter of these phrases.
-    pub fn new(wanted: &[Wanted], tokenizer: TokenizerKind) -> Result<Self> {
-        let mut known = Known::new(tokenizer);
+    pub fn new(wanted: &[MarkedPhrase], tokenizer: TokenizerKind) -> Result<Self> {
+        let mut known = StemCache::new(tokenizer);
         let mut sought = Vec::new();
         let mut substrings = Vec::new();
         let wanted = || wanted.iter().filter(|one| !one.words.is_empty());
@@ -46,7 +46,7 @@ impl Marker {
                 let text = one.words.join(" ");
                 substrings.extend(Some(lower(&text)).filter(|text| !text.is_empty()));
             } else {
-                sought.push(Sought::of(one, &mut known)?);
+                sought.push(PhraseTerms::of(one, &mut known)?);
             }
         }
         let tokens = sought.iter().flat_map(|one| one.words.iter().flatten());
@@ -54,7 +54,7 @@ impl Marker {
             by_token: is_words
                 .then(|| TokenMarker::new(wanted().map(|one| (one.words.join(" "), one.prefix))))
                 .transpose()?,
-            beginnings: Beginnings::of(tokens),
+            beginnings: PrefixSet::of(tokens),
             known,
             sought,
             substrings,
@@ -142,9 +142,9 @@ fn occurrences<'t>(text: &'t str, sought: &'t str) -> impl Iterator<Item = Range
 ///
 /// A stem begins with the first letter of its words, whatever the case, so a word in ASCII with another
 /// first letter need not be tokenized, which is most of the work.
-struct Beginnings(u128);
+struct PrefixSet(u128);
 
-impl Beginnings {
+impl PrefixSet {
     fn of<'a>(tokens: impl Iterator<Item = &'a String>) -> Self {
         let firsts = tokens.filter_map(|token| token.bytes().next());
         let bits = firsts.filter(u8::is_ascii).map(|first| 1 << first);
@@ -163,7 +163,7 @@ struct Word {
     place: Range<usize>,
 }
 
-fn words_of(text: &str, known: &mut Known, sought: &Beginnings) -> Result<Vec<Word>> {
+fn words_of(text: &str, known: &mut StemCache, sought: &PrefixSet) -> Result<Vec<Word>> {
     let mut id_of = |word: &str| {
         let may_match = sought.may_match(word);
         may_match.then(|| known.id_of(word)).transpose()
@@ -197,13 +197,13 @@ fn words_of(text: &str, known: &mut Known, sought: &Beginnings) -> Result<Vec<Wo
 }
 
 /// The words that were seen, each with its tokens.
-struct Known {
+struct StemCache {
     tokenizer: TokenizerKind,
     ids: HashMap<String, usize>,
     tokens: Vec<Vec<String>>,
 }
 
-impl Known {
+impl StemCache {
     fn new(tokenizer: TokenizerKind) -> Self {
         Self {
             tokenizer,
@@ -224,13 +224,13 @@ impl Known {
 }
 
 /// The tokens of each word of a phrase.
-struct Sought {
+struct PhraseTerms {
     words: Vec<Vec<String>>,
     prefix: bool,
 }
 
-impl Sought {
-    fn of(wanted: &Wanted, known: &mut Known) -> Result<Self> {
+impl PhraseTerms {
+    fn of(wanted: &MarkedPhrase, known: &mut StemCache) -> Result<Self> {
         let words = wanted.words.iter().take(MOST_WORDS);
         let ids = words.map(|word| known.id_of(word));
         let ids = ids.collect::<Result<Vec<_>>>()?;
@@ -240,7 +240,7 @@ impl Sought {
         })
     }
 
-    fn is_at(&self, words: &[Word], known: &Known) -> bool {
+    fn is_at(&self, words: &[Word], known: &StemCache) -> bool {
         let last = self.words.len() - 1;
         let pairs = self.words.iter().zip(words).enumerate();
         pairs.into_iter().all(|(i, (sought, word))| {
@@ -284,17 +284,20 @@ mod tests {
 
     use super::*;
 
-    fn wanted(text: &str, prefix: bool) -> Wanted {
+    fn wanted(text: &str, prefix: bool) -> MarkedPhrase {
         let words = text.split(' ').map(str::to_owned).collect();
-        Wanted { words, prefix }
+        MarkedPhrase { words, prefix }
     }
 
-    fn marked(text: &str, sought: &[Wanted]) -> Vec<String> {
+    fn marked(text: &str, sought: &[MarkedPhrase]) -> Vec<String> {
         marked_by(TokenizerKind::Porter, text, sought)
     }
 
-    fn marked_by(tokenizer: TokenizerKind, text: &str, sought: &[Wanted]) -> Vec<String> {
-        let places = Marker::new(sought, tokenizer).unwrap().marks(text).unwrap();
+    fn marked_by(tokenizer: TokenizerKind, text: &str, sought: &[MarkedPhrase]) -> Vec<String> {
+        let places = Highlighter::new(sought, tokenizer)
+            .unwrap()
+            .marks(text)
+            .unwrap();
         let chars: Vec<char> = text.chars().collect();
         let texts = places
             .into_iter()
@@ -393,7 +396,7 @@ mod tests {
             text in "[a-c éΣ树,_]{0,60}", words in "[a-cé树]{1,3}( [a-cé树]{1,2}){0,2}", prefix: bool,
             tokenizer in prop::sample::select(TokenizerKind::ALL),
         ) {
-            let mut marker = Marker::new(&[wanted(&words, prefix)], tokenizer).unwrap();
+            let mut marker = Highlighter::new(&[wanted(&words, prefix)], tokenizer).unwrap();
             let found = marker.marks(&text).unwrap();
             let mut end = 0;
             for place in &found {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::category::is_letter_or_digit;
-use super::marks::Marker;
+use super::marks::Highlighter;
 use crate::error::Result;
 
 /// Characters of a snippet, without the ellipses at its ends.
@@ -31,7 +31,7 @@ pub struct Snippet {
 }
 
 /// The part of a chunk with the most different matches.
-pub fn snippet(content: &str, title: &str, marker: &mut Marker) -> Result<Snippet> {
+pub fn snippet(content: &str, title: &str, marker: &mut Highlighter) -> Result<Snippet> {
     let looked_at = beginning(content);
     let plain = readable(looked_at, title);
     let places = marker.marks(&plain)?;
@@ -295,19 +295,19 @@ fn replaced<'a>(
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::marks::Wanted;
+    use super::super::marks::MarkedPhrase;
     use super::super::tokenizer::TokenizerKind;
     use super::*;
 
     fn snippet_of(content: &str, title: &str, words: &[&str]) -> Snippet {
         let wanted: Vec<_> = words
             .iter()
-            .map(|word| Wanted {
+            .map(|word| MarkedPhrase {
                 words: vec![(*word).to_owned()],
                 prefix: false,
             })
             .collect();
-        let mut marker = Marker::new(&wanted, TokenizerKind::Porter).unwrap();
+        let mut marker = Highlighter::new(&wanted, TokenizerKind::Porter).unwrap();
         snippet(content, title, &mut marker).unwrap()
     }
 

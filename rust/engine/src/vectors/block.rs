@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::kernels::TILE;
-pub(crate) use super::rows::Kept;
+pub(crate) use super::rows::Residency;
 pub(super) use super::rows::{Encoded, Layout, Rows};
 use crate::storage::row_blocks::RowBlock;
 

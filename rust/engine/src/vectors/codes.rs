@@ -7,7 +7,9 @@
 
 use std::ops::Range;
 
-use super::kernels::{CODES_AT_ONCE, HIGH_MIDDLE, HIGH_STEP, Line, MIDDLE, Planes, dot, round};
+use super::kernels::{
+    BoundCoefficients, CODES_AT_ONCE, HIGH_MIDDLE, HIGH_STEP, MIDDLE, Planes, dot, round,
+};
 use super::rotation::Rotation;
 
 /// The largest code of a query above or below zero.
@@ -254,10 +256,10 @@ impl CodeQuery {
 
     /// The upper bound of a similarity by the high plane: of what [`Self::high_sum`] makes of the
     /// sum of products, with the row's step and high error.
-    pub fn line(&self) -> Line {
+    pub fn line(&self) -> BoundCoefficients {
         #[allow(clippy::cast_possible_truncation, reason = "the slack allows for it")]
         let base = self.base as f32;
-        Line {
+        BoundCoefficients {
             base,
             scale: HIGH_STEP * self.coarse.step,
             margin: self.length,

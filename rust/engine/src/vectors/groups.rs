@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::best_slots::select;
 use super::codes::CodeQuery;
 use super::kernels::{Planes, code_dots};
-use super::matrix::{FirstLook, SlotCursor};
+use super::matrix::{CoarsePass, SlotCursor};
 use super::nearest::VectorReader;
 use super::path_sample::{Members, PathSample};
 use super::slots::{ScoredSlot, Slots};
-use super::spread::{SAMPLE, Spread};
+use super::spread::{CosineStats, SAMPLE};
 use crate::chunks::Paths;
 use crate::storage::cache::RowVersion;
 
@@ -19,7 +19,7 @@ pub(super) struct NearestByPath {
     /// The nearest vectors of the nearest paths.
     pub nearest: Vec<ScoredSlot>,
     /// The spread of the similarities of the paths.
-    pub spread: Spread,
+    pub spread: CosineStats,
     /// The similarity of each path by its number if all were computed; else empty.
     pub similarities: HashMap<u32, f32>,
 }
@@ -36,7 +36,7 @@ impl Groups<'_> {
     /// similarities of the paths.
     pub fn nearest_and_spreads(
         &self,
-        look: FirstLook,
+        look: CoarsePass,
         directions: &[&[f32]],
         limit: usize,
         slots: Slots<'_>,
@@ -56,10 +56,10 @@ impl Groups<'_> {
             return Ok(found.map(of_direction).collect());
         }
         // All paths count, so one search finds the best of each for everything.
-        let of_paths = nearest(FirstLook::HighPlane, self.paths.len())?;
+        let of_paths = nearest(CoarsePass::HighPlane, self.paths.len())?;
         let fast = match look {
-            FirstLook::Signs => nearest(look, limit)?,
-            FirstLook::HighPlane => Vec::new(),
+            CoarsePass::SignBits => nearest(look, limit)?,
+            CoarsePass::HighPlane => Vec::new(),
         };
         let mut fast = fast.into_iter();
         let of_direction = |scored: Vec<ScoredSlot>| {
@@ -70,7 +70,7 @@ impl Groups<'_> {
             let similarities: HashMap<u32, f32> = similarities.collect();
             Ok(NearestByPath {
                 nearest: fast.next().unwrap_or_else(|| select(of_paths, limit, true)),
-                spread: Spread::of(similarities.values().copied()),
+                spread: CosineStats::of(similarities.values().copied()),
                 similarities,
             })
         };
@@ -79,7 +79,11 @@ impl Groups<'_> {
 
     /// The spread of the similarities of the paths for each direction; where there are many paths, those
     /// of the sample with the smallest hashes.
-    fn spreads(&self, directions: &[&[f32]], slots: Slots<'_>) -> rusqlite::Result<Vec<Spread>> {
+    fn spreads(
+        &self,
+        directions: &[&[f32]],
+        slots: Slots<'_>,
+    ) -> rusqlite::Result<Vec<CosineStats>> {
         let kept = &self.vectors.matrix.path_sample;
         let made;
         let sample = match kept.get() {
@@ -101,7 +105,7 @@ impl Groups<'_> {
         };
         let spread = |direction: &&[f32]| {
             let best = self.best(direction, members)?;
-            Ok(Spread::of(best.into_iter().flatten()))
+            Ok(CosineStats::of(best.into_iter().flatten()))
         };
         directions.iter().map(spread).collect()
     }
@@ -215,7 +219,7 @@ mod tests {
     use crate::index::Index;
     use crate::text::tokenizer::TokenizerKind;
     use crate::unit_vector::{to_blob, unit};
-    use crate::vectors::block::{Kept, Layout};
+    use crate::vectors::block::{Layout, Residency};
     use crate::vectors::matrix::Matrix;
     use crate::vectors::rotation::Rotation;
     use crate::vectors::slots::SlotSet;
@@ -318,7 +322,7 @@ mod tests {
             let chunks = 1500;
             let path = |chunk: usize| if are_scattered { chunk % paths } else { chunk * paths / chunks };
             let (index, paths) = with_paths((0..chunks).map(path));
-            let kept = Kept { values: true, signs: true };
+            let kept = Residency { values: true, signs: true };
             let rotation = Rotation::new(dimensions, Vec::new());
             let mut matrix = Matrix::of(Layout { rotation, kept });
             let mut vector = clustered(dimensions, seed);
@@ -332,11 +336,11 @@ mod tests {
                 let groups = Groups { vectors: VectorReader { matrix: &matrix, connection }, paths: &paths };
                 for slots in [Slots::All, Slots::These(&set)] {
                     let find = |look| groups.vectors.nearest(look, &directions, limit, slots, Some(&*paths));
-                    for (direction, found) in directions.iter().zip(find(FirstLook::HighPlane)?) {
+                    for (direction, found) in directions.iter().zip(find(CoarsePass::HighPlane)?) {
                         assert_eq!(bits(found), compared(&groups, direction, limit, slots));
                     }
                     // A fast search may miss some, but what it finds are vectors with their cosines.
-                    for (direction, found) in directions.iter().zip(find(FirstLook::Signs)?) {
+                    for (direction, found) in directions.iter().zip(find(CoarsePass::SignBits)?) {
                         let exact = groups.vectors.similarities(direction, &groups.vectors.listed(slots))?;
                         let exact = bits(exact);
                         assert!(bits(found).iter().all(|found| exact.contains(found)));
@@ -360,7 +364,7 @@ mod tests {
             ),
         ) {
             let (index, paths) = &*PATHS;
-            let kept = Kept { values: true, signs: false };
+            let kept = Residency { values: true, signs: false };
             let mut matrix = Matrix::of(Layout { rotation: Rotation::new(2, Vec::new()), kept });
             for (row, _) in (1..).zip(&embedded).filter(|(_, embedded)| **embedded) {
                 matrix.put(row, &to_blob(&[1.0, 0.0])).unwrap();

@@ -21,8 +21,8 @@ pub use instructions::Instructions;
 #[cfg(test)]
 pub(super) use instructions::with_each;
 pub(super) use plain::{
-    CODES_AT_ONCE, GROUPS_AT_ONCE, HIGH_MIDDLE, HIGH_STEP, LARGEST_ENTRY, Line, MIDDLE, Plane,
-    Planes, SIGN_BITS, SIGN_ROWS, SignGroup, SignTable, TILE, dot,
+    BoundCoefficients, CODES_AT_ONCE, GROUPS_AT_ONCE, HIGH_MIDDLE, HIGH_STEP, LARGEST_ENTRY,
+    MIDDLE, Plane, Planes, SIGN_BITS, SIGN_ROWS, SignGroup, SignTable, TILE, dot,
 };
 pub(super) use prefetch::prefetch;
 
@@ -169,7 +169,11 @@ pub(super) fn round(vector: &[f32], step: f32, codes: &mut Vec<u8>) -> [f32; 2] 
 
 /// Which rows of a tile can be as near as the threshold: a bit for each, the lowest for the first.
 /// `rows` are sums of products, factors and errors.
-pub(super) fn reach(line: Line, rows: (&[f32], &[f32], &[f32]), threshold: f32) -> u64 {
+pub(super) fn above_threshold_mask(
+    line: BoundCoefficients,
+    rows: (&[f32], &[f32], &[f32]),
+    threshold: f32,
+) -> u64 {
     debug_assert!(rows.0.len() <= TILE);
     #[cfg(target_arch = "x86_64")]
     {

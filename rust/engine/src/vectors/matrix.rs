@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::block::{BLOCK, Block, Encoded, Kept, Layout, Rows};
+use super::block::{BLOCK, Block, Encoded, Layout, Residency, Rows};
 use super::center;
 use super::kernels::TILE;
 use super::path_sample::PathSample;
@@ -12,7 +12,7 @@ use super::rotation::Rotation;
 use super::slots::{SlotSet, in_block, slot};
 use super::spread;
 use crate::chunks::RowSet;
-use crate::interrupt::Pace;
+use crate::interrupt::CancelTicker;
 use crate::storage::Background;
 use crate::storage::cache::RowVersion;
 use crate::storage::generations::{self, RowRanges};
@@ -45,17 +45,17 @@ pub(crate) struct Matrix {
 
 /// What the first look at a vector reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FirstLook {
+pub(crate) enum CoarsePass {
     /// The high plane of its codes.
     HighPlane,
     /// One bit a number.
-    Signs,
+    SignBits,
 }
 
 /// What a matrix is made from in addition to the file.
 pub(crate) struct Source {
     pub background: Background,
-    pub kept: Kept,
+    pub kept: Residency,
 }
 
 impl RowVersion for Matrix {
@@ -129,7 +129,7 @@ impl RowVersion for Matrix {
 
 impl Matrix {
     /// A matrix of what `connection` sees, without its vectors.
-    fn empty(kept: Kept, connection: &Connection) -> rusqlite::Result<Self> {
+    fn empty(kept: Residency, connection: &Connection) -> rusqlite::Result<Self> {
         let dimensions: Option<usize> = settings::get(connection, DIMENSIONS)?;
         let dimensions = dimensions.unwrap_or_default();
         let center = center::read(connection)?;
@@ -154,7 +154,7 @@ impl Matrix {
             "SELECT row, vector FROM embeddings WHERE row > ? AND row <= ? ORDER BY row",
         )?;
         let mut found = statement.query([after, last])?;
-        let mut pace = Pace::default();
+        let mut pace = CancelTicker::default();
         let mut before = after;
         while let Some(found) = found.next()? {
             // As many steps as a row of a scan has codes, or so.
@@ -229,11 +229,11 @@ impl Matrix {
     }
 
     /// What a search looks at first.
-    pub fn first_look(&self) -> FirstLook {
+    pub fn first_look(&self) -> CoarsePass {
         if self.layout.kept.signs && self.dimensions() >= SIGNED_DIMENSIONS {
-            FirstLook::Signs
+            CoarsePass::SignBits
         } else {
-            FirstLook::HighPlane
+            CoarsePass::HighPlane
         }
     }
 

@@ -32,9 +32,9 @@ pub use nearest::similarities;
 pub use schema::VECTORS;
 pub use search::NearestRows;
 pub use space::{Embedder, Space};
-pub use spread::{SAMPLE, Spread};
+pub use spread::{CosineStats, SAMPLE};
 
-pub(crate) use block::Kept;
+pub(crate) use block::Residency;
 pub(crate) use center::settle;
 pub(crate) use matrix::{Matrix, Source};
 pub(crate) use search::VectorSearch;

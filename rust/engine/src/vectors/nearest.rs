@@ -6,12 +6,12 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::best_slots::{BestSlots, Candidate, select};
 use super::kernels::{TILE, dots};
-use super::matrix::{FirstLook, Matrix};
+use super::matrix::{CoarsePass, Matrix};
 use super::scan::candidates;
 use super::slots::{NEAREST, ScoredSlot, Slots};
-use super::spread::{SAMPLE, Spread, sample};
+use super::spread::{CosineStats, SAMPLE, sample};
 use crate::chunks::Paths;
-use crate::interrupt::Pace;
+use crate::interrupt::CancelTicker;
 use crate::top_k::{self, Scored as _};
 use crate::unit_vector::{damaged, read_blob};
 
@@ -40,7 +40,7 @@ impl VectorReader<'_> {
         slots: &[usize],
     ) -> rusqlite::Result<Vec<ScoredSlot>> {
         let mut found = Vec::with_capacity(slots.len());
-        let mut pace = Pace::default();
+        let mut pace = CancelTicker::default();
         for slots in slots.chunks(AT_ONCE) {
             pace.read(slots.len() * TILE)?;
             let rows = slots.iter().map(|slot| self.matrix.vector(*slot));
@@ -90,7 +90,7 @@ impl VectorReader<'_> {
     /// as its most similar vector.
     pub fn nearest(
         &self,
-        look: FirstLook,
+        look: CoarsePass,
         queries: &[&[f32]],
         limit: usize,
         slots: Slots<'_>,
@@ -128,13 +128,14 @@ impl VectorReader<'_> {
     /// vectors, or to a sample where there are many.
     pub fn nearest_and_spreads(
         &self,
-        look: FirstLook,
+        look: CoarsePass,
         queries: &[&[f32]],
         limit: usize,
         slots: Slots<'_>,
-    ) -> rusqlite::Result<(Vec<Vec<ScoredSlot>>, Vec<Spread>)> {
-        let spread =
-            |scored: &[ScoredSlot]| Spread::of(scored.iter().map(|(_, similarity)| *similarity));
+    ) -> rusqlite::Result<(Vec<Vec<ScoredSlot>>, Vec<CosineStats>)> {
+        let spread = |scored: &[ScoredSlot]| {
+            CosineStats::of(scored.iter().map(|(_, similarity)| *similarity))
+        };
         if self.count(slots) <= SAMPLE {
             // All count, so all are compared once for both.
             let slots = self.listed(slots);
@@ -170,7 +171,7 @@ impl VectorReader<'_> {
     /// queries; None where searches are exact.
     pub fn recall(&self) -> rusqlite::Result<Option<f64>> {
         let look = self.matrix.first_look();
-        if look == FirstLook::HighPlane {
+        if look == CoarsePass::HighPlane {
             return Ok(None);
         }
         let step = self.matrix.len().div_ceil(RECALL_SAMPLE).max(1);
@@ -178,7 +179,7 @@ impl VectorReader<'_> {
         let queries = self.vectors(&sampled)?;
         let queries: Vec<&[f32]> = queries.iter().map(Vec::as_slice).collect();
         let all = Slots::All;
-        let exact = self.nearest(FirstLook::HighPlane, &queries, RECALL_AT, all, None)?;
+        let exact = self.nearest(CoarsePass::HighPlane, &queries, RECALL_AT, all, None)?;
         let fast = self.nearest(look, &queries, RECALL_AT, all, None)?;
         let (mut wanted, mut found) = (0_u32, 0_u32);
         for (exact, fast) in exact.iter().zip(fast) {

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use super::codes::{Codes, RowCodes};
 use super::rotation::Rotation;
-use super::signs::{RowSigns, Signs};
+use super::signs::{RowSignBits, SignBits};
 
 /// The overhead of a shared vector: two counts.
 const SHARED: usize = 2 * size_of::<usize>();
 
 /// What is kept in memory of vectors in addition to their codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct Residency {
     /// The vectors themselves.
     pub values: bool,
     /// One bit a number.
@@ -23,7 +23,7 @@ pub(crate) struct Kept {
 #[derive(Debug)]
 pub(super) struct Layout {
     pub rotation: Rotation,
-    pub kept: Kept,
+    pub kept: Residency,
 }
 
 /// Some vectors, by row.
@@ -36,14 +36,14 @@ pub(super) struct Rows {
     /// The length of each residual.
     pub lengths: Vec<f32>,
     pub codes: Codes,
-    pub signs: Option<Signs>,
+    pub signs: Option<SignBits>,
 }
 
 /// A vector as rows keep it.
 pub(super) struct Encoded {
     vector: Option<Arc<[f32]>>,
     codes: RowCodes,
-    signs: Option<RowSigns>,
+    signs: Option<RowSignBits>,
     /// The length of its residual.
     pub length: f32,
 }
@@ -54,7 +54,7 @@ impl Encoded {
         Self {
             vector: kept.values.then(|| vector.into()),
             codes: RowCodes::new(&residual),
-            signs: (kept.signs).then(|| RowSigns::new(&residual)),
+            signs: (kept.signs).then(|| RowSignBits::new(&residual)),
             length: super::kernels::dot(&residual, &residual).sqrt(),
         }
     }
@@ -69,7 +69,7 @@ impl Rows {
             values: Vec::with_capacity(values),
             lengths: Vec::with_capacity(count),
             codes: Codes::with_capacity(count, rotation),
-            signs: (kept.signs).then(|| Signs::with_capacity(count, rotation.dimensions())),
+            signs: (kept.signs).then(|| SignBits::with_capacity(count, rotation.dimensions())),
         }
     }
 
@@ -146,6 +146,6 @@ impl Rows {
                 .map(|vector| size_of_val(&**vector) + SHARED)
                 .sum::<usize>()
             + self.codes.bytes()
-            + self.signs.as_ref().map_or(0, Signs::bytes)
+            + self.signs.as_ref().map_or(0, SignBits::bytes)
     }
 }

@@ -10,12 +10,14 @@ use std::{mem, slice};
 use super::best_slots::{BestSlots, Candidate};
 use super::block::{Block, Patch, Rows};
 use super::codes::CodeQuery;
-use super::kernels::{Line, Planes, TILE, code_dots, plane_dots, prefetch, reach};
-use super::matrix::{FirstLook, Matrix};
+use super::kernels::{
+    BoundCoefficients, Planes, TILE, above_threshold_mask, code_dots, plane_dots, prefetch,
+};
+use super::matrix::{CoarsePass, Matrix};
 use super::signs::SignQuery;
 use super::slots::{Bits, NEAREST, Slots, slot};
 use crate::chunks::{PathCursor, Paths};
-use crate::interrupt::Pace;
+use crate::interrupt::CancelTicker;
 use crate::top_k::TopGroups;
 
 /// A tile with fewer wanted vectors than this is not given a first look, unless it has no others.
@@ -29,7 +31,7 @@ const NEAR: usize = 4096;
 /// queries share one pass.
 pub(super) fn candidates(
     matrix: &Matrix,
-    look: FirstLook,
+    look: CoarsePass,
     queries: &[&[f32]],
     limit: usize,
     slots: Slots<'_>,
@@ -45,7 +47,7 @@ pub(super) fn candidates(
         codes: &codes,
         scans,
         sums: Vec::new(),
-        pace: Pace::default(),
+        pace: CancelTicker::default(),
     };
     for (number, block) in matrix.blocks().iter().enumerate() {
         let next = matrix.blocks().get(number + 1).map(|next| next.base());
@@ -71,13 +73,13 @@ pub(super) fn candidates(
 
 /// The first look at all vectors, for all queries.
 struct First<'m> {
-    look: FirstLook,
+    look: CoarsePass,
     /// The codes of each query.
     codes: &'m [&'m [i8]],
     scans: Vec<Scan<'m>>,
     /// Reused from tile to tile.
     sums: Vec<i32>,
-    pace: Pace,
+    pace: CancelTicker,
 }
 
 impl First<'_> {
@@ -90,7 +92,7 @@ impl First<'_> {
     ) -> rusqlite::Result<()> {
         self.pace.read(TILE * self.scans.len())?;
         let is_worth = tile.is_patch || wanted.count_ones() >= FEW;
-        let all = self.look == FirstLook::HighPlane && is_worth;
+        let all = self.look == CoarsePass::HighPlane && is_worth;
         if all {
             let high = tile.rows.codes.high_from(tile.from);
             plane_dots(
@@ -103,12 +105,12 @@ impl First<'_> {
         }
         for (nth, scan) in self.scans.iter_mut().enumerate() {
             match self.look {
-                FirstLook::Signs => scan.by_signs(tile, wanted),
-                FirstLook::HighPlane if all => {
+                CoarsePass::SignBits => scan.by_signs(tile, wanted),
+                CoarsePass::HighPlane if all => {
                     let sums = &self.sums[nth * tile.len()..][..tile.len()];
                     scan.by_plane(tile, wanted, sums);
                 }
-                FirstLook::HighPlane => scan.without_look(tile, wanted),
+                CoarsePass::HighPlane => scan.without_look(tile, wanted),
             }
             scan.count(wanted.count_ones())?;
         }
@@ -217,7 +219,7 @@ struct Scan<'m> {
 impl<'m> Scan<'m> {
     fn new(
         matrix: &'m Matrix,
-        look: FirstLook,
+        look: CoarsePass,
         query: &[f32],
         limit: usize,
         paths: Option<&'m Paths>,
@@ -228,7 +230,7 @@ impl<'m> Scan<'m> {
         let signs = || SignQuery::new(&rotated, query.line().base);
         Self {
             matrix,
-            signs: (look == FirstLook::Signs).then(signs),
+            signs: (look == CoarsePass::SignBits).then(signs),
             query,
             limit,
             near: Vec::new(),
@@ -287,14 +289,14 @@ impl<'m> Scan<'m> {
         &mut self,
         tile: &Tile<'_>,
         wanted: u64,
-        line: Line,
+        line: BoundCoefficients,
         wider: f32,
         (sums, factors, errors): (&[f32; TILE], &[f32], &[f32]),
     ) {
         let rows = (&sums[..tile.len()], factors, errors);
-        let near = wanted & reach(line, rows, self.certain.threshold());
+        let near = wanted & above_threshold_mask(line, rows, self.certain.threshold());
         let near = Bits(near).map(|bit| {
-            let highest = line.highest(sums[bit], factors[bit], errors[bit]);
+            let highest = line.upper_bound(sums[bit], factors[bit], errors[bit]);
             let widest = highest + wider * errors[bit];
             let slot = tile.slot(bit);
             Near {
@@ -323,7 +325,7 @@ impl<'m> Scan<'m> {
     fn raise_threshold(&mut self) -> rusqlite::Result<()> {
         if self.near.len() > self.limit {
             let promising = self.promising();
-            self.look_closer(promising)?;
+            self.refine(promising)?;
             let threshold = self.certain.threshold();
             self.near.retain(|near| near.highest >= threshold);
         }
@@ -368,7 +370,7 @@ impl<'m> Scan<'m> {
             near[index]
         });
         let best = best.collect();
-        self.look_closer(best)?;
+        self.refine(best)?;
         let certain = &self.certain;
         let others = near.into_iter().zip(paths).zip(is_done);
         let possible = others.filter(|((near, path), is_done)| {
@@ -387,7 +389,7 @@ impl<'m> Scan<'m> {
     }
 
     /// Compare vectors with both planes.
-    fn look_closer(&mut self, mut near: Vec<Near>) -> rusqlite::Result<()> {
+    fn refine(&mut self, mut near: Vec<Near>) -> rusqlite::Result<()> {
         let matrix = self.matrix;
         // In the order of memory.
         near.sort_unstable_by_key(|near| near.slot);
@@ -426,7 +428,7 @@ impl<'m> Scan<'m> {
     fn finish(mut self) -> rusqlite::Result<Vec<Candidate>> {
         self.raise_threshold()?;
         let near = mem::take(&mut self.near);
-        self.look_closer(near)?;
+        self.refine(near)?;
         let certain = &self.certain;
         self.candidates
             .retain(|candidate| certain.can_be_best(candidate));

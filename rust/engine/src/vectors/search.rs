@@ -11,12 +11,12 @@ use super::matrix::Matrix;
 use super::nearest::VectorReader;
 use super::slots::{NEAREST, ScoredSlot, SlotSet, Slots};
 use super::space::Space;
-use super::spread::Spread;
+use super::spread::CosineStats;
 use crate::chunks::{
     Paths, RankedRow, RowSet, Selection, check_limit, group_key, name_of, without_chunk,
 };
 use crate::error::{ErrorCode, Result};
-use crate::storage::Failure;
+use crate::storage::WorkError;
 use crate::storage::settings::{self, DIMENSIONS};
 use crate::text::utf16;
 use crate::unit_vector;
@@ -27,17 +27,17 @@ pub struct NearestRows {
     /// The best of them, best first; their scores are cosines.
     pub rows: Vec<RankedRow>,
     /// How all cosines are spread, if the selection asked for statistics.
-    pub spread: Spread,
+    pub spread: CosineStats,
     /// What the cosines of other rows are computed from; None if the query has no direction, so that
     /// nothing is near it.
-    asked: Option<Asked>,
+    asked: Option<VectorRequest>,
     /// The cosines by key if all of them were computed; else empty.
     pub cosines: HashMap<i64, f64>,
 }
 
 /// A direction, and which vectors may be found.
 #[derive(Debug)]
-struct Asked {
+struct VectorRequest {
     direction: Vec<f32>,
     passing: Option<Arc<SlotSet>>,
 }
@@ -60,7 +60,7 @@ impl VectorSearch<'_> {
         queries: &[&[f32]],
         selection: &Selection<'_>,
         passing: Option<&RowSet>,
-    ) -> std::result::Result<Vec<Result<NearestRows>>, Failure> {
+    ) -> std::result::Result<Vec<Result<NearestRows>>, WorkError> {
         check_limit(selection.limit)?;
         let space = Space {
             dimensions: self.dimensions()?,
@@ -162,7 +162,7 @@ impl VectorSearch<'_> {
             (None, true) => vectors.nearest_and_spreads(look, directions, limit, slots)?,
             (None, false) => (
                 vectors.nearest(look, directions, limit, slots, None)?,
-                vec![Spread::default(); directions.len()],
+                vec![CosineStats::default(); directions.len()],
             ),
             (Some(groups), true) => {
                 let found = groups.nearest_and_spreads(look, directions, limit, slots)?;
@@ -175,14 +175,14 @@ impl VectorSearch<'_> {
             }
             (Some(groups), false) => (
                 vectors.nearest(look, directions, limit, slots, Some(groups.paths))?,
-                vec![Spread::default(); directions.len()],
+                vec![CosineStats::default(); directions.len()],
             ),
         };
         let of_direction = |(((nearest, spread), cosines), direction): (_, &&[f32])| {
             Ok(NearestRows {
                 rows: self.ranked(nearest, limit)?,
                 spread,
-                asked: Some(Asked {
+                asked: Some(VectorRequest {
                     direction: direction.to_vec(),
                     passing: passing.clone(),
                 }),

@@ -7,8 +7,8 @@
 use std::ops::Range;
 
 use super::kernels::{
-    GROUPS_AT_ONCE, LARGEST_ENTRY, Line, SIGN_BITS, SIGN_ROWS, SignGroup, SignTable, TILE, dot,
-    prefetch, sign_sums,
+    BoundCoefficients, GROUPS_AT_ONCE, LARGEST_ENTRY, SIGN_BITS, SIGN_ROWS, SignGroup, SignTable,
+    TILE, dot, prefetch, sign_sums,
 };
 
 /// How many deviations above its estimate a similarity is thought possible. What lies higher is
@@ -19,7 +19,7 @@ const GROUPS_AHEAD: usize = 32;
 
 /// The signs of some vectors, and what their estimates are made of.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Signs {
+pub(super) struct SignBits {
     /// How many groups of bits a row has.
     width: usize,
     /// See `kernels::sign_sums`; the bits of rows that the last [`SIGN_ROWS`] lack are zero.
@@ -30,7 +30,7 @@ pub(super) struct Signs {
 }
 
 /// The signs of one vector.
-pub(super) struct RowSigns {
+pub(super) struct RowSignBits {
     /// [`SIGN_BITS`] bits each.
     groups: Vec<u8>,
     factor: f32,
@@ -92,7 +92,7 @@ fn width(dimensions: usize) -> usize {
         .next_multiple_of(GROUPS_AT_ONCE)
 }
 
-impl RowSigns {
+impl RowSignBits {
     /// The signs of a residual, see `Rotation::residual`.
     pub fn new(residual: &[f32]) -> Self {
         let mut groups = vec![0; width(residual.len())];
@@ -134,7 +134,7 @@ fn absolute_sum(vector: &[f32]) -> f32 {
     sums.iter().sum()
 }
 
-impl Signs {
+impl SignBits {
     /// Room for so many rows.
     pub fn with_capacity(rows: usize, dimensions: usize) -> Self {
         let width = width(dimensions);
@@ -162,7 +162,7 @@ impl Signs {
     }
 
     /// Insert a row at `at`.
-    pub fn insert(&mut self, at: usize, row: &RowSigns) {
+    pub fn insert(&mut self, at: usize, row: &RowSignBits) {
         if self.factors.len().is_multiple_of(SIGN_ROWS) {
             let groups = self.groups.len() + self.width;
             self.groups.resize(groups, SignGroup::default());
@@ -179,7 +179,7 @@ impl Signs {
     }
 
     /// Replace the row at `at`.
-    pub fn replace(&mut self, at: usize, row: &RowSigns) {
+    pub fn replace(&mut self, at: usize, row: &RowSignBits) {
         self.put(at, row);
         self.factors[at] = row.factor;
         self.deviations[at] = row.deviation;
@@ -217,7 +217,7 @@ impl Signs {
                 row = end;
                 continue;
             }
-            let signs = RowSigns {
+            let signs = RowSignBits {
                 groups: (0..other.width).map(|nth| other.get(row, nth)).collect(),
                 factor: other.factors[row],
                 deviation: other.deviations[row],
@@ -255,7 +255,7 @@ impl Signs {
         *byte = *byte & !(0x0f << shift) | bits << shift;
     }
 
-    fn put(&mut self, row: usize, signs: &RowSigns) {
+    fn put(&mut self, row: usize, signs: &RowSignBits) {
         for (group, bits) in signs.groups.iter().enumerate() {
             self.set(row, group, *bits);
         }
@@ -274,7 +274,7 @@ pub(super) struct SignQuery {
     /// How far apart two entries are, and what a sum of zeros stands for.
     step: f32,
     lowest: f32,
-    line: Line,
+    line: BoundCoefficients,
 }
 
 impl SignQuery {
@@ -309,7 +309,7 @@ impl SignQuery {
             table,
             step,
             lowest: -groups().map(length).sum::<f32>(),
-            line: Line {
+            line: BoundCoefficients {
                 base,
                 scale: 1.0,
                 margin: DEVIATIONS * dot(rotated, rotated).sqrt(),
@@ -318,13 +318,13 @@ impl SignQuery {
         }
     }
 
-    /// See [`Line`], for products with signs, factors and deviations.
-    pub fn line(&self) -> Line {
+    /// See [`BoundCoefficients`], for products with signs, factors and deviations.
+    pub fn line(&self) -> BoundCoefficients {
         self.line
     }
 
     /// The products with the signs of the tile that begins with a row.
-    pub fn products(&self, signs: &Signs, row: usize, products: &mut [f32; TILE]) {
+    pub fn products(&self, signs: &SignBits, row: usize, products: &mut [f32; TILE]) {
         let mut sums = [0; TILE];
         sign_sums(&self.table, signs.tile(row), &mut sums);
         for (product, sum) in products.iter_mut().zip(sums) {
@@ -346,15 +346,15 @@ mod tests {
         prop::collection::vec(vector, 1..70)
     }
 
-    fn signs(residuals: &[Vec<f32>]) -> Signs {
-        let mut signs = Signs::with_capacity(residuals.len(), residuals[0].len());
+    fn signs(residuals: &[Vec<f32>]) -> SignBits {
+        let mut signs = SignBits::with_capacity(residuals.len(), residuals[0].len());
         for residual in residuals {
-            signs.insert(signs.factors.len(), &RowSigns::new(residual));
+            signs.insert(signs.factors.len(), &RowSignBits::new(residual));
         }
         signs
     }
 
-    fn products(signs: &Signs, query: &[f32]) -> Vec<f32> {
+    fn products(signs: &SignBits, query: &[f32]) -> Vec<f32> {
         let query = SignQuery::new(query, 0.0);
         let mut found = Vec::new();
         for from in (0..signs.factors.len()).step_by(TILE) {
@@ -396,19 +396,19 @@ mod tests {
                     (1, 1..) => {
                         let at = at % expected.len();
                         expected[at].clone_from(row);
-                        changed.replace(at, &RowSigns::new(row));
+                        changed.replace(at, &RowSignBits::new(row));
                     }
                     _ => {
                         let at = at % (expected.len() + 1);
                         expected.insert(at, row.clone());
-                        changed.insert(at, &RowSigns::new(row));
+                        changed.insert(at, &RowSignBits::new(row));
                     }
                 }
             }
             let expected = signs(&expected);
             prop_assert_eq!(&changed.groups, &expected.groups);
             prop_assert_eq!(&changed.factors, &expected.factors);
-            let mut joined = Signs::with_capacity(0, 150);
+            let mut joined = SignBits::with_capacity(0, 150);
             let half = expected.factors.len() / 2;
             joined.extend(&expected, 0..half);
             joined.extend(&expected, half..expected.factors.len());

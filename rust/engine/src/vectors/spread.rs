@@ -11,14 +11,14 @@ const UNITS: f64 = 1_099_511_627_776.0;
 
 /// Mean and standard deviation of the cosines with a query.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Spread {
+pub struct CosineStats {
     /// The mean; 0 of none.
     pub mean: f64,
     /// The population standard deviation; 0 of none.
     pub deviation: f64,
 }
 
-impl Spread {
+impl CosineStats {
     /// The spread of these cosines, to the bit the same in any order.
     pub fn of(cosines: impl Iterator<Item = f32>) -> Self {
         let mut sums = Sums::default();
@@ -44,18 +44,18 @@ impl Sums {
         self.squares += units * units;
     }
 
-    pub fn spread(self) -> Spread {
+    pub fn spread(self) -> CosineStats {
         let Self {
             count,
             sum,
             squares,
         } = self;
         if count == 0 {
-            return Spread::default();
+            return CosineStats::default();
         }
         #[allow(clippy::cast_precision_loss, reason = "only the results are rounded")]
         let [count, sum, variance] = [count, sum, count * squares - sum * sum].map(|n| n as f64);
-        Spread {
+        CosineStats {
             mean: sum / count / UNITS,
             deviation: variance.sqrt() / count / UNITS,
         }
@@ -74,11 +74,11 @@ mod tests {
 
     #[test]
     fn mean_and_deviation_are_those_of_all() {
-        let spread = Spread::of([0.5, -0.25, 0.0, 0.75].into_iter());
+        let spread = CosineStats::of([0.5, -0.25, 0.0, 0.75].into_iter());
         assert!((spread.mean - 0.25).abs() < 1e-12);
         assert!((spread.deviation - 0.15625_f64.sqrt()).abs() < 1e-12);
-        assert_eq!(Spread::of([].into_iter()), Spread::default());
-        let equal = Spread::of(std::iter::repeat_n(0.3, 1000));
+        assert_eq!(CosineStats::of([].into_iter()), CosineStats::default());
+        let equal = CosineStats::of(std::iter::repeat_n(0.3, 1000));
         assert!((equal.mean - f64::from(0.3_f32)).abs() < 1e-12);
         assert_eq!(equal.deviation.to_bits(), 0);
     }
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn the_largest_numbers_fit() {
         for sign in [1.0, -1.0] {
-            let spread = Spread::of(std::iter::repeat_n(sign, SAMPLE));
+            let spread = CosineStats::of(std::iter::repeat_n(sign, SAMPLE));
             assert_eq!(
                 (spread.mean.to_bits(), spread.deviation),
                 (f64::from(sign).to_bits(), 0.0)

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use rusqlite::Connection;
 
-use super::block::{Kept, Layout};
+use super::block::{Layout, Residency};
 use super::kernels::with_each;
-use super::matrix::{FirstLook, Matrix};
+use super::matrix::{CoarsePass, Matrix};
 use super::nearest::VectorReader;
 use super::rotation::Rotation;
 use super::slots::{ScoredSlot, SlotSet, Slots};
 use crate::top_k::{self, Scored as _};
 use crate::unit_vector::{to_blob, unit};
 
-const KEPT: Kept = Kept {
+const KEPT: Residency = Residency {
     values: true,
     signs: true,
 };
@@ -46,7 +46,7 @@ fn named(matrix: &Matrix, scored: Vec<ScoredSlot>) -> Vec<(i64, u32)> {
 
 fn found(
     matrix: &Matrix,
-    look: FirstLook,
+    look: CoarsePass,
     queries: &[&[f32]],
     limit: usize,
     slots: Slots<'_>,
@@ -111,7 +111,7 @@ proptest! {
         let some = SlotSet::new(matrix.slots().step_by(every));
         let queries: Vec<&[f32]> = all.iter().take(7).map(Vec::as_slice).collect();
         for slots in [Slots::All, Slots::These(&some)] {
-            let nearest = found(&matrix, FirstLook::HighPlane, &queries, limit, slots);
+            let nearest = found(&matrix, CoarsePass::HighPlane, &queries, limit, slots);
             for (query, nearest) in queries.iter().zip(nearest) {
                 prop_assert_eq!(nearest, compared(&matrix, query, limit, slots));
             }
@@ -142,7 +142,7 @@ proptest! {
         let some = SlotSet::new(matrix.slots().step_by(every));
         let queries: Vec<Vec<f32>> = (0..count).map(|_| numbers.vector(dimensions)).collect();
         let queries: Vec<&[f32]> = queries.iter().map(Vec::as_slice).collect();
-        for look in [FirstLook::HighPlane, FirstLook::Signs] {
+        for look in [CoarsePass::HighPlane, CoarsePass::SignBits] {
             for slots in [Slots::All, Slots::These(&some)] {
                 let alone = queries.iter().flat_map(|query| found(&matrix, look, &[query], limit, slots));
                 let alone: Vec<_> = alone.collect();
@@ -190,14 +190,14 @@ proptest! {
             prop_assert_eq!(matrix.len(), expected.len());
             let rows: Vec<i64> = matrix.slots().map(|slot| matrix.row(slot)).collect();
             prop_assert_eq!(rows, expected.keys().copied().collect::<Vec<_>>());
-            for look in [FirstLook::HighPlane, FirstLook::Signs] {
+            for look in [CoarsePass::HighPlane, CoarsePass::SignBits] {
                 // What a fast search finds must not depend on how the blocks came about either.
                 let all = |matrix| found(matrix, look, &[&query], 3, Slots::All);
                 prop_assert_eq!(all(&matrix), all(&anew), "{:?}", look);
             }
             let some = SlotSet::new(matrix.slots().step_by(2));
             for slots in [Slots::All, Slots::These(&some)] {
-                let nearest = found(&matrix, FirstLook::HighPlane, &[&query], 20, slots);
+                let nearest = found(&matrix, CoarsePass::HighPlane, &[&query], 20, slots);
                 prop_assert_eq!(&nearest[0], &compared(&matrix, &query, 20, slots));
             }
         }
@@ -245,7 +245,7 @@ fn a_fast_search_finds_nearly_all_and_tells_true_cosines() {
             .map(|n| numbers.near(&vectors[n * 100], 0.5))
             .collect();
         let queries: Vec<&[f32]> = queries.iter().map(Vec::as_slice).collect();
-        let fast = found(&matrix, FirstLook::Signs, &queries, 60, Slots::All);
+        let fast = found(&matrix, CoarsePass::SignBits, &queries, 60, Slots::All);
         let (mut hits, mut wanted) = (0_u32, 0_u32);
         for (query, fast) in queries.iter().zip(fast) {
             let exact = compared(&matrix, query, 60, Slots::All);
@@ -276,7 +276,7 @@ fn what_a_fast_search_finds_does_not_depend_on_what_is_gone() {
     let mut different = 0;
     for _ in 0..10_000 {
         let query = numbers.near(&middle, 0.5);
-        let find = |matrix| found(matrix, FirstLook::Signs, &[&query], 60, Slots::All);
+        let find = |matrix| found(matrix, CoarsePass::SignBits, &[&query], 60, Slots::All);
         different += u32::from(find(&changed) != find(&unchanged));
     }
     assert_eq!(different, 0);
@@ -291,7 +291,8 @@ fn the_best_and_their_equals_are_kept() {
     for (limit, expected) in [(1, 100), (100, 100), (101, 200), (999, 1000), (5000, 1000)] {
         for sign in [1.0, -1.0] {
             let query = [sign, 0.0];
-            let best = found(&matrix, FirstLook::HighPlane, &[&query], limit, Slots::All).remove(0);
+            let best =
+                found(&matrix, CoarsePass::HighPlane, &[&query], limit, Slots::All).remove(0);
             assert_eq!(best.len(), expected, "{limit}");
             assert_eq!(best, compared(&matrix, &query, limit, Slots::All));
         }
@@ -319,6 +320,6 @@ fn vectors_of_very_many_numbers_are_compared_in_full() {
         .collect();
     let matrix = filled(&vectors);
     let query = vector(1.0, 7.0);
-    let nearest = found(&matrix, FirstLook::HighPlane, &[&query], 3, Slots::All);
+    let nearest = found(&matrix, CoarsePass::HighPlane, &[&query], 3, Slots::All);
     assert_eq!(nearest[0], compared(&matrix, &query, 3, Slots::All));
 }

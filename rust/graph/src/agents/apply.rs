@@ -10,7 +10,7 @@ use crate::graph::Store;
 use crate::graph::node::Outcome;
 use crate::graph::write::{Visit, id_of, note_visit};
 use hedgerow_engine::error::Result;
-use hedgerow_engine::storage::Failure;
+use hedgerow_engine::storage::WorkError;
 
 /// The outcome of a run, with which it ends.
 #[derive(Debug, Clone)]
@@ -98,7 +98,7 @@ const NO_RUN: i64 = 0;
 fn act_all<'a>(
     application: &mut Application<'_>,
     actions: impl Iterator<Item = &'a Action>,
-) -> std::result::Result<Reasons, Failure> {
+) -> std::result::Result<Reasons, WorkError> {
     let reason = |action| match application.act(action) {
         Ok(()) => Ok(None),
         Err(Stop::Rejected(reason)) => Ok(Some(reason)),
@@ -117,7 +117,7 @@ fn agent_of(connection: &Connection, applied: &Applied<'_>) -> rusqlite::Result<
         .optional()
 }
 
-fn ids(connection: &Connection, keys: &[String]) -> std::result::Result<Vec<i64>, Failure> {
+fn ids(connection: &Connection, keys: &[String]) -> std::result::Result<Vec<i64>, WorkError> {
     keys.iter().map(|key| id_of(connection, key)).collect()
 }
 

@@ -14,7 +14,7 @@ use crate::schema::{NODES_GENERATION, next_generation};
 use hedgerow_engine::chunks::{Chunk, chunk_of};
 use hedgerow_engine::error::Error;
 use hedgerow_engine::index::remove_chunks;
-use hedgerow_engine::storage::Failure;
+use hedgerow_engine::storage::WorkError;
 
 /// The relation of edges that agents add.
 const LINK: &str = "link";
@@ -27,7 +27,7 @@ const CONFIDENCES: [(&str, f64); 3] = [("high", 0.9), ("medium", 0.7), ("low", 0
 /// Why an action stopped: it is rejected, with the reason, or nothing of the run can be stored.
 pub(super) enum Stop {
     Rejected(String),
-    Failed(Failure),
+    Failed(WorkError),
 }
 
 impl From<rusqlite::Error> for Stop {
@@ -36,8 +36,8 @@ impl From<rusqlite::Error> for Stop {
     }
 }
 
-impl From<Failure> for Stop {
-    fn from(failure: Failure) -> Self {
+impl From<WorkError> for Stop {
+    fn from(failure: WorkError) -> Self {
         Self::Failed(failure)
     }
 }

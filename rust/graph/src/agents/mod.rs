@@ -9,4 +9,4 @@ mod runs;
 
 pub use action::Action;
 pub use apply::{Applied, Reasons};
-pub use runs::{Beginning, Begun, Record, Run, RunStatus, Standing};
+pub use runs::{Record, Run, RunHistory, RunRequest, RunStatus, StartedRun};

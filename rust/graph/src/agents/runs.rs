@@ -81,7 +81,7 @@ pub struct Record {
 
 /// The facts needed to begin a run.
 #[derive(Debug, Clone)]
-pub struct Beginning<'a> {
+pub struct RunRequest<'a> {
     /// The agent.
     pub agent: &'a str,
     /// The hash of its definition.
@@ -100,7 +100,7 @@ pub struct Beginning<'a> {
 
 /// A run that has begun.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Begun {
+pub struct StartedRun {
     /// The number of the run.
     pub run: i64,
     /// The nodes it is about: those that no other run had claimed.
@@ -109,7 +109,7 @@ pub struct Begun {
 
 /// The last runs of an agent in short.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct RunHistory {
     /// The last run of the agent.
     pub last: Option<Run>,
     /// The number of runs that began after a given time and ended `ok`.
@@ -126,8 +126,8 @@ impl Store {
     ///
     /// None, with nothing written, if too few nodes are free, or if the agent has a run in progress
     /// or one that the caller does not know of.
-    pub fn begin_run(&self, beginning: &Beginning<'_>) -> Result<Option<Begun>> {
-        let Beginning {
+    pub fn begin_run(&self, beginning: &RunRequest<'_>) -> Result<Option<StartedRun>> {
+        let RunRequest {
             agent,
             now,
             expires,
@@ -176,7 +176,7 @@ impl Store {
                 }
             }
             let keys = mine.into_iter().map(|(_, key)| key).collect();
-            Ok(Some(Begun { run, keys }))
+            Ok(Some(StartedRun { run, keys }))
         })
     }
 
@@ -235,9 +235,9 @@ impl Store {
         definition: &str,
         now: i64,
         since: i64,
-    ) -> Result<Standing> {
+    ) -> Result<RunHistory> {
         self.index().database().read(|connection| {
-            let mut standing = Standing {
+            let mut standing = RunHistory {
                 last: runs(connection, agent, 0, now, 1)?.pop(),
                 ok_runs: connection
                     .prepare_cached(
@@ -245,7 +245,7 @@ impl Store {
                           WHERE agent = ? AND status = 'ok' AND started > ?",
                     )?
                     .query_row(params![agent, since], |row| row.get(0))?,
-                ..Standing::default()
+                ..RunHistory::default()
             };
             let mut statement = connection.prepare_cached(RUNS)?;
             let after = resumed_at(connection, agent)?;

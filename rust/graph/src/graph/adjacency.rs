@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use hedgerow_engine::interrupt::{self, Pace};
+use hedgerow_engine::interrupt::{self, CancelTicker};
 use hedgerow_engine::storage::parallel;
 
 /// Up to this number of edges, the rows are built on one thread.
@@ -222,7 +222,7 @@ fn blocks(count: usize, lists: &[&[Edge]]) -> rusqlite::Result<Vec<Block>> {
             let stopped = Arc::clone(&stop);
             let is_unwanted = move || stopped.load(Ordering::Relaxed);
             let share = slots.clone();
-            let help = move || interrupt::watched(is_unwanted, || rows(share, lists));
+            let help = move || interrupt::with_cancellation(is_unwanted, || rows(share, lists));
             (slots, thread::Builder::new().spawn_scoped(scope, help).ok())
         };
         let others: Vec<_> = shares.into_iter().map(spawn).collect();
@@ -243,7 +243,7 @@ fn blocks(count: usize, lists: &[&[Edge]]) -> rusqlite::Result<Vec<Block>> {
 
 /// The rows of some slots, which begin with a block.
 fn rows(slots: Range<usize>, lists: &[&[Edge]]) -> rusqlite::Result<Vec<Block>> {
-    let mut pace = Pace::default();
+    let mut pace = CancelTicker::default();
     let parts = || lists.iter().flat_map(|list| list.chunks(PART));
     let both_ways = |(source, target, strength): &Edge| {
         [(*source, *target, *strength), (*target, *source, *strength)]

@@ -120,7 +120,7 @@ impl<T: Send + Sync + 'static> Build<T> {
         let (build, edges, background) = (Arc::clone(self), Arc::clone(edges), background.clone());
         let work = move || {
             let closing = background.clone();
-            let result = interrupt::watched(
+            let result = interrupt::with_cancellation(
                 move || closing.is_closing(),
                 || catch_unwind(AssertUnwindSafe(|| make(&edges))),
             );
@@ -222,7 +222,7 @@ mod tests {
             }
         };
         let of = || build.of(&edges(1), true, &background, "numbers", make());
-        let error = interrupt::watched(|| true, of).unwrap_err();
+        let error = interrupt::with_cancellation(|| true, of).unwrap_err();
         assert_eq!(error.code(), ErrorCode::Interrupted);
         thread::scope(|scope| {
             let others = [(); 3].map(|()| scope.spawn(|| *of().unwrap().0));

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::store::Store;
 use super::write::{Edge, Visit, check_edge, id_of, ids_of, note_visit, relink_in};
 use hedgerow_engine::error::Result;
-use hedgerow_engine::storage::Failure;
+use hedgerow_engine::storage::WorkError;
 
 impl Store {
     /// Join many nodes as `link` does; returns the number of distinct edges.
@@ -56,10 +56,10 @@ impl Store {
 }
 
 /// Return the failure with the position of the item before the message of an error of ours.
-fn at(failure: Failure, list: &str, position: usize) -> Failure {
+fn at(failure: WorkError, list: &str, position: usize) -> WorkError {
     match failure {
-        Failure::Refused(error) => Failure::Refused(error.at(&format!("{list}[{position}]"))),
-        failure @ Failure::Sqlite(_) => failure,
+        WorkError::Refused(error) => WorkError::Refused(error.at(&format!("{list}[{position}]"))),
+        failure @ WorkError::Sqlite(_) => failure,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::adjacency::Adjacency;
 use super::column::Column;
 use hedgerow_engine::error::Result;
-use hedgerow_engine::interrupt::Pace;
+use hedgerow_engine::interrupt::CancelTicker;
 
 /// The clustering coefficient of each slot.
 #[derive(Debug, Clone, Default)]
@@ -61,7 +61,7 @@ fn coefficient(triangles: u64, degree: usize) -> f64 {
 /// others therefore takes no more than its share of the time.
 fn triangles(edges: &Adjacency) -> Result<Vec<u64>> {
     let count = edges.len() as u32;
-    let mut pace = Pace::default();
+    let mut pace = CancelTicker::default();
     let rank = |slot: u32| (edges.degree(slot), slot);
     let later = (0..count).map(|slot| {
         pace.step(1 + edges.degree(slot))?;
@@ -96,7 +96,7 @@ pub(crate) fn components(edges: &Adjacency) -> Result<Vec<u32>> {
     let count = edges.len() as u32;
     let mut components = vec![u32::MAX; count as usize];
     let mut queue = Vec::new();
-    let mut pace = Pace::default();
+    let mut pace = CancelTicker::default();
     for first in 0..count {
         if components[first as usize] != u32::MAX {
             continue;

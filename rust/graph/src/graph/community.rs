@@ -2,7 +2,7 @@
 
 use super::edges::Edges;
 use hedgerow_engine::error::Result;
-use hedgerow_engine::interrupt::Pace;
+use hedgerow_engine::interrupt::CancelTicker;
 
 /// After this many sweeps the labels are taken as they are.
 const MAX_SWEEPS: usize = 100;
@@ -50,7 +50,7 @@ fn propagate(edges: &Edges) -> Result<Vec<u32>> {
     let mut votes = vec![0.0_f64; count];
     let mut named = Vec::new();
     let mut open = vec![true; count];
-    let mut pace = Pace::default();
+    let mut pace = CancelTicker::default();
     for _ in 0..MAX_SWEEPS {
         let mut changed = false;
         for slot in 0..count as u32 {
@@ -108,7 +108,7 @@ fn smallest_members(labels: Vec<u32>) -> Vec<u32> {
 }
 
 fn isolations(edges: &Edges, labels: &[u32]) -> Result<Vec<f64>> {
-    let mut pace = Pace::default();
+    let mut pace = CancelTicker::default();
     let mut sums = vec![(0.0, 0.0); labels.len()];
     for (slot, label) in (0..).zip(labels) {
         pace.step(1 + edges.degree(slot))?;

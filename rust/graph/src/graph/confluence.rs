@@ -4,7 +4,7 @@ use super::edges::Edges;
 use super::nodes::Nodes;
 use super::ranking::{Output, Scored, Wanted, by_slot, finish};
 use hedgerow_engine::error::Result;
-use hedgerow_engine::interrupt::Pace;
+use hedgerow_engine::interrupt::CancelTicker;
 
 /// How far the paths go.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +34,7 @@ impl Confluence {
         let mut seen = vec![0_u32; nodes.len()];
         let mut reached = Vec::new();
         let (mut front, mut next) = (Vec::new(), Vec::new());
-        let mut pace = Pace::default();
+        let mut pace = CancelTicker::default();
         for (search, (seed, score)) in (1..).zip(by_slot(seeds)) {
             seen[seed as usize] = search;
             front.clear();

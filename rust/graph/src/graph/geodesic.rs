@@ -5,7 +5,7 @@ use super::nodes::Nodes;
 use super::ranking::{Output, Scored, Wanted, finish, sort};
 use super::spectrum::{Coordinates, cosine_of_step};
 use hedgerow_engine::error::Result;
-use hedgerow_engine::interrupt::Pace;
+use hedgerow_engine::interrupt::CancelTicker;
 
 /// Cosines this close are equal.
 const EQUAL: f64 = 1e-9;
@@ -37,7 +37,7 @@ impl Geodesic {
         best.truncate(self.max_seeds);
         let mut sums = vec![0.0_f64; nodes.len()];
         let mut reached = Vec::new();
-        let mut pace = Pace::default();
+        let mut pace = CancelTicker::default();
         for (from, from_score) in &best {
             for (to, to_score) in &best {
                 pace.step(1)?;
@@ -73,7 +73,7 @@ impl Geodesic {
         edges: &Edges,
         coordinates: &Coordinates,
         (from, to): (u32, u32),
-        pace: &mut Pace,
+        pace: &mut CancelTicker,
     ) -> Result<Option<Vec<u32>>> {
         let mut path = vec![from];
         let mut here = from;

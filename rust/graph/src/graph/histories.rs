@@ -12,7 +12,7 @@ use super::snapshot::{Needs, Snapshot};
 use super::store::Store;
 use super::write::{Edge, Visit};
 use hedgerow_engine::error::ErrorCode;
-use hedgerow_engine::interrupt::watched;
+use hedgerow_engine::interrupt::with_cancellation;
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -179,7 +179,7 @@ fn reading_goes_on_when_nobody_waits_any_more() {
         &mut Vec::new(),
     );
     let store = Store::open(&path).unwrap();
-    let Err(error) = watched(|| true, || store.snapshot(&needs())) else {
+    let Err(error) = with_cancellation(|| true, || store.snapshot(&needs())) else {
         panic!("was not interrupted");
     };
     assert_eq!(error.code(), ErrorCode::Interrupted);

@@ -6,7 +6,7 @@ use super::nodes::Nodes;
 use super::ranking::Scored;
 use hedgerow_engine::error::Result;
 use hedgerow_engine::index::session::Session;
-use hedgerow_engine::interrupt::{self, Pace};
+use hedgerow_engine::interrupt::{self, CancelTicker};
 use hedgerow_engine::top_k;
 use hedgerow_engine::unit_vector;
 use hedgerow_engine::vectors::kernels;
@@ -81,7 +81,7 @@ impl Vectors {
             self.nearest_pairs()?
         };
         let mut pairs: Vec<Pair> = Vec::new();
-        let mut pace = Pace::default();
+        let mut pace = CancelTicker::default();
         for (left, right) in candidates {
             let (one, other) = (self.slots[left], self.slots[right]);
             pace.step(1 + self.vector(left).len())?;
@@ -125,7 +125,7 @@ impl Vectors {
     fn nearest_pairs(&self) -> Result<Vec<(usize, usize)>> {
         let mut pairs = Vec::new();
         let mut nearest: Vec<(f32, usize)> = Vec::new();
-        let mut pace = Pace::default();
+        let mut pace = CancelTicker::default();
         let all: Vec<&[f32]> = (0..self.slots.len()).map(|n| self.vector(n)).collect();
         for left in 0..self.slots.len() {
             pace.step(self.values.len())?;

@@ -4,7 +4,7 @@ use super::nodes::Nodes;
 use super::ranking::{Output, Scored, by_slot, finish};
 use super::spectrum::{Coordinates, distance};
 use hedgerow_engine::error::Result;
-use hedgerow_engine::interrupt::{self, Pace};
+use hedgerow_engine::interrupt::{self, CancelTicker};
 
 /// A direction along the axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,7 +37,7 @@ pub fn run(
     let Some(line) = Line::through(coordinates, component, seeds)? else {
         return Ok(None);
     };
-    let mut pace = Pace::default();
+    let mut pace = CancelTicker::default();
     let mut found = seeds.to_vec();
     let known = by_slot(seeds);
     for slot in 0..coordinates.len() as u32 {
@@ -126,7 +126,7 @@ impl Line {
             axis,
             reach: 0.0,
         };
-        let mut pace = Pace::default();
+        let mut pace = CancelTicker::default();
         let mut reach: f64 = 0.0;
         for (point, _) in &points {
             pace.step(1 + point.len())?;
@@ -150,7 +150,7 @@ impl Line {
 }
 
 fn center(points: &[(&[f64], f64)]) -> Result<Vec<f64>> {
-    let mut pace = Pace::default();
+    let mut pace = CancelTicker::default();
     let mass: f64 = points.iter().map(|(_, weight)| weight).sum();
     let width = points.first().map_or(0, |(point, _)| point.len());
     (0..width)
@@ -168,7 +168,7 @@ fn principal_axis(points: &[(&[f64], f64)], center: &[f64]) -> Result<Option<Vec
     let Some(mut axis) = furthest_apart(points)?.and_then(unit) else {
         return Ok(None);
     };
-    let mut pace = Pace::default();
+    let mut pace = CancelTicker::default();
     for _ in 0..MAX_STEPS {
         let mut next = vec![0.0; axis.len()];
         for (point, weight) in points {
@@ -193,7 +193,7 @@ fn principal_axis(points: &[(&[f64], f64)], center: &[f64]) -> Result<Option<Vec
 }
 
 fn furthest_apart(points: &[(&[f64], f64)]) -> Result<Option<Vec<f64>>> {
-    let mut pace = Pace::default();
+    let mut pace = CancelTicker::default();
     let mut best: Option<(f64, &[f64], &[f64])> = None;
     for (slot, (one, _)) in points.iter().enumerate() {
         for (other, _) in &points[slot + 1..] {

@@ -6,7 +6,7 @@ use super::nodes::Nodes;
 use super::spectrum::{Coordinates, distance};
 use super::visits::NEVER;
 use hedgerow_engine::error::Result;
-use hedgerow_engine::interrupt::{self, Pace};
+use hedgerow_engine::interrupt::{self, CancelTicker};
 
 const DAY: f64 = 86_400.0;
 /// The most a node can be overdue.
@@ -81,7 +81,7 @@ fn of_community(coordinates: &Coordinates, slots: &[u32]) -> Result<Vec<f64>> {
             Ok(points.iter().map(|p| p[slot]).sum::<f64>() / points.len() as f64)
         })
         .collect::<Result<_>>()?;
-    let mut pace = Pace::default();
+    let mut pace = CancelTicker::default();
     let distances = points.iter().map(|point| {
         pace.step(width)?;
         Ok(distance(point, &middle))

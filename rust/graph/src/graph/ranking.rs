@@ -3,7 +3,7 @@
 
 use super::nodes::Nodes;
 use hedgerow_engine::error::Result;
-use hedgerow_engine::interrupt::{self, Pace};
+use hedgerow_engine::interrupt::{self, CancelTicker};
 use hedgerow_engine::top_k;
 
 /// A slot and its score.
@@ -82,7 +82,7 @@ fn mixed(seeds: &[Scored], mut found: Vec<Scored>, mix: f64) -> Result<Vec<Score
     // No slot is in it twice.
     interrupt::sort(&mut found, |one, other| one.0.cmp(&other.0))?;
     let known = found.len();
-    let mut pace = Pace::default();
+    let mut pace = CancelTicker::default();
     for (seed, weight) in seeds {
         pace.step(1)?;
         let part = (1.0 - mix) * weight;

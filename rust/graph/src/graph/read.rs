@@ -10,7 +10,7 @@ use super::snapshot::Needs;
 use super::store::Store;
 use hedgerow_engine::chunks::chunk_of;
 use hedgerow_engine::error::Result;
-use hedgerow_engine::interrupt::Pace;
+use hedgerow_engine::interrupt::CancelTicker;
 
 /// A key, and the keys of its neighbors, each with the strength of the edge.
 pub type Neighbors = (String, Vec<(String, f64)>);
@@ -59,7 +59,7 @@ impl Store {
             joined.sort_unstable_by(strongest_first);
             Some((key.as_ref().to_owned(), joined))
         };
-        let mut pace = Pace::default();
+        let mut pace = CancelTicker::default();
         let mut found = Vec::new();
         for (key, joined) in keys.iter().filter_map(of) {
             pace.step(1 + joined.len())?;

@@ -4,7 +4,7 @@ use super::nodes::Nodes;
 use super::ranking::{Output, Scored, by_slot, finish};
 use super::spectrum::{Coordinates, distance};
 use hedgerow_engine::error::Result;
-use hedgerow_engine::interrupt::Pace;
+use hedgerow_engine::interrupt::CancelTicker;
 
 /// Seeds compared between two checks for cancellation.
 const SOME: usize = 1024;
@@ -28,7 +28,7 @@ pub fn run(
             ))
         })
         .collect();
-    let mut pace = Pace::default();
+    let mut pace = CancelTicker::default();
     for slot in 0..coordinates.len() as u32 {
         pace.step(1)?;
         let Some(component) = coordinates.component(slot) else {

@@ -10,7 +10,7 @@ use nalgebra::{DMatrix, SymmetricEigen};
 
 use super::edges::Edges;
 use hedgerow_engine::error::Result;
-use hedgerow_engine::interrupt::{self, Pace};
+use hedgerow_engine::interrupt::{self, CancelTicker};
 
 /// Up to this number of nodes in a component, all its eigenvectors are computed.
 const DENSE: usize = 600;
@@ -139,7 +139,7 @@ type Spectrum = Vec<(f64, Vec<f64>)>;
 
 impl Component {
     fn of(edges: &Edges, members: &[u32]) -> Result<Self> {
-        let mut pace = Pace::default();
+        let mut pace = CancelTicker::default();
         let strength = |slot: &u32| {
             edges
                 .joined(*slot)
@@ -179,7 +179,7 @@ impl Component {
             self.partial_spectrum(dimensions + EXTRA + 1)?
         };
         let kept = kept(&spectrum, dimensions);
-        let mut pace = Pace::default();
+        let mut pace = CancelTicker::default();
         let rows = (0..self.len()).map(|slot| {
             pace.step(kept)?;
             let spectrum = spectrum[..kept].iter();
@@ -271,7 +271,7 @@ impl Component {
         let steepest = ((1.0 - middle) / half).acosh();
         let degree = (MAX_GROWTH / steepest).clamp(2.0, MAX_DEGREE) as usize;
         let shifted = |x: &DMatrix<f64>, scale: f64| {
-            let mut pace = Pace::default();
+            let mut pace = CancelTicker::default();
             let mut product = self.multiply(x)?;
             for column in 0..x.ncols() {
                 pace.step(x.nrows())?;
@@ -293,7 +293,7 @@ impl Component {
 
     /// `M x` for each column.
     fn multiply(&self, x: &DMatrix<f64>) -> Result<DMatrix<f64>> {
-        let mut pace = Pace::default();
+        let mut pace = CancelTicker::default();
         let mut product = DMatrix::zeros(x.nrows(), x.ncols());
         for column in 0..x.ncols() {
             let from = x.column(column);

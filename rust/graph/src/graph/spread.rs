@@ -5,11 +5,11 @@ use super::edges::Edges;
 use super::nodes::Nodes;
 use super::ranking::{Output, Scored, Wanted, by_slot, finish};
 use hedgerow_engine::error::Result;
-use hedgerow_engine::interrupt::{self, Pace};
+use hedgerow_engine::interrupt::{self, CancelTicker};
 
 /// How activation spreads.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Spread {
+pub struct SpreadingActivation {
     /// The most edges that activation travels.
     pub max_hops: usize,
     /// The factor on activation for each edge, in addition to the strength of the edge.
@@ -22,7 +22,7 @@ pub struct Spread {
     pub output: Output,
 }
 
-impl Spread {
+impl SpreadingActivation {
     /// Spread activation. All seeds send in the same step; activations that arrive are added and
     /// sent on.
     pub fn run(
@@ -65,7 +65,7 @@ impl Spread {
     /// before and after.
     fn hop(&self, edges: &Edges, front: &[Scored], arrived: &mut [f64]) -> Result<Vec<Scored>> {
         let mut touched = Vec::new();
-        let mut pace = Pace::default();
+        let mut pace = CancelTicker::default();
         for (slot, activation) in front {
             pace.step(1 + edges.degree(*slot))?;
             let mut sent = activation * self.edge_decay;

@@ -10,7 +10,7 @@ use crate::schema::{NODES_GENERATION, next_generation};
 use hedgerow_engine::chunks::Chunk;
 use hedgerow_engine::error::{Error, ErrorCode, Result};
 use hedgerow_engine::index::remove_chunks;
-use hedgerow_engine::storage::Failure;
+use hedgerow_engine::storage::WorkError;
 
 /// An edge between two nodes.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,7 +57,7 @@ impl Store {
         connection: &Connection,
         nodes: &[&Node],
         now: i64,
-    ) -> std::result::Result<usize, Failure> {
+    ) -> std::result::Result<usize, WorkError> {
         let chunks: Vec<Chunk> = nodes.iter().map(|node| node.chunk()).collect();
         let chunks: Vec<&Chunk> = chunks.iter().collect();
         check_types(connection, nodes)?;
@@ -155,7 +155,7 @@ pub(crate) fn relink_in(
     connection: &Connection,
     removed: &[Edge],
     added: &[Edge],
-) -> std::result::Result<(), Failure> {
+) -> std::result::Result<(), WorkError> {
     let mut changed = Vec::with_capacity(removed.len() + added.len());
     let mut remove = connection
         .prepare_cached("DELETE FROM edges WHERE source = ? AND target = ? AND relation = ?")?;
@@ -295,7 +295,7 @@ pub(super) fn check_nodes(nodes: &[&Node]) -> Result<()> {
 }
 
 /// Refuse nodes of types that are not registered.
-fn check_types(connection: &Connection, nodes: &[&Node]) -> std::result::Result<(), Failure> {
+fn check_types(connection: &Connection, nodes: &[&Node]) -> std::result::Result<(), WorkError> {
     let mut registered = None;
     for (position, node) in nodes.iter().enumerate() {
         if TYPES.contains(&node.kind.as_str()) {
@@ -342,7 +342,7 @@ pub(crate) fn put_edges(
     connection: &Connection,
     edges: &[Edge],
     changed: &mut Vec<Ends>,
-) -> std::result::Result<(), Failure> {
+) -> std::result::Result<(), WorkError> {
     let mut put = connection.prepare_cached("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?)")?;
     for edge in edges {
         let (source, target) = ids_of(connection, edge)?;
@@ -355,7 +355,7 @@ pub(crate) fn put_edges(
 pub(super) fn ids_of(
     connection: &Connection,
     edge: &Edge,
-) -> std::result::Result<(i64, i64), Failure> {
+) -> std::result::Result<(i64, i64), WorkError> {
     Ok((
         id_of(connection, &edge.source)?,
         id_of(connection, &edge.target)?,
@@ -363,7 +363,7 @@ pub(super) fn ids_of(
 }
 
 /// The id of a node, deleted or not.
-pub(crate) fn id_of(connection: &Connection, key: &str) -> std::result::Result<i64, Failure> {
+pub(crate) fn id_of(connection: &Connection, key: &str) -> std::result::Result<i64, WorkError> {
     let id = connection
         .prepare_cached("SELECT id FROM nodes WHERE key = ?")?
         .query_row([key], |row| row.get(0))

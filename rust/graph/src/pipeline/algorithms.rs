@@ -18,7 +18,7 @@ impl Run<'_> {
             return Ok(());
         }
         let found = match algorithm {
-            Algorithm::Spread(spread) => spread.run(nodes, edges, &seeds, wanted)?,
+            Algorithm::SpreadingActivation(spread) => spread.run(nodes, edges, &seeds, wanted)?,
             Algorithm::Confluence(confluence) => confluence.run(nodes, edges, &seeds, wanted)?,
             Algorithm::Spectral { dimensions, output } => {
                 let coordinates = self.coordinates(*dimensions)?;

@@ -4,7 +4,7 @@ use crate::graph::confluence::Confluence;
 use crate::graph::geodesic::Geodesic;
 use crate::graph::manifold::Direction;
 use crate::graph::ranking::Output;
-use crate::graph::spread::Spread;
+use crate::graph::spread::SpreadingActivation;
 use crate::graph::{Category, TYPES};
 use hedgerow_engine::retrieval::Mode;
 use hedgerow_engine::text::glob::Glob;
@@ -245,7 +245,7 @@ impl Column {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Algorithm {
     /// Spreading activation.
-    Spread(Spread),
+    SpreadingActivation(SpreadingActivation),
     /// Where the paths from several seeds meet.
     Confluence(Confluence),
     /// Nodes near the seeds by all paths together.
@@ -323,7 +323,7 @@ impl Stage {
                 Transform::Select(_) => "select",
             },
             Self::Algorithm(algorithm) => match algorithm {
-                Algorithm::Spread(_) => "spread",
+                Algorithm::SpreadingActivation(_) => "spread",
                 Algorithm::Confluence(_) => "confluence",
                 Algorithm::Spectral { .. } => "spectral",
                 Algorithm::Geodesic { .. } => "geodesic",

@@ -10,7 +10,7 @@ use crate::graph::community::Communities;
 use crate::graph::measure;
 use crate::graph::ranking::Scored;
 use hedgerow_engine::error::Result;
-use hedgerow_engine::interrupt::{self, Pace};
+use hedgerow_engine::interrupt::{self, CancelTicker};
 
 /// Where a value of each node is found, looked up once for the whole set.
 pub(super) enum Field<'r> {
@@ -98,7 +98,7 @@ impl<'s> Run<'s> {
 
 /// A value of each node.
 fn each(list: &[Scored], value: impl Fn(u32, f64) -> f64) -> Result<Vec<f64>> {
-    let mut pace = Pace::default();
+    let mut pace = CancelTicker::default();
     let mut values = Vec::with_capacity(list.len());
     for some in list.chunks(interrupt::BATCH) {
         pace.step(some.len())?;

@@ -13,7 +13,7 @@ use crate::graph::{Edge, Needs, Node, Outcome, Store, Visit};
 use hedgerow_engine::chunks::Texts;
 use hedgerow_engine::error::{ErrorCode, Result};
 use hedgerow_engine::index::Hit;
-use hedgerow_engine::interrupt::watched;
+use hedgerow_engine::interrupt::with_cancellation;
 use hedgerow_engine::retrieval::{Intent, TrigramIndex, reciprocal_rank_fusion, reweight};
 
 /// The number of nodes: many times the steps between two checks for cancellation.
@@ -72,13 +72,13 @@ fn ends_on_the_way<T: Debug>(name: &str, work: impl Fn() -> Result<T>) {
         counted.set(counted.get() + 1);
         false
     };
-    watched(count, &work).unwrap();
+    with_cancellation(count, &work).unwrap();
     let asks = asks.get();
     assert!(asks >= LEAST, "{name}: asked {asks} times");
     for after in (0..asks).step_by(asks.div_ceil(9)) {
         let asked = Cell::new(0);
         let after_some = move || asked.replace(asked.get() + 1) >= after;
-        let Err(error) = watched(after_some, &work) else {
+        let Err(error) = with_cancellation(after_some, &work) else {
             panic!("{name}: was not interrupted after {after} of {asks}");
         };
         assert_eq!(error.code(), ErrorCode::Interrupted, "{name}: {error}");

@@ -3,7 +3,7 @@
 use super::run::Run;
 use crate::graph::ranking::{Scored, sort};
 use hedgerow_engine::error::Result;
-use hedgerow_engine::interrupt::{self, Pace};
+use hedgerow_engine::interrupt::{self, CancelTicker};
 use hedgerow_engine::text::lower::lower;
 
 /// The score of a term that is a whole key, a part of one, or in the content.
@@ -19,7 +19,7 @@ impl Run<'_> {
         let nodes = &self.snapshot.nodes;
         let mut sums = vec![0.0; nodes.len()];
         let mut found = Vec::new();
-        let mut pace = Pace::default();
+        let mut pace = CancelTicker::default();
         for term in terms {
             let term = lower(term.clone());
             let mut hits: Vec<Scored> = Vec::new();

@@ -8,7 +8,7 @@ use crate::graph::confluence::Confluence;
 use crate::graph::geodesic::Geodesic;
 use crate::graph::manifold::Direction;
 use crate::graph::ranking::Output;
-use crate::graph::spread::Spread;
+use crate::graph::spread::SpreadingActivation;
 
 const OUTPUT: [&str; 3] = ["seeds", "k", "mix"];
 /// The largest values of parameters.
@@ -29,7 +29,7 @@ pub(super) const DIRECTIONS: [(&str, Direction); 3] = [
 pub(super) fn algorithm(name: &str, items: &[Piece<'_>]) -> Result<Algorithm, Problem> {
     let mut algorithm = default(name);
     let own: &[&str] = match algorithm {
-        Algorithm::Spread(_) => &["max_hops", "edge_decay", "min_activation", "norm"],
+        Algorithm::SpreadingActivation(_) => &["max_hops", "edge_decay", "min_activation", "norm"],
         Algorithm::Confluence(_) => &["max_hops", "edge_decay", "min_sources"],
         Algorithm::Spectral { .. } => &["dims"],
         Algorithm::Geodesic { .. } => &["dims", "max_path", "max_seeds"],
@@ -37,7 +37,10 @@ pub(super) fn algorithm(name: &str, items: &[Piece<'_>]) -> Result<Algorithm, Pr
     };
     let known = [own, &OUTPUT[..]].concat();
     params(items, &known, |name, value| {
-        let coordinates = !matches!(algorithm, Algorithm::Spread(_) | Algorithm::Confluence(_));
+        let coordinates = !matches!(
+            algorithm,
+            Algorithm::SpreadingActivation(_) | Algorithm::Confluence(_)
+        );
         match name {
             "seeds" => {
                 output(&mut algorithm).keep_seeds =
@@ -63,7 +66,7 @@ pub(super) fn default(name: &str) -> Algorithm {
         mix: 1.0,
     };
     match name {
-        "spread" => Algorithm::Spread(Spread {
+        "spread" => Algorithm::SpreadingActivation(SpreadingActivation {
             max_hops: 3,
             edge_decay: 0.5,
             min_activation: 0.005,
@@ -98,7 +101,7 @@ pub(super) fn default(name: &str) -> Algorithm {
 
 fn output(algorithm: &mut Algorithm) -> &mut Output {
     match algorithm {
-        Algorithm::Spread(Spread { output, .. })
+        Algorithm::SpreadingActivation(SpreadingActivation { output, .. })
         | Algorithm::Confluence(Confluence { output, .. })
         | Algorithm::Spectral { output, .. }
         | Algorithm::Geodesic {
@@ -112,7 +115,7 @@ fn output(algorithm: &mut Algorithm) -> &mut Output {
 /// A parameter that not every algorithm has.
 fn set(algorithm: &mut Algorithm, name: &str, value: Piece<'_>) -> Result<(), Problem> {
     match algorithm {
-        Algorithm::Spread(spread) => match name {
+        Algorithm::SpreadingActivation(spread) => match name {
             "max_hops" => spread.max_hops = value.integer(1..=MAX_HOPS)?,
             "edge_decay" => spread.edge_decay = value.real(0.0..=1.0)?,
             "min_activation" => spread.min_activation = value.real(0.0..=f64::MAX)?,

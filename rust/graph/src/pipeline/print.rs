@@ -12,7 +12,7 @@ use super::parse_value::printed_duration;
 use super::piece::is_space;
 use crate::graph::confluence::Confluence;
 use crate::graph::ranking::Output;
-use crate::graph::spread::Spread;
+use crate::graph::spread::SpreadingActivation;
 use hedgerow_engine::retrieval::Mode;
 
 impl Display for Pipeline {
@@ -189,7 +189,9 @@ impl Algorithm {
     fn print(&self, f: &mut Formatter<'_>, name: &str) -> fmt::Result {
         f.write_str(name)?;
         match (self, default(name)) {
-            (Self::Spread(own), Self::Spread(usual)) => own.print(f, &usual),
+            (Self::SpreadingActivation(own), Self::SpreadingActivation(usual)) => {
+                own.print(f, &usual)
+            }
             (Self::Confluence(own), Self::Confluence(usual)) => own.print(f, &usual),
             (
                 Self::Spectral { dimensions, output },
@@ -238,7 +240,7 @@ impl Algorithm {
     }
 }
 
-impl Spread {
+impl SpreadingActivation {
     fn print(&self, f: &mut Formatter<'_>, usual: &Self) -> fmt::Result {
         let norm = if self.share { "out" } else { "none" };
         param(f, "max_hops", &self.max_hops, &usual.max_hops)?;

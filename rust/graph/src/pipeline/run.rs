@@ -12,7 +12,7 @@ use crate::graph::spectrum::Coordinates;
 use crate::graph::{Snapshot, Store};
 use hedgerow_engine::error::{Error, ErrorCode, Result};
 use hedgerow_engine::index::session::Session;
-use hedgerow_engine::interrupt::{self, Pace};
+use hedgerow_engine::interrupt::{self, CancelTicker};
 
 /// A pipeline that is running.
 pub(super) struct Run<'s> {
@@ -166,7 +166,7 @@ impl<'s> Run<'s> {
         let key = |slot: u32| nodes.key(slot).to_owned();
         if self.outcome.count.is_none() {
             let list = set.list(nodes);
-            let mut pace = Pace::default();
+            let mut pace = CancelTicker::default();
             self.outcome.keys.reserve_exact(list.len());
             for (slot, _) in &*list {
                 pace.step(1)?;

@@ -7,7 +7,7 @@ use crate::graph::ranking::{Scored, sort};
 use hedgerow_engine::chunks::Filters;
 use hedgerow_engine::error::Result;
 use hedgerow_engine::index::session::Session;
-use hedgerow_engine::interrupt::Pace;
+use hedgerow_engine::interrupt::CancelTicker;
 use hedgerow_engine::query::{Connective, Matching};
 use hedgerow_engine::retrieval::fuse::{DEFAULT_K, contribution};
 use hedgerow_engine::retrieval::{Embedding, Fusion, Mode, Request, Reranker, Setup, search_in};
@@ -34,7 +34,7 @@ impl Run<'_> {
             None => vec![self.found(wanted, among.as_deref())?],
         };
         let mut fused: Vec<Scored> = Vec::new();
-        let mut pace = Pace::default();
+        let mut pace = CancelTicker::default();
         for leg in legs {
             let mut slots: Vec<u32> = Vec::with_capacity(leg.len());
             let mut seen = std::collections::HashSet::with_capacity(leg.len());

@@ -5,7 +5,7 @@ use crate::graph::interference::Pair;
 use crate::graph::nodes::Nodes;
 use crate::graph::ranking::Scored;
 use hedgerow_engine::error::Result;
-use hedgerow_engine::interrupt::{self, Pace};
+use hedgerow_engine::interrupt::{self, CancelTicker};
 
 /// A set of nodes.
 pub(super) struct Set {
@@ -51,7 +51,7 @@ impl Set {
     ///
     /// Marked nodes are visited in the order of slots, which is the order in memory.
     pub fn retain(&mut self, passes: impl Fn(u32, f64) -> bool) -> Result<()> {
-        let mut pace = Pace::default();
+        let mut pace = CancelTicker::default();
         if let Some(marks) = &mut self.marks {
             self.marked = 0;
             for (first, marks) in (0..)
@@ -87,7 +87,7 @@ impl Set {
         let Some(marks) = &mut self.marks else {
             return self.retain(|slot, _| passes(column.get(slot as usize).unwrap_or(beyond)));
         };
-        let mut pace = Pace::default();
+        let mut pace = CancelTicker::default();
         let mut left = &mut marks[..];
         self.marked = 0;
         for values in column.slices() {

@@ -10,7 +10,7 @@ use super::set::Set;
 use crate::graph::ranking::{Scored, Wanted};
 use crate::graph::{self, measure};
 use hedgerow_engine::error::Result;
-use hedgerow_engine::interrupt::{self, Pace};
+use hedgerow_engine::interrupt::{self, CancelTicker};
 use hedgerow_engine::top_k;
 
 impl Run<'_> {
@@ -90,7 +90,7 @@ impl Run<'_> {
                 Column::Weight => Cell::Real(nodes.weights[at]),
             }
         };
-        let mut pace = Pace::default();
+        let mut pace = CancelTicker::default();
         let rows = set.list(nodes).iter().map(|(slot, score)| {
             pace.step(columns.len())?;
             Ok(columns.iter().map(|c| cell(c, *slot, *score)).collect())

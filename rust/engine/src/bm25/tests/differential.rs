@@ -206,7 +206,7 @@ fn bm25(
 
 pub(super) fn compare(
     index: &Index,
-    ranker: &Ranker,
+    ranker: &SnapshotManager,
     expression: &MatchExpression,
     limit: Option<usize>,
 ) {
@@ -304,7 +304,7 @@ proptest! {
             }
         }
         // A later handle reads everything in one load.
-        let late = Ranker::new(Ranking::Memory, index.database.background().clone());
+        let late = SnapshotManager::new(Ranking::Memory, index.database.background().clone());
         for expression in &expressions {
             compare(&index, &late, expression, limit);
         }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::differential::{Change, compare, expression, make, many, words};
 use crate::bm25::Ranking;
 use crate::bm25::merging::Merge;
-use crate::bm25::part::Part;
+use crate::bm25::segment_view::SegmentView;
 use crate::bm25::tiers::MAX_PARTS;
 use crate::chunks::Chunk;
 use crate::index::Index;
@@ -59,7 +59,7 @@ fn held(chunks: &[Chunk]) -> Index {
     index
 }
 
-fn parts(index: &Index) -> Vec<Part> {
+fn parts(index: &Index) -> Vec<SegmentView> {
     let newest = index.ranker.snapshots().newest();
     newest.map_or_else(Vec::new, |newest| newest.parts().to_vec())
 }
@@ -74,7 +74,7 @@ fn follow(index: &Index) {
     index.database().read(acquire).unwrap();
 }
 
-fn begin(index: &Index) -> Option<(Merge, Part)> {
+fn begin(index: &Index) -> Option<(Merge, SegmentView)> {
     let merge = Merge::begin(index.ranker.snapshots())?;
     let merged = merge.run().unwrap();
     Some((merge, merged))
@@ -219,7 +219,7 @@ fn what_was_merged_of_parts_that_are_not_there_is_thrown_away() {
     let (merge, merged) = begin(&index).unwrap();
     index.ranker.clear();
     index.ranker.wait_for_load().unwrap();
-    let before: Vec<Part> = parts(&index);
+    let before: Vec<SegmentView> = parts(&index);
     merge.publish(index.ranker.snapshots(), merged);
     let after = parts(&index);
     assert_eq!(after.len(), before.len());
@@ -244,7 +244,7 @@ fn a_merge_that_was_interrupted_is_made_later() {
         follow(&index);
     }
     let merge = Merge::begin(index.ranker.snapshots()).unwrap();
-    let stopped = interrupt::watched(|| true, || merge.run());
+    let stopped = interrupt::with_cancellation(|| true, || merge.run());
     let message = stopped.err().map(|failure| format!("{failure:?}"));
     assert!(message.unwrap().contains("OperationInterrupted"));
     drop(merge);

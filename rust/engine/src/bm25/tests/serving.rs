@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::bm25::score::Filter;
 use crate::bm25::search::rank_by_fts5;
-use crate::bm25::{Acquired, Ranking};
+use crate::bm25::{Backend, Ranking};
 use crate::chunks::{Chunk, Filters};
 use crate::error::ErrorCode;
 use crate::index::Index;
@@ -150,7 +150,7 @@ fn a_load_goes_on_when_its_caller_gives_up() {
             let is_unwanted = Arc::new(AtomicBool::new(false));
             let asked = Arc::clone(&is_unwanted);
             let search = || index.session(KEYWORDS, |_| Ok(()));
-            interrupt::watched(
+            interrupt::with_cancellation(
                 move || asked.swap(true, Ordering::SeqCst),
                 || {
                     began.store(true, Ordering::SeqCst);
@@ -242,7 +242,7 @@ fn an_older_search_gets_its_own_generation() {
                 others.join().unwrap();
             });
             let acquired = index.ranker.acquire(connection, generation, true)?;
-            assert!(matches!(acquired, Acquired::Snapshot(_)));
+            assert!(matches!(acquired, Backend::Snapshot(_)));
             Ok(())
         })
         .unwrap();
@@ -252,8 +252,8 @@ fn an_older_search_gets_its_own_generation() {
         .database()
         .read(|connection| {
             let acquire = |waits| index.ranker.acquire(connection, newest - 2, waits);
-            assert!(matches!(acquire(true)?, Acquired::Later));
-            assert!(matches!(acquire(false)?, Acquired::Fts5));
+            assert!(matches!(acquire(true)?, Backend::Later));
+            assert!(matches!(acquire(false)?, Backend::Fts5));
             Ok(())
         })
         .unwrap();

@@ -10,7 +10,7 @@ use super::segment::Segment;
 use super::value_key::value_key;
 use crate::chunks::filters::{Comparison, Condition, Field, Instant, Test};
 use crate::chunks::row_set::RowSet;
-use crate::interrupt::{BATCH, Pace};
+use crate::interrupt::{BATCH, CancelTicker};
 use crate::text::glob::Glob;
 
 impl ColumnsAt {
@@ -18,7 +18,7 @@ impl ColumnsAt {
     pub fn rows_with(&self, condition: &Condition) -> rusqlite::Result<Option<RowSet>> {
         let mut evaluation = Evaluation {
             columns: self,
-            pace: Pace::default(),
+            pace: CancelTicker::default(),
             lacks_column: false,
         };
         let rows = evaluation.rows(condition)?;
@@ -36,7 +36,7 @@ impl ColumnsAt {
 
 struct Evaluation<'c> {
     columns: &'c ColumnsAt,
-    pace: Pace,
+    pace: CancelTicker,
     lacks_column: bool,
 }
 

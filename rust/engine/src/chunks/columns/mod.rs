@@ -13,7 +13,7 @@ use self::read::{MAX_BYTES, Reading};
 use super::filters::Condition;
 use super::metadata_index::declared;
 use super::row_set::RowSet;
-use crate::interrupt::Pace;
+use crate::interrupt::CancelTicker;
 use crate::storage::cache::RowVersion;
 use crate::storage::generations::{self, RowRanges};
 
@@ -105,7 +105,7 @@ impl RowVersion for ColumnsAt {
         let rows = Arc::make_mut(rows);
         rows.subtract(&changed);
         rows.union(&existing);
-        let mut pace = Pace::default();
+        let mut pace = CancelTicker::default();
         for (id, segment) in segments {
             pace.read(changed.len())?;
             if let Some(entry) = next.columns.get_mut(id)

@@ -15,7 +15,7 @@ use super::value_key::{NO_SCALAR, value_key};
 use crate::chunks::filters::{Field, Subject, damaged};
 use crate::chunks::metadata_index::{self, DeclaredKey, OTHER, declared};
 use crate::chunks::row_set::RowSet;
-use crate::interrupt::{Pace, among_statements};
+use crate::interrupt::{CancelTicker, among_statements};
 
 /// The most memory of the columns of a handle in bytes, by estimate. Beyond it, the least recently used columns
 /// are dropped. A column takes 12 bytes a row, and 10 bytes and its text for each distinct value, so several columns
@@ -49,7 +49,7 @@ impl<'i> Reading<'i> {
     ) -> rusqlite::Result<Self> {
         let mut reading = Self::of(ids);
         let keys = declared(connection)?;
-        let mut pace = Pace::default();
+        let mut pace = CancelTicker::default();
         let mut others = Vec::new();
         for at in 0..reading.columns.len() {
             let id = reading.columns[at].id;
@@ -79,7 +79,7 @@ impl<'i> Reading<'i> {
         let fields = reading.fields(&all);
         let sql = format!("{} WHERE row = ?", fields.sql());
         let mut statement = connection.prepare_cached(&sql)?;
-        let mut pace = Pace::default();
+        let mut pace = CancelTicker::default();
         for row in rows {
             pace.read(1 + all.len())?;
             let mut found = statement.query([row])?;
@@ -121,7 +121,7 @@ impl<'i> Reading<'i> {
         connection: &Connection,
         column: usize,
         key: &DeclaredKey,
-        pace: &mut Pace,
+        pace: &mut CancelTicker,
     ) -> rusqlite::Result<()> {
         let sql = "SELECT value, row FROM metadata_values WHERE key = ?";
         let mut statement = connection.prepare_cached(sql)?;

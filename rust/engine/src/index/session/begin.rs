@@ -7,12 +7,12 @@ use std::sync::{Arc, PoisonError};
 use rusqlite::Connection;
 
 use super::{Needs, Session};
-use crate::bm25::Acquired;
+use crate::bm25::Backend;
 use crate::chunks::{Field, GroupBy, GroupField, Paths, declared};
 use crate::error::{Error, ErrorCode, Result};
 use crate::index::Index;
 use crate::storage::cache::{Cache, Lookup};
-use crate::storage::{Failure, ReadTransaction, generations};
+use crate::storage::{ReadTransaction, WorkError, generations};
 
 /// The number of restarts of a search while others write faster than it can read. After that it
 /// reads in its own transaction.
@@ -33,7 +33,7 @@ impl Index {
             // Outside a transaction: reading everything takes long and opens a separate one.
             let loaded = self.loaded(needs, groups, seen).or_else(|error| {
                 // A file that was replaced may look damaged.
-                self.database.on_reader(|_| Ok::<_, Failure>(()))?;
+                self.database.on_reader(|_| Ok::<_, WorkError>(()))?;
                 Err(error)
             })?;
             let waits = attempts < ATTEMPTS;
@@ -41,7 +41,7 @@ impl Index {
                 let transaction = ReadTransaction::begin(reader)?;
                 let generation = generations::generation(&transaction)?;
                 let begun = self.begin(&transaction, generation, needs, groups, &loaded, waits)?;
-                Ok::<_, Failure>(match begun {
+                Ok::<_, WorkError>(match begun {
                     Some(session) => Ok(work(&session)?),
                     None => Err((work, generation)),
                 })
@@ -153,9 +153,9 @@ impl Index {
         })?;
         let keywords = if needs.keywords {
             match self.ranker.acquire(connection, generation, waits)? {
-                Acquired::Snapshot(snapshot) => Some(Some(snapshot)),
-                Acquired::Fts5 => Some(None),
-                Acquired::Later => None,
+                Backend::Snapshot(snapshot) => Some(Some(snapshot)),
+                Backend::Fts5 => Some(None),
+                Backend::Later => None,
             }
         } else {
             Some(None)

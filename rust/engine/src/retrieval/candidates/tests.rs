@@ -100,7 +100,7 @@ fn totals(
     let cosine = |wanted: &str| cosines.iter().find(|(id, _)| *id == wanted).map(|c| c.1);
     let found = bm25.iter().take(limit);
     nearest.cosines = found.map(|(id, _)| cosine(id)).collect();
-    nearest.spread = Spread { mean, deviation };
+    nearest.spread = CosineStats { mean, deviation };
     matches.bound = bound;
     let fused = Candidates::join(&matches, &nearest).fuse(Fusion::Score, 2);
     let fused = fused.hits(usize::MAX, read, id).unwrap();

@@ -109,7 +109,7 @@ fn everything_is_read_once_however_many_ask() {
 fn a_caller_who_gives_up_does_not_end_what_others_wait_for() {
     let (index, events, cache) = cache();
     events.held.store(true, Ordering::Relaxed);
-    let given_up = interrupt::watched(|| true, || cache.wait_for_newer(None));
+    let given_up = interrupt::with_cancellation(|| true, || cache.wait_for_newer(None));
     assert_eq!(given_up.unwrap_err().code(), ErrorCode::Interrupted);
     events.held.store(false, Ordering::Relaxed);
     cache.wait_for_newer(None).unwrap();

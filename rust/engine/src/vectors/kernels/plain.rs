@@ -7,7 +7,7 @@ use super::prefetch::prefetch;
 /// Codes of a query are a multiple of this long: a plane holds two codes in a byte, 64 bytes of it
 /// are read at once.
 pub(in crate::vectors) const CODES_AT_ONCE: usize = 128;
-/// How many rows of a block are looked at together: [`reach`] has a bit for each.
+/// How many rows of a block are looked at together: [`above_threshold_mask`] has a bit for each.
 pub(in crate::vectors) const TILE: usize = 64;
 /// How many rows have their sign bits side by side, four bits of each in turn.
 pub(in crate::vectors) const SIGN_ROWS: usize = 32;
@@ -47,17 +47,17 @@ pub(in crate::vectors) type SignTable = [u8; 1 << SIGN_BITS];
 /// The numbers of a row that turn a sum of products into an upper bound of a similarity:
 /// `base + scale * sum * factor + error * margin + slack`.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::vectors) struct Line {
+pub(in crate::vectors) struct BoundCoefficients {
     pub base: f32,
     pub scale: f32,
     pub margin: f32,
     pub slack: f32,
 }
 
-impl Line {
+impl BoundCoefficients {
     /// The upper bound for one row; it is a cosine, so at least -1.
     #[inline(always)]
-    pub fn highest(self, sum: f32, factor: f32, error: f32) -> f32 {
+    pub fn upper_bound(self, sum: f32, factor: f32, error: f32) -> f32 {
         let middle = self.base + sum * (self.scale * factor);
         (middle + (error * self.margin + self.slack)).max(-1.0)
     }
@@ -65,16 +65,16 @@ impl Line {
 
 #[inline(always)]
 pub(super) fn reach_plain(
-    line: Line,
+    line: BoundCoefficients,
     (sums, factors, errors): (&[f32], &[f32], &[f32]),
     threshold: f32,
 ) -> u64 {
-    let mut reach = 0;
+    let mut above_threshold_mask = 0;
     for (nth, ((sum, factor), error)) in sums.iter().zip(factors).zip(errors).enumerate() {
-        let highest = line.highest(*sum, *factor, *error);
-        reach |= u64::from(highest >= threshold) << nth;
+        let upper_bound = line.upper_bound(*sum, *factor, *error);
+        above_threshold_mask |= u64::from(upper_bound >= threshold) << nth;
     }
-    reach
+    above_threshold_mask
 }
 
 #[inline(always)]

@@ -139,7 +139,7 @@ fn sums_over_sign_bits_are_exact() {
 
 #[test]
 fn every_processor_finds_the_same_rows_within_reach() {
-    let line = Line {
+    let line = BoundCoefficients {
         base: 0.1,
         scale: 0.01,
         margin: 0.9,
@@ -154,15 +154,15 @@ fn every_processor_finds_the_same_rows_within_reach() {
         let rows = (&*sums, &factors[..count], &errors[count..]);
         for threshold in [f32::NEG_INFINITY, -1.0, 0.5, 1.0, f32::INFINITY] {
             let found = reach_plain(line, rows, threshold);
-            with_each(|_| assert_eq!(reach(line, rows, threshold), found));
+            with_each(|_| assert_eq!(above_threshold_mask(line, rows, threshold), found));
             for nth in 0..TILE {
-                let highest = rows.0.get(nth).map(|sum| {
+                let upper_bound = rows.0.get(nth).map(|sum| {
                     let middle = 0.1 + f64::from(*sum) * 0.01 * f64::from(rows.1[nth]);
                     middle + f64::from(rows.2[nth]) * 0.9 + 0.02
                 });
-                let sure = highest.filter(|h| (h - f64::from(threshold)).abs() > 1e-4);
-                if sure.is_some() || highest.is_none() {
-                    let reaches = highest.is_some_and(|h| h.max(-1.0) >= threshold.into());
+                let sure = upper_bound.filter(|h| (h - f64::from(threshold)).abs() > 1e-4);
+                if sure.is_some() || upper_bound.is_none() {
+                    let reaches = upper_bound.is_some_and(|h| h.max(-1.0) >= threshold.into());
                     assert_eq!(found >> nth & 1 == 1, reaches, "{nth} of {count}");
                 }
             }

@@ -18,8 +18,8 @@ use std::arch::x86_64::{
 
 use super::avx2::{REGISTERS, interleaved, lanes};
 use super::plain::{
-    CODES_AT_ONCE, GROUPS_AT_ONCE, GROUPS_PER_SUM, Line, Plane, Planes, ROWS_AHEAD, SIGN_ROWS,
-    SignGroup, SignTable, TILE, dots_plain, reach_plain, rotate_plain, round_plain,
+    BoundCoefficients, CODES_AT_ONCE, GROUPS_AT_ONCE, GROUPS_PER_SUM, Plane, Planes, ROWS_AHEAD,
+    SIGN_ROWS, SignGroup, SignTable, TILE, dots_plain, reach_plain, rotate_plain, round_plain,
 };
 use super::prefetch::{LINE, prefetch, prefetch_line};
 
@@ -42,12 +42,16 @@ pub fn dots_avx2(query: &[f32], rows: &[&[f32]], found: &mut [f32]) {
 }
 
 #[target_feature(enable = "avx512f")]
-pub fn reach_avx512(line: Line, rows: (&[f32], &[f32], &[f32]), threshold: f32) -> u64 {
+pub fn reach_avx512(
+    line: BoundCoefficients,
+    rows: (&[f32], &[f32], &[f32]),
+    threshold: f32,
+) -> u64 {
     reach_plain(line, rows, threshold)
 }
 
 #[target_feature(enable = "avx2")]
-pub fn reach_avx2(line: Line, rows: (&[f32], &[f32], &[f32]), threshold: f32) -> u64 {
+pub fn reach_avx2(line: BoundCoefficients, rows: (&[f32], &[f32], &[f32]), threshold: f32) -> u64 {
     reach_plain(line, rows, threshold)
 }
 

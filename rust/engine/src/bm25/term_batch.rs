@@ -4,15 +4,15 @@ use std::ops::Range;
 
 use rusqlite::Connection;
 
-use super::failure::{Failure, Unfit};
+use super::fts5_segment::Fts5Segment;
+use super::load_error::{LoadError, NotLoadable};
 use super::postings::take_number;
-use super::run::Run;
 use super::segment::{Builder, chunk_of};
 use super::stored;
 
 /// Some terms that follow each other.
 #[derive(Debug, Default)]
-pub(super) struct Batch {
+pub(super) struct TermBatch {
     /// The bytes of terms and lists.
     bytes: Vec<u8>,
     /// Offsets of rows that are written out in full although they are not the first of their list; all
@@ -28,22 +28,26 @@ pub(super) struct Batch {
 pub(super) struct Batches<'c> {
     connection: &'c Connection,
     /// The newest first; those with terms to come.
-    runs: Vec<Run>,
+    runs: Vec<Fts5Segment>,
     bytes: usize,
 }
 
 impl<'c> Batches<'c> {
     /// Return batches of about `bytes` bytes.
-    pub fn new(connection: &'c Connection, bytes: usize) -> Result<Self, Failure> {
+    pub fn new(connection: &'c Connection, bytes: usize) -> Result<Self, LoadError> {
         Self::of(connection, bytes, stored::runs(connection)?)
     }
 
     /// Batches of the terms from `term` on, and a few before it.
-    pub fn from(connection: &'c Connection, bytes: usize, term: &[u8]) -> Result<Self, Failure> {
+    pub fn from(connection: &'c Connection, bytes: usize, term: &[u8]) -> Result<Self, LoadError> {
         Self::of(connection, bytes, stored::runs_from(connection, term)?)
     }
 
-    fn of(connection: &'c Connection, bytes: usize, all: Vec<Run>) -> Result<Self, Failure> {
+    fn of(
+        connection: &'c Connection,
+        bytes: usize,
+        all: Vec<Fts5Segment>,
+    ) -> Result<Self, LoadError> {
         let mut runs = Vec::new();
         for mut run in all {
             if run.advance(connection)? {
@@ -58,16 +62,16 @@ impl<'c> Batches<'c> {
     }
 
     /// Return the next terms; None at the end.
-    pub fn next(&mut self) -> Result<Option<Batch>, Failure> {
-        let mut batch = Batch::default();
+    pub fn next(&mut self) -> Result<Option<TermBatch>, LoadError> {
+        let mut batch = TermBatch::default();
         while batch.bytes.len() < self.bytes && !self.runs.is_empty() {
             self.add_term(&mut batch)?;
         }
         Ok((!batch.terms.is_empty()).then_some(batch))
     }
 
-    fn add_term(&mut self, batch: &mut Batch) -> Result<(), Failure> {
-        let Some(term) = self.runs.iter().map(Run::term).min() else {
+    fn add_term(&mut self, batch: &mut TermBatch) -> Result<(), LoadError> {
+        let Some(term) = self.runs.iter().map(Fts5Segment::term).min() else {
             return Ok(());
         };
         let start = batch.bytes.len();
@@ -90,7 +94,7 @@ impl<'c> Batches<'c> {
     }
 }
 
-impl Batch {
+impl TermBatch {
     /// The last of the terms.
     pub fn last_term(&self) -> Option<&[u8]> {
         let (text, _) = self.terms.last()?;
@@ -98,7 +102,7 @@ impl Batch {
     }
 
     /// Add all terms to a builder; `rows` are those of its chunks.
-    pub fn decode(&self, rows: &[i64], builder: &mut Builder) -> Result<(), Unfit> {
+    pub fn decode(&self, rows: &[i64], builder: &mut Builder) -> Result<(), NotLoadable> {
         let mut cursors = Vec::new();
         for (text, lists) in &self.terms {
             builder.begin(&self.bytes[text.clone()])?;
@@ -139,7 +143,7 @@ struct Cursor<'b> {
 impl Cursor<'_> {
     /// Go on to the next entry; false when there is none.
     #[inline]
-    fn advance(&mut self) -> Result<bool, Unfit> {
+    fn advance(&mut self) -> Result<bool, NotLoadable> {
         let before = self.entry.take().map(|entry| entry.row);
         if self.at == self.bytes.len() {
             return Ok(false);
@@ -153,17 +157,17 @@ impl Cursor<'_> {
             clippy::cast_possible_wrap,
             reason = "negative rows are stored as large ones"
         )]
-        let number = take_number(&mut rest).ok_or(Unfit::Damaged)? as i64;
+        let number = take_number(&mut rest).ok_or(NotLoadable::Damaged)? as i64;
         let row = match before {
             Some(before) if !is_written_out => before.wrapping_add(number),
             _ => number,
         };
         // The lowest bit matters only to tables that rows are deleted from without their texts.
-        let size = take_number(&mut rest).ok_or(Unfit::Damaged)? / 2;
-        let size = usize::try_from(size).map_err(|_| Unfit::Damaged)?;
-        let positions = rest.get(..size).ok_or(Unfit::Damaged)?;
+        let size = take_number(&mut rest).ok_or(NotLoadable::Damaged)? / 2;
+        let size = usize::try_from(size).map_err(|_| NotLoadable::Damaged)?;
+        let positions = rest.get(..size).ok_or(NotLoadable::Damaged)?;
         if before.is_some_and(|before| before >= row) {
-            return Err(Unfit::Damaged);
+            return Err(NotLoadable::Damaged);
         }
         self.at = self.bytes.len() - (rest.len() - size);
         self.entry = Some(Entry { row, positions });
@@ -177,9 +181,13 @@ impl Cursor<'_> {
 
 /// Add the entries of a term to a builder by row; of several for one row, that of the first list
 /// counts.
-fn merge(cursors: &mut Vec<Cursor<'_>>, rows: &[i64], builder: &mut Builder) -> Result<(), Unfit> {
+fn merge(
+    cursors: &mut Vec<Cursor<'_>>,
+    rows: &[i64],
+    builder: &mut Builder,
+) -> Result<(), NotLoadable> {
     let mut near = 0;
-    let mut put = |entry: Entry<'_>| -> Result<(), Unfit> {
+    let mut put = |entry: Entry<'_>| -> Result<(), NotLoadable> {
         // An empty entry says that the row does not hold the term any more.
         if entry.positions.is_empty() {
             return Ok(());

@@ -9,7 +9,7 @@ use crate::storage::{Level, Notices};
 
 /// The last event that decided the backend of ranking.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) enum Outcome {
+pub(super) enum LoadOutcome {
     #[default]
     NoSearch,
     OneSearch,
@@ -20,11 +20,11 @@ pub(super) enum Outcome {
     /// The snapshot would exceed the limit of `auto`.
     TooLarge,
     /// No snapshot can be made, for this reason.
-    Unfit(String),
+    NotLoadable(String),
 }
 
 /// The status of ranking in memory.
-pub(super) struct Reason {
+pub(super) struct BackendStatus {
     ranking: Ranking,
     known: Mutex<Known>,
     /// A bit for each kind of outcome that was reported, and one for each that is the last.
@@ -34,14 +34,14 @@ pub(super) struct Reason {
 
 #[derive(Default)]
 struct Known {
-    outcome: Outcome,
+    outcome: LoadOutcome,
     estimate: Option<Estimate>,
 }
 
-impl Outcome {
+impl LoadOutcome {
     /// SQLite could not read the index.
     pub fn unreadable(error: &rusqlite::Error) -> Self {
-        Self::Unfit(unreadable(error))
+        Self::NotLoadable(unreadable(error))
     }
 
     /// Return a bit for the kind; an equal outcome is not reported again.
@@ -52,7 +52,7 @@ impl Outcome {
             Self::Loading => 4,
             Self::Loaded => 8,
             Self::TooLarge => 16,
-            Self::Unfit(_) => 32,
+            Self::NotLoadable(_) => 32,
         }
     }
 }
@@ -62,13 +62,13 @@ pub(super) fn unreadable(error: &rusqlite::Error) -> String {
     format!("the index cannot be read: {error}")
 }
 
-impl Reason {
+impl BackendStatus {
     pub fn new(ranking: Ranking) -> Self {
         Self {
             ranking,
             known: Mutex::default(),
             reported: AtomicU8::new(0),
-            last: AtomicU8::new(Outcome::NoSearch.bit()),
+            last: AtomicU8::new(LoadOutcome::NoSearch.bit()),
         }
     }
 
@@ -78,15 +78,15 @@ impl Reason {
     }
 
     /// Note what happened; what users should know is reported the first time.
-    pub fn note(&self, outcome: Outcome, bytes: impl FnOnce() -> usize, notices: &Notices) {
+    pub fn note(&self, outcome: LoadOutcome, bytes: impl FnOnce() -> usize, notices: &Notices) {
         let bit = outcome.bit();
         // Nearly always: nothing is locked for it.
         if self.last.load(Ordering::Relaxed) == bit {
             return;
         }
         let level = match &outcome {
-            Outcome::Unfit(_) => Some(Level::Warning),
-            Outcome::Loaded | Outcome::TooLarge if self.ranking == Ranking::Auto => {
+            LoadOutcome::NotLoadable(_) => Some(Level::Warning),
+            LoadOutcome::Loaded | LoadOutcome::TooLarge if self.ranking == Ranking::Auto => {
                 Some(Level::Info)
             }
             _ => None,
@@ -113,24 +113,24 @@ impl Reason {
         let building = size(estimate.building);
         let is_auto = self.ranking == Ranking::Auto;
         match &known.outcome {
-            Outcome::NoSearch => "fts5: no search yet".to_owned(),
-            Outcome::OneSearch => {
+            LoadOutcome::NoSearch => "fts5: no search yet".to_owned(),
+            LoadOutcome::OneSearch => {
                 "fts5: one search so far; memory takes over after the second".to_owned()
             }
-            Outcome::Loading if is_auto => format!(
+            LoadOutcome::Loading if is_auto => format!(
                 "fts5: memory is being filled, with {} of at most 1 GiB, {building} while it is built",
                 size(estimate.kept)
             ),
-            Outcome::Loading => "fts5: memory is being filled".to_owned(),
-            Outcome::Loaded if is_auto => format!(
+            LoadOutcome::Loading => "fts5: memory is being filled".to_owned(),
+            LoadOutcome::Loaded if is_auto => format!(
                 "memory: {}, {building} while it is built, of at most 1 GiB",
                 size(bytes as u64)
             ),
-            Outcome::Loaded => format!("memory: asked for; {}", size(bytes as u64)),
-            Outcome::TooLarge => format!(
+            LoadOutcome::Loaded => format!("memory: asked for; {}", size(bytes as u64)),
+            LoadOutcome::TooLarge => format!(
                 "fts5: building would take {building}, more than 1 GiB; use ranking=\"memory\""
             ),
-            Outcome::Unfit(why) => format!("fts5: {why}"),
+            LoadOutcome::NotLoadable(why) => format!("fts5: {why}"),
         }
     }
 
@@ -145,28 +145,28 @@ mod tests {
 
     #[test]
     fn it_says_who_ranks_and_is_reported_once() {
-        let (notices, reason) = (Notices::default(), Reason::new(Ranking::Auto));
+        let (notices, reason) = (Notices::default(), BackendStatus::new(Ranking::Auto));
         reason.estimated(Estimate {
             kept: 80_000_000,
             building: 190_000_000,
         });
-        let unfit = || Outcome::Unfit("the index is damaged".to_owned());
+        let unfit = || LoadOutcome::NotLoadable("the index is damaged".to_owned());
         let outcomes = [
-            (Outcome::NoSearch, "fts5: no search yet"),
+            (LoadOutcome::NoSearch, "fts5: no search yet"),
             (
-                Outcome::OneSearch,
+                LoadOutcome::OneSearch,
                 "fts5: one search so far; memory takes over after the second",
             ),
             (
-                Outcome::Loading,
+                LoadOutcome::Loading,
                 "fts5: memory is being filled, with 80 MB of at most 1 GiB, 190 MB while it is built",
             ),
             (
-                Outcome::Loaded,
+                LoadOutcome::Loaded,
                 "memory: 81 MB, 190 MB while it is built, of at most 1 GiB",
             ),
             (
-                Outcome::TooLarge,
+                LoadOutcome::TooLarge,
                 "fts5: building would take 190 MB, more than 1 GiB; use ranking=\"memory\"",
             ),
             (unfit(), "fts5: the index is damaged"),
@@ -198,15 +198,15 @@ mod tests {
 
     #[test]
     fn who_asked_for_memory_is_told_of_failures_alone() {
-        let (notices, reason) = (Notices::default(), Reason::new(Ranking::Memory));
-        reason.note(Outcome::Loading, || 0, &notices);
+        let (notices, reason) = (Notices::default(), BackendStatus::new(Ranking::Memory));
+        reason.note(LoadOutcome::Loading, || 0, &notices);
         assert_eq!(reason.text(0), "fts5: memory is being filled");
-        reason.note(Outcome::Loaded, || 1, &notices);
+        reason.note(LoadOutcome::Loaded, || 1, &notices);
         assert_eq!(reason.text(1_000_000), "memory: asked for; 1 MB");
         assert_eq!(notices.take(), []);
         let why = "the index is damaged".to_owned();
-        reason.note(Outcome::Unfit(why), || 0, &notices);
+        reason.note(LoadOutcome::NotLoadable(why), || 0, &notices);
         assert_eq!(notices.take().len(), 1);
-        assert_eq!(Reason::new(Ranking::Fts5).text(0), "fts5: asked for");
+        assert_eq!(BackendStatus::new(Ranking::Fts5).text(0), "fts5: asked for");
     }
 }

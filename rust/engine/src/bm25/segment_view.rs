@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::build;
 use super::deleted::Deleted;
-use super::failure::Failure;
+use super::load_error::LoadError;
 use super::segment::Segment;
 
 /// A segment, and which of its chunks have another form in a later part, or none any more.
 #[derive(Debug, Clone)]
-pub(super) struct Part {
+pub(super) struct SegmentView {
     pub segment: Arc<Segment>,
     pub deleted: Deleted,
     /// The numbers of live chunks and of their tokens.
@@ -20,7 +20,7 @@ pub(super) struct Part {
     merging: Arc<AtomicBool>,
 }
 
-impl Part {
+impl SegmentView {
     pub fn new(segment: Segment) -> Self {
         Self {
             deleted: Deleted::default(),
@@ -32,7 +32,7 @@ impl Part {
     }
 
     /// Merge several parts into one, without deleted chunks.
-    pub fn merge(parts: &[Self]) -> Result<Self, Failure> {
+    pub fn merge(parts: &[Self]) -> Result<Self, LoadError> {
         let segments: Vec<&Segment> = parts.iter().map(|part| &*part.segment).collect();
         let merged = build::merge(&segments, |part, chunk| parts[part].deleted.contains(chunk))?;
         Ok(Self::new(merged))

@@ -4,7 +4,7 @@ use rusqlite::ErrorCode;
 
 /// Why no segment can be made of what there is: FTS5 must rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unfit {
+pub(super) enum NotLoadable {
     /// The stored tables contradict each other.
     Damaged,
     /// The index exceeds the counters of a segment.
@@ -13,7 +13,7 @@ pub(super) enum Unfit {
     OutOfMemory,
 }
 
-impl Unfit {
+impl NotLoadable {
     /// The message for users.
     pub fn reason(self) -> &'static str {
         match self {
@@ -29,20 +29,20 @@ impl Unfit {
 
 /// Why nothing was made.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum LoadError {
     Sqlite(rusqlite::Error),
-    Unfit(Unfit),
+    NotLoadable(NotLoadable),
 }
 
-impl From<rusqlite::Error> for Failure {
+impl From<rusqlite::Error> for LoadError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sqlite(error)
     }
 }
 
-impl From<Unfit> for Failure {
-    fn from(unfit: Unfit) -> Self {
-        Self::Unfit(unfit)
+impl From<NotLoadable> for LoadError {
+    fn from(unfit: NotLoadable) -> Self {
+        Self::NotLoadable(unfit)
     }
 }
 

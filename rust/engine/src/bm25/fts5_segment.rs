@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use rusqlite::Connection;
 
-use super::failure::{Failure, Unfit};
+use super::load_error::{LoadError, NotLoadable};
 use super::postings::take_number;
 
 /// In the number of a page, the bits of its offset in the run.
@@ -19,7 +19,7 @@ const READ_PAGES: i64 = 64;
 
 /// A run's position among the pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Pages {
+pub(super) struct LeafRange {
     pub run: i64,
     pub first: i64,
     pub last: i64,
@@ -27,9 +27,9 @@ pub(super) struct Pages {
 
 /// A segment, and the position in it. Bytes before the current term are dropped.
 #[derive(Debug)]
-pub(super) struct Run {
+pub(super) struct Fts5Segment {
     /// The pages still to be read.
-    pages: Pages,
+    pages: LeafRange,
     /// The concatenated content of the pages.
     bytes: Vec<u8>,
     /// Where each of the next terms begins, and whether it is the first of its page: that one is
@@ -44,8 +44,8 @@ pub(super) struct Run {
     is_at_end: bool,
 }
 
-impl Run {
-    pub fn new(pages: Pages) -> Self {
+impl Fts5Segment {
+    pub fn new(pages: LeafRange) -> Self {
         Self {
             pages,
             bytes: Vec::new(),
@@ -86,7 +86,7 @@ impl Run {
     }
 
     /// Read the next term; false at the end.
-    pub fn advance(&mut self, connection: &Connection) -> Result<bool, Failure> {
+    pub fn advance(&mut self, connection: &Connection) -> Result<bool, LoadError> {
         // A term ends where the next one begins.
         while self.terms.len() < 2 && self.pages.first <= self.pages.last {
             self.read_pages(connection)?;
@@ -96,23 +96,23 @@ impl Run {
             return Ok(false);
         };
         let end = self.terms.front().map_or(self.bytes.len(), |(end, _)| *end);
-        let mut rest = self.bytes.get(start..end).ok_or(Unfit::Damaged)?;
+        let mut rest = self.bytes.get(start..end).ok_or(NotLoadable::Damaged)?;
         let mut next = || {
-            let number = take_number(&mut rest).ok_or(Unfit::Damaged)?;
-            usize::try_from(number).map_err(|_| Unfit::Damaged)
+            let number = take_number(&mut rest).ok_or(NotLoadable::Damaged)?;
+            usize::try_from(number).map_err(|_| NotLoadable::Damaged)
         };
         let kept = if first { 0 } else { next()? };
         let new = next()?;
-        let added = rest.get(..new).ok_or(Unfit::Damaged)?;
+        let added = rest.get(..new).ok_or(NotLoadable::Damaged)?;
         // The mark of the main index is not part of the term, but of what terms have in common.
         let (kept, added) = match added.split_first() {
             Some((&MAIN, added)) if kept == 0 => (0, added),
             Some(_) if kept > 0 => (kept - 1, added),
-            _ => return Err(Unfit::Damaged.into()),
+            _ => return Err(NotLoadable::Damaged.into()),
         };
         // Terms ascend; where they do not, none could be found.
         if self.term.get(kept..).is_none_or(|before| added <= before) {
-            return Err(Unfit::Damaged.into());
+            return Err(NotLoadable::Damaged.into());
         }
         self.term.truncate(kept);
         self.term.extend_from_slice(added);
@@ -120,7 +120,7 @@ impl Run {
         Ok(true)
     }
 
-    fn read_pages(&mut self, connection: &Connection) -> Result<(), Failure> {
+    fn read_pages(&mut self, connection: &Connection) -> Result<(), LoadError> {
         self.forget();
         let mut statement = connection.prepare_cached(
             "SELECT id, block FROM knowledge_fts_data WHERE id BETWEEN ? AND ? ORDER BY id",
@@ -131,14 +131,17 @@ impl Run {
         let (mut expected, end) = (id(self.pages.first), id(last) + 1);
         while let Some(found) = found.next()? {
             if found.get::<_, i64>(0)? != expected {
-                return Err(Unfit::Damaged.into());
+                return Err(NotLoadable::Damaged.into());
             }
-            let page = found.get_ref(1)?.as_blob().map_err(|_| Unfit::Damaged)?;
-            self.add_page(page).ok_or(Unfit::Damaged)?;
+            let page = found
+                .get_ref(1)?
+                .as_blob()
+                .map_err(|_| NotLoadable::Damaged)?;
+            self.add_page(page).ok_or(NotLoadable::Damaged)?;
             expected += 1;
         }
         if expected != end {
-            return Err(Unfit::Damaged.into());
+            return Err(NotLoadable::Damaged.into());
         }
         self.pages.first = last + 1;
         Ok(())
@@ -195,7 +198,7 @@ mod tests {
     #[test]
     fn offsets_outside_a_page_are_damage() {
         let add = |page: &[u8]| {
-            let mut run = Run::new(Pages {
+            let mut run = Fts5Segment::new(LeafRange {
                 run: 1,
                 first: 1,
                 last: 1,

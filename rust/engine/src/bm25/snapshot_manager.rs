@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use rusqlite::Connection;
 
 use super::Ranking;
+use super::backend_status::{BackendStatus, LoadOutcome};
 use super::estimate::Estimate;
-use super::failure::{Failure, is_interrupt};
+use super::load_error::{LoadError, is_interrupt};
 use super::merging;
-use super::reason::{Outcome, Reason};
 use super::snapshot::{Snapshot, Source};
 use crate::error::{ErrorCode, Result};
 use crate::storage::Background;
@@ -19,7 +19,7 @@ use crate::storage::cache::{Cache, Lookup};
 const NEVER: i64 = -1;
 
 /// Who ranks for a search.
-pub(crate) enum Acquired {
+pub(crate) enum Backend {
     Snapshot(Arc<Snapshot>),
     Fts5,
     /// There are later generations only.
@@ -27,11 +27,11 @@ pub(crate) enum Acquired {
 }
 
 /// The snapshots of a handle, and how they come about.
-pub(crate) struct Ranker {
+pub(crate) struct SnapshotManager {
     ranking: Ranking,
     snapshots: Arc<Cache<Snapshot>>,
     background: Background,
-    reason: Reason,
+    reason: BackendStatus,
     /// Whether a thread merges.
     merging: Arc<AtomicBool>,
     /// Whether a search asked before.
@@ -42,13 +42,13 @@ pub(crate) struct Ranker {
     failed_at: AtomicI64,
 }
 
-impl Ranker {
+impl SnapshotManager {
     pub fn new(ranking: Ranking, background: Background) -> Self {
         Self {
             ranking,
             snapshots: Arc::new(Cache::new(background.clone(), Source::default())),
             background,
-            reason: Reason::new(ranking),
+            reason: BackendStatus::new(ranking),
             merging: Arc::default(),
             asked: AtomicBool::new(false),
             served: AtomicBool::new(false),
@@ -90,7 +90,7 @@ impl Ranker {
         {
             return Ok(());
         }
-        self.note(Outcome::Loading);
+        self.note(LoadOutcome::Loading);
         match snapshots.wait_for_newer(None) {
             Err(error) if error.code() == ErrorCode::Interrupted => Err(error),
             _ => Ok(()),
@@ -104,34 +104,34 @@ impl Ranker {
         connection: &Connection,
         generation: i64,
         waits: bool,
-    ) -> rusqlite::Result<Acquired> {
+    ) -> rusqlite::Result<Backend> {
         if self.ranking == Ranking::Fts5 {
-            return Ok(Acquired::Fts5);
+            return Ok(Backend::Fts5);
         }
         let asked = was_set(&self.asked);
         match self.snapshots.get(connection, generation) {
             Ok(Lookup::Hit(snapshot)) => {
                 was_set(&self.served);
                 if let Some(why) = snapshot.why_unfit() {
-                    self.note(Outcome::Unfit(why.to_owned()));
-                    return Ok(Acquired::Fts5);
+                    self.note(LoadOutcome::NotLoadable(why.to_owned()));
+                    return Ok(Backend::Fts5);
                 }
-                self.note(Outcome::Loaded);
+                self.note(LoadOutcome::Loaded);
                 if snapshot.is_merge_due() {
                     merging::start(&self.snapshots, &self.merging, &self.background);
                 }
-                return Ok(Acquired::Snapshot(snapshot));
+                return Ok(Backend::Snapshot(snapshot));
             }
-            Ok(Lookup::Newer) if waits => return Ok(Acquired::Later),
+            Ok(Lookup::Newer) if waits => return Ok(Backend::Later),
             Ok(Lookup::Miss) if asked || self.ranking == Ranking::Memory => {
                 self.load_in_background(connection, generation)?;
             }
-            Ok(Lookup::Miss) => self.note(Outcome::OneSearch),
+            Ok(Lookup::Miss) => self.note(LoadOutcome::OneSearch),
             Err(error) if is_interrupt(&error) => return Err(error),
             // If the file cannot be read, FTS5 says so.
             Ok(Lookup::Newer) | Err(_) => {}
         }
-        Ok(Acquired::Fts5)
+        Ok(Backend::Fts5)
     }
 
     /// Begin to read the index in the background, unless it would be too large for `auto`.
@@ -144,7 +144,7 @@ impl Ranker {
             if failed_at == NEVER || failed_at == generation {
                 // Once for each generation is enough.
                 self.failed_at.store(generation, Ordering::Relaxed);
-                self.note(Outcome::Unfit(error.message().to_owned()));
+                self.note(LoadOutcome::NotLoadable(error.message().to_owned()));
                 return Ok(());
             }
         }
@@ -153,19 +153,21 @@ impl Ranker {
         self.snapshots.drop_before(generation);
         match self.is_small_enough(connection) {
             Ok(true) => {
-                self.note(Outcome::Loading);
+                self.note(LoadOutcome::Loading);
                 // If that fails there is a notice, and FTS5 answers.
                 let _ = self.snapshots.load_in_background();
             }
-            Ok(false) => self.note(Outcome::TooLarge),
-            Err(Failure::Unfit(unfit)) => self.note(Outcome::Unfit(unfit.reason().to_owned())),
-            Err(Failure::Sqlite(error)) if is_interrupt(&error) => return Err(error),
-            Err(Failure::Sqlite(error)) => self.note(Outcome::unreadable(&error)),
+            Ok(false) => self.note(LoadOutcome::TooLarge),
+            Err(LoadError::NotLoadable(unfit)) => {
+                self.note(LoadOutcome::NotLoadable(unfit.reason().to_owned()));
+            }
+            Err(LoadError::Sqlite(error)) if is_interrupt(&error) => return Err(error),
+            Err(LoadError::Sqlite(error)) => self.note(LoadOutcome::unreadable(&error)),
         }
         Ok(())
     }
 
-    fn is_small_enough(&self, connection: &Connection) -> std::result::Result<bool, Failure> {
+    fn is_small_enough(&self, connection: &Connection) -> std::result::Result<bool, LoadError> {
         if self.ranking == Ranking::Memory {
             return Ok(true);
         }
@@ -174,7 +176,7 @@ impl Ranker {
         Ok(estimate.is_small_enough())
     }
 
-    fn note(&self, outcome: Outcome) {
+    fn note(&self, outcome: LoadOutcome) {
         let notices = self.background.notices();
         self.reason.note(outcome, || self.bytes(), notices);
     }
@@ -186,7 +188,7 @@ fn was_set(flag: &AtomicBool) -> bool {
 }
 
 #[cfg(test)]
-impl Ranker {
+impl SnapshotManager {
     /// Have every load call this when it begins.
     pub fn on_load(&self, note: impl Fn() + Send + Sync + 'static) {
         *self.snapshots.source().on_load.lock().unwrap() = Some(Arc::new(note));
@@ -204,8 +206,8 @@ impl Ranker {
         generation: i64,
     ) -> rusqlite::Result<Option<Arc<Snapshot>>> {
         Ok(match self.acquire(connection, generation, false)? {
-            Acquired::Snapshot(snapshot) => Some(snapshot),
-            Acquired::Fts5 | Acquired::Later => None,
+            Backend::Snapshot(snapshot) => Some(snapshot),
+            Backend::Fts5 | Backend::Later => None,
         })
     }
 
