@@ -795,6 +795,7 @@ class _Recall:
         depths: dict[str, float],
         other_depth: float,
         half_life: int | None,
+        with_evidence: bool,
     ) -> _Recall: ...
     def search(
         self,
@@ -808,7 +809,11 @@ class _Recall:
         stop: Stop,
         _point_in_time: Any | None,
     ) -> list[Any]: ...
-    def results(self) -> tuple[list[_RecallTuple], list[tuple[str, int]]]: ...
+    def results(
+        self,
+    ) -> tuple[
+        list[_RecallTuple], list[tuple[str, int]], list[tuple[str, int, float, int, str]]
+    ]: ...
 
 def _recall_terms(query: str) -> list[str]: ...
 def _group(group_by: str, chunk: Chunk) -> str: ...

@@ -74,6 +74,19 @@ class TestDiscovery:
         assert state is not None
         assert state.unused == ("gone",)
 
+    def test_a_change_of_the_configuration_counts_at_once(
+        self, synced_root: MemoryRoot, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("hedgerow.memory.config._TICK", 0)
+        put(synced_root.path, "drafts/x.md", "hawthorn")
+        put(synced_root.path, "hedgerow.json", '{"schemaVersion": 1}')
+        for _ in range(2):
+            assert found(synced_root, "hawthorn") == ["drafts/x.md", "notes/a.md"]
+        put(synced_root.path, "hedgerow.json", '{"schemaVersion": 1, "exclude": ["drafts"]}')
+        assert found(synced_root, "hawthorn") == ["notes/a.md"]
+        (synced_root.path / "hedgerow.json").unlink()
+        assert found(synced_root, "hawthorn") == ["drafts/x.md", "notes/a.md"]
+
     def test_a_memory_that_the_root_excludes_is_not_said_to_be_indexed(
         self, synced_root: MemoryRoot
     ) -> None:

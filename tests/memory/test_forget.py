@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -121,6 +123,23 @@ class TestForget:
             keys.forget("keys", purge=True)
         assert raised.value.code == "not_forgotten"
         assert "may be left: the disk is full; delete " in raised.value.message
+
+    @pytest.mark.parametrize("step", ["hedgerow.memory.forget.sync", "pathlib.Path.unlink"])
+    def test_one_that_is_killed_leaves_no_path_of_a_deleted_file(
+        self, keys: MemoryRoot, monkeypatch: pytest.MonkeyPatch, step: str
+    ) -> None:
+        def stop(*_: object, **__: object) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched:
+            patched.setattr(step, stop)
+            with pytest.raises(KeyboardInterrupt):
+                keys.forget("keys", purge=True)
+        keys.query("all")
+        keys.close()
+        with closing(sqlite3.connect(keys.path / ".hedgerow/store.db")) as store:
+            nodes = dict(store.execute("SELECT key, deleted FROM nodes"))
+        assert nodes.get("notes/keys.md") == (0 if (keys.path / "notes/keys.md").exists() else None)
 
     def test_long_lines_leave_traces_too(self, keys: MemoryRoot) -> None:
         put(keys.path, "notes/long.md", " ".join(f"zyx{n}" for n in range(4000)) + "\n")

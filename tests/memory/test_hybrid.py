@@ -80,6 +80,8 @@ def test_only_what_is_new_is_embedded(
     embedded_root.recall("urchin")
     assert models["toy:one"].embedded == 4  # the new memory and the query
     embedded_root.recall("urchin")
+    assert models["toy:one"].embedded == 4, "an equal query is embedded once"
+    embedded_root.recall("snail")
     assert models["toy:one"].embedded == 5
 
 
@@ -110,7 +112,7 @@ def test_vectors_of_an_earlier_version_are_made_anew_with_prompts(
         MemoryRoot.open(tmp_path, embedder=embedder) as root,
     ):
         assert root.recall("hedgehog").results[0].parts.driver == "hybrid:a.md"
-        root.recall("hedgehog")
+        root.recall("urchin")
     assert [call[0].partition(": ")[0] for call in embedder.calls] == ["passage", "query", "query"]
     assert caplog.records == []
 

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from datetime import datetime, timezone
 from pathlib import Path
+from types import FrameType
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import hedgerow
 from command_line import run
 from hedgerow import InvalidInputError, MemoryRoot
+from hedgerow._engine import _Recall
 from hedgerow.memory import score, times
 from hedgerow.memory.times import day_in_name, parse_end, parse_time
 from memory_doubles import WRAPUP, put
 
 RAVEN = "The silver raven rests."
+MOST_CALLS = 90
+"""The most functions of ours before the engine searches; lower it with each that goes."""
 LONG = st.lists(st.text("abc d", max_size=30), max_size=60).map("\n".join)
 
 
@@ -311,3 +317,24 @@ class TestRecency:
     def test_an_age_that_is_none(self, hedge: MemoryRoot, age: str) -> None:
         with pytest.raises(InvalidInputError, match="recency must be an age of one day or more"):
             hedge.recall("hedge", recency=age)
+
+
+def test_few_functions_of_ours_are_called_before_the_engine(root: MemoryRoot) -> None:
+    package = str(Path(hedgerow.__file__).parent)
+    put(root.path, "notes/raven.md", RAVEN)
+    root.recall("raven")
+    called: list[str] = []
+
+    def profile(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith((package, "<string>")):
+            called.append(frame.f_code.co_qualname if sys.version_info >= (3, 11) else "")
+        elif event == "c_call" and type(getattr(argument, "__self__", None)) is _Recall:
+            ends.append(len(called))
+
+    ends: list[int] = []
+    sys.setprofile(profile)
+    try:
+        root.recall("raven")
+    finally:
+        sys.setprofile(None)
+    assert ends[0] <= MOST_CALLS, called

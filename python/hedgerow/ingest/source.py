@@ -179,12 +179,32 @@ class Listing:
 
     def __init__(self, found: _Listing) -> None:
         self.found = found
-        self.skips = [Skip(*one) for one in found.skips]
-        self.passed_by = Counter(dict(found.passed_by))
-        self.named = [PassedBy(*one) for one in found.named]
-        self.unknown = found.unknown
-        self.leftovers = found.leftovers
-        self.unused = found.unused
+        self.skips = [Skip(*one) for one in found.skips] if found.skips else []
+
+    @property
+    def passed_by(self) -> Counter[str]:
+        """Counts of skipped files, by reason."""
+        return Counter(dict(self.found.passed_by))
+
+    @property
+    def named(self) -> list[PassedBy]:
+        """The skipped files, if requested."""
+        return [PassedBy(*one) for one in self.found.named]
+
+    @property
+    def unknown(self) -> list[str]:
+        """Files and folders whose status is unknown."""
+        return self.found.unknown
+
+    @property
+    def leftovers(self) -> list[str]:
+        """Files that a killed writer may have left."""
+        return self.found.leftovers
+
+    @property
+    def unused(self) -> list[str]:
+        """Patterns of `exclude` that match nothing."""
+        return self.found.unused
 
     @cached_property
     def files(self) -> dict[str, str]:

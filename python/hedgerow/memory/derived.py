@@ -53,15 +53,24 @@ class Derived:
 
     @classmethod
     def of(cls, config: Config) -> Derived:
-        """Return the derived files of a configured root."""
-        # Prompts, not memories.
+        """Return the derived files of a configured root: one object while the same patterns exclude.
+
+        The rules cache the listing of the folder.
+        """
+        known: Derived | None = config.__dict__.get("_derived")
+        if known is not None and config.vault is None:
+            return known
+        # Prompts, not memories. Those of a vault depend on its files.
         exclude = (
             *_own_patterns(config.root, config.source_root, config.vault),
             *config.exclude,
         )
         rules = memory_rules(exclude, config.include, is_vault=config.vault is not None)
-        members = tuple(map(cls.of, config.members))
-        return cls(config.root, config.source_root, rules, config.vault, members)
+        if known is None or known.rules != rules:
+            members = tuple(map(cls.of, config.members))
+            known = cls(config.root, config.source_root, rules, config.vault, members)
+            config.__dict__["_derived"] = known
+        return known
 
     def listing(self, *, named: bool = False) -> Listing:
         """List the files that are read; `named` keeps what is passed by.
@@ -390,6 +399,6 @@ def identity_of(file: Path) -> tuple[int, int] | None:
     """Tell a file from the one that takes its name later; None where there is none."""
     try:
         status = file.stat()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     return status.st_dev, status.st_ino

@@ -147,6 +147,10 @@ def forget(
     data, path = data_of(derived, file), path_of(derived, file)
     document = parse_document(file, data)
     with locked(derived.lock), system_errors("remove", path):
+        # First: a process that is killed leaves no node with the path of a deleted file.
+        if derived.store.exists():
+            with open_store_to_write(derived) as store:
+                store._purge([file])  # noqa: SLF001 - of the same package
         path.unlink()
     try:
         rewritten = _rewritten_pages(derived, file)
@@ -154,7 +158,7 @@ def forget(
         quotes = Quotes(document)
         quoting = [one.path for one in others if quotes.are_in("\n".join(one.lines))]
         traces = _traces(document, others)
-        removed = _purged(derived, file, traces)
+        removed = _purged(derived, traces)
         left = [str(other) for other in _derived_files(derived) if _has(other, traces)]
         found = copies(derived, traces, [one.path for one in others]) if visible is None else []
     except (HedgerowError, OSError) as error:
@@ -203,7 +207,7 @@ def _rewritten_pages(derived: Derived, file: str) -> list[str]:
     return changed
 
 
-def _purged(derived: Derived, file: str, traces: list[bytes]) -> tuple[str, ...]:
+def _purged(derived: Derived, traces: list[bytes]) -> tuple[str, ...]:
     """Remove what was derived from a file that is gone."""
     sync(derived, allow_empty=True)
     forget_joint(derived)
@@ -212,7 +216,6 @@ def _purged(derived: Derived, file: str, traces: list[bytes]) -> tuple[str, ...]
             _vacuum(index)
         if derived.store.exists():
             with open_store_to_write(derived) as store:
-                store._purge([file])  # noqa: SLF001 - of the same package
                 _vacuum(store.index)
         if derived.manifest.exists():
             write_manifest(derived)

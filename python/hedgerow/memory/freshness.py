@@ -130,17 +130,19 @@ class FileCheck:
 
         The first decides which problems of files are reported. Takes no lock.
         """
-        if not all(ledger.is_current for ledger in ledgers):
-            return Looked(None)
-        changes = self._changes(derived)
+        for ledger in ledgers:
+            if not ledger.is_current:
+                return Looked(None)
+        changes = self._changes(derived) if self._watches else None
         # A ledger is one object as long as nothing has changed in it.
         seen = (changes, derived.source_root, derived.rules, *map(id, ledgers))
         known = self._fresh.get(len(ledgers))
         if changes is not None and known is not None and known[0] == seen:
             return Looked([*known[1], *ledgers[0].skips])
         listing = derived.listing()
-        if not all(ledger.has_read(listing, derived.source_root) for ledger in ledgers):
-            return Looked(None, listing)
+        for ledger in ledgers:
+            if not ledger.has_read(listing, derived.source_root):
+                return Looked(None, listing)
         if changes is not None:
             self._fresh[len(ledgers)] = seen, listing.skips, ledgers
         return Looked([*listing.skips, *ledgers[0].skips], listing)
@@ -153,8 +155,6 @@ class FileCheck:
 
     def _changes(self, derived: Derived) -> int | None:
         """Return how many changes the watch has seen; None without one."""
-        if not self._watches:
-            return None
         with self._beginning:
             of = (derived.source_root, derived.rules)
             if self._of != of:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from hedgerow._engine import Index, _FileColumns, _has_vectors, _is_embedded
 from hedgerow._retrieval.admission import Admitted, admission
 from hedgerow._retrieval.embedding import embedding_missing, reembedding
+from hedgerow._retrieval.searching import Stages
 from hedgerow._steps import run
 from hedgerow.embedders import AnyEmbedder
 from hedgerow.errors import HedgerowError, IndexFileError, InvalidInputError
@@ -27,7 +28,6 @@ from hedgerow.typing import Progress
 from . import recall as recalling
 from .about import abouts
 from .config import Config
-from .context import Evidence, passages
 from .derived import (
     FOREIGN,
     OLDER,
@@ -44,7 +44,7 @@ from .marks import Marks
 from .names import check_types
 from .note import now
 from .operations import GrepRequest
-from .recall import Asked, Wanted
+from .recall import Asked, Evidence, Wanted
 from .results import About, GrepResult, LineMatch, Recall
 from .scope import Scope
 from .score import DepthPolicy
@@ -142,42 +142,33 @@ class OpenedIndex:
         self._files = check.files
         self._damaged: tuple[int, int] | None = None
         self._columns: tuple[Index | None, _FileColumns] = None, _FileColumns()
+        self._stages: tuple[Index, AnyEmbedder | None, Stages] | None = None
         self._embedder: AnyEmbedder | None = None
         self._embedder_name: str | None = None
         self._model_failed_at: float | None = None
         self._model_problem: str | None = None
 
-    def recall(self, config: Config, asked: Asked, *, sync: bool) -> Recall:
-        """Search, after bringing the index up to date with `sync`; a damaged one is made anew."""
+    def recall(
+        self, config: Config, asked: Asked, *, sync: bool, with_evidence: bool = False
+    ) -> tuple[Recall, list[Evidence]]:
+        """Search, after bringing the index up to date with `sync`; a damaged index is rebuilt.
 
-        def search() -> Recall:
-            return self._search(config, asked, sync=sync)
+        With `with_evidence` also returns the passages of the recalled files, best first.
+        """
 
-        found, skips = self._current(config, search, sync=sync)
+        def search() -> tuple[Recall, list[Evidence]]:
+            return self._search(config, asked, sync=sync, with_evidence=with_evidence)
+
+        (found, evidence), skips = self._current(config, search, sync=sync)
         # Nobody knows whose a file is that cannot be read.
         named = [] if asked.scope else skips
         files = [one.file for one in found]
-        return replace(
-            found.with_skips(named),
-            notices=(
-                *(one.notice for one in config.not_allowed),
-                *found.notices,
-                *notices_of(skips, files, filtered=bool(asked.wanted), whole=not asked.scope),
-            ),
+        notices = (
+            *(one.notice for one in config.not_allowed),
+            *found.notices,
+            *notices_of(skips, files, filtered=bool(asked.wanted), whole=not asked.scope),
         )
-
-    def evidence(
-        self, config: Config, asked: Asked, *, sync: bool
-    ) -> tuple[Recall, list[Evidence]]:
-        """Recall files, and find the passages in them, the best first."""
-        found = self.recall(config, asked, sync=sync)
-        files = [one.file for one in found]
-
-        def search() -> list[Evidence]:
-            embedder, _ = self._ready_model(config, sync=False)
-            return passages(self._index(Derived.of(config)), embedder, asked.query, files)
-
-        return found, self._current(config, search, sync=False)[0]
+        return replace(found.with_skips(named), notices=notices), evidence
 
     def grep(self, config: Config, request: GrepRequest, scope: Scope) -> GrepResult:
         """Search the files of a scope for a pattern, after bringing the index up to date with `sync`."""
@@ -361,13 +352,15 @@ class OpenedIndex:
         The skips are None, with `sync`, if the index has to be brought up to date first.
         """
         try:
-            ledger = self._known(derived) if derived.index.exists() else None
+            index = self._index(derived) if identity_of(derived.index) else None
+            ledger = None if index is None else self._files.ledger_of(derived, index)
         except IndexFileError as error:
             # A sync makes a damaged index anew, and brings an older one up to date.
             if not (error.code == OLDER or is_of_no_use(error)):
                 raise
-            ledger = None
-        if ledger is None or not ledger.is_current or self._is_of_other_words(derived):
+            index = ledger = None
+        # An earlier version may have made it with another tokenizer.
+        if index is None or ledger is None or not ledger.is_current or index.tokenizer != TOKENIZER:
             return Looked(None if sync else [])
         if not sync:
             return Looked(ledger.skips)
@@ -375,14 +368,9 @@ class OpenedIndex:
         known = (derived.source_root, derived.scope, id(ledger))
         return self._looking.result(known, lambda: self._check.look(derived, ledger))
 
-    def _is_of_other_words(self, derived: Derived) -> bool:
-        """Whether an earlier version made the index, with another tokenizer."""
-        return self._index(derived).tokenizer != TOKENIZER
-
     def _known(self, derived: Derived) -> Ledger:
         """Return what the index knows of the files, with what has changed since the last call."""
-        self._index(derived)
-        return self._files.ledger(derived)
+        return self._files.ledger_of(derived, self._index(derived))
 
     def _marks(self, derived: Derived) -> Marks:
         """Return what the index knows of what holds."""
@@ -418,24 +406,29 @@ class OpenedIndex:
         self._files.close_index()
         with self._opening:
             self._columns = None, _FileColumns()
+            self._stages = None
             self._close_embedder()
 
-    def _search(self, config: Config, asked: Asked, *, sync: bool) -> Recall:
+    def _search(
+        self, config: Config, asked: Asked, *, sync: bool, with_evidence: bool
+    ) -> tuple[Recall, list[Evidence]]:
         derived = Derived.of(config)
         if asked.wanted.types:
             check_types(asked.wanted.types, self._types(derived, asked.scope))
         embedder, problem = self._ready_model(config, sync=sync)
         index = self._index(derived)
-        found = recalling.recall(
-            index,
-            embedder,
+        found, evidence = recalling.recall(
+            self._stages_of(index, embedder),
             self._columns_of(index),
             asked,
             root=str(self._root),
             policy=self._policy,
             whole=sync,
+            with_evidence=with_evidence,
         )
-        return found if problem is None else replace(found, notices=(*found.notices, problem))
+        if problem is not None:
+            found = replace(found, notices=(*found.notices, problem))
+        return found, evidence
 
     def _ready_model(self, config: Config, *, sync: bool) -> tuple[AnyEmbedder | None, str | None]:
         """Return the embedder, with `sync` after it has embedded what is new; None without one.
@@ -477,7 +470,7 @@ class OpenedIndex:
         """Return the open index, reopened if its file was rebuilt."""
         # Noted before it opens: the error handler rebuilds this file, unless another took its place.
         self._damaged = identity_of(derived.index)
-        return self._files.index(derived)
+        return self._files.index(derived, self._damaged)
 
     def _columns_of(self, index: Index) -> _FileColumns:
         """Return the columns of the files of an index, which a reopened index does not share."""
@@ -485,6 +478,16 @@ class OpenedIndex:
             if self._columns[0] is not index:
                 self._columns = index, _FileColumns()
             return self._columns[1]
+
+    def _stages_of(self, index: Index, embedder: AnyEmbedder | None) -> Stages:
+        """Return the search stages of an index and an embedder, cached between recalls."""
+        with self._opening:
+            known = self._stages
+            if known is None or known[0] is not index or known[1] is not embedder:
+                retriever = Retriever(index, embedder=embedder, ranking=Ranking("best"))
+                known = index, embedder, retriever._stages  # noqa: SLF001 - of the same package
+                self._stages = known
+            return known[2]
 
     def _model(self, config: Config) -> AnyEmbedder | None:
         """Return the embedder of the caller or that is configured, loaded when it is first needed."""

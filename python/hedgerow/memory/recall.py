@@ -72,6 +72,8 @@ class Wanted:
         now: datetime,
     ) -> Wanted:
         """Check what was asked for; InvalidInputError for a date that does not exist."""
+        if not types and not tags and not writers and after is None and before is None:
+            return _ANY
         return cls(
             frozenset(type_word(one) for one in checked_texts(types, "types")),
             frozenset(map(compared, separate_tags(checked_texts(tags, "tags")))),
@@ -88,6 +90,9 @@ class Wanted:
 def compared_writers(writers: Sequence[str]) -> frozenset[str]:
     """Return the names of writers as they are compared, which is how tags are."""
     return frozenset(map(compared, checked_texts(writers, "written_by")))
+
+
+_ANY = Wanted()
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +179,16 @@ _RANKED = 1000
 _DIGITS, _GREATEST = 19, (1 << 63) - 1
 
 
+class Evidence(NamedTuple):
+    """A passage of a file with its score; parts of one long block are one, up to a limit."""
+
+    path: str
+    ordinal: int
+    score: float
+    line_start: int
+    text: str
+
+
 class Found(NamedTuple):
     """The best passage of each file, best first, and how they were found: keywords or hybrid."""
 
@@ -183,30 +198,31 @@ class Found(NamedTuple):
 
 
 def recall(  # noqa: PLR0913 - all that a recall depends on
-    index: Index,
-    embedder: AnyEmbedder | None,
+    stages: Stages,
     columns: _FileColumns,
     asked: Asked,
     *,
     root: str,
     policy: DepthPolicy,
     whole: bool = False,
-) -> Recall:
+    with_evidence: bool = False,
+) -> tuple[Recall, list[Evidence]]:
     """Search the index and sort the results by the sum of the parts of the score.
 
-    With `whole` damage that leaves one leg to answer alone is raised.
+    With `whole` damage that leaves one leg to answer alone is raised. With `with_evidence` also returns the
+    passages of the files, the best first.
     """
-    stages = Retriever(index, embedder=embedder, ranking=Ranking("best"))._stages  # noqa: SLF001 - of the same package
     depths = _depths(policy, asked.depth, columns, stages.searcher)
-    recaller = _Recaller(columns, stages, depths, root=root, whole=whole)
+    recaller = _Recaller(columns, stages, depths, root, whole=whole, with_evidence=with_evidence)
     period = asked.period
-    found = recaller.recall(asked.in_period())
+    found, evidence = recaller.recall(asked.in_period())
     if period is not None and not found.results:
         period = replace(period, found=False)
-        found = recaller.recall(replace(asked, period=None))
+        found, evidence = recaller.recall(replace(asked, period=None))
     if period is None:
-        return found
-    return replace(found, period=period, notices=(*found.notices, period.notice))
+        return found, evidence
+    found = replace(found, period=period, notices=(*found.notices, period.notice))
+    return found, evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +234,9 @@ class _Recaller:
     depths: tuple[dict[str, float], float]
     root: str
     whole: bool
+    with_evidence: bool
 
-    def recall(self, asked: Asked) -> Recall:
+    def recall(self, asked: Asked) -> tuple[Recall, list[Evidence]]:
         """Recall what is asked for, in one call of the engine after the embedder's."""
         wanted, scope = asked.wanted, asked.scope
         zone = timezone.utc if wanted.after is None else wanted.after.tzinfo
@@ -231,8 +248,8 @@ class _Recaller:
             types=list(wanted.types),
             tags=list(wanted.tags),
             writers=list(wanted.writers),
-            after=_bound(wanted.after, zone),
-            before=_bound(wanted.before, zone),
+            after=None if wanted.after is None else _bound(wanted.after, zone),
+            before=None if wanted.before is None else _bound(wanted.before, zone),
             scope=(scope.user, scope.agent, scope.session),
             shared=scope.shared,
             at=micros_of(asked.now if asked.as_of is None else asked.as_of),
@@ -241,6 +258,7 @@ class _Recaller:
             depths=self.depths[0],
             other_depth=self.depths[1],
             half_life=None if asked.half_life is None else asked.half_life // TICK,
+            with_evidence=self.with_evidence,
         )
         # It searches as a Searcher does, and scores what it finds.
         stages = replace(self.stages, searcher=cast("Searcher", call))
@@ -259,9 +277,9 @@ class _Recaller:
         response = only(run(stages.search(request)))
         if self.whole:
             _raise_damage(response)
-        results, left_out = call.results()
+        results, left_out, evidence = call.results()
         how = _how(response.trace)
-        return Recall(
+        found = Recall(
             self.root,
             asked.query,
             asked.depth,
@@ -271,6 +289,7 @@ class _Recaller:
             as_of=asked.as_of,
             trace=response.trace,
         )
+        return found, [Evidence(*one) for one in evidence]
 
 
 def _recalled(result: _RecallTuple, depth: str, how: str) -> Recalled:
@@ -292,10 +311,8 @@ def _depths(
     return {bucket: score.rounded(policy(bucket, depth)) for bucket in buckets}, 0.0
 
 
-def _bound(time: datetime | None, zone: tzinfo | None) -> tuple[int, int] | None:
+def _bound(time: datetime, zone: tzinfo | None) -> tuple[int, int]:
     """Return a moment, and the same as a local time in the zone, in microseconds since 1970."""
-    if time is None:
-        return None
     local = time.astimezone(zone).replace(tzinfo=timezone.utc)
     return micros_of(time), micros_of(local)
 

@@ -144,12 +144,11 @@ def remember_instead(  # noqa: PLR0913 - the parts of a memory
     request: SupersedeRequest,
     defaults: Mapping[str, Mapping[str, str]],
     scope: Scope,
-    files: RootFiles | None = None,
 ) -> tuple[str, list[str]]:
     """Write a memory that takes the place of another; returns its path and the changed files.
 
-    Type and tags are those of the other if the request has none, and the title is the beginning of the
-    text. `defaults` has the ages of `stated_fields` by type.
+    Both are to be indexed by the caller. Type and tags are those of the other if the request has none, and
+    the title is the beginning of the text. `defaults` has the ages of `stated_fields` by type.
     """
     tags = request.tags
     before = check_markable(derived, old)
@@ -159,17 +158,17 @@ def remember_instead(  # noqa: PLR0913 - the parts of a memory
     if tags is None:
         kept = before.metadata.get("tags")
         tags = [one for one in kept if isinstance(one, str)] if isinstance(kept, list) else []
-    done = _remember(
-        derived,
+    file = write_memory(
+        derived.root,
         text,
-        request.title or title_of(checked_body(text)),
-        kind,
-        tags,
-        {**stated_fields(request, defaults.get(kind, {})), SUPERSEDES: [written_name(old)]},
-        scope,
-        files,
+        title=request.title or title_of(checked_body(text)),
+        kind=kind,
+        folder=derived.folder_of(kind),
+        tags=tags,
+        fields={**stated_fields(request, defaults.get(kind, {})), SUPERSEDES: [written_name(old)]},
+        scope=scope,
     )
-    new = indexed_path(derived, done.file)
+    new = indexed_path(derived, file)
     return new, supersede(derived, old, new)
 
 

@@ -71,6 +71,7 @@ class MemoryRoot(RootWrites):
         self._root = root
         self._scope = Scope.of(scope, shared=shared)
         self._choices = Choices(trust, embedder, notify)
+        self._configured = self._stamp = None
         self._check = FileCheck(watch=watch)
         self._opened = OpenedIndex(root, depth_policy, embedder, self._check)
         self._nodes = NodeStore(root, self._check)

@@ -87,12 +87,13 @@ class RootFiles:
         self._store: _Open[Store, NodeState] | None = None
         self._linked: NodeState | None = None
 
-    def index(self, derived: Derived) -> Index:
-        """Return the open index, reopened if its file was rebuilt.
+    def index(self, derived: Derived, identity: tuple[int, int] | None = None) -> Index:
+        """Return the open index, reopened if its file was rebuilt; `identity` is that of the file, if known.
 
         Raises IndexFileError (`index_not_found`) if there is none, and for one that somebody else made.
         """
-        identity = identity_of(derived.index)
+        if identity is None:
+            identity = identity_of(derived.index)
         if identity is None:
             raise IndexFileError(
                 f"{derived.root} has no index yet; make it with: hedgerow index --root "
@@ -114,15 +115,19 @@ class RootFiles:
 
     def ledger(self, derived: Derived) -> Ledger:
         """Return what the index knows of the files, with what has changed since the last call."""
+        return self.ledger_of(derived, self.index(derived))
+
+    def ledger_of(self, derived: Derived, index: Index) -> Ledger:
+        """Return the ledger of an index from `index`."""
         with self._opening:
-            index, opened = self.index(derived), self._index
-            if opened is None or opened.known is None or opened.scope != derived.scope:
-                ledger = Ledger.load(index, derived.scope)
+            opened = self._index
+            if opened is None or opened.file is not index:  # reopened by another thread
+                return Ledger.load(index, derived.scope)
+            if opened.known is None or opened.scope != derived.scope:
+                opened.scope, opened.known = derived.scope, Ledger.load(index, derived.scope)
             else:
-                ledger = opened.known.refreshed(index)
-            if opened is not None:
-                opened.scope, opened.known = derived.scope, ledger
-            return ledger
+                opened.known = opened.known.refreshed(index)
+            return opened.known
 
     def ledger_in(self, derived: Derived, index: Index) -> Ledger:
         """Return the same as `index` has it, which is open to write."""

@@ -12,7 +12,7 @@ from hedgerow._steps import Call, Steps, arun
 from hedgerow.errors import InvalidInputError
 from hedgerow.typing import Legs, Progress, QuestionDate, Time
 
-from .config import Config, read_config, read_status
+from .config import Config, ConfigStamp, config_stamp, read_config, read_status
 from .derived import Derived
 from .freshness import FileCheck
 from .index_handle import OpenedIndex
@@ -68,6 +68,8 @@ class RootReads(RootOperations):
     _check: FileCheck
     _opened: OpenedIndex
     _nodes: NodeStore
+    _configured: Config | None
+    _stamp: ConfigStamp | None
 
     def _perform(self, request: Request[R]) -> R:
         """Carry out a request: each operation is a method with an underscore before its name."""
@@ -83,7 +85,7 @@ class RootReads(RootOperations):
 
     def _recall(self, request: RecallRequest) -> Recall:
         config, asked = self._config(), resolved_recall(request, self._scope)
-        found = self._opened.recall(config, asked, sync=request.sync)
+        found, _ = self._opened.recall(config, asked, sync=request.sync)
         about = self._opened.about(config, asked, [one.file for one in found], sync=request.sync)
         return replace(found, about=about, trace=found.trace if request.explain else None)
 
@@ -91,7 +93,7 @@ class RootReads(RootOperations):
         from . import context  # noqa: PLC0415 - slow to import
 
         config, asked = self._config(), resolved_recall(request, self._scope)
-        found, passages = self._opened.evidence(config, asked, sync=request.sync)
+        found, passages = self._opened.recall(config, asked, sync=request.sync, with_evidence=True)
         about = self._opened.about(config, asked, [one.file for one in found], sync=request.sync)
         found = replace(found, about=about)
         count = request.count_tokens or context.estimated_tokens
@@ -272,11 +274,22 @@ class RootReads(RootOperations):
         return lambda query, leg: self._opened.leg(found, query, leg, self._scope, sync=sync)
 
     def _config(self) -> Config:
-        """Read the configuration, which may change at any time; HedgerowError if we cannot use it."""
+        """Return the configuration, read again if it may have changed; HedgerowError if we cannot use it.
+
+        Returns the same object until the configuration changes.
+        """
+        stamp = config_stamp(self._root)
+        if stamp is not None and stamp == self._stamp and self._configured is not None:
+            return self._configured
         found = read_config(self._root, self._choices)
         found.check()
         self._choices.tell(found.not_allowed)
-        return found
+        if self._configured is None or found != self._configured:
+            self._configured = found
+        # Consents and the target of an indexRoot may change without a change of the file.
+        is_alone = not found.requests and found.source_root == found.root
+        self._stamp = stamp if is_alone else None
+        return self._configured
 
     def _derived(self) -> Derived:
         return Derived.of(self._config())

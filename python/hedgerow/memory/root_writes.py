@@ -159,7 +159,6 @@ class RootWrites(RootReads):
             request=request,
             defaults=session.config.defaults,
             scope=self._scope,
-            files=self._check.files,
         )
         return self._marked(session, old, changed, new)
 

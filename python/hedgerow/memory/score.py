@@ -75,8 +75,13 @@ def depth_boost(bucket: str, depth: str) -> float:
 
 def boosts(depth: str) -> tuple[dict[str, float], float]:
     """Return what `depth_boost` returns for each bucket that it knows, and for any other one."""
-    at = DEPTHS.index(depth)
-    return {bucket: values[at] for bucket, values in _BOOSTS.items()}, _OTHERS[at]
+    return _BY_DEPTH[depth]
+
+
+_BY_DEPTH = {
+    depth: ({bucket: values[at] for bucket, values in _BOOSTS.items()}, _OTHERS[at])
+    for at, depth in enumerate(DEPTHS)
+}
 
 
 def rounded(value: float) -> float:

@@ -51,7 +51,7 @@ def why_not(opened: OpenedIndex, config: Config, asked: Asked, file: str) -> Rec
     """Find what kept a memory out of a recall, as of the last sync."""
 
     def recall(asked: Asked) -> Recall:
-        return opened.recall(config, asked, sync=False)
+        return opened.recall(config, asked, sync=False)[0]
 
     found = recall(asked)
 

@@ -22,6 +22,8 @@ pub const SCOPE: &str = "scope";
 
 /// The most files that are read and compared to check that a ledger is current.
 const MOST_COMPARED: usize = 64;
+/// The count of records in a new block of a ledger. A block that grows to twice as many is divided.
+const BLOCK: usize = if cfg!(test) { 2 } else { 256 };
 /// Chunks per read of an index without a ledger.
 const PAGE: u32 = 256;
 
@@ -32,7 +34,9 @@ pub struct Ledger {
     /// The note of a ledger of the same scope and readers.
     expected: String,
     note: Option<String>,
-    files: Vec<Arc<Record>>,
+    /// The records, in blocks that a later ledger shares if nothing in them has changed. No block is empty.
+    blocks: Vec<Arc<Vec<Arc<Record>>>>,
+    len: usize,
     chunks: u64,
     has_facts: bool,
 }
@@ -80,7 +84,7 @@ impl Record {
 }
 
 /// A file of a listing with the record of its path; one of the two may be missing.
-type Pair<'p> = (Option<&'p (String, Signature)>, Option<&'p Record>);
+type Pair<'p> = (Option<&'p (Arc<str>, Signature)>, Option<&'p Record>);
 
 impl Ledger {
     /// Read the ledger of an index. One that is about the same scope and made by the same readers has
@@ -91,7 +95,8 @@ impl Ledger {
             generation: -1,
             expected: expected.to_owned(),
             note: None,
-            files: Vec::new(),
+            blocks: Vec::new(),
+            len: 0,
             chunks: 0,
             has_facts,
         };
@@ -106,12 +111,12 @@ impl Ledger {
             return Ok(false);
         }
         self.take(changes.changed);
-        if self.files.len() == changes.files {
+        if self.len == changes.files {
             self.generation = changes.generation;
         } else {
             // Some were forgotten.
             let all = index.sources_since(-1)?;
-            self.files.clear();
+            self.set(&[]);
             self.take(all.changed);
             self.generation = all.generation;
         }
@@ -125,22 +130,56 @@ impl Ledger {
         let news = sources
             .into_iter()
             .map(|source| Arc::new(Record::of(source, has_facts)));
-        if self.files.is_empty() {
-            self.files = news.collect();
-        } else {
-            let mut files = Vec::with_capacity(self.files.len() + news.len());
-            let mut known = std::mem::take(&mut self.files).into_iter().peekable();
-            for new in news {
-                while let Some(before) = known.next_if(|one| one.path() < new.path()) {
-                    files.push(before);
-                }
-                known.next_if(|one| one.path() == new.path());
-                files.push(new);
-            }
-            files.extend(known);
-            self.files = files;
+        if news.len() < self.blocks.len() {
+            news.for_each(|new| self.put(new));
+            return;
         }
-        self.chunks = self.files.iter().map(|record| record.source.chunks).sum();
+        let mut files = Vec::with_capacity(self.len + news.len());
+        let mut known = self.records().cloned().peekable();
+        for new in news {
+            while let Some(before) = known.next_if(|one| one.path() < new.path()) {
+                files.push(before);
+            }
+            known.next_if(|one| one.path() == new.path());
+            files.push(new);
+        }
+        files.extend(known);
+        self.set(&files);
+    }
+
+    /// Insert one record into a ledger that is not empty.
+    fn put(&mut self, new: Arc<Record>) {
+        let is_before = |block: &Arc<Vec<Arc<Record>>>| {
+            block.last().is_some_and(|last| last.path() < new.path())
+        };
+        let at = self.blocks.partition_point(is_before);
+        let at = at.min(self.blocks.len().saturating_sub(1));
+        let Some(block) = self.blocks.get_mut(at).map(Arc::make_mut) else {
+            return;
+        };
+        self.chunks += new.source.chunks;
+        match block.binary_search_by(|record| record.path().cmp(new.path())) {
+            Ok(place) => {
+                self.chunks -= block[place].source.chunks;
+                block[place] = new;
+            }
+            Err(place) => {
+                block.insert(place, new);
+                self.len += 1;
+            }
+        }
+        if block.len() > 2 * BLOCK {
+            let rest = block.split_off(BLOCK);
+            self.blocks.insert(at + 1, Arc::new(rest));
+        }
+    }
+
+    /// Replace all records.
+    fn set(&mut self, files: &[Arc<Record>]) {
+        self.len = files.len();
+        self.chunks = files.iter().map(|record| record.source.chunks).sum();
+        let blocks = files.chunks(BLOCK);
+        self.blocks = blocks.map(|block| Arc::new(block.to_vec())).collect();
     }
 
     /// The number of the last change of the ledger that is known.
@@ -165,12 +204,12 @@ impl Ledger {
 
     /// Return the number of files.
     pub fn len(&self) -> usize {
-        self.files.len()
+        self.len
     }
 
     /// Whether the ledger is empty.
     pub fn is_empty(&self) -> bool {
-        self.files.is_empty()
+        self.len == 0
     }
 
     /// Return the number of chunks of the files.
@@ -180,15 +219,16 @@ impl Ledger {
 
     /// Return the record of a path.
     pub fn record(&self, path: &str) -> Option<&Record> {
-        let found = self
-            .files
-            .binary_search_by(|record| record.path().cmp(path));
-        found.ok().map(|at| &*self.files[at])
+        let is_before =
+            |block: &Arc<Vec<Arc<Record>>>| block.last().is_some_and(|last| last.path() < path);
+        let block = self.blocks.get(self.blocks.partition_point(is_before))?;
+        let found = block.binary_search_by(|record| record.path().cmp(path));
+        found.ok().map(|at| &*block[at])
     }
 
     /// All records, in the order of their paths.
-    pub fn records(&self) -> &[Arc<Record>] {
-        &self.files
+    pub fn records(&self) -> impl Iterator<Item = &Arc<Record>> {
+        self.blocks.iter().flat_map(|block| block.iter())
     }
 
     /// Whether a file of this signature was certainly read in its present state.
@@ -202,12 +242,12 @@ impl Ledger {
     /// Pair the files of a listing with the records of their paths, in the order of the paths. Takes linear
     /// time for a listing in about that order.
     pub fn beside<'p>(&'p self, listing: &'p Listing) -> Vec<Pair<'p>> {
-        let mut listed: Vec<&(String, Signature)> = listing.files.iter().collect();
+        let mut listed: Vec<&(Arc<str>, Signature)> = listing.files.iter().collect();
         listed.sort_by(|(one, _), (other, _)| one.cmp(other));
-        let mut pairs = Vec::with_capacity(listed.len().max(self.files.len()));
-        let mut known = self.files.iter().map(|record| &**record).peekable();
+        let mut pairs = Vec::with_capacity(listed.len().max(self.len));
+        let mut known = self.records().map(|record| &**record).peekable();
         for file in listed {
-            let path = file.0.as_str();
+            let path = &*file.0;
             while let Some(record) = known.next_if(|record| record.path() < path) {
                 pairs.push((None, Some(record)));
             }
@@ -218,7 +258,7 @@ impl Ledger {
     }
 
     /// Return the listed files that must be read.
-    pub fn changed<'l>(&'l self, listing: &'l Listing) -> Vec<&'l (String, Signature)> {
+    pub fn changed<'l>(&'l self, listing: &'l Listing) -> Vec<&'l (Arc<str>, Signature)> {
         let is_current = self.is_current();
         let changed = |(listed, record): Pair<'l>| {
             let listed = listed?;
@@ -330,7 +370,7 @@ pub fn prepare_index(index: &Index, ledger: &Ledger, owner: Owner) -> Result<Opt
 }
 
 fn adopt(index: &Index, ledger: &mut Ledger, owner: Owner) -> Result<()> {
-    let paths = ledger.files.iter().map(|record| record.path().to_owned());
+    let paths = ledger.records().map(|record| record.path().to_owned());
     let mut known: BTreeMap<String, Vec<String>> = paths.map(|path| (path, Vec::new())).collect();
     if ledger.is_new() {
         let mut after = 0;

@@ -5,6 +5,7 @@ pub mod columns;
 pub mod conflict;
 pub mod document;
 mod error;
+pub mod evidence;
 pub mod facts;
 pub mod field_links;
 pub mod file_node;

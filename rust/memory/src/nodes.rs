@@ -304,10 +304,7 @@ mod tests {
 
     /// Write a state of all files into the ledger of an index, and take it in.
     fn ledger(index: &Index, files: &[Drawn], before: &Ledger) -> Ledger {
-        let gone = before
-            .records()
-            .iter()
-            .map(|record| record.path().to_owned());
+        let gone = before.records().map(|record| record.path().to_owned());
         let sync = FileSync {
             read: files
                 .iter()

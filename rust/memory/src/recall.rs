@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::columns::{ColumnCache, FileColumns, FileFacts, LeftOut, RecallFilter, Selected};
+use crate::evidence::{Evidence, evidence};
 use crate::marks::Validity;
 use crate::score::{
     ScoreParts, ScoredQuery, provenance, recency_weight, rounded, temporal_relevance,
@@ -20,7 +21,7 @@ use crate::score::{
 use crate::snippet::{cut_snippet, recall_terms};
 
 /// The name of the rows of a recall in messages.
-const FOUND: &str = "a recall";
+pub(crate) const FOUND: &str = "a recall";
 /// The most files that are read at a time while the best are chosen.
 const BATCH: usize = 16;
 
@@ -40,6 +41,8 @@ pub struct RecallRequest<'a> {
     pub other_depth: f64,
     /// The microseconds in which the weight of a memory halves; None if age does not count.
     pub half_life: Option<i64>,
+    /// Whether to return the passages of the files.
+    pub with_evidence: bool,
 }
 
 /// A memory in the results, at its best passage.
@@ -75,6 +78,8 @@ impl Recalled {
 pub struct Recall {
     /// The best results, by score, then by id.
     pub results: Vec<Recalled>,
+    /// The passages of the files, best first; empty unless requested.
+    pub evidence: Vec<Evidence>,
     /// The number of files that match the words of the query and are left out, by reason.
     pub left_out: BTreeMap<LeftOut, usize>,
     /// The search, without hits.
@@ -117,8 +122,15 @@ pub fn recall(
             columns: &columns,
             request,
         };
+        let results = scoring.best(&ranked.rows)?;
+        let evidence = if request.with_evidence {
+            evidence(session, &columns, setup, &request.search, &results)?
+        } else {
+            Vec::new()
+        };
         Ok(Recall {
-            results: scoring.best(&ranked.rows)?,
+            results,
+            evidence,
             left_out,
             found: ranked.found,
         })
@@ -306,7 +318,7 @@ fn id_of(texts: &Texts, start: i64, end: i64) -> String {
     id
 }
 
-fn damaged(what: &str) -> Error {
+pub(crate) fn damaged(what: &str) -> Error {
     let message = format!(
         "the index is damaged (it does not say where {what} comes from); delete it, or recall with a \
          sync, which makes it anew"

@@ -112,7 +112,7 @@ pub fn prepare(store: &Store, ledger: &Ledger, now: i64) -> Result<Option<Ledger
             (row, None)
         };
         NodeSync {
-            read: ledger.records().iter().map(blank).collect(),
+            read: ledger.records().map(blank).collect(),
             notes: [vec![ledger.current_note()], unlinked()].concat(),
             ..NodeSync::default()
         }

@@ -20,6 +20,9 @@ use crate::source::text_of;
 use crate::sync::{Reading, Wanted, in_rounds};
 use crate::vault::without_marks;
 
+/// Files per batch, which bounds the memory for their paths.
+const PART: usize = 8192;
+
 /// An index or a store, and its ledger.
 #[derive(Debug)]
 pub struct Target<'a, T> {
@@ -64,7 +67,7 @@ impl Changes {
         let mut read: BTreeMap<&str, Signature> = BTreeMap::new();
         for ledger in [Some(index), store].into_iter().flatten() {
             let changed = ledger.changed(listing).into_iter();
-            read.extend(changed.map(|(path, signature)| (path.as_str(), *signature)));
+            read.extend(changed.map(|(path, signature)| (&**path, *signature)));
         }
         let owned = |(path, signature): (&str, Signature)| (path.to_owned(), signature);
         Self {
@@ -113,27 +116,29 @@ pub fn sync_files(
     now: i64,
     mut progress: impl FnMut(usize, usize) -> Result<()>,
 ) -> Result<Synced> {
-    let wanted: Vec<Wanted> = (changes.read.iter())
-        .map(|(path, signature)| Wanted {
-            path: path.clone(),
-            place: folder.path.join(path),
-            signature: *signature,
-            is_stream: false,
-        })
-        .collect();
     let mut synced = Synced::default();
     let make = |reading: Reading| Made::of(&reading, targets, folder);
-    in_rounds(&wanted, make, |made, done| {
-        let (indexed, stored): (Vec<_>, Vec<_>) = made
-            .into_iter()
-            .map(|made| (made.index, made.store))
-            .unzip();
-        write_chunks(targets.index.into, &indexed, &mut synced)?;
-        if let Some(store) = &targets.store {
-            write_nodes(store.into, stored, now, &mut synced)?;
-        }
-        progress(done, wanted.len())
-    })?;
+    for (part, before) in changes.read.chunks(PART).zip((0..).step_by(PART)) {
+        let wanted: Vec<Wanted> = (part.iter())
+            .map(|(path, signature)| Wanted {
+                path: path.clone(),
+                place: folder.path.join(path),
+                signature: *signature,
+                is_stream: false,
+            })
+            .collect();
+        in_rounds(&wanted, make, |made, done| {
+            let (indexed, stored): (Vec<_>, Vec<_>) = made
+                .into_iter()
+                .map(|made| (made.index, made.store))
+                .unzip();
+            write_chunks(targets.index.into, &indexed, &mut synced)?;
+            if let Some(store) = &targets.store {
+                write_nodes(store.into, stored, now, &mut synced)?;
+            }
+            progress(before + done, changes.read.len())
+        })?;
+    }
     drop_gone(targets, changes, now)?;
     Ok(synced)
 }

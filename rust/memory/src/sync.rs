@@ -7,12 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use hedgerow_engine::Result;
 use sha2::{Digest, Sha256};
 
-use crate::folder::Signature;
+use crate::folder::{Signature, now};
 use crate::source::{Unreadable, read_open};
 
 /// The most files and the bytes of a round, which one transaction writes.
@@ -182,13 +181,6 @@ fn hexadecimal(digest: &[u8]) -> String {
         let _ = write!(text, "{byte:02x}");
     }
     text
-}
-
-fn now() -> i128 {
-    let passed = SystemTime::now().duration_since(UNIX_EPOCH);
-    passed.map_or(0, |passed| {
-        i128::try_from(passed.as_nanos()).unwrap_or(i128::MAX)
-    })
 }
 
 #[cfg(test)]

@@ -86,7 +86,7 @@ impl PyListing {
     fn files<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let files = PyDict::new(py);
         for (path, signature) in &self.0.files {
-            files.set_item(path, signature.to_string())?;
+            files.set_item(&**path, signature.to_string())?;
         }
         Ok(files)
     }
@@ -205,14 +205,14 @@ impl PyLedger {
     /// The rows, or only those that have skips, by their paths.
     #[pyo3(signature = (*, skips=false))]
     fn rows(&self, skips: bool) -> Vec<SourceTuple> {
-        (self.0.records().iter())
+        (self.0.records())
             .filter(|record| !skips || !record.source.skips.is_empty())
             .map(|record| row_of(record))
             .collect()
     }
 
     fn paths(&self) -> Vec<String> {
-        let records = self.0.records().iter();
+        let records = self.0.records();
         records.map(|record| record.path().to_owned()).collect()
     }
 

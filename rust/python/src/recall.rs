@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use hedgerow_engine::index::Index;
 use hedgerow_memory::columns::{Bound as TimeBound, ColumnCache, FileColumns, RecallFilter};
+use hedgerow_memory::evidence::Evidence;
 use hedgerow_memory::facts::session_id;
 use hedgerow_memory::grep::{Pattern, grep};
 use hedgerow_memory::recall::{Recall, RecallRequest, Recalled, columns, recall};
@@ -166,19 +167,28 @@ pub struct PyRecall {
     depths: HashMap<String, f64>,
     other_depth: f64,
     half_life: Option<i64>,
+    with_evidence: bool,
     done: Mutex<Option<Recall>>,
 }
 
 /// Counts by their names.
 type Counts = Vec<(&'static str, usize)>;
+/// The path, the number of the first chunk, the score, the first line and the text of a passage.
+type EvidenceTuple = (String, i64, f64, i64, String);
+/// Results, counts of files left out, and passages.
+type Results<'py> = (Vec<Bound<'py, PyTuple>>, Counts, Vec<EvidenceTuple>);
 /// A moment, and the same as a local time, in microseconds since 1970.
 type BoundTuple = (i64, i64);
 
 #[pymethods]
 impl PyRecall {
     #[new]
-    #[pyo3(signature = (columns, searcher, query, limit, *, types, tags, writers, after, before, scope, shared, at, was_known, include_superseded, depths, other_depth, half_life))]
-    #[allow(clippy::too_many_arguments, reason = "as many as a recall has")]
+    #[pyo3(signature = (columns, searcher, query, limit, *, types, tags, writers, after, before, scope, shared, at, was_known, include_superseded, depths, other_depth, half_life, with_evidence))]
+    #[allow(
+        clippy::too_many_arguments,
+        clippy::fn_params_excessive_bools,
+        reason = "as many as a recall has"
+    )]
     fn new(
         columns: &Bound<'_, PyFileColumns>,
         searcher: Py<PySearcher>,
@@ -197,6 +207,7 @@ impl PyRecall {
         depths: HashMap<String, f64>,
         other_depth: f64,
         half_life: Option<i64>,
+        with_evidence: bool,
     ) -> Self {
         let texts = |texts: Vec<Text>| texts.iter().map(|text| text.to_string()).collect();
         let bound = |(moment, local)| TimeBound { moment, local };
@@ -220,6 +231,7 @@ impl PyRecall {
             depths,
             other_depth,
             half_life,
+            with_evidence,
             done: Mutex::default(),
         }
     }
@@ -258,6 +270,7 @@ impl PyRecall {
             depths: &self.depths,
             other_depth: self.other_depth,
             half_life: self.half_life,
+            with_evidence: self.with_evidence,
         };
         let work = || {
             let done = errors::call_detached(py, || recall(index, &self.columns, &setup, &request));
@@ -275,16 +288,16 @@ impl PyRecall {
         Ok(vec![found])
     }
 
-    /// Return the results of the search, each as a tuple, and the number of files left out, by
-    /// reason.
-    fn results<'py>(&self, py: Python<'py>) -> PyResult<(Vec<Bound<'py, PyTuple>>, Counts)> {
+    /// Return the results of the search, each as a tuple; the number of files left out, by reason; and
+    /// the passages of the files, if requested.
+    fn results<'py>(&self, py: Python<'py>) -> PyResult<Results<'py>> {
         let done = self
             .done
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         let Some(done) = done else {
-            return Ok((Vec::new(), Vec::new()));
+            return Ok((Vec::new(), Vec::new(), Vec::new()));
         };
         let results = done
             .results
@@ -295,7 +308,17 @@ impl PyRecall {
             .left_out
             .iter()
             .map(|(why, count)| (why.as_str(), *count));
-        Ok((results, left_out.collect()))
+        let evidence = done.evidence.into_iter().map(|one| {
+            let Evidence {
+                path,
+                ordinal,
+                score,
+                line_start,
+                text,
+            } = one;
+            (path, ordinal, score, line_start, text)
+        });
+        Ok((results, left_out.collect(), evidence.collect()))
     }
 }
 

@@ -181,7 +181,7 @@ impl Session<'_> {
     }
 
     /// Return the neighbor of a row in its path, on one side.
-    pub(crate) fn beside(&self, row: i64, side: Side) -> Option<i64> {
+    pub fn beside(&self, row: i64, side: Side) -> Option<i64> {
         self.neighbors.as_ref()?.beside(row, side)
     }
 

@@ -59,12 +59,19 @@ pub(crate) fn changes_since(
             ..LedgerChanges::default()
         });
     }
-    let changed = connection
-        .prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM sources WHERE changed > ? ORDER BY path"
-        ))?
-        .query_map([generation], source)?
-        .collect::<rusqlite::Result<_>>()?;
+    let changed = if generation < 0 {
+        sources(connection)?
+    } else {
+        // Ordered here: ordering by path, SQLite would read every file to find the few that changed.
+        let mut changed: Vec<SourceFile> = connection
+            .prepare_cached(&format!(
+                "SELECT {COLUMNS} FROM sources INDEXED BY sources_changed WHERE changed > ?"
+            ))?
+            .query_map([generation], source)?
+            .collect::<rusqlite::Result<_>>()?;
+        changed.sort_unstable_by(|one, other| one.path.cmp(&other.path));
+        changed
+    };
     let files = connection
         .prepare_cached("SELECT count(*) FROM sources")?
         .query_row([], |row| row.get(0))?;
@@ -80,9 +87,11 @@ pub(crate) fn rows_since(
     connection: &Connection,
     generation: i64,
 ) -> rusqlite::Result<Vec<(String, i64)>> {
+    // From the files that changed to their rows: the other way, SQLite would read every row.
     connection
         .prepare_cached(
-            "SELECT path, row FROM sources JOIN source_chunks ON source = id
+            "SELECT path, row FROM sources INDEXED BY sources_changed
+               CROSS JOIN source_chunks INDEXED BY source_chunks_source ON source = id
               WHERE changed > ? ORDER BY row",
         )?
         .query_map([generation], |row| Ok((row.get(0)?, row.get(1)?)))?

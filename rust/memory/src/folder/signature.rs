@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs::Metadata;
 use std::str::FromStr;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 const SECOND: i128 = 1_000_000_000;
 /// The longest that the clock of a file system with times in nanoseconds stands still.
@@ -25,20 +26,35 @@ impl Signature {
     pub fn of(status: &Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
 
-        let time = |seconds: i64, rest: i64| i128::from(seconds) * SECOND + i128::from(rest);
+        Self::of_times(
+            status.size(),
+            (status.mtime(), status.mtime_nsec()),
+            (status.ctime(), status.ctime_nsec()),
+            status.ino(),
+        )
+    }
+
+    /// The signature of a size, the times of the last change of content and of status as seconds and
+    /// nanoseconds, and an inode.
+    #[cfg(unix)]
+    pub(super) fn of_times<N: Into<i128>>(
+        size: u64,
+        modified: (i64, N),
+        changed: (i64, N),
+        inode: u64,
+    ) -> Self {
+        let time = |(seconds, rest): (i64, N)| i128::from(seconds) * SECOND + rest.into();
         Self {
-            size: status.size(),
-            modified: time(status.mtime(), status.mtime_nsec()),
-            changed: time(status.ctime(), status.ctime_nsec()),
-            inode: status.ino(),
+            size,
+            modified: time(modified),
+            changed: time(changed),
+            inode,
         }
     }
 
     /// The signature of a file: where the system has no time of the change, that of its making.
     #[cfg(not(unix))]
     pub fn of(status: &Metadata) -> Self {
-        use std::time::{SystemTime, UNIX_EPOCH};
-
         let since = |time: std::io::Result<SystemTime>| {
             let passed = time
                 .ok()
@@ -79,6 +95,14 @@ impl Signature {
         };
         last + tick <= read_at
     }
+}
+
+/// The present, in nanoseconds since 1970.
+pub(crate) fn now() -> i128 {
+    let passed = SystemTime::now().duration_since(UNIX_EPOCH);
+    passed.map_or(0, |passed| {
+        i128::try_from(passed.as_nanos()).unwrap_or(i128::MAX)
+    })
 }
 
 impl fmt::Display for Signature {

@@ -1,18 +1,20 @@
 //! The walk over a folder, with everything that is not read named or counted.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::vec;
 
 use hedgerow_engine::Result;
 
 use super::patterns::Patterns;
-use super::signature::Signature;
+use super::place::{FolderSignature, Listed, Place};
+use super::signature::{Signature, now};
 use crate::skip::{Skip, printable};
 
 /// Folders with files that tools have made.
@@ -37,6 +39,8 @@ pub struct Rules {
     exclude: Patterns,
     include: Patterns,
     temporary: Option<(String, String)>,
+    /// The entries of the last listing.
+    known: Mutex<Option<Arc<Known>>>,
 }
 
 /// Why something below a folder is not read, in the order of reports.
@@ -89,7 +93,7 @@ pub struct PassedBy {
 #[derive(Debug, Default)]
 pub struct Listing {
     /// Files that are read.
-    pub files: Vec<(String, Signature)>,
+    pub files: Vec<(Arc<str>, Signature)>,
     /// Unreadable files and folders.
     pub skips: Vec<Skip>,
     /// Files and folders of which nothing is known, for they could not be looked at: each as its
@@ -119,7 +123,7 @@ impl Listing {
             let files = part.files.iter();
             joined
                 .files
-                .extend(files.map(|(path, signature)| (below(path), *signature)));
+                .extend(files.map(|(path, signature)| (below(path).into(), *signature)));
             joined.skips.extend(part.skips.iter().map(|skip| Skip {
                 path: below(&skip.path),
                 ..skip.clone()
@@ -156,6 +160,7 @@ impl Rules {
             exclude: Patterns::new(exclude)?,
             include: Patterns::new(include)?,
             temporary,
+            known: Mutex::default(),
         })
     }
 
@@ -207,26 +212,75 @@ fn reason_of(name: &str, is_folder: bool, excluded: bool) -> Option<Reason> {
 }
 
 /// List the files below a folder that the rules take; `named` also lists the skipped files.
+///
+/// Reads the status of every file again. The entries of a folder are read again only if its times have
+/// changed since the last listing with the same rules.
 #[must_use]
 pub fn list(folder: &Path, rules: &Rules, named: bool) -> Listing {
+    let known = lock(&rules.known).clone();
     let mut walk = Walk {
         rules,
         named,
         listing: Listing::default(),
         deciding: HashSet::new(),
+        known: known.filter(|known| known.folder == folder),
+        read: HashMap::new(),
     };
     walk.folder(folder);
     let Walk {
         mut listing,
         deciding,
+        read,
         ..
     } = walk;
+    *lock(&rules.known) = Some(Arc::new(Known {
+        folder: folder.to_owned(),
+        entries: read,
+    }));
     let given = rules.exclude.given().iter().enumerate();
     listing.unused = given
         .filter(|(number, _)| !deciding.contains(number))
         .map(|(_, pattern)| pattern.clone())
         .collect();
     listing
+}
+
+fn lock<T>(known: &Mutex<T>) -> MutexGuard<'_, T> {
+    known.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Cached entries of a folder and its subfolders, by path prefix.
+#[derive(Debug)]
+pub(super) struct Known {
+    folder: PathBuf,
+    entries: HashMap<OsString, Arc<Entries>>,
+}
+
+/// The entries of one folder, by name.
+#[derive(Debug)]
+struct Entries {
+    /// The signature of the folder while these entries are current; None if they may change unseen.
+    signature: Option<FolderSignature>,
+    all: Vec<Entry>,
+    /// The numbers of the excluding patterns that matched an entry.
+    deciding: Vec<usize>,
+    /// Whether a tool has marked the folder as its own.
+    is_marked: bool,
+}
+
+/// An entry of a folder, and the decision of the rules about it.
+#[derive(Debug)]
+enum Entry {
+    /// A folder: the beginning of the paths below it, and whether it is included whatever it is.
+    Folder(OsString, bool),
+    /// A skipped entry: its path, the reason, and whether a killed writer may have left it.
+    PassedBy(String, Reason, bool),
+    /// An entry that is read if it is a file.
+    File(Arc<str>, Listed),
+    /// The same with an unreadable name.
+    BadName(OsString, Listed),
+    /// An entry whose status could not be read.
+    Unknown(OsString, Skip),
 }
 
 /// The work for an entry of a folder, in its turn.
@@ -238,6 +292,15 @@ enum Step {
     Report(Seen),
 }
 
+/// The outcome of a file.
+enum Seen {
+    File(Arc<str>, Signature),
+    Problem(Skip),
+    Unknown(OsString, Skip),
+    /// The entry was removed after its folder was listed, or is no file.
+    Gone,
+}
+
 /// A walk over a folder and all below it.
 struct Walk<'a> {
     rules: &'a Rules,
@@ -245,6 +308,9 @@ struct Walk<'a> {
     listing: Listing,
     /// The numbers of the excluding patterns that decided about something.
     deciding: HashSet<usize>,
+    /// The entries of folders as of the last walk, and as of this one.
+    known: Option<Arc<Known>>,
+    read: HashMap<OsString, Arc<Entries>>,
 }
 
 impl Walk<'_> {
@@ -271,8 +337,10 @@ impl Walk<'_> {
     /// Return the steps for the entries of a folder; empty if `marks` is true and a tool has marked the
     /// folder. The folder is closed then: an open folder may have many above it.
     fn steps(&mut self, folder: &Path, prefix: &OsString, marks: bool) -> vec::IntoIter<Step> {
-        let entries = match entries_of(folder) {
-            Ok(entries) => entries,
+        let opened = Place::open(folder);
+        let entries = opened.and_then(|place| Ok((self.entries(&place, folder, prefix)?, place)));
+        let (entries, place) = match entries {
+            Ok(found) => found,
             Err(error) => {
                 let shown = printable(prefix);
                 let shown = if shown.is_empty() {
@@ -287,32 +355,58 @@ impl Walk<'_> {
                 return Vec::new().into_iter();
             }
         };
-        if marks && entries.iter().any(|(name, _)| is_mark(name)) {
-            self.pass_by(printable(prefix), Reason::Tools);
+        if marks && entries.is_marked {
+            self.pass_by(&printable(prefix), Reason::Tools);
             return Vec::new().into_iter();
+        }
+        self.deciding.extend(&entries.deciding);
+        let seen = on_threads(&entries.all, |entry| see(&place, entry));
+        let mut steps = Vec::with_capacity(seen.len());
+        for (entry, seen) in entries.all.iter().zip(seen) {
+            match entry {
+                Entry::Folder(path, included) => {
+                    let place = folder.join(name_below(path));
+                    steps.push(Step::Enter(place, path.clone(), !included));
+                }
+                Entry::PassedBy(path, reason, is_temporary) => {
+                    self.pass_by(path, *reason);
+                    if *is_temporary {
+                        self.listing.leftovers.push(folder.join(name_of(path)));
+                    }
+                }
+                _ => steps.push(Step::Report(seen)),
+            }
+        }
+        if entries.signature.is_some() {
+            self.read.insert(prefix.clone(), entries);
+        }
+        steps.into_iter()
+    }
+
+    /// The entries of an open folder, from the cache if the folder is unchanged.
+    fn entries(&self, place: &Place, folder: &Path, prefix: &OsStr) -> io::Result<Arc<Entries>> {
+        let looked_at = now();
+        let signature = place.signature();
+        let known = (self.known.as_ref()).and_then(|known| known.entries.get(prefix));
+        if let Some(known) = known.filter(|one| signature.is_some() && one.signature == signature) {
+            return Ok(Arc::clone(known));
         }
         let looks = Looks {
             rules: self.rules,
             prefix,
         };
-        let seen = on_threads(&entries, |(name, entry)| looks.at(entry, name));
-        let mut steps = Vec::with_capacity(seen.len());
-        for ((_, entry), (seen, decided)) in entries.iter().zip(seen) {
-            self.deciding.extend(decided);
-            match seen {
-                Seen::Folder(path, included) => {
-                    steps.push(Step::Enter(entry.path(), path, !included));
-                }
-                Seen::PassedBy(path, reason, is_temporary) => {
-                    self.pass_by(path, reason);
-                    if is_temporary {
-                        self.listing.leftovers.push(entry.path());
-                    }
-                }
-                seen => steps.push(Step::Report(seen)),
-            }
-        }
-        steps.into_iter()
+        let found = entries_of(folder)?;
+        let is_marked = found.iter().any(|(name, _)| is_mark(name));
+        let (all, deciding): (Vec<_>, Vec<_>) = (found
+            .into_iter()
+            .map(|(name, entry)| looks.at(entry, &name)))
+        .unzip();
+        Ok(Arc::new(Entries {
+            signature: signature.filter(|one| one.is_settled(looked_at)),
+            all,
+            deciding: deciding.into_iter().flatten().collect(),
+            is_marked,
+        }))
     }
 
     fn report(&mut self, seen: Seen) {
@@ -324,13 +418,14 @@ impl Walk<'_> {
                 self.listing.skips.push(skip);
                 self.listing.unknown.push(path);
             }
-            Seen::Gone | Seen::Folder(..) | Seen::PassedBy(..) => {}
+            Seen::Gone => {}
         }
     }
 
-    fn pass_by(&mut self, path: String, reason: Reason) {
+    fn pass_by(&mut self, path: &str, reason: Reason) {
         self.listing.passed_by[reason as usize] += 1;
         if self.named {
+            let path = path.to_owned();
             self.listing.named.push(PassedBy { path, reason });
         }
     }
@@ -349,17 +444,9 @@ fn is_mark(name: &OsStr) -> bool {
     MARKS_OF_TOOLS.iter().any(|mark| name == *mark)
 }
 
-/// The outcome of an entry of a folder.
-enum Seen {
-    /// A folder: the beginning of the paths below it, and whether it is included whatever it is.
-    Folder(OsString, bool),
-    /// A skipped entry: its path, the reason, and whether a killed writer may have left it.
-    PassedBy(String, Reason, bool),
-    File(String, Signature),
-    Problem(Skip),
-    Unknown(OsString, Skip),
-    /// The entry was removed after its folder was listed.
-    Gone,
+/// The name of a folder from its path prefix.
+fn name_below(prefix: &OsStr) -> &OsStr {
+    Path::new(prefix).file_name().unwrap_or_default()
 }
 
 /// The context for examining the entries of one folder.
@@ -370,8 +457,8 @@ struct Looks<'a> {
 }
 
 impl Looks<'_> {
-    /// Return the outcome of an entry, and the excluding pattern that decided.
-    fn at(&self, entry: &DirEntry, name: &OsStr) -> (Seen, Option<usize>) {
+    /// Return an entry with the decision about it, and the excluding pattern that decided.
+    fn at(&self, entry: DirEntry, name: &OsStr) -> (Entry, Option<usize>) {
         let mut path = OsString::with_capacity(self.prefix.len() + name.len());
         path.push(self.prefix);
         path.push(name);
@@ -379,7 +466,7 @@ impl Looks<'_> {
             Ok(kind) => kind,
             Err(error) => {
                 let skip = Skip::refused(printable(&path), &error);
-                return (Seen::Unknown(path, skip), None);
+                return (Entry::Unknown(path, skip), None);
             }
         };
         let (name, shown) = (shown(name), shown(&path));
@@ -399,15 +486,20 @@ impl Looks<'_> {
         let seen = if let Some(reason) = reason {
             let end = if is_folder { "/" } else { "" };
             let is_temporary = self.rules.is_temporary(&name);
-            Seen::PassedBy(format!("{shown}{end}"), reason, is_temporary)
+            Entry::PassedBy(format!("{shown}{end}"), reason, is_temporary)
         } else if is_folder {
             let mut below = path.clone();
             below.push("/");
-            Seen::Folder(below, included)
+            Entry::Folder(below, included)
         } else if self.rules.has_suffix(&name) {
-            see(entry, &path)
+            match path.to_str() {
+                Some(path) if !path.chars().any(is_control) => {
+                    Entry::File(path.into(), Listed::of(entry))
+                }
+                _ => Entry::BadName(path, Listed::of(entry)),
+            }
         } else {
-            Seen::PassedBy(shown.into_owned(), Reason::Other, false)
+            Entry::PassedBy(shown.into_owned(), Reason::Other, false)
         };
         (seen, decided)
     }
@@ -445,23 +537,28 @@ fn on_threads<E: Sync, T: Send>(entries: &[E], look: impl Fn(&E) -> T + Sync) ->
     })
 }
 
-fn see(entry: &DirEntry, path: &OsStr) -> Seen {
-    let status = match entry.metadata() {
-        Ok(status) => status,
+/// Read the status of a file.
+fn see(place: &Place, entry: &Entry) -> Seen {
+    let (path, listed) = match entry {
+        Entry::File(path, listed) => (OsStr::new(&**path), listed),
+        Entry::BadName(path, listed) => (path.as_os_str(), listed),
+        Entry::Unknown(path, skip) => return Seen::Unknown(path.clone(), skip.clone()),
+        Entry::Folder(..) | Entry::PassedBy(..) => return Seen::Gone,
+    };
+    let signature = match place.file(name_below(path), listed) {
+        Ok(Some(signature)) => signature,
+        Ok(None) => {
+            let skip = Skip::whole(printable(path), "not_a_file", "not a regular file");
+            return Seen::Problem(skip);
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Seen::Gone,
         Err(error) => {
             let skip = Skip::refused(printable(path), &error);
             return Seen::Unknown(path.to_owned(), skip);
         }
     };
-    if !status.is_file() {
-        let skip = Skip::whole(printable(path), "not_a_file", "not a regular file");
-        return Seen::Problem(skip);
-    }
-    match path.to_str() {
-        Some(path) if !path.chars().any(is_control) => {
-            Seen::File(path.to_owned(), Signature::of(&status))
-        }
+    match entry {
+        Entry::File(path, _) => Seen::File(Arc::clone(path), signature),
         _ => Seen::Problem(bad_name(printable(path))),
     }
 }
@@ -482,6 +579,8 @@ fn bad_name(shown: String) -> Skip {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn rules(exclude: &[&str]) -> Rules {
@@ -497,11 +596,7 @@ mod tests {
     }
 
     fn paths(listing: &Listing) -> Vec<&str> {
-        listing
-            .files
-            .iter()
-            .map(|(path, _)| path.as_str())
-            .collect()
+        listing.files.iter().map(|(path, _)| &**path).collect()
     }
 
     #[test]
@@ -548,10 +643,75 @@ mod tests {
         assert_eq!(paths(&listing), names);
     }
 
+    /// List a folder, once by known rules and once by new ones: both must agree.
+    fn listed(folder: &Path, known: &Rules) -> Listing {
+        let (listing, anew) = (
+            list(folder, known, true),
+            list(folder, &rules(&["no*"]), true),
+        );
+        assert_eq!(format!("{listing:?}"), format!("{anew:?}"));
+        listing
+    }
+
+    /// Let every folder be settled: its last change lies in the past.
+    fn settle() {
+        thread::sleep(Duration::from_millis(150));
+    }
+
+    #[test]
+    fn a_second_listing_sees_every_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let (at, known) = (|name: &str| folder.path().join(name), rules(&["no*"]));
+        put(
+            folder.path(),
+            &["a.md", "sub/b.md", "sub/deep/c.md", "no.md"],
+        );
+        settle();
+        assert_eq!(
+            paths(&listed(folder.path(), &known)),
+            ["a.md", "sub/b.md", "sub/deep/c.md"]
+        );
+        fs::write(at("sub/b.md"), "longer").unwrap();
+        assert_eq!(listed(folder.path(), &known).files[1].1.size(), 6);
+        fs::remove_file(at("sub/b.md")).unwrap();
+        fs::create_dir(at("sub/b.md")).unwrap();
+        put(folder.path(), &["new/d.md"]);
+        assert_eq!(
+            paths(&listed(folder.path(), &known)),
+            ["a.md", "new/d.md", "sub/deep/c.md"]
+        );
+        settle();
+        listed(folder.path(), &known);
+        fs::rename(at("sub/deep"), at("new/deep")).unwrap();
+        put(folder.path(), &["sub/deep/e.md", "new/CACHEDIR.TAG"]);
+        assert_eq!(
+            paths(&listed(folder.path(), &known)),
+            ["a.md", "sub/deep/e.md"]
+        );
+        settle();
+        listed(folder.path(), &known);
+        fs::remove_dir_all(at("sub")).unwrap();
+        fs::rename(at("new/deep"), at("sub")).unwrap();
+        assert_eq!(paths(&listed(folder.path(), &known)), ["a.md", "sub/c.md"]);
+    }
+
+    #[test]
+    fn rules_serve_several_folders() {
+        let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        put(one.path(), &["sub/a.md"]);
+        put(other.path(), &["sub/b.md"]);
+        settle();
+        let known = rules(&["no*"]);
+        for _ in 0..2 {
+            assert_eq!(paths(&listed(one.path(), &known)), ["sub/a.md"]);
+            assert_eq!(paths(&listed(other.path(), &known)), ["sub/b.md"]);
+        }
+    }
+
     #[test]
     fn joined_listings_have_the_names_of_their_folders() {
         let signature = "1.1.1.1".parse().unwrap();
-        let file = |path: &str| (path.to_owned(), signature);
+        let file = |path: &str| (Arc::from(path), signature);
         let one = Listing {
             files: vec![file("a/b.md")],
             skips: vec![Skip::whole(".", "unreadable", "no")],
