@@ -26,7 +26,7 @@ patterns! {
     preference_query = r"\b(?:recommend|suggest|recommendation|suggestion|tips?|advice|ideas?|what should i|which should i)\b",
     enumeration_or_total_query = r"\b(?:how many|count|total|in total|sum|add up|list|what are all)\b",
     first_person_fact_lookup = r"\b(?:did i|have i|was i|were i)\b",
-    fact_lookup_verb = r"\b(?:pick(?:ed)? up|bought|ordered|spent|earned|sold|drove|travelled|traveled|with_cancellation|visited|completed|finished|submitted|booked)\b",
+    fact_lookup_verb = r"\b(?:pick(?:ed)? up|bought|ordered|spent|earned|sold|drove|travelled|traveled|watched|visited|completed|finished|submitted|booked)\b",
     preference_note = r"\b(?:prefer(?:s|red)?|like(?:s|d)?|love(?:s|d)?|want(?:s|ed)?|need(?:s|ed)?|avoid(?:s|ed)?|dislike(?:s|d)?|hate(?:s|d)?|enjoy(?:s|ed)?|interested in|looking for)\b",
     generic_note = r"\b(?:tips?|advice|suggest(?:ion|ed)?s?|recommend(?:ation|ed)?s?|ideas?|options?|guide|tracking|tracker|checklist)\b",
     rollup_note = r"\b(?:roll-?up|summary|recap|overview|aggregate|combined|overall|in total|totalled?|totalling)\b",
