@@ -234,7 +234,7 @@ def _root(folder: Path, count: int) -> Place:
     asked = [" ".join(words[first : first + 3]) for first in range(0, 900, 3)]
     questions = folder / "asked.txt"
     questions.write_text("\n".join(asked), encoding="utf-8")
-    name = f"A root of {count:,} notes, looked through for changes before each recall"
+    name = f"A root of {count:,} notes, which a session looks through before each recall"
     return Place(name, folder / "root", asked, (questions,), "recall")
 
 

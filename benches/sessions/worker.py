@@ -33,7 +33,8 @@ def main() -> None:
     texts = Path(questions).read_text(encoding="utf-8").splitlines()
     embedder = ReadyVectors(texts, np.load(vectors[0])) if vectors else None
     if Path(place).is_dir():
-        with hr.MemoryRoot.open(place) as root:
+        # A server watches the files, as `hedgerow serve` does.
+        with hr.MemoryRoot.open(place, watch=role == "server") as root:
             root.recall(texts[0])
             _play(role, root, texts, root.recall)
     else:

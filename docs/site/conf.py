@@ -10,7 +10,7 @@ author = "the hedgerow authors"
 copyright = author  # noqa: A001 - what Sphinx calls it
 version = release = hedgerow.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_click"]
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
 root_doc = "docs/site/index"
 include_patterns = [
     "docs/**", "spec/*.md", "README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md",

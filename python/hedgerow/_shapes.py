@@ -28,6 +28,43 @@ class Hit(TypedDict):
     explanation: dict[str, Any] | None
 
 
+class SpeakerPart(TypedDict):
+    """The part of a speaker whom the question names, or who asks. A user without a name is `user`."""
+
+    name: str
+    because: Literal["named", "first_person"]
+    contribution: float
+
+
+class DatePart(TypedDict):
+    """The part of the day of a chunk, if the question names the day or its month."""
+
+    day: str
+    because: Literal["day", "month"]
+    contribution: float
+
+
+class ScoreParts(TypedDict):
+    """The parts of a score (spec/retrieval.md, "Explanations"); null for a part that does not count."""
+
+    fusion: str
+    keywords: dict[str, Any] | None
+    meaning: dict[str, Any] | None
+    coverage: float | None
+    weight: float | None
+    fused: float
+    neighbors: list[dict[str, Any]]
+    speaker: SpeakerPart | None
+    answers: dict[str, Any] | None
+    date: DatePart | None
+    bestPossible: float | None
+    fraction: float | None
+    multipliers: list[dict[str, Any]]
+    score: float
+    rerankScore: float | None
+    rerankBlend: NotRequired[dict[str, float]]
+
+
 class Attempt(TypedDict):
     """One of `attempts`."""
 

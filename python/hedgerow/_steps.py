@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
@@ -22,19 +21,15 @@ from .errors import InvalidInputError
 T = TypeVar("T")
 
 
-# Not frozen, as the request of a search is not: each search makes them, and frozen ones take three
-# times as long to make.
-@dataclass(slots=True)
-class Call:
-    """A function to call with these arguments; `stop`, if any, ends it early.
+class Call(partial[Any]):
+    """A function to call with these arguments.
 
-    `awaited`, if any, is called in its place where the answer can be awaited.
+    `stop`, if any, ends the call early. `awaited`, if any, is called in its place where the answer can
+    be awaited. Making one costs no call of Python.
     """
 
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
     stop: Stop | None = None
-    awaited: Callable[..., Any] | None = None
+    awaited: Callable[[], Any] | None = None
 
 
 @dataclass(slots=True)
@@ -66,103 +61,108 @@ def run(steps: Steps[T]) -> T:
 
     Raises InvalidInputError when one answers with something to be awaited.
     """
-    with closing(steps):
-        try:
-            call = next(steps)
-            while True:
-                call = _go_on(steps, _done(call))
-        except StopIteration as done:
-            result: T = done.value
-            return result
+    try:
+        call = next(steps)
+        while True:
+            if isinstance(call, Together):
+                answer, error = _on_threads(call)
+            else:
+                answer, error = None, None
+                try:
+                    answer = call()
+                except Exception as raised:  # noqa: BLE001 - the generator handles errors
+                    error = raised
+                if inspect.isawaitable(answer):
+                    _refuse(call, answer)
+            call = steps.send(answer) if error is None else steps.throw(error)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    finally:
+        steps.close()
 
 
 async def arun(steps: Steps[T]) -> T:
     """Await what is asynchronous, and make other calls on a thread, which blocks no event loop."""
-    with closing(steps):
-        try:
-            call = next(steps)
-            while True:
-                call = _go_on(steps, await _awaited(call))
-        except StopIteration as done:
-            result: T = done.value
-            return result
+    try:
+        call = next(steps)
+        while True:
+            answer, error = await _awaited(call)
+            call = steps.send(answer) if error is None else steps.throw(error)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    finally:
+        steps.close()
 
 
 _NO_LOOP = ("no running event loop",)
 """The arguments of the error of `asyncio.get_running_loop` on a thread without a loop."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Raised:
-    error: Exception
+_Answer: TypeAlias = tuple[Any, Exception | None]
+"""The answer of a call, or the error that it raised."""
 
 
-def _go_on(steps: Steps[T], answer: Any) -> Call | Together:
-    """Return the answer to the generator, which handles errors."""
-    return steps.throw(answer.error) if isinstance(answer, _Raised) else steps.send(answer)
+def _refuse(call: Call, answer: Any) -> None:
+    """Raise InvalidInputError for an answer to be awaited.
+
+    It is not an error of the function, which the steps might handle.
+    """
+    if inspect.iscoroutine(answer):
+        answer.close()
+    raise InvalidInputError(
+        f"{shown(call.func)} is asynchronous: its answer has to be awaited; await the method of this "
+        "name with an a before it, as in await asearch(...)",
+        code="incompatible_options",
+    )
 
 
-def _done(call: Call | Together) -> Any:
-    try:
-        if isinstance(call, Together):
-            return _on_threads(call)
-        answer = call.function(*call.arguments)
-    except Exception as error:  # noqa: BLE001 - see _go_on
-        return _Raised(error)
-    if inspect.isawaitable(answer):
-        if inspect.iscoroutine(answer):
-            answer.close()
-        # Not an error of the function, which the steps might handle.
-        raise InvalidInputError(
-            f"{shown(call.function)} is asynchronous: its answer has to be awaited; await the "
-            "method of this name with an a before it, as in await asearch(...)",
-            code="incompatible_options",
-        )
-    return answer
-
-
-def _on_threads(together: Together) -> list[Any]:
+def _on_threads(together: Together) -> _Answer:
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - of batches alone
 
     workers = min(together.threads, len(together.steps))
-    if workers <= 1:
-        return [run(steps) for steps in together.steps]
-    with ThreadPoolExecutor(workers, "hedgerow") as pool:
-        # Each thread sees the caller's context variables, as tracing wants.
-        tasks = [pool.submit(copy_context().run, run, steps) for steps in together.steps]
-        try:
-            return [task.result() for task in tasks]
-        finally:
-            for task in tasks:
-                task.cancel()
+    try:
+        if workers <= 1:
+            return [run(steps) for steps in together.steps], None
+        with ThreadPoolExecutor(workers, "hedgerow") as pool:
+            # Each thread sees the caller's context variables, as tracing wants.
+            tasks = [pool.submit(copy_context().run, run, steps) for steps in together.steps]
+            try:
+                return [task.result() for task in tasks], None
+            finally:
+                for task in tasks:
+                    task.cancel()
+    except Exception as error:  # noqa: BLE001 - the generator handles errors
+        return None, error
 
 
-async def _awaited(call: Call | Together) -> Any:
+async def _awaited(call: Call | Together) -> _Answer:
     import asyncio  # noqa: PLC0415 - a third of the time that importing hedgerow would take
 
     if isinstance(call, Together):
         return await _at_once(call)
     stop = call.stop or Stop()
     try:
-        function = call.awaited or call.function
+        function = call.awaited or call
         if is_async(function):
-            return await function(*call.arguments)
+            return await function(), None
         try:
-            answer = await asyncio.to_thread(stop.run, function, *call.arguments)
+            answer = await asyncio.to_thread(stop.run, function)
         except RuntimeError as error:
             if not _lacked_event_loop(error):
                 raise
             # A function that makes a task or a future can only do so on the thread of the event loop.
-            answer = function(*call.arguments)
-        return await answer if inspect.isawaitable(answer) else answer
+            answer = function()
+        return (await answer if inspect.isawaitable(answer) else answer), None
     except asyncio.CancelledError:
         stop.set()
         raise
-    except Exception as error:  # noqa: BLE001 - see _go_on
-        return _Raised(error)
+    except Exception as error:  # noqa: BLE001 - the generator handles errors
+        return None, error
 
 
-async def _at_once(together: Together) -> Any:
+async def _at_once(together: Together) -> _Answer:
     import asyncio  # noqa: PLC0415 - see above
 
     turns = asyncio.Semaphore(max(1, together.threads))
@@ -173,9 +173,9 @@ async def _at_once(together: Together) -> Any:
 
     tasks = [asyncio.ensure_future(one(steps)) for steps in together.steps]
     try:
-        return await asyncio.gather(*tasks)
-    except Exception as error:  # noqa: BLE001 - see _go_on
-        return _Raised(error)
+        return await asyncio.gather(*tasks), None
+    except Exception as error:  # noqa: BLE001 - the generator handles errors
+        return None, error
     finally:
         for task in tasks:
             task.cancel()

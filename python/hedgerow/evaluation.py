@@ -16,7 +16,7 @@ from ._engine import Index
 from ._extras import imports_of
 from ._judged import JudgedQuery
 from ._profiles import PROFILES, profile_of
-from ._retrieval.admission import admission, own_admission
+from ._retrieval.embedding import admission, own_admission
 from ._steps import run
 from .embedders.base import AnyEmbedder, Embedder, Embeddings
 from .errors import InvalidInputError

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated, Any
 
 from . import _engine
 from ._checks import checked_operator
@@ -19,6 +21,7 @@ from ._engine import (
     normalise,
     parse_query,
 )
+from ._operations.fields import Field
 from .aliases import AliasTable
 from .typing import Aliases, Matching, Operator, StopWords, Tokenizer
 
@@ -60,6 +63,11 @@ class ExplainedWord:
     reason: str
     detail: str
 
+    @classmethod
+    def _from_json(cls, keys: Mapping[str, Any]) -> ExplainedWord:
+        tokens = tuple(Token(**one) for one in keys["tokens"])
+        return cls(keys["source"], keys["outcome"], tokens, keys["reason"], keys["detail"])
+
     def __str__(self) -> str:
         became = " or ".join(_surface(token) for token in self.tokens)
         parts = [self.source, self.outcome]
@@ -79,7 +87,7 @@ class QueryExplanation:
     """
 
     text: str
-    normalized: str
+    normalized: Annotated[str, Field(key="normalised")]
     filtered: bool
     words: tuple[ExplainedWord, ...]
     fts: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, fields
-from typing import Any
+from typing import Annotated, Any
 
 from ._checks import checked_count, shown
+from ._operations.fields import Field
 from ._profiles import PROFILES, ProfileOptions
 from .errors import InvalidInputError
 from .typing import Fusion, Matching, Operator, Profile
@@ -47,15 +48,36 @@ class Ranking:
     `dates=True` without score fusion; TypeError for a flag that is not a bool.
     """
 
-    profile: Profile = "best"
+    profile: Annotated[
+        Profile,
+        Field(
+            "How hits are ranked: best by what was measured, spec by the specification. It stands for "
+            "the next six options"
+        ),
+    ] = "best"
     _: KW_ONLY
-    matching: Matching | None = None
-    fusion: Fusion | None = None
-    neighbors: bool | None = None
-    speakers: bool | None = None
-    dates: bool | None = None
-    reweight: bool | None = None
-    operator: Operator | None = None
+    matching: Annotated[
+        Matching | None,
+        Field("extended keeps short names, numbers and parts of words that spec drops"),
+    ] = None
+    fusion: Annotated[
+        Fusion | None, Field("Fuse keywords and meaning by their ranks, or by their scores")
+    ] = None
+    neighbors: Annotated[
+        bool | None, Field("Let the chunks next to a chunk in its file count for it")
+    ] = None
+    speakers: Annotated[
+        bool | None,
+        Field("Let what a speaker said count more if the question asks about that speaker"),
+    ] = None
+    dates: Annotated[
+        bool | None,
+        Field("Let chunks of the days and months that the question names count more"),
+    ] = None
+    reweight: Annotated[
+        bool | None, Field("Multiply scores according to the intent of the question")
+    ] = None
+    operator: Annotated[Operator | None, Field("The operator between plain words")] = None
     rerank_weight: float | None = None
     rerank_chars: int | None = None
 

@@ -28,7 +28,6 @@ from ._ray.plan import (
     checked_fields,
     plan_of,
 )
-from ._retrieval.batches import checked_on_error
 from .embedders.base import AnyEmbedder
 from .errors import InvalidInputError
 from .rerankers.base import Reranker
@@ -125,7 +124,6 @@ def search_many(  # noqa: PLR0913 - each has its default
     """
     if not isinstance(dataset, Dataset):
         raise TypeError(f"dataset must be a ray.data.Dataset, not {type(dataset).__name__}")
-    checked_on_error(on_error)
     columns = Columns(
         checked_text(query_column, "query_column"),
         checked_column(vector_column, "vector_column"),

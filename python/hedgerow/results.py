@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, overload
+from typing import Annotated, Any, overload
 
 from ._engine import Hit, Node, Store
+from ._operations.fields import Field
 from ._pydantic import Served, hit_of
 from .trace import Attempt, Trace
 
@@ -157,6 +158,10 @@ class Response(Served):
         return "\n".join(lines)
 
 
+_OF_A_HANDLE = Field(local=True)
+"""A field about a handle rather than its file: a client of a server has none, nor has a command."""
+
+
 @dataclass(frozen=True, slots=True)
 class IndexStats:
     """What is in an index, all of one moment (spec/index.md).
@@ -182,17 +187,17 @@ class IndexStats:
     tokenizer: str
     schema_version: int
     sqlite_version: str
-    dimensions: int | None
-    embedder: str | None
+    dimensions: Annotated[int | None, Field(null=True)]
+    embedder: Annotated[str | None, Field(null=True)]
     vectors: int
-    vector_bytes: int
-    vector_recall: float | None
-    ranking_bytes: int
-    ranking_reason: str
-    text_bytes: int
-    fuzzy_bytes: int
+    vector_bytes: Annotated[int, _OF_A_HANDLE] = 0
+    vector_recall: Annotated[float | None, _OF_A_HANDLE] = None
+    ranking_bytes: Annotated[int, _OF_A_HANDLE] = 0
+    ranking_reason: Annotated[str, _OF_A_HANDLE] = ""
+    text_bytes: Annotated[int, _OF_A_HANDLE] = 0
+    fuzzy_bytes: Annotated[int, _OF_A_HANDLE] = 0
     metadata_index: tuple[str, ...] = ()
-    filter_bytes: int = 0
+    filter_bytes: Annotated[int, _OF_A_HANDLE] = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,51 +4,52 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
-from typing import Any, Literal, overload
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from types import TracebackType
+from typing import Any, TypeVar, cast
 
 from ._checks import listed, shown
-from ._engine import Chunk, Searcher
+from ._engine import Chunk, Index, Searcher
+from ._operations.operation import Request
 from ._profiles import CANDIDATES
-from ._retrieval.batches import (
-    answers,
-    checked_dates,
-    checked_on_error,
-    checked_queries,
-    checked_threads,
-    only,
+from ._retrieval.embedding import reembedding, upserting
+from ._retrieval.operations import (
+    DeleteRequest,
+    ExplainRequest,
+    GetRequest,
+    IndexOperations,
+    SearchManyRequest,
+    SearchRequest,
+    StatsRequest,
+    UpsertRequest,
+    WhyNotRequest,
 )
-from ._retrieval.embedding import upserting
-from ._retrieval.holding import Holding, held_index
-from ._retrieval.parts import asynchronous_parts, check_plain, parts_of
-from ._retrieval.requests import request_of
-from ._retrieval.reranking import rerank_options
-from ._retrieval.searching import Request, Stages, checked_on_leg_failure
-from ._retrieval.slow import checked_slow_ms
-from ._steps import Steps, arun, run
+from ._retrieval.reranking import is_asynchronous, rerank_options
+from ._retrieval.searching import Stages, checked_slow_ms, needed
+from ._retrieval.why_not import looking
+from ._steps import Call, Steps, arun, run
+from .embedders._forms import forms_of
 from .embedders.base import AnyEmbedder
-from .errors import HedgerowError
+from .errors import IndexFileError, InvalidInputError
+from .query import QueryExplanation, explain_query
 from .ranking import Ranking, checked_ranking
 from .rerankers.base import AnyReranker
-from .results import Response
+from .results import IndexStats
 from .typing import (
     Aliases,
     CandidateLike,
-    ChunkLike,
-    FiltersLike,
-    Mode,
+    Collection,
     OnLegFailure,
     Progress,
-    QuestionDate,
     Searchable,
-    SearchKeywords,
 )
-from .why_not import WhyNot, looking
 
 if sys.version_info >= (3, 11):
-    from typing import Unpack
+    from typing import Self
 else:
-    from typing_extensions import Unpack
+    from typing_extensions import Self
 
 __all__ = ["Retriever"]
 
@@ -57,7 +58,10 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-class Retriever(Holding):
+R = TypeVar("R")
+
+
+class Retriever(IndexOperations):
     """Searches an index by keywords and by meaning, and explains the results (spec/retrieval.md).
 
     `index` is an open index, a collection elsewhere (`hedgerow.opensearch.Collection`), or the path of
@@ -103,19 +107,23 @@ class Retriever(Holding):
         slow_ms: float | None = None,
         create: bool = False,
     ) -> None:
-        used, scores, self._closed_with_it = parts_of(embedder, reranker)
-        self._asynchronous = asynchronous_parts(used, scores)
+        used, scores, self._closed_with_it = _parts_of(embedder, reranker)
+        self._asynchronous = _asynchronous_parts(used, scores)
         if trigram_chunks is not None:
             if not isinstance(trigram_chunks, Iterable):
                 raise TypeError(f"trigram_chunks must be an iterable, not {shown(trigram_chunks)}")
             trigram_chunks = tuple(listed(trigram_chunks))
         ranking = checked_ranking(ranking)
         options = ranking._options  # noqa: SLF001 - of this package
-        checked_on_leg_failure(on_leg_failure)
+        if on_leg_failure not in ("degrade", "raise"):
+            raise InvalidInputError(
+                f'on_leg_failure must be "degrade" or "raise", not {shown(on_leg_failure)}',
+                code="invalid_option",
+            )
         slow_ms = checked_slow_ms(slow_ms)
         reranks = rerank_options(ranking)
         self._owned = isinstance(index, (str, os.PathLike))
-        with held_index(index, create=create) as held:
+        with _held_index(index, create=create) as held:
             searcher = Searcher(
                 held,
                 aliases,
@@ -137,6 +145,12 @@ class Retriever(Holding):
             on_leg_failure,
             slow_ms,
             CANDIDATES[ranking.profile],
+            partial(
+                explain_query,
+                aliases=aliases,
+                operator=ranking.operator,
+                matching=options["matching"],
+            ),
         )
         self._arguments = {
             "embedder": embedder,
@@ -148,26 +162,25 @@ class Retriever(Holding):
             "slow_ms": slow_ms,
         }
 
-    def upsert(self, chunks: Iterable[ChunkLike], *, progress: Progress | None = None) -> int:
-        """Embed the chunks that have no vector, and store all; returns the number of distinct ids.
+    @property
+    def index(self) -> Index:
+        """What is searched: an index, or a collection elsewhere, which has other methods besides."""
+        return cast("Index", self._stages.index)
 
-        What is embedded is title, summary and content, a line each. A chunk that is stored with
-        the same texts and a vector is not embedded again. Chunks are stored in blocks as they are
-        embedded, and `progress(done, total)` is called after each: what was stored before an
-        error or an interruption stays, and the same call again embeds the rest. Without an
-        embedder this is `Index.upsert`.
+    @property
+    def embedder(self) -> AnyEmbedder | None:
+        """What turns texts into vectors."""
+        return self._stages.embedder
 
-        Raises what the embedder raises, and what `Index.upsert` does; InvalidInputError when the
-        index has vectors of another embedder or dimension.
-        """
-        check_plain(self._asynchronous, "upsert", writes=True)
-        return run(upserting(self.index, self.embedder, chunks, progress))
+    @property
+    def reranker(self) -> AnyReranker | None:
+        """What reorders the best hits."""
+        return self._stages.reranker
 
-    async def aupsert(
-        self, chunks: Iterable[ChunkLike], *, progress: Progress | None = None
-    ) -> int:
-        """`upsert` without blocking the event loop, for embedders of either kind."""
-        return await arun(upserting(self.index, self.embedder, chunks, progress))
+    @property
+    def ranking(self) -> Ranking:
+        """How hits are ranked."""
+        return cast("Ranking", self._arguments["ranking"])
 
     def reembed(self, *, progress: Progress | None = None) -> int:
         """Replace the vectors of all chunks, for another embedder; returns how many there are.
@@ -179,196 +192,83 @@ class Retriever(Holding):
         Raises InvalidInputError for a retriever without an embedder, or over a collection, and what
         the embedder raises.
         """
-        check_plain(self._asynchronous, "reembed", writes=True)
-        return run(self._stages.reembedding(progress))
+        self._check_plain("reembed", writes=True)
+        return run(self._reembedding(progress))
 
     async def areembed(self, *, progress: Progress | None = None) -> int:
-        """`reembed` without blocking the event loop, for embedders of either kind."""
-        return await arun(self._stages.reembedding(progress))
+        """Like `reembed`, but asynchronous."""
+        return await arun(self._reembedding(progress))
 
-    def search(  # noqa: PLR0913 - each has its default
-        self,
-        query: str,
-        *,
-        question_date: QuestionDate | None = None,
-        mode: Mode = "auto",
-        limit: int | None = None,
-        offset: int = 0,
-        candidates: int | None = None,
-        rerank: bool = True,
-        rerank_top_n: int = 20,
-        skip_retry_ladder: bool = False,
-        filters: FiltersLike | None = None,
-        group_by: str | None = None,
-        asker: str | None = None,
-    ) -> Response:
-        """The best `limit` hits for a query, 10 if not given, and the trace of how they were found.
+    def _reembedding(self, progress: Progress | None) -> Steps[int]:
+        stages = self._stages
+        index = _index_of(stages.index, "reembed")
+        count = yield from reembedding(index, needed(stages.embedder), progress)
+        stages.forget_embedder()
+        return count
 
-        `question_date` is when the question was asked, as a text, a datetime or a date: its phrases
-        like "last Friday" are then searched for as dates (spec/temporal.md). `mode` "auto" is "hybrid"
-        with an embedder, else "bm25". `offset` skips that many of the best: the hits are those that a
-        search without it has from there on, up to where the candidates end. Each leg returns at most
-        `candidates` hits; if not given 60 in the profile "spec", 100 in "best". The reranker, unless `rerank` is false, sees the first
-        `rerank_top_n`. `skip_retry_ladder` leaves a query that finds nothing as it is. `filters` are
-        applied before ranking. `group_by` keeps only the best chunk of each path ("path"), or of
-        each value of a declared key such as "year", in each leg before it is cut (spec/retrieval.md,
-        "Grouping"). `asker` is the name of the speaker who asks, whom "my" in the query means.
+    def _perform(self, request: Request[R]) -> R:
+        if self._asynchronous:
+            self._check_plain(
+                request.operation.name, writes=request.writes, embeds=type(request) in _EMBEDDING
+            )
+        done: R = run(_STEPS[type(request)](self._stages, request))
+        return done
 
-        A failed embedder, leg or reranker is left out, and trace and log say so, unless the retriever
-        was made with `on_leg_failure="raise"`. Raises RetrievalError, with the trace, when no leg could
-        answer; InvalidInputError for wrong options and for a query vector that does not fit the
-        index; QueryTooLargeError.
+    async def _aperform(self, request: Request[R]) -> R:
+        done: R = await arun(_STEPS[type(request)](self._stages, request))
+        return done
+
+    def _check_plain(self, method: str, *, writes: bool, embeds: bool = True) -> None:
+        """Raise InvalidInputError for parts that must be awaited, in a method that cannot await.
+
+        A method that writes does not use the reranker.
         """
-        check_plain(self._asynchronous, "search")
-        request = self._request(
-            [query],
-            [question_date],
-            threads=1,
-            mode=mode,
-            limit=limit,
-            offset=offset,
-            candidates=candidates,
-            rerank=rerank,
-            rerank_top_n=rerank_top_n,
-            skip_retry_ladder=skip_retry_ladder,
-            filters=filters,
-            group_by=group_by,
-            asker=asker,
-        )
-        return only(run(self._stages.search(request)))
+        parts = [part for part in self._asynchronous if part == "embedder" or not writes]
+        if parts and embeds:
+            raise InvalidInputError(
+                f"the {parts[0]} is asynchronous; await a{method}(...) instead of {method}(...)",
+                code="incompatible_options",
+            )
 
-    async def asearch(
-        self,
-        query: str,
-        *,
-        question_date: QuestionDate | None = None,
-        **options: Unpack[SearchKeywords],
-    ) -> Response:
-        """`search` without blocking the event loop.
+    def close(self) -> None:
+        """Close the index if this retriever opened it; an index that was given stays open.
 
-        An asynchronous embedder or reranker is awaited; another one, and the engine, run on a thread.
+        Embedder and reranker are their makers' to close, but for those given by name. Closing again does
+        nothing.
         """
-        request = self._request([query], [question_date], threads=1, **options)
-        return only(await arun(self._stages.search(request)))
+        for part in self._closed_with_it:
+            part.close()
+        if self._owned:
+            self.index.close()
 
-    @overload
-    def search_many(
+    async def aclose(self) -> None:
+        """`close` without blocking the event loop, which waits for running searches."""
+        for part in self._closed_with_it:
+            part.close()
+        if self._owned:
+            await arun(_one(Call(self.index.close)))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
         self,
-        queries: Iterable[str],
-        *,
-        question_date: QuestionDate | Sequence[QuestionDate | None] | None = None,
-        threads: int | None = None,
-        on_error: Literal["raise"] = "raise",
-        **options: Unpack[SearchKeywords],
-    ) -> list[Response]: ...
-    @overload
-    def search_many(
+        kind: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
         self,
-        queries: Iterable[str],
-        *,
-        question_date: QuestionDate | Sequence[QuestionDate | None] | None = None,
-        threads: int | None = None,
-        on_error: Literal["return"],
-        **options: Unpack[SearchKeywords],
-    ) -> list[Response | HedgerowError]: ...
-    def search_many(
-        self,
-        queries: Iterable[str],
-        *,
-        question_date: QuestionDate | Sequence[QuestionDate | None] | None = None,
-        threads: int | None = None,
-        on_error: Literal["raise", "return"] = "raise",
-        **options: Unpack[SearchKeywords],
-    ) -> list[Any]:
-        """The result of `search` for each query, in their order.
-
-        All queries are embedded by one call, and searched on `threads` threads (as many as the
-        process may use, if not given) with the interpreter free. The reranker runs on as many threads,
-        or is called once for all if it has `rerank_many`. Ctrl-C ends the batch within a moment. `question_date` is one for all
-        queries, or a list with one for each; all other options are as in `search`.
-
-        `on_error` "raise" raises the first error in the order of the queries; "return" puts each
-        error instead of its response. An embedder that does not answer with one row for each query
-        is an error of every query.
-        """
-        check_plain(self._asynchronous, "search_many")
-        request = self._batch(queries, question_date, threads, on_error, options)
-        return answers(run(self._stages.search(request)), on_error)
-
-    async def asearch_many(
-        self,
-        queries: Iterable[str],
-        *,
-        question_date: QuestionDate | Sequence[QuestionDate | None] | None = None,
-        threads: int | None = None,
-        on_error: Literal["raise", "return"] = "raise",
-        **options: Unpack[SearchKeywords],
-    ) -> list[Any]:
-        """`search_many` without blocking the event loop; cancelling the task ends the batch."""
-        request = self._batch(queries, question_date, threads, on_error, options)
-        return answers(await arun(self._stages.search(request)), on_error)
-
-    def why_not(
-        self,
-        query: str,
-        id: str,  # noqa: A002 - as `Index.get` has it
-        *,
-        question_date: QuestionDate | None = None,
-        **options: Unpack[SearchKeywords],
-    ) -> WhyNot:
-        """Why the chunk of this id is not among the results of `search`, which takes the same options.
-
-        It searches as `search` does, and then without a limit of the legs, so that its time grows with
-        the size of the index. `str()` of the answer is the reason in words. Raises what `search` does,
-        TypeError for an id that is not a str.
-        """
-        check_plain(self._asynchronous, "why_not")
-        return run(self._why_not(query, id, question_date, options))
-
-    async def awhy_not(
-        self,
-        query: str,
-        id: str,  # noqa: A002 - as `Index.get` has it
-        *,
-        question_date: QuestionDate | None = None,
-        **options: Unpack[SearchKeywords],
-    ) -> WhyNot:
-        """`why_not` without blocking the event loop, for embedders and rerankers of either kind."""
-        return await arun(self._why_not(query, id, question_date, options))
-
-    def _why_not(
-        self,
-        query: str,
-        id: str,  # noqa: A002 - as `Index.get` has it
-        question_date: QuestionDate | None,
-        options: SearchKeywords,
-    ) -> Steps[WhyNot]:
-        whole: SearchKeywords = {"limit": sys.maxsize, "offset": 0, "rerank": False}
-        every: SearchKeywords = {**options, **whole}
-        return looking(
-            self._stages,
-            self._request([query], [question_date], threads=1, **options),
-            self._request([query], [question_date], threads=1, **every),
-            id,
-        )
-
-    def _batch(
-        self,
-        queries: Iterable[str],
-        question_date: QuestionDate | Sequence[QuestionDate | None] | None,
-        threads: int | None,
-        on_error: str,
-        options: SearchKeywords,
-    ) -> Request:
-        checked_on_error(on_error)
-        texts = checked_queries(queries)
-        dates = checked_dates(question_date, len(texts))
-        return self._request(texts, dates, threads=checked_threads(threads), **options)
-
-    def _request(
-        self, queries: Sequence[str], dates: Sequence[QuestionDate | None], **options: Any
-    ) -> Request:
-        return request_of(self._stages, queries, dates, **options)
+        kind: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
 
     def __repr__(self) -> str:
         given = [f"{key}={value!r}" for key, value in self._arguments.items() if value is not None]
@@ -382,3 +282,126 @@ class Retriever(Holding):
 
 def _retriever(index: Searchable | os.PathLike[str], arguments: dict[str, Any]) -> Retriever:
     return Retriever(index, **arguments)
+
+
+# The steps of each operation.
+
+
+def _upserting(stages: Stages, request: UpsertRequest) -> Steps[int]:
+    return upserting(stages.index, stages.embedder, request.chunks, request.progress)
+
+
+def _deleting(stages: Stages, request: DeleteRequest) -> Steps[int]:
+    removed = 0
+    if request.ids or not request.paths:
+        removed += yield Call(stages.index.delete, request.ids)
+    for path in request.paths:
+        removed += yield Call(stages.index.delete_path, path)
+    return removed
+
+
+def _getting(stages: Stages, request: GetRequest) -> Steps[Chunk | None]:
+    found: Chunk | None = yield Call(stages.index.get, request.id)
+    return found
+
+
+def _counting(stages: Stages, _: StatsRequest) -> Steps[IndexStats]:
+    found: IndexStats = yield Call(_index_of(stages.index, "stats").stats)
+    return found
+
+
+def _explaining(stages: Stages, request: ExplainRequest) -> Steps[QueryExplanation]:
+    index = cast("Index", stages.index)
+    explain = partial(stages.explain, tokenizer=index.tokenizer, stopwords=index.stopwords)
+    found: QueryExplanation = yield Call(explain, request.query)
+    return found
+
+
+def _one(call: Call) -> Steps[Any]:
+    result = yield call
+    return result
+
+
+_STEPS: Mapping[type[Request[Any]], Callable[[Stages, Any], Steps[Any]]] = {
+    SearchRequest: Stages.search,
+    SearchManyRequest: Stages.search,
+    WhyNotRequest: looking,
+    ExplainRequest: _explaining,
+    StatsRequest: _counting,
+    GetRequest: _getting,
+    UpsertRequest: _upserting,
+    DeleteRequest: _deleting,
+}
+_EMBEDDING = frozenset({SearchRequest, SearchManyRequest, WhyNotRequest, UpsertRequest})
+
+
+# The parts of a retriever.
+
+
+def _parts_of(
+    embedder: AnyEmbedder | str | None, reranker: AnyReranker | str | None
+) -> tuple[AnyEmbedder | None, AnyReranker | None, list[Any]]:
+    """The embedder and the reranker, those given by name made; and which of them are to be closed."""
+    made: list[Any] = []
+    if isinstance(embedder, str):
+        from hedgerow.embedders.by_name import embedder_named  # noqa: PLC0415 - for names alone
+
+        embedder = embedder_named(embedder)
+        made.append(embedder)
+    if isinstance(reranker, str):
+        from hedgerow.rerankers.by_name import reranker_named  # noqa: PLC0415 - for names alone
+
+        reranker = reranker_named(reranker)
+        made.append(reranker)
+    return embedder, reranker, [part for part in made if hasattr(part, "close")]
+
+
+def _asynchronous_parts(embedder: AnyEmbedder | None, reranker: AnyReranker | None) -> list[str]:
+    """Which of the two must be awaited; raises TypeError for anything but an embedder and a reranker."""
+    found = []
+    if embedder is not None and forms_of(embedder).asynchronous:
+        found.append("embedder")
+    if reranker is not None and is_asynchronous(reranker):
+        found.append("reranker")
+    return found
+
+
+@contextmanager
+def _held_index(
+    index: Searchable | str | os.PathLike[str], *, create: bool
+) -> Iterator[Searchable]:
+    """The index or the collection that was given, or that of a path: closed again if what follows fails.
+
+    Raises IndexFileError (`index_not_found`) if there is no file, unless it may be created.
+    """
+    if isinstance(index, (Index, Collection)):
+        yield index
+        return
+    if not isinstance(index, (str, os.PathLike)):
+        raise TypeError(
+            f"index must be an Index, the path of one, or a Collection, not {shown(index)}"
+        )
+    if create is not True and not os.path.lexists(index):
+        raise IndexFileError(
+            f"there is no index at {os.fspath(index)}; check the path, or pass create=True to make a "
+            "new one",
+            code="index_not_found",
+        )
+    opened = Index.open(index)
+    try:
+        yield opened
+    except BaseException:
+        opened.close()
+        raise
+
+
+def _index_of(searched: Searchable, what: str) -> Index:
+    """The index, for what collections elsewhere cannot do."""
+    if isinstance(searched, Index):
+        return searched
+    raise InvalidInputError(
+        f"{what} is for an index; upsert the chunks into a new collection instead"
+        if what == "reembed"
+        else f"{what} is for an index; a collection has its own",
+        code="unsupported_by_backend",
+    )

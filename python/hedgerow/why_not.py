@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
 
-from ._engine import Index, _group
-from ._retrieval.batches import only
-from ._retrieval.searching import Request, Stages
-from ._steps import Call, Steps
-from .results import Response
+from ._operations.fields import Field
+from ._operations.shapes import Result
 from .typing import Cut
 
 __all__ = ["LegRank", "WhyNot"]
@@ -19,7 +16,12 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-class LegRank(NamedTuple):
+T = TypeVar("T")
+_OrNull = Annotated[T | None, Field(null=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class LegRank(Result):
     """Where a leg has a chunk: its rank from 0 in the leg without a limit, and its score there."""
 
     rank: int
@@ -27,7 +29,7 @@ class LegRank(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class WhyNot:
+class WhyNot(Result):
     """Why a chunk is not among the results of a search, or where it is.
 
     `cut` is what kept it out, None when it is among the results; `result_rank` is its rank there.
@@ -41,29 +43,22 @@ class WhyNot:
 
     query: str
     id: str
-    cut: Cut | None
-    result_rank: int | None
-    rank: int | None
-    score: float | None
-    needed: float | None
+    cut: _OrNull[Cut]
+    result_rank: _OrNull[int]
+    rank: _OrNull[int]
+    score: _OrNull[float]
+    needed: _OrNull[float]
     limit: int
     candidates: int
     held: list[str]
     lacking: list[str]
     excluded_by: list[str]
-    keywords: LegRank | None
-    vectors: LegRank | None
-    group_best: str | None
-    explanation: dict[str, Any] | None
+    keywords: _OrNull[LegRank]
+    vectors: _OrNull[LegRank]
+    group_best: _OrNull[str]
+    explanation: Annotated[dict[str, Any] | None, Field(null=True, names=True)]
     not_searched_for: list[str]
     by_vectors: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """All attributes, as JSON takes them."""
-        found = asdict(self)
-        for leg in ("keywords", "vectors"):
-            found[leg] = None if found[leg] is None else getattr(self, leg)._asdict()
-        return found
 
     def __str__(self) -> str:
         """The reason in a sentence or two."""
@@ -145,91 +140,3 @@ def _details(why: WhyNot) -> list[str]:
     if why.lacking:
         details.append(f"It lacks {', '.join(why.lacking)}.")
     return details
-
-
-def looking(stages: Stages, asked: Request, every: Request, id: str) -> Steps[WhyNot]:  # noqa: A002
-    """Search as asked, and for everything that is fused; then look at the chunk."""
-    if not isinstance(id, str):
-        raise TypeError(f"id must be a str, not {type(id).__name__}")
-    asked.embedded = every.embedded = yield from stages.embedded(asked, list(asked.queries))
-    response = only((yield from stages.search(asked)))
-    fused = only((yield from stages.search(every)))
-    looked = yield from stages.why_not(asked, id)
-    best = yield from _best_of_group(stages, response.trace.group_by, fused, id)
-    return _compose(looked, asked, id, best=best, response=response, fused=fused)
-
-
-def _best_of_group(
-    stages: Stages,
-    group_by: str | None,
-    fused: Response,
-    id: str,  # noqa: A002 - as everywhere
-) -> Steps[str | None]:
-    """Return the id of the hit that stands for the group of a chunk; None without groups or hits."""
-    if group_by is None:
-        return None
-    chunk = yield Call(stages.index.get, (id,))
-    if chunk is None:
-        return None
-    if group_by == "path":
-        return next((hit.id for hit in fused if hit.path == chunk.path), None)
-    if not isinstance(stages.index, Index):
-        return None  # a collection groups by path alone
-    others = yield Call(stages.index.get_many, ([hit.id for hit in fused],))
-    group = _group(group_by, chunk)
-    same = (one.id for one in others if one is not None and _group(group_by, one) == group)
-    return next(same, None)
-
-
-def _compose(  # noqa: PLR0913 - what was found on three ways
-    looked: dict[str, Any],
-    asked: Request,
-    id: str,  # noqa: A002 - as everywhere
-    *,
-    best: str | None,
-    response: Response,
-    fused: Response,
-) -> WhyNot:
-    """Make one of what the engine saw, the results as asked for, and all of what was fused."""
-    ids, all_ids = [hit.id for hit in response], [hit.id for hit in fused]
-    keywords, vectors = (
-        None if looked[leg] is None else LegRank(*looked[leg]) for leg in ("keywords", "vectors")
-    )
-    explanation = looked["explanation"]
-    return WhyNot(
-        query=asked.queries[0],
-        id=id,
-        cut=None
-        if id in ids
-        else _cut(looked, best, was_fused=id in all_ids, reranked=response.trace.reranked),
-        result_rank=ids.index(id) if id in ids else None,
-        rank=looked["rank"],
-        score=None if explanation is None else explanation["score"],
-        needed=response.results[-1].score if len(ids) >= asked.limit else None,
-        limit=asked.limit,
-        candidates=response.trace.candidate_k,
-        held=[phrase for phrase, holds in looked["phrases"] if holds],
-        lacking=[phrase for phrase, holds in looked["phrases"] if not holds],
-        excluded_by=looked["excluded_by"],
-        keywords=keywords,
-        vectors=vectors,
-        group_best=best if best != id else None,
-        explanation=explanation,
-        not_searched_for=response.not_searched_for,
-        by_vectors=response.trace.embedder_used and not response.trace.fell_back_to_bm25,
-    )
-
-
-def _cut(looked: dict[str, Any], best: str | None, *, was_fused: bool, reranked: bool) -> Cut:
-    """Name the first thing that kept a chunk out."""
-    if not looked["exists"]:
-        return "not_in_index"
-    if not looked["passes"]:
-        return "filters"
-    if looked["excluded_by"] and looked["vectors"] is None:
-        return "excluded"
-    if was_fused:
-        return "reranker" if reranked else "limit"
-    if looked["rank"] is None:
-        return "no_match"
-    return "group" if best is not None else "candidates"

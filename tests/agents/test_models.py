@@ -219,16 +219,16 @@ def test_a_later_try_has_what_is_left_of_the_time(
 ) -> None:
     now = 0.0
     timeouts = []
-    stream = httpx.Client.stream
+    build = httpx.Client.build_request
 
-    def streamed(*args: Any, timeout: float, **more: Any) -> Any:
+    def built(*args: Any, timeout: float, **more: Any) -> Any:
         nonlocal now
         timeouts.append(timeout)
         now += 99.5
-        return stream(*args, timeout=timeout, **more)
+        return build(*args, timeout=timeout, **more)
 
     monkeypatch.setattr("hedgerow._adapters.endpoint.monotonic", lambda: now)
-    monkeypatch.setattr(httpx.Client, "stream", streamed)
+    monkeypatch.setattr(httpx.Client, "build_request", built)
     model = client(server, Reply({}, 503), Reply(held=True))
     error = fails(lambda: model.complete(ModelRequest("m", "", "p", timeout_s=100)))
     assert timeouts == [100, 0.5]

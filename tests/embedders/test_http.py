@@ -177,11 +177,11 @@ def test_closed_is_closed(server: LocalServer) -> None:
 def test_a_forked_child_has_a_connection_of_its_own(server: LocalServer) -> None:
     embedder = openai(server)
     embedder.embed(["oak"])
-    before = embedder._endpoint._client
+    before = embedder._endpoint._connections._client
     child = os.fork()
     if child == 0:  # pragma: no cover - another process
         same = rows(embedder.embed(["elm"])) == [vector_of("elm")]
-        os._exit(0 if same and embedder._endpoint._client is not before else 1)
+        os._exit(0 if same and embedder._endpoint._connections._client is not before else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert rows(embedder.embed(["oak"])) == [vector_of("oak")]
 
@@ -192,7 +192,7 @@ def test_a_forked_child_has_a_connection_of_its_own(server: LocalServer) -> None
 def test_event_loops_of_other_threads_come_and_go(server: LocalServer) -> None:
     server.answer = openai_answer
     embedder = AsyncOpenAIEmbedder("m", base_url=f"{server.url}/v1")
-    clients: Any = embedder._endpoint._clients
+    clients: Any = embedder._endpoint._connections._clients
     clients[Gone(clients)] = None
 
     async def run() -> None:
@@ -235,11 +235,13 @@ def test_an_async_embedder_goes_from_loop_to_loop(server: LocalServer) -> None:
     async def run() -> None:
         both = await asyncio.gather(embedder.embed(["a"]), embedder.embed(["bb"]))
         assert [rows(answer) for answer in both] == [[vector_of("a")], [vector_of("bb")]]
-        await embedder._endpoint._client().aclose()
+        await embedder._endpoint._connections._of_loop().aclose()
 
     asyncio.run(run())
     asyncio.run(run())
-    assert len(embedder._endpoint._clients) == 1, "those of loops that are closed are let go"
+    assert len(embedder._endpoint._connections._clients) == 1, (
+        "those of loops that are closed are let go"
+    )
     again = pickle.loads(pickle.dumps(embedder))
     assert repr(again) == repr(embedder)
 

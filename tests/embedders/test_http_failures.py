@@ -215,7 +215,7 @@ def test_answers_that_do_not_fit(server: LocalServer, body: Any, message: str) -
 def test_an_answer_that_is_too_large_is_not_read(
     server: LocalServer, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
-    monkeypatch.setattr("hedgerow._adapters.bodies.LARGEST_ANSWER", 1_000)
+    monkeypatch.setattr("hedgerow._adapters.http.LARGEST_ANSWER", 1_000)
     # Compressed, it is smaller than the limit.
     large = Reply(gzip.compress(b" " * 1_001), status, {"Content-Encoding": "gzip"})
     server.replies = [large, large]

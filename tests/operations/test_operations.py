@@ -139,7 +139,7 @@ class TestArguments:
             "name": "h",
             "since": "2026-04-18",
         }
-        with pytest.raises(InvalidInputError, match="tool is for a memory root on this machine"):
+        with pytest.raises(InvalidInputError, match="tool is for this process alone"):
             sent_arguments(HedgeRequest("h", tool="saw"))
 
 

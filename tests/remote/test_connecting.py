@@ -119,7 +119,7 @@ def test_a_number_that_no_result_holds_is_an_answer_in_another_form(index, monke
 
 
 def test_an_answer_that_is_too_large_is_not_read(index, monkeypatch):
-    monkeypatch.setattr("hedgerow._adapters.bodies.LARGEST_ANSWER", 100)
+    monkeypatch.setattr("hedgerow._adapters.http.LARGEST_ANSWER", 100)
     for search in (lambda: index.search("slugs"), lambda: asyncio.run(index.asearch("slugs"))):
         with pytest.raises(hr.BackendError, match=r"answered with more than .* bytes") as caught:
             search()
@@ -144,7 +144,7 @@ def test_a_closed_connection_says_so(root):
 def test_event_loops_of_other_threads_come_and_go(root):
     async def recalled():
         async with hr.connect(root.url, kind="root", token=READER) as found:
-            clients = found._client._clients
+            clients = found._client._connections._clients
             clients.clear()
             clients[Gone(clients)] = None
             recall = await found.arecall("slugs")

@@ -37,7 +37,7 @@ ELSEWHERE = {
 BY_OTHERS = {
     ("clients/typescript/README.md", "ts"): "tests/typescript/test_client.py",
     ("docs/site/api.md", "{eval-rst}"): "Makefile",
-    ("docs/site/commands.md", "{eval-rst}"): "Makefile",
+    ("docs/commands.md", "bash"): "tests/repository/test_command_reference.py",
 }
 ALL = [block for page in pages() for block in blocks_of(page)]
 

@@ -87,11 +87,11 @@ def test_dates_are_one_for_all_or_one_each(corpus_retriever: hr.Retriever) -> No
 
 
 def test_wrong_arguments(corpus_retriever: hr.Retriever) -> None:
-    with pytest.raises(TypeError, match="not one str; use search for one"):
+    with pytest.raises(hr.InvalidInputError, match="not 'kaas'; use search for one"):
         corpus_retriever.search_many("kaas")
-    with pytest.raises(TypeError, match=r"queries\[1\] must be a str, not int"):
+    with pytest.raises(hr.InvalidInputError, match=r"queries\[1\] must be a text, not 3"):
         corpus_retriever.search_many(["kaas", 3])
-    with pytest.raises(hr.InvalidInputError, match='on_error must be "raise" or "return", not 1'):
+    with pytest.raises(hr.InvalidInputError, match="on_error must be one of raise, return, not 1"):
         corpus_retriever.search_many([], on_error=1)
     with pytest.raises(hr.InvalidInputError, match="threads must be an integer of at least 1"):
         corpus_retriever.search_many([], threads=0)

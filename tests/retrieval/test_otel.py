@@ -205,7 +205,7 @@ def test_texts_are_told_when_asked_for(telemetry: Telemetry, many: bool) -> None
 def test_half_a_surrogate_pair_is_told_too(telemetry: Telemetry) -> None:
     telemetry.instrument(capture_query_text=True)
     with pytest.raises(hr.InvalidInputError, match="surrogate"):
-        hr.Retriever(corpus("b")).search("\ud800")
+        hr.Retriever(corpus("b")).search_many(["\ud800"])
     assert telemetry.spans()["search :memory:"].attributes["db.query.text"] == "\\ud800"
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow._engine import _embedder_of
-from hedgerow._retrieval.admission import Recorded, stored_name
+from hedgerow._retrieval.embedding import Recorded, stored_name
 from prompted_double import Adapter
 from retrieval_doubles import FnvEmbedder
 

@@ -128,7 +128,7 @@ def raised_by(index: Any, **options: Any) -> tuple[type[Exception], str]:
         ({"options": {"ranking": "best"}}, hr.InvalidInputError, "ranking must be a Ranking, as in"),
         ({"threads": 0}, hr.InvalidInputError, "threads must be an integer of at least 1, not 0"),
         ({"batch_size": 0}, hr.InvalidInputError, "batch_size must be an integer of at least 1, not 0"),
-        ({"question_date": 5}, TypeError, "question_date must be one str, datetime or date"),
+        ({"question_date": 5}, hr.InvalidInputError, "question_date must be a date or a text or a list, not 5"),
         ({"checkpoint_path": 5}, TypeError, "checkpoint_path must be a path, not 5"),
         ({"embedder": AsyncFnvEmbedder()}, hr.InvalidInputError,
          "the embedder is asynchronous, and actors await nothing; give one with plain methods"),

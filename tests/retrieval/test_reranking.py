@@ -347,5 +347,5 @@ def test_a_collection_elsewhere_is_reranked_alike(index: hr.Index) -> None:
 @pytest.mark.parametrize("option", ["rerank", "skip_retry_ladder"])
 def test_words_are_no_flags(index: hr.Index, option: str) -> None:
     options: Any = {option: "no"}
-    with pytest.raises(hr.InvalidInputError, match=f"{option} must be True or False, not 'no'"):
+    with pytest.raises(hr.InvalidInputError, match=f"{option} must be true or false, not 'no'"):
         hr.Retriever(index).search("oak", **options)

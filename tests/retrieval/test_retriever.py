@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import logging
 import pickle
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow._retrieval.requests import request_of
+from counted_collection import CountedCollection
 from hedgerow._retrieval.searching import _SHORT
-from hedgerow.retriever import SearchKeywords
+from hedgerow.typing import SearchKeywords
 from retrieval_doubles import (
     AsyncFakeReranker,
     AsyncFnvEmbedder,
@@ -183,7 +184,7 @@ def damage(path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"mode": "vector"}, 'mode must be "auto", "bm25", "semantic" or "hybrid", not "vector"'),
+        ({"mode": "vector"}, "mode must be one of auto, bm25, semantic, hybrid, not 'vector'"),
         ({"limit": 0}, "limit must be an integer of at least 1, not 0"),
         ({"limit": True}, "limit must be an integer of at least 1, not True"),
         ({"candidates": 0.5}, "candidates must be an integer of at least 1, not 0.5"),
@@ -222,7 +223,7 @@ def test_wrong_parts(notes_index: hr.Index) -> None:
         hr.Retriever(notes_index, trigram_chunks=["a"])
     with pytest.raises(TypeError, match="trigram_chunks must be an iterable, not 3"):
         hr.Retriever(notes_index, trigram_chunks=3)
-    with pytest.raises(TypeError, match="the query must be a str, not bytes"):
+    with pytest.raises(hr.InvalidInputError, match="query must be a text, not b'hedge'"):
         hr.Retriever(notes_index).search(b"hedge")
 
 
@@ -352,16 +353,56 @@ def test_the_order_of_writing_decides_nothing_but_equal_bm25(query: str, random)
 
 
 def test_all_methods_that_search_have_the_same_options() -> None:
-    """They are written out where an editor shows them, and taken as keywords elsewhere."""
+    def options(method: Callable[..., Any]) -> set[str]:
+        others = {
+            "self",
+            "query",
+            "queries",
+            "id",
+            "question_date",
+            "threads",
+            "on_error",
+            "explain",
+        }
+        return inspect.signature(method).parameters.keys() - others
 
-    def options(method: Callable[..., Any], *others: str) -> dict[str, Any]:
-        parameters = inspect.signature(method).parameters
-        return {name: one.default for name, one in parameters.items() if name not in others}
+    for method in (hr.Retriever.search, hr.Retriever.asearch_many, hr.Retriever.why_not):
+        assert options(method) == SearchKeywords.__annotations__.keys()
 
-    explained = options(hr.Retriever.search, "self", "query", "question_date")
-    taken = options(request_of, "stages", "queries", "dates", "threads")
-    assert explained == taken
-    assert explained.keys() == SearchKeywords.__annotations__.keys()
+
+def test_a_search_passes_few_functions_before_the_engine(notes_index: hr.Index) -> None:
+    """At most six of this package: each costs every search time."""
+    passed: list[str] = []
+
+    class Engine:
+        """Stands in for the searcher, and ends the count."""
+
+        def search(self, *given: Any) -> Any:
+            sys.setprofile(None)
+            return searcher.search(*given)
+
+    def record(frame: Any, event: str, _: Any) -> None:
+        file = frame.f_code.co_filename
+        # The methods that dataclasses make have no file.
+        if event == "call" and ("hedgerow" in file or file == "<string>"):
+            passed.append(frame.f_code.co_name)
+
+    retriever = hr.Retriever(notes_index)
+    searcher = retriever._stages.searcher
+    retriever._stages.searcher = Engine()  # type: ignore[assignment]
+    for query, options in [
+        ("hedge", {}),
+        ("\u6a39\u7bf1", {}),
+        ("hedge", {"limit": 3, "mode": "bm25", "rerank": False}),
+    ]:
+        retriever.search(query, **options)
+        passed.clear()
+        sys.setprofile(record)
+        try:
+            retriever.search(query, **options)
+        finally:
+            sys.setprofile(None)
+        assert len(passed) - 1 <= 6, passed  # the last one is `Engine.search`
 
 
 def test_slugs_are_shared_by_retrievers_follow_changes_and_are_reported() -> None:
@@ -378,3 +419,26 @@ def test_slugs_are_shared_by_retrievers_follow_changes_and_are_reported() -> Non
     for retriever in (first, second):
         assert [hit.id for hit in retriever.search("lungoo").results] == ["17"]
     index.close()
+
+
+def test_a_retriever_has_the_operations_of_the_table(notes_index: hr.Index) -> None:
+    retriever = hr.Retriever(notes_index, ranking=hr.Ranking("best"), aliases={"yard": ["garden"]})
+    retriever.upsert([{"id": "new", "path": "new.md", "content": "Moles dig."}])
+    found = retriever.get("new")
+    assert found is not None
+    assert found == asyncio.run(retriever.aget("new"))
+    assert retriever.stats().chunks == len(notes_index)
+    explained = retriever.explain("the yard")
+    assert [word.outcome for word in explained.words] == ["dropped", "kept"]
+    assert "garden" in explained.match
+    assert retriever.delete(paths=["new.md", "nowhere"]) == 1
+    assert retriever.delete_path("new.md") == retriever.delete(["new"]) == 0
+    assert retriever.get("new") is None
+
+
+def test_a_collection_has_statistics_of_its_own() -> None:
+    elsewhere = hr.Retriever(CountedCollection())
+    with pytest.raises(
+        hr.InvalidInputError, match="stats is for an index; a collection has its own"
+    ):
+        elsewhere.stats()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import hedgerow as hr
-from hedgerow._retrieval.slow import log_slow
+from hedgerow._retrieval.searching import log_slow
 from retrieval_doubles import BrokenEmbedder, FakeReranker, FnvEmbedder, corpus
 
 LINE = re.compile(

@@ -104,5 +104,5 @@ def test_speakers_need_scores(talk: hr.Index) -> None:
     assert error.value.code == "incompatible_options"
     with pytest.raises(TypeError, match="speakers must be True, False or None"):
         hr.Ranking("spec", speakers=1)  # type: ignore[arg-type]
-    with pytest.raises(TypeError):
+    with pytest.raises(hr.InvalidInputError, match="asker must be a text, not 1"):
         hr.Retriever(talk, ranking=hr.Ranking("best")).search("my", asker=1)  # type: ignore[arg-type]

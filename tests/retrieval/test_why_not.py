@@ -182,5 +182,5 @@ def test_it_is_json(index):
 
 
 def test_an_id_is_a_text(index):
-    with pytest.raises(TypeError, match="id must be a str, not int"):
+    with pytest.raises(hr.InvalidInputError, match="id must be a text, not 7"):
         why(index, 7)  # type: ignore[arg-type]

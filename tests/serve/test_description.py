@@ -6,23 +6,22 @@ import json
 from typing import Any
 
 import jsonschema
-import pytest
 from pydantic import TypeAdapter
 from starlette.testclient import TestClient
 
 from hedgerow._serve import shapes
 
 OF_INDEX = [
-    ("POST", "/v1/search", {"query": "winter", "explain": True}, shapes.SearchAnswer),
-    ("POST", "/v1/search", {"query": "winter OR bees", "limit": 1}, shapes.SearchAnswer),
-    ("POST", "/v1/search_many", {"queries": ["winter", "("]}, shapes.SearchAnswers),
-    ("POST", "/v1/explain", {"query": "the winter"}, shapes.QueryTold),
-    ("POST", "/v1/why_not", {"query": "winter", "id": "c"}, shapes.WhyNot),
-    ("POST", "/v1/why_not", {"query": "winter", "id": "a"}, shapes.WhyNot),
-    ("GET", "/v1/stats", None, shapes.Stats),
-    ("GET", "/v1/chunks/a", None, shapes.Chunk),
-    ("POST", "/v1/chunks", {"chunks": [{"id": "d", "content": "d"}]}, shapes.Upserted),
-    ("POST", "/v1/delete", {"ids": ["d", "e"]}, shapes.Deleted),
+    ("POST", "/v1/search", {"query": "winter", "explain": True}),
+    ("POST", "/v1/search", {"query": "winter OR bees", "limit": 1}),
+    ("POST", "/v1/search_many", {"queries": ["winter", "("]}),
+    ("POST", "/v1/explain", {"query": "the winter"}),
+    ("POST", "/v1/why_not", {"query": "winter", "id": "c"}),
+    ("POST", "/v1/why_not", {"query": "winter", "id": "a"}),
+    ("GET", "/v1/stats", None),
+    ("GET", "/v1/chunks/a", None),
+    ("POST", "/v1/chunks", {"chunks": [{"id": "d", "content": "d"}]}),
+    ("POST", "/v1/delete", {"ids": ["d", "e"]}),
 ]
 SECTIONS = ["Findings", "Decisions", "Conflicts / Corrections", "Open Questions"]
 WRAPUP = "\n\n".join(f"## {section}\n\nSlugs." for section in SECTIONS)
@@ -75,27 +74,33 @@ def check(client: TestClient, method: str, path: str, body: Any, shape: Any) -> 
     assert json.loads(json.dumps(read)) == found
 
 
-@pytest.mark.parametrize(("method", "path", "body", "shape"), OF_INDEX + OF_BOTH)
-def test_answers_of_an_index(of_index, method, path, body, shape):
-    check(of_index, method, path, body, shape)
+def test_answers_of_an_index(of_index):
+    check_all(of_index, OF_INDEX)
+    for method, path, body, shape in OF_BOTH:
+        check(of_index, method, path, body, shape)
 
 
 def test_answers_of_a_root(of_root, root):
-    """Each answer has the form that the OpenAPI document describes, and no other key."""
     (root / "notes" / "slugs-2.md").write_text("# More\n\nTraps against slugs.\n")
-    document = of_root.get("/openapi.json").json()
-    for method, path, body in OF_ROOT:
-        answer = of_root.request(method, path, json=body)
+    check_all(of_root, OF_ROOT)
+    for method, path, body, shape in OF_BOTH:
+        check(of_root, method, path, body, shape)
+
+
+def check_all(client: TestClient, requests: list[tuple[str, str, Any]]) -> None:
+    """Each answer has the form that the OpenAPI document describes, and no other key."""
+    document = client.get("/openapi.json").json()
+    for method, path, body in requests:
+        answer = client.request(method, path, json=body)
         assert answer.is_success, answer.text
         route = path.partition("?")[0].replace("memories/slugs", "memories/{key}")
+        route = route.replace("chunks/a", "chunks/{id}")
         described = document["paths"][route][method.lower()]["responses"]["200"]
         schema = described["content"]["application/json"]["schema"]
         validator = jsonschema.Draft202012Validator(
             {**closed(schema), "components": closed(document["components"])}
         )
         assert [one.message for one in validator.iter_errors(answer.json())] == [], path
-    for method, path, body, shape in OF_BOTH:
-        check(of_root, method, path, body, shape)
 
 
 def closed(schema: Any) -> Any:

@@ -155,17 +155,17 @@ def test_limits_are_told(db):
         long = {"query": "x" * 2000}
         assert "1,000 bytes" in problem(client.post("/v1/search", json=long), 413, "body_too_large")
         pieces = (b"x" * 100 for _ in range(20))
-        problem(client.post("/v1/search", content=pieces), 413, "body_too_large")
+        plain = {"Content-Type": "application/json"}
+        chunked = client.post("/v1/search", content=pieces, headers=plain)
+        problem(chunked, 413, "body_too_large")
         for wrong in (
             {"query": "a", "limit": 1001},
             {"query": "a", "limt": 1},
             {},
             {"query": 1},
-            [],
         ):
-            said = problem(client.post("/v1/search", json=wrong), 400, "invalid_request")
-            assert "/openapi.json" in said
-        plain = {"Content-Type": "application/json"}
+            problem(client.post("/v1/search", json=wrong), 400, "invalid_option")
+        problem(client.post("/v1/search", json=[]), 400, "invalid_request")
         problem(client.post("/v1/search", content=b"{", headers=plain), 400, "invalid_request")
         form = client.post("/v1/search", data={"query": "a"})
         assert "Content-Type: application/json" in problem(form, 415, "not_json")
@@ -174,8 +174,8 @@ def test_limits_are_told(db):
         problem(client.get("/v1/chunks/none"), 404, "unknown_chunk")
         bad = {"query": "a", "filters": {"where": {"x": {"$no": 1}}}}
         problem(client.post("/v1/search", json=bad), 400, "invalid_filter")
-        bad = {"query": "a", "filters": {"unknown": 1}}
-        problem(client.post("/v1/search", json=bad), 400, "invalid_filter")
+        condition = {"query": "a", "filters": {"unknown": 1}}
+        assert client.post("/v1/search", json=condition).json()["count"] == 0
         half = b'{"query": "a", "filters": {"metadata": {"x": "\\ud800"}}}'
         problem(client.post("/v1/search", content=half, headers=plain), 400, "lone_surrogate")
 
@@ -185,7 +185,7 @@ def test_what_is_too_much_or_too_slow_is_told(db, monkeypatch):
     with ExitStack() as stack:
         client = served(db, stack, running=1, waiting=1, seconds=0.3)
         stack.callback(may_end.set)
-        monkeypatch.setattr(IndexService, "stats", lambda _: {"ended": may_end.wait(60)})
+        monkeypatch.setattr(IndexService, "perform", lambda *_: {"ended": may_end.wait(60)})
         answers = []
         threads = [
             threading.Thread(target=lambda: answers.append(client.get("/v1/stats")))

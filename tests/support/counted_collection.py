@@ -86,7 +86,7 @@ class CountedState:
 
     def check_embedder(self, name: str) -> None:
         self._called("check_embedder")
-        from hedgerow._retrieval.collection import refuse_other_embedder  # noqa: PLC0415
+        from hedgerow._retrieval.embedding import refuse_other_embedder  # noqa: PLC0415
 
         refuse_other_embedder(self._collection.embedder[0], name)
 

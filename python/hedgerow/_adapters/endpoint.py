@@ -7,14 +7,11 @@ Importing this needs httpx and tenacity, so only constructors of adapters do.
 # its headers, and tools that print or send the locals of tracebacks would show the key.
 from __future__ import annotations
 
-import asyncio
 import json
-import os
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
-from functools import cache, partial
+from functools import partial
 from http import HTTPStatus
-from ssl import SSLContext
 from time import monotonic, time
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urlsplit, urlunsplit
@@ -32,8 +29,9 @@ from tenacity import (
 from hedgerow._checks import checked_count, checked_seconds
 from hedgerow.errors import HedgerowError, InvalidInputError
 
-from . import bodies
+from . import http
 from .connection import ApiKey
+from .http import Connections
 
 FIRST_WAIT = 0.5
 """Seconds before the second try; each later wait is twice as long, and all have some jitter."""
@@ -96,19 +94,8 @@ class _Endpoint:
         self._timeout = checked_seconds(timeout, "timeout")
         self._retries = checked_count(retries, "retries", least=0)
         self._error = error
+        self._connections = Connections(key, self._timeout)
         self._closed = False
-
-    def _options(self) -> dict[str, Any]:
-        """The options of both kinds of client.
-
-        Redirects, which may lead anywhere with the key, are not followed.
-        """
-        return {
-            "timeout": self._timeout,
-            "auth": Bearer(self._key),
-            "follow_redirects": False,
-            "verify": certificates(),
-        }
 
     def _policy(self, within: float | None = None) -> dict[str, Any]:
         return {
@@ -138,7 +125,7 @@ class _Endpoint:
 
     def _answered(self, response: httpx.Response | None) -> _Outcome:
         if response is None:
-            size = f"{bodies.LARGEST_ANSWER:,} bytes"
+            size = f"{http.LARGEST_ANSWER:,} bytes"
             problem = f"answered with more than {size}; check base_url, or send less"
             return _Outcome(problem=problem, code="bad_answer")
         if response.is_success:
@@ -189,10 +176,6 @@ class _Endpoint:
 class Endpoint(_Endpoint):
     """A URL that receives JSON by POST. Threads may share it, and a forked child may use it."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._connect()
-
     def post(self, payload: Mapping[str, Any], *, within: float | None = None) -> Any:
         """Post the payload and return the answer's JSON; raises HedgerowError, which names the URL.
 
@@ -206,40 +189,21 @@ class Endpoint(_Endpoint):
     def close(self) -> None:
         """Close the connections; further posts fail."""
         self._closed = True
-        self._client.close()
+        self._connections.close()
 
     def _try(self, content: bytes, within: float | None, end: float | None) -> _Outcome:
-        if self._process != os.getpid():
-            self._connect()
         timeout = self._timeout if end is None else max(end - monotonic(), _SHORTEST_TIMEOUT)
         try:
-            with self._client.stream(
+            response = self._connections.send(
                 "POST", self._url, content=content, headers=_HEADERS, timeout=timeout
-            ) as streamed:
-                response = bodies.read_body(streamed)
+            )
         except httpx.HTTPError as error:
             return self._broken(error, within)
         return self._answered(response)
 
-    def _connect(self) -> None:
-        """Two processes must not share one connection."""
-        self._client = httpx.Client(**self._options())
-        self._process = os.getpid()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_client"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._connect()
-
 
 class AsyncEndpoint(_Endpoint):
     """Like `Endpoint`, for asyncio; it may be used from one event loop after another."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._clients: _Clients = {}
 
     async def post(self, payload: Mapping[str, Any]) -> Any:
         """Post the payload and return the answer's JSON; raises HedgerowError, which names the URL."""
@@ -250,60 +214,19 @@ class AsyncEndpoint(_Endpoint):
     async def aclose(self) -> None:
         """Close the connections of the running event loop; further posts fail."""
         self._closed = True
-        client = self._clients.pop(asyncio.get_running_loop(), None)
-        if client is not None:
-            await client.aclose()
+        await self._connections.aclose()
 
     async def _try(self, content: bytes) -> _Outcome:
         try:
-            async with self._client().stream(
+            response = await self._connections.asend(
                 "POST", self._url, content=content, headers=_HEADERS
-            ) as streamed:
-                response = await bodies.aread_body(streamed)
+            )
         except httpx.HTTPError as error:
             return self._broken(error)
         return self._answered(response)
 
-    def _client(self) -> httpx.AsyncClient:
-        """A connection belongs to the event loop it was opened in."""
-        loop = asyncio.get_running_loop()
-        client = self._clients.get(loop)
-        if client is None:
-            # A copy: the loops of other threads come and go meanwhile.
-            for gone in [other for other in list(self._clients) if other.is_closed()]:
-                self._clients.pop(gone, None)
-            client = self._clients[loop] = httpx.AsyncClient(**self._options())
-        return client
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_clients"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._clients = {}
-
 
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
-_Clients = dict[asyncio.AbstractEventLoop, httpx.AsyncClient]
-
-
-@cache
-def certificates() -> SSLContext:
-    """Read once: that takes longer than many a request."""
-    return httpx.create_ssl_context()
-
-
-class Bearer(httpx.Auth):
-    """Adds the key where httpx sends the request, so that no client holds it among its headers."""
-
-    def __init__(self, key: ApiKey) -> None:
-        self._key = key
-
-    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        if value := self._key.value():
-            request.headers["Authorization"] = f"Bearer {value}"
-        del value  # not among the locals of a traceback
-        yield request
 
 
 class _Wait:

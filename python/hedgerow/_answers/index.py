@@ -1,46 +1,327 @@
-"""The answers about an index: what is in it, and its chunks."""
+"""The JSON of the operations on an index: what servers answer, and commands write with `--json`."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, NewType, TypeVar
 
-from hedgerow import Chunk, IndexStats
-
-from .names import named
-
-# Fields about a handle rather than its file: a command has just opened it, so they say nothing.
-_OF_A_HANDLE = frozenset(
-    {
-        "vector_bytes",
-        "vector_recall",
-        "ranking_bytes",
-        "ranking_reason",
-        "text_bytes",
-        "fuzzy_bytes",
-        "filter_bytes",
-    }
+from hedgerow._engine import Chunk, Hit, SearchOptions
+from hedgerow._operations.fields import Field
+from hedgerow._operations.operation import Request, result_of
+from hedgerow._operations.shapes import Result
+from hedgerow._pydantic import hit_of
+from hedgerow._retrieval.operations import (
+    DEFAULT_LIMIT,
+    DeleteRequest,
+    GetRequest,
+    Searching,
+    SearchManyRequest,
+    SearchRequest,
+    StatsRequest,
+    UpsertRequest,
 )
+from hedgerow.query import QueryExplanation
+from hedgerow.results import IndexStats, Response
+from hedgerow.trace import Trace
+from hedgerow.typing import FiltersLike
+from hedgerow.why_not import WhyNot
+
+from .highlight import Highlighter, Span
+
+T = TypeVar("T")
+OrNull = Annotated[T | None, Field(null=True)]
+"""A value whose key is there without it too, with null."""
+ScoreParts = NewType("ScoreParts", Mapping[str, Any])
+"""What a score is made of; `_shapes.ScoreParts` has the schema of it."""
 
 
-def stats_answer(db: str, found: IndexStats, stopwords: str | frozenset[str]) -> dict[str, Any]:
-    """What is in a file."""
-    values = {name: value for name, value in asdict(found).items() if name not in _OF_A_HANDLE}
-    kept = stopwords if isinstance(stopwords, str) else sorted(stopwords)
-    return {"db": db} | named(values) | {"stopwords": kept}
+@dataclass(frozen=True, slots=True)
+class Highlights(Result):
+    """What was found in each text, as `[start, end]` in code points."""
+
+    title: Sequence[Span]
+    snippet: Sequence[Span]
+    content: Sequence[Span]
 
 
-def chunk_answer(chunk: Chunk) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class SearchHit(Result):
+    """A chunk that was found; the last three keys with `explain`."""
+
+    rank: int
+    score: float
+    bm25_rank: OrNull[int]
+    vector_similarity: OrNull[float]
+    rerank_score: OrNull[float]
+    id: str
+    path: str
+    ordinal: int
+    line: OrNull[int]
+    title: str
+    summary: str
+    tags: Sequence[str]
+    snippet: str
+    content: str
+    metadata: Mapping[str, Any]
+    explanation: str | None = None
+    score_parts: Annotated[ScoreParts | None, Field(names=True)] = None
+    highlights: Highlights | None = None
+
+    @classmethod
+    def of(cls, hit: Hit, rank: int, snippet: str, *explained: Any) -> SearchHit:
+        """Return what an answer has of a hit, with the last three keys if they are given."""
+        metadata = hit.metadata
+        return cls(
+            rank,
+            hit.score,
+            hit.bm25_rank,
+            hit.vector_similarity,
+            hit.rerank_score,
+            hit.id,
+            hit.path,
+            hit.ordinal,
+            metadata.get("line_start"),
+            hit.title,
+            hit.summary,
+            hit.tags,
+            snippet,
+            hit.content,
+            metadata,
+            *explained,
+        )
+
+    def hit(self) -> Hit:
+        """Return the hit."""
+        told = {name: getattr(self, name) for name in _OF_A_HIT}
+        return hit_of(told | {"explanation": self.score_parts})
+
+
+_OF_A_HIT = [
+    *("id", "path", "title", "summary", "content", "ordinal", "tags", "metadata", "score"),
+    *("bm25_rank", "vector_similarity", "rerank_score"),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut(Result):
+    """What failed while the rest answered."""
+
+    error: str
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskedFilters(Result):
+    """All of the filters of a search, as `Filters` takes them."""
+
+    paths: Sequence[str]
+    path_prefix: OrNull[str]
+    tags: Sequence[str]
+    metadata: Mapping[str, Any]
+    where: Mapping[str, Any]
+    after: OrNull[str]
+    before: OrNull[str]
+    date_key: str
+
+    @classmethod
+    def of(cls, filters: FiltersLike | None) -> AskedFilters:
+        """Return the filters of a request."""
+        given = SearchOptions("auto", 1, 1, None, False, filters, None, None).filters
+        return cls(*(getattr(given, one.name) for one in fields(cls)))
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer(Result):
+    """What a search found, the best first."""
+
+    query: str
+    db: str | None
+    url: str | None
+    chunks: int
+    limit: int
+    offset: int
+    candidates: int
+    operator: str
+    profile: OrNull[str]
+    matching: str
+    mode: str
+    fusion: str
+    neighbors: bool
+    speakers: bool
+    dates: bool
+    reweight: bool
+    filters: AskedFilters
+    match: str
+    trace: Trace
+    count: int
+    results: Sequence[SearchHit]
+    error: LeftOut | None = None
+    notices: Sequence[str] | None = None
+    explanation: QueryExplanation | None = None
+    why_not: WhyNot | None = None
+
+    def response(self) -> Response:
+        """Return the response that the answer was made of, without its error."""
+        return Response([one.hit() for one in self.results], self.trace, offset=self.offset)
+
+
+@dataclass(frozen=True, slots=True)
+class Failed(Result):
+    """A search of a batch that failed."""
+
+    error: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswers(Result):
+    """The answers to a batch, in its order."""
+
+    responses: Sequence[SearchAnswer | Failed]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatsAnswer(IndexStats, Result):
+    """What is in the index `db`."""
+
+    db: str
+    stopwords: str | Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkAnswer(Result):
     """All of a chunk but the numbers of its vector."""
-    return {
-        "id": chunk.id,
-        "path": chunk.path,
-        "ordinal": chunk.ordinal,
-        "line": chunk.metadata.get("line_start"),
-        "title": chunk.title,
-        "summary": chunk.summary,
-        "tags": list(chunk.tags),
-        "metadata": chunk.metadata,
-        "dimensions": None if chunk.embedding is None else len(chunk.embedding),
-        "content": chunk.content,
-    }
+
+    id: str
+    path: str
+    ordinal: int
+    line: OrNull[int]
+    title: str
+    summary: str
+    tags: Sequence[str]
+    metadata: Mapping[str, Any]
+    dimensions: OrNull[int]
+    content: str
+
+    def chunk(self) -> Chunk:
+        """Return the chunk, without its vector."""
+        derived = {"line", "dimensions"}
+        names = [one.name for one in fields(self) if one.name not in derived]
+        return Chunk.from_dict({name: getattr(self, name) for name in names})
+
+
+@dataclass(frozen=True, slots=True)
+class Upserted(Result):
+    """How many different chunks were written."""
+
+    upserted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted(Result):
+    """What was removed, and which ids and paths had no chunk."""
+
+    db: str
+    removed: int
+    ids: Sequence[str]
+    missing: Sequence[str]
+
+
+_ANSWERS: Mapping[type[Request[Any]], type[Result]] = {
+    SearchRequest: SearchAnswer,
+    SearchManyRequest: SearchAnswers,
+    StatsRequest: StatsAnswer,
+    GetRequest: ChunkAnswer,
+    UpsertRequest: Upserted,
+    DeleteRequest: Deleted,
+}
+
+
+def answer_type(request: type[Request[Any]]) -> Any:
+    """Return the type of the JSON that a request is answered with."""
+    return _ANSWERS.get(request) or result_of(request)
+
+
+def search_answer(  # noqa: PLR0913 - what an answer tells
+    request: Searching[Any],
+    query: str,
+    response: Response,
+    *,
+    chunks: int,
+    highlighter: Highlighter,
+    db: str | None = None,
+    url: str | None = None,
+    operator: str = "OR",
+    notices: Sequence[str] = (),
+    explanation: QueryExplanation | None = None,
+    why_not: WhyNot | None = None,
+) -> SearchAnswer:
+    """Return the answer to a search; with an `explanation` of the query, each score is explained too.
+
+    `db` or `url` is what was searched, `chunks` how many chunks it has.
+    """
+    trace, error = response.trace, response.error
+    cuts = highlighter.snippets([hit.content for hit in response], [hit.title for hit in response])
+    results = []
+    for rank, (hit, (cut, spans)) in enumerate(
+        zip(response, cuts, strict=True), start=response.offset + 1
+    ):
+        explained: tuple[Any, ...] = ()
+        if explanation is not None:
+            in_title, in_content = highlighter.spans(hit.title, hit.content)
+            marks = Highlights(in_title, spans, in_content)
+            explained = (hit.explain(), hit.explanation, marks)
+        results.append(SearchHit.of(hit, rank, cut, *explained))
+    return SearchAnswer(
+        query=query,
+        db=db,
+        url=url,
+        chunks=chunks,
+        limit=DEFAULT_LIMIT if request.limit is None else request.limit,
+        offset=response.offset,
+        candidates=trace.candidates,
+        operator=operator,
+        profile=trace.profile,
+        matching=trace.matching,
+        mode=request.mode,
+        fusion=trace.fusion,
+        neighbors=trace.neighbors,
+        speakers=trace.speakers,
+        dates=trace.dates,
+        reweight=trace.reweight,
+        filters=AskedFilters.of(request.filters),
+        match=trace.match_query,
+        trace=trace,
+        count=len(results),
+        results=results,
+        error=None
+        if error is None
+        else LeftOut(type(error).__name__, getattr(error, "code", "leg_failed"), str(error)),
+        notices=[*notices, *trace.notices] or None,
+        explanation=explanation,
+        why_not=why_not,
+    )
+
+
+def stats_answer(db: str, found: IndexStats, stopwords: str | frozenset[str]) -> StatsAnswer:
+    """Return what is in an index."""
+    words = stopwords if isinstance(stopwords, str) else sorted(stopwords)
+    counts = {one.name: getattr(found, one.name) for one in fields(found)}
+    return StatsAnswer(**counts, db=db, stopwords=words)
+
+
+def chunk_answer(chunk: Chunk) -> ChunkAnswer:
+    """Return all of a chunk but the numbers of its vector."""
+    return ChunkAnswer(
+        chunk.id,
+        chunk.path,
+        chunk.ordinal,
+        chunk.metadata.get("line_start"),
+        chunk.title,
+        chunk.summary,
+        chunk.tags,
+        chunk.metadata,
+        None if chunk.embedding is None else len(chunk.embedding),
+        chunk.content,
+    )

@@ -23,7 +23,7 @@ class Field:
     In JSON, a field has the key `key`, by default its name in camelCase, and under `also` the same
     value once more. A field that is None is left out of JSON, unless `null` is set; with
     `omit_default` the default value is left out too. A field with `explained` is written only on
-    request. A `local` field exists in this process alone: no client and no server knows it. The
+    request. With `names`, the keys of a mapping are names too, at every depth. A `local` field exists in this process alone: no client and no server knows it. The
     value of a field with a `header` is sent in that header of HTTP, in quotes, as an ETag.
     """
 
@@ -39,6 +39,7 @@ class Field:
     explained: bool = False
     local: bool = False
     header: str | None = None
+    names: bool = False
 
 
 @dataclass(frozen=True, slots=True)

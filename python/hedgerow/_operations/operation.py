@@ -5,11 +5,25 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, ClassVar, Concatenate, Generic, ParamSpec, TypeVar, get_args
+from functools import cache
+from math import inf
+from types import NoneType, UnionType
+from typing import (
+    Any,
+    ClassVar,
+    Concatenate,
+    Generic,
+    Literal,
+    ParamSpec,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
 
 from hedgerow.errors import InvalidInputError
 
-from .fields import declared
+from .fields import Declared, declared
 from .shapes import checked, to_json
 
 P = ParamSpec("P")
@@ -40,17 +54,56 @@ class Request(Generic[R_co]):
     operation: ClassVar[Operation]
 
     def __post_init__(self) -> None:
-        for one in declared(type(self)):
-            value = getattr(self, one.name)
-            if value is not one.default:
-                found = checked(value, one.type, one.field, one.name)
-                if found is not value:
-                    object.__setattr__(self, one.name, found)
+        # Most arguments are of the plain type, and pass without a call: a search has many of them.
+        for one, plain, choices, least, most in _PLAIN.get(type(self)) or _plain(type(self)):
+            value: Any = getattr(self, one.name)
+            if value is one.default:
+                continue
+            kind = type(value)
+            if kind is plain:
+                if plain is str and not choices:
+                    try:
+                        value.encode()
+                        continue
+                    except UnicodeEncodeError:
+                        pass  # `checked` says where.
+                elif value in choices if choices else plain is bool or least <= value <= most:
+                    continue
+            found = checked(value, one.type, one.field, one.name)
+            if found is not value:
+                object.__setattr__(self, one.name, found)
 
     @property
     def writes(self) -> bool:
         """Whether this request changes something."""
         return self.operation.writes
+
+
+_Plain = tuple[Declared, "type | None", tuple[str, ...], float, float]
+"""A field with its plain type, or None, and the choices or the bounds of its values."""
+
+_PLAIN: dict[type, tuple[_Plain, ...]] = {}
+
+
+def _plain(request: type) -> tuple[_Plain, ...]:
+    """Return what `Request` checks of each field without a call."""
+    found: list[_Plain] = []
+    for one in declared(request):
+        others = [of for of in get_args(one.type) if of is not NoneType]
+        of = (
+            others[0]
+            if get_origin(one.type) in (Union, UnionType) and len(others) == 1
+            else one.type
+        )
+        choices = get_args(of) if get_origin(of) is Literal else ()
+        plain = str if choices else of if of in (str, int, bool) else None
+        field = one.field
+        is_bounded = field.above is None
+        least = -inf if field.least is None else field.least
+        most = inf if field.most is None else field.most
+        found.append((one, plain if is_bounded else None, choices, least, most))
+    _PLAIN[request] = tuple(found)
+    return _PLAIN[request]
 
 
 def result_of(request: Any) -> Any:
@@ -91,13 +144,16 @@ def async_method(
 def _describe(call: Any, request: Any, *, is_async: bool) -> None:
     """Give a method the name, the docstring and the signature of its operation."""
     name = request.operation.name
-    own = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)]
-    signature = inspect.signature(request)
-    parameters = [*own, *signature.parameters.values()]
     call.__name__ = call.__qualname__ = f"a{name}" if is_async else name
     call.__doc__ = f"Like `{name}`, but asynchronous." if is_async else inspect.getdoc(request)
-    call.__signature__ = signature.replace(parameters=parameters, return_annotation=Any)
+    call.__signature__ = _signature(request)
     call.__request__ = request
+
+
+@cache
+def _signature(request: Any) -> inspect.Signature:
+    """Return the signature of the methods of an operation: that of its request, after `self`."""
+    return inspect.signature(request.__init__).replace(return_annotation=Any)
 
 
 def sent_arguments(request: Request[Any]) -> dict[str, Any]:
@@ -112,7 +168,7 @@ def sent_arguments(request: Request[Any]) -> dict[str, Any]:
             continue
         if one.field.local:
             raise InvalidInputError(
-                f"{one.name} is for a memory root on this machine; leave it out for a server",
+                f"{one.name} is for this process alone; leave it out for a server",
                 code="incompatible_options",
             )
         sent[one.name] = to_json(value)

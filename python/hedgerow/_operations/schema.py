@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, is_dataclass
 from datetime import date, datetime
 from inspect import getdoc
@@ -80,7 +80,7 @@ class Definitions:
                 "minItems": len(items),
                 "maxItems": len(items),
             }
-        if _is_list(origin):
+        if _is_list(origin) or origin is Iterable:
             return {"type": "array", "items": self.of(arguments[0])}
         if isinstance(origin, type) and issubclass(origin, Mapping):
             return {"type": "object", "additionalProperties": self.of(arguments[1])}

@@ -8,6 +8,7 @@ connection no further than to raise KeyError, TypeError or ValueError for anothe
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import is_dataclass
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_or
 from hedgerow._checks import checked_text, listed, shown
 from hedgerow.errors import InvalidInputError
 
-from .fields import Declared, Field, declared, properties
+from .fields import Declared, Field, camel_case, declared, properties
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -176,6 +177,12 @@ _ANY = Field()
 def _text(value: Any, _: Field, name: str) -> Any:
     if not isinstance(value, str):
         raise _invalid(f"{name} must be a text, not {shown(value)}")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        pass
+    else:
+        return value
     return checked_text(value, name)
 
 
@@ -234,7 +241,7 @@ def _range(field: Field) -> str:
 # JSON.
 
 
-def to_json(value: Any, *, explain: bool = False) -> Any:
+def to_json(value: Any, *, explain: bool = False) -> Any:  # noqa: PLR0911 - one for each kind
     """Return a value as JSON: records as objects with names in camelCase, times as ISO texts."""
     if hasattr(value, "_to_json"):
         return value._to_json()  # noqa: SLF001 - of results of this package
@@ -244,6 +251,8 @@ def to_json(value: Any, *, explain: bool = False) -> Any:
         return {key: to_json(one, explain=explain) for key, one in value.items()}
     if isinstance(value, (list, tuple, AbstractSet)):
         return [to_json(one, explain=explain) for one in value]
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
     if isinstance(value, date):
         return value.isoformat()
     return os.fspath(value) if isinstance(value, os.PathLike) else value
@@ -261,7 +270,9 @@ def record_to_json(record: Any, *, explain: bool) -> dict[str, Any]:
             or (field.explained and not explain)
         )
         if not is_left_out:
-            told[one.key] = to_json(value, explain=explain)
+            told[one.key] = (
+                with_camel_case(value) if field.names else to_json(value, explain=explain)
+            )
             if field.also is not None:
                 told[field.also] = told[one.key]
     for key, (name, _) in properties(type(record)).items():
@@ -302,12 +313,35 @@ def record_from_json(value: Mapping[str, Any], of: Any) -> Any:
     given: dict[str, Any] = {}
     for one in declared(of):
         if one.key in value:
-            given[one.name] = from_json(value[one.key], one.type)
+            found = value[one.key]
+            given[one.name] = (
+                with_snake_case(found) if one.field.names else from_json(found, one.type)
+            )
         elif one.is_required:
             if NoneType not in get_args(one.type):
                 raise KeyError(one.key)
             given[one.name] = None
     return of(**given)
+
+
+_CAPITAL = re.compile(r"[A-Z]")
+
+
+def with_camel_case(value: Any) -> Any:
+    """Return JSON with its keys in camelCase at every depth; none of them may come from a user."""
+    if isinstance(value, Mapping):
+        return {camel_case(name): with_camel_case(one) for name, one in value.items()}
+    return [with_camel_case(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+def with_snake_case(value: Any) -> Any:
+    """Return the JSON that `with_camel_case` was called with."""
+    if isinstance(value, Mapping):
+        return {
+            _CAPITAL.sub(lambda letter: f"_{letter[0].lower()}", name): with_snake_case(one)
+            for name, one in value.items()
+        }
+    return [with_snake_case(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 class Result:

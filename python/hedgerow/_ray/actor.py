@@ -9,7 +9,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from hedgerow._retrieval.batches import answers as first_error_raised
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.results import Response
 
@@ -83,7 +82,10 @@ class Searching:
             self.retriever.embedder.expect(texts, [asked.vectors[place] for place in places])
         found = iter(self.retriever.search_many(texts, on_error="return", **options))
         answers = [self._no_query() if query is None else next(found) for query in asked.queries]
-        return first_error_raised(answers, self.plan.on_error)
+        for answer in answers:
+            if self.plan.on_error == "raise" and isinstance(answer, HedgerowError):
+                raise answer
+        return answers
 
     def _no_query(self) -> HedgerowError:
         return InvalidInputError(

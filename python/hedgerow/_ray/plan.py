@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 
 from hedgerow._checks import checked_count, checked_text, listed, shown
 from hedgerow._engine import Chunk, Index, __version__
-from hedgerow._retrieval.admission import embedder_name, own_admission
+from hedgerow._retrieval.embedding import embedder_name, own_admission
 from hedgerow._retrieval.reranking import reranker_name
 from hedgerow._tables import FIELDS
 from hedgerow.embedders.base import AnyEmbedder

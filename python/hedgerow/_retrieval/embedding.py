@@ -1,32 +1,261 @@
-"""Embedding chunks: as they are stored, all of them again, or those without a vector."""
+"""Embedders and their vectors in an index: whether one fits, and embedding of chunks.
+
+The file has a name for what made its vectors, which includes what was put before the documents, and
+the details as JSON (spec/index.md, "Vectors"): adapter, model and both prompts.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from time import perf_counter
+from typing import Any
 
 from hedgerow._checks import listed
 from hedgerow._engine import (
     Chunk,
     Index,
     _begin_staging,
+    _check_embedder,
     _chunks,
+    _embedder_of,
     _replace_by_staged,
     _set_embeddings,
     _stage_embeddings,
+    _unembedded,
     _unembedded_page,
     _unstaged_page,
+    _upsert_from,
 )
 from hedgerow._steps import Call, Steps
+from hedgerow.embedders._forms import Forms, forms_of
+from hedgerow.embedders._prompted import Prompted
+from hedgerow.embedders._prompts import Prompts
 from hedgerow.embedders.base import AnyEmbedder, Embeddings
+from hedgerow.errors import InvalidInputError
 from hedgerow.typing import ChunkLike, Progress, Searchable
 
-from .admission import Admitted, admission, own_admission
-from .collection import unembedded, upsert_from
-from .observing import observer
+from . import observing
 
-_log = logging.getLogger("hedgerow.embedding")
+_log = logging.getLogger("hedgerow")
+_embedding_log = logging.getLogger("hedgerow.embedding")
+
+# The files of earlier versions that were reported, each with the name of its embedder.
+_reported: set[tuple[str, str]] = set()
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """An embedder for one index: how it is asked, and what its vectors are stored with.
+
+    `is_older` is for vectors that an earlier version made without the prompts of the model: queries
+    are then embedded without them too.
+    """
+
+    name: str | None
+    details: str | None
+    forms: Forms
+    is_older: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a file remembers of its embedder: anybody may have written it.
+
+    `name` is the embedder's own, without a prompt. What is not known is None.
+    """
+
+    name: str | None
+    adapter: str | None = None
+    model: str | None = None
+    query_prompt: str | None = None
+    document_prompt: str | None = None
+
+    @classmethod
+    def of(cls, index: Searchable) -> Recorded:
+        """What the file of this index remembers."""
+        name, details, _ = embedder_of(index)
+        return cls.read(name, details)
+
+    @classmethod
+    def read(cls, name: str | None, details: str | None) -> Recorded:
+        """From the two texts that the file has."""
+        try:
+            found = json.loads(details or "")
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            return cls(name)
+        keys = ("name", "adapter", "model", "query_prompt", "document_prompt")
+        texts = {key: found[key] for key in keys if isinstance(found.get(key), str)}
+        whole = cls(**{"name": name, **texts})
+        # Details of another embedder, which no version of ours leaves there, say nothing.
+        fits = stored_name(whole.name, whole.document_prompt or "") == name
+        return whole if fits else cls(name)
+
+
+def embedder_name(embedder: AnyEmbedder) -> str | None:
+    """The name that identifies its model, or None."""
+    name = getattr(embedder, "name", None)
+    return name if isinstance(name, str) and name else None
+
+
+def stored_name(name: str | None, document_prompt: str) -> str | None:
+    """The name under which vectors are stored: they depend on what stood before the documents."""
+    if name is None or not document_prompt:
+        return name
+    return f"{name} + {json.dumps(document_prompt, ensure_ascii=False)}"
+
+
+def own_admission(embedder: AnyEmbedder) -> Admitted:
+    """What the embedder is by itself, for an index without vectors or to replace those there are."""
+    forms, name = forms_of(embedder), embedder_name(embedder)
+    if name is None or not isinstance(embedder, Prompted):
+        return Admitted(name, None, forms)
+    prompts = _prompts(embedder)
+    details: dict[str, Any] = {
+        "name": name,
+        "adapter": embedder.adapter,
+        "model": embedder._source,  # noqa: SLF001 - ours
+        "query_prompt": prompts.query,
+        "document_prompt": prompts.document,
+    }
+    stored = json.dumps(details, ensure_ascii=False)
+    return Admitted(stored_name(name, prompts.document), stored, forms)
+
+
+def admission(index: Searchable, embedder: AnyEmbedder, *, reports: bool = True) -> Steps[Admitted]:
+    """How to use the embedder with this index; with `reports`, vectors of an older version are logged.
+
+    Raises InvalidInputError (`embedder_mismatch`) when the vectors of the index were made by another
+    embedder, or with another prompt.
+    """
+    own, name = own_admission(embedder), embedder_name(embedder)
+    if name is None or own.name is None:
+        return own
+    known, details, _ = yield Call(embedder_of, index)
+    if known is None:
+        return own
+    recorded = Recorded.read(known, details)
+    prompts = _prompts(embedder) if isinstance(embedder, Prompted) else None
+    if known == own.name:
+        if prompts is not None:
+            _check_query_prompt(index, recorded, prompts)
+        return own
+    if prompts is None or recorded.name != name:
+        yield Call(check_embedder, index, own.name)
+        return own
+    if recorded.document_prompt is None and not prompts.document_given:
+        if reports:
+            _report(index, name)
+        return Admitted(name, None, own.forms.without_prompts, is_older=True)
+    raise _mismatch(index, name, "document", recorded.document_prompt or "", prompts.document)
+
+
+def _prompts(embedder: Prompted) -> Prompts:
+    return embedder._prompts  # noqa: SLF001 - ours
+
+
+def _check_query_prompt(index: Searchable, recorded: Recorded, prompts: Prompts) -> None:
+    """Refuse another prompt of queries than the file's, unless the caller chose it.
+
+    Vectors of the index do not depend on it, so whoever names one may have any.
+    """
+    known = recorded.query_prompt
+    if known is not None and known != prompts.query and not prompts.query_given:
+        raise _mismatch(index, str(recorded.name), "query", known, prompts.query)
+
+
+def _mismatch(index: Searchable, name: str, form: str, known: str, own: str) -> InvalidInputError:
+    texts = "queries are" if form == "query" else "documents were"
+    use = f"{form}_prompt={known!r} to the embedder, on the command line --{form}-prompt"
+    other = (
+        f'another prompt, "" for none, by {form}_prompt too'
+        if form == "query"
+        else "all vectors made anew: Retriever.reembed(), or hedgerow index --reembed"
+    )
+    return InvalidInputError(
+        f'{_place(index)} has vectors of the embedder "{name}", for which {texts} embedded with '
+        f"{_shown(known)}, not with {_shown(own)}; give {use}. Or have {other}",
+        code="embedder_mismatch",
+    )
+
+
+def _shown(prompt: str) -> str:
+    return f"the prompt {prompt!r}" if prompt else "no prompt"
+
+
+def _place(index: Searchable) -> str:
+    return str(getattr(index, "path", index) or "the index in memory")
+
+
+def _report(index: Searchable, name: str) -> None:
+    if (_place(index), name) not in _reported:
+        _reported.add((_place(index), name))
+        _log.warning(
+            '%s has vectors that an earlier version made without the prompts of "%s"; queries and new '
+            "chunks are embedded without them too. For better results make all vectors anew: "
+            "Retriever.reembed(), or hedgerow index --reembed",
+            _place(index),
+            name,
+        )
+
+
+# What an index and a collection elsewhere do each in its way.
+
+
+def embedder_of(searched: Searchable) -> tuple[str | None, str | None, int | None]:
+    """The name of what made the vectors, its details, and their dimension, as far as known."""
+    return _embedder_of(searched) if isinstance(searched, Index) else searched._embedder_of()  # noqa: SLF001
+
+
+def check_embedder(searched: Searchable, name: str) -> None:
+    """Raise InvalidInputError (`embedder_mismatch`) unless this embedder made the vectors."""
+    if isinstance(searched, Index):
+        _check_embedder(searched, name)
+    else:
+        refuse_other_embedder(searched._embedder_of()[0], name)  # noqa: SLF001
+
+
+def refuse_other_embedder(known: str | None, name: str) -> None:
+    """Raise InvalidInputError (`embedder_mismatch`) where another embedder is known."""
+    if known is not None and known != name:
+        raise InvalidInputError(
+            f'the collection has vectors of the embedder "{known}", not of "{name}"; use that one, or '
+            "upsert all chunks into a new collection",
+            code="embedder_mismatch",
+        )
+
+
+def unembedded(searched: Searchable, chunks: Sequence[Chunk]) -> Sequence[int]:
+    """The positions of the chunks that have to be embedded."""
+    if isinstance(searched, Index):
+        return _unembedded(searched, chunks)
+    return searched._unembedded(chunks)  # noqa: SLF001
+
+
+def upsert_from(
+    searched: Searchable, chunks: Sequence[Chunk], embedder: str | None, details: str | None
+) -> int:
+    """Store chunks with vectors that an embedder of this name made."""
+    if isinstance(searched, Index):
+        return _upsert_from(searched, chunks, embedder, details)
+    return searched._upsert_from(chunks, embedder, details)  # noqa: SLF001
+
+
+def index_of(searched: Searchable, what: str) -> Index:
+    """The index, for what collections elsewhere cannot do."""
+    if isinstance(searched, Index):
+        return searched
+    raise InvalidInputError(
+        f"{what} is for an index; upsert the chunks into a new collection instead",
+        code="unsupported_by_backend",
+    )
+
+
+# Embedding of chunks.
 
 # How many chunks are embedded and stored at once: what an interruption can lose.
 _BLOCK = 256
@@ -35,9 +264,10 @@ _BLOCK = 256
 def embedded(admitted: Admitted, texts: Sequence[str]) -> Steps[Embeddings]:
     """One row for each text of a document."""
     form = admitted.forms.documents
-    with observer().embedding(form.embedder, len(texts)) as call:
+    with observing.observer().embedding(form.embedder, len(texts)) as call:
         rows = yield from form.rows(texts)
-        call.embedded(rows)
+        if call is not None:
+            call.embedded(rows)
     return rows
 
 
@@ -49,7 +279,7 @@ def upserting(
 ) -> Steps[int]:
     """Store chunks, block by block when they must be embedded first; returns how many distinct ids."""
     given = listed(chunks)
-    with observer().writing("upsert", index, len(given)):
+    with observing.observer().writing("upsert", index, len(given)):
         return (yield from _upserting(index, embedder, given, progress))
 
 
@@ -61,12 +291,12 @@ def _upserting(
 ) -> Steps[int]:
     given = _chunks(items)
     if embedder is None:
-        stored: int = yield Call(index.upsert, (given,))
+        stored: int = yield Call(index.upsert, given)
         if progress is not None and given:
             progress(len(given), len(given))
         return stored
     admitted = yield from admission(index, embedder)
-    without = frozenset((yield Call(unembedded, (index, given))))
+    without = frozenset((yield Call(unembedded, index, given)))
     for start in range(0, len(given), _BLOCK):
         block = given[start : start + _BLOCK]
         missing = [i for i in range(len(block)) if start + i in without]
@@ -74,7 +304,7 @@ def _upserting(
             rows = yield from embedded(admitted, [chunk_text(block[i]) for i in missing])
             for i, row in zip(missing, rows, strict=True):
                 block[i] = block[i]._with_embedding(row)  # noqa: SLF001 - of this package
-        yield Call(upsert_from, (index, block, admitted.name, admitted.details))
+        yield Call(upsert_from, index, block, admitted.name, admitted.details)
         if progress is not None:
             progress(start + len(block), len(given))
     return len({chunk.id for chunk in given})
@@ -87,22 +317,22 @@ def reembedding(index: Index, embedder: AnyEmbedder, progress: Progress | None) 
     name continues where a failed one ended.
     """
     own, started = own_admission(embedder), perf_counter()
-    staged: int = yield Call(_begin_staging, (index, own.name, own.details))
-    waiting: int = yield Call(len, (index,))
+    staged: int = yield Call(_begin_staging, index, own.name, own.details)
+    waiting: int = yield Call(len, index)
     after = 0
     while True:
-        page, after = yield Call(_unstaged_page, (index, after, _BLOCK))
+        page, after = yield Call(_unstaged_page, index, after, _BLOCK)
         if not page:
             break
         rows = yield from embedded(own, [chunk_text(chunk) for chunk in page])
-        staged += yield Call(_stage_embeddings, (index, page, rows))
+        staged += yield Call(_stage_embeddings, index, page, rows)
         if progress is not None:
             progress(staged, max(staged, waiting))
-    stored: int = yield Call(_replace_by_staged, (index,))
+    stored: int = yield Call(_replace_by_staged, index)
     # What was written while the others were embedded.
     stored += yield from embedding_missing(index, embedder, None)
     seconds = perf_counter() - started
-    _log.info(
+    _embedding_log.info(
         "embedded %d chunks anew in %.2f s with %s",
         stored,
         seconds,
@@ -115,14 +345,14 @@ def embedding_missing(index: Index, embedder: AnyEmbedder, progress: Progress | 
     """Embed the stored chunks that have no vector; returns how many got one."""
     admitted = yield from admission(index, embedder)
     stored = after = 0
-    stats = yield Call(index.stats, ())
+    stats = yield Call(index.stats)
     waiting: int = stats.chunks - stats.vectors
     while True:
-        page, after = yield Call(_unembedded_page, (index, after, _BLOCK))
+        page, after = yield Call(_unembedded_page, index, after, _BLOCK)
         if not page:
             return stored
         rows = yield from embedded(admitted, [chunk_text(chunk) for chunk in page])
-        stored += yield Call(_set_embeddings, (index, page, rows, admitted.name, admitted.details))
+        stored += yield Call(_set_embeddings, index, page, rows, admitted.name, admitted.details)
         if progress is not None:
             progress(stored, max(stored, waiting))
 

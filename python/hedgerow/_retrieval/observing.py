@@ -1,4 +1,4 @@
-"""Who is told what retrievers do while they do it: nobody, unless `hedgerow.otel` is."""
+"""The observer of what retrievers do: none, unless `hedgerow.otel` is one."""
 
 from __future__ import annotations
 
@@ -12,60 +12,63 @@ from hedgerow.typing import Searchable
 
 
 class Watched:
-    """A search under way. This one tells nobody."""
+    """A search under way."""
 
     def begin(self) -> None:
-        """The engine is called next: the times of its stages begin here."""
+        """Record that the engine is called next: the times of its stages begin here."""
 
     def answered(self, answers: Sequence[Response | HedgerowError]) -> None:
-        """These are the answers."""
+        """Record the answers."""
 
 
 class WatchedCall:
-    """A call of an embedder. This one tells nobody."""
+    """A call of an embedder."""
 
     def embedded(self, rows: Any) -> None:
-        """It answered with these rows."""
+        """Record the rows of its answer."""
 
 
 class Observer:
-    """Is told what begins, and what ends as its context manager does. This one does nothing."""
+    """Records what begins, and what ends as its context manager does. This one records nothing."""
 
-    def search(self, index: Searchable, queries: Sequence[str]) -> AbstractContextManager[Watched]:
-        """A search for these queries begins."""
+    def search(
+        self, index: Searchable, queries: Sequence[str]
+    ) -> AbstractContextManager[Watched | None]:
+        """Record a search for these queries."""
         del index, queries
-        return _NO_SEARCH
+        return _NOTHING
 
-    def embedding(self, embedder: object, texts: int) -> AbstractContextManager[WatchedCall]:
-        """An embedder is asked for so many texts."""
+    def embedding(self, embedder: object, texts: int) -> AbstractContextManager[WatchedCall | None]:
+        """Record that an embedder is called with a number of texts."""
         del embedder, texts
-        return _NO_CALL
+        return _NOTHING
 
     def reranking(self, reranker: object, documents: int) -> AbstractContextManager[object]:
-        """A reranker is asked for the order of so many documents."""
+        """Record that a reranker is called with a number of documents."""
         del reranker, documents
-        return _NO_CALL
+        return _NOTHING
 
     def writing(
         self, operation: str, index: Searchable, chunks: int
     ) -> AbstractContextManager[object]:
-        """So many chunks are written."""
+        """Record that a number of chunks is written."""
         del operation, index, chunks
-        return _NO_CALL
+        return _NOTHING
 
 
-_NO_SEARCH = nullcontext(Watched())
-_NO_CALL = nullcontext(WatchedCall())
+_NOTHING = nullcontext()
 _NOBODY = Observer()
-_observer = _NOBODY
+
+current: Observer | None = None
+"""The observer of this process, if there is one."""
 
 
 def observer() -> Observer:
-    """Who is told."""
-    return _observer
+    """Return the observer of this process; without one, an observer that records nothing."""
+    return current or _NOBODY
 
 
 def observe(new: Observer | None) -> None:
-    """Tell somebody else from now on; None for nobody."""
-    global _observer  # noqa: PLW0603 - one for the process, as loggers are
-    _observer = _NOBODY if new is None else new
+    """Replace the observer of this process; None removes it."""
+    global current  # noqa: PLW0603 - one for the process, as loggers are
+    current = new

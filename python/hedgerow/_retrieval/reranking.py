@@ -16,7 +16,7 @@ from hedgerow.errors import HedgerowError
 from hedgerow.ranking import Ranking
 from hedgerow.rerankers.base import AnyReranker, RerankDocument, RerankScore, read_scores
 
-from .observing import observer
+from . import observing
 
 _log = logging.getLogger("hedgerow.rerank")
 
@@ -113,8 +113,8 @@ class _Step:
         documents = self._documents(found)
         started = perf_counter()
         try:
-            with observer().reranking(self.reranker, len(documents)):
-                answer = yield Call(rerank_method(self.reranker), (query, documents))
+            with observing.observer().reranking(self.reranker, len(documents)):
+                answer = yield Call(rerank_method(self.reranker), query, documents)
                 scores = read_scores(answer, len(documents))
         except Exception as error:  # noqa: BLE001 - whatever it is, the fused order stands
             found.rerank_failed(perf_counter() - started)
@@ -127,8 +127,8 @@ class _Step:
         documents = [self._documents(found) for _, found in waiting]
         started = perf_counter()
         try:
-            with observer().reranking(self.reranker, sum(map(len, documents))):
-                answer = yield Call(getattr(self.reranker, "rerank_many"), (queries, documents))  # noqa: B009
+            with observing.observer().reranking(self.reranker, sum(map(len, documents))):
+                answer = yield Call(getattr(self.reranker, "rerank_many"), queries, documents)  # noqa: B009
                 answers = _answers(answer, len(queries))
         except Exception as error:  # noqa: BLE001 - see `one`
             seconds = (perf_counter() - started) / len(waiting)

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import os
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
+from threading import Lock
 from time import perf_counter
-from typing import Any
+from typing import Any, NoReturn
 
 from hedgerow._checks import shown
-from hedgerow._engine import Found, Searcher, SearchOptions, Stop, _check_query
+from hedgerow._engine import Found, Index, Searcher, SearchOptions, Stop, _check_query
 from hedgerow._steps import Call, Steps
 from hedgerow.embedders._forms import checked_rows
 from hedgerow.embedders.base import AnyEmbedder
-from hedgerow.errors import HedgerowError, InvalidInputError, RetrievalError
+from hedgerow.errors import BackendError, HedgerowError, InvalidInputError, RetrievalError
+from hedgerow.query import QueryExplanation
 from hedgerow.rerankers.base import AnyReranker
 from hedgerow.results import Response, Trace
-from hedgerow.typing import OnLegFailure, Progress, QuestionDate, Searchable
+from hedgerow.typing import OnLegFailure, QuestionDate, Searchable
 
-from .admission import Admitted, admission
-from .collection import in_one_state, index_of
-from .embedding import reembedding
-from .observing import Watched, observer
-from .parts import needed
-from .query_vectors import QueryVectors
+from . import observing
+from .embedding import Admitted, admission
+from .operations import DEFAULT_LIMIT, SearchManyRequest, SearchRequest, WhyNotRequest
 from .reranking import RerankOptions, log_failure, reranking
-from .slow import log_slow
 
 _log = logging.getLogger("hedgerow.search")
 _embedding_log = logging.getLogger("hedgerow.embedding")
@@ -34,23 +35,9 @@ _embedding_log = logging.getLogger("hedgerow.embedding")
 # and a token takes at least two.
 _SHORT = 8_192
 
+_UNWATCHED = nullcontext()
+
 _STAGES = {"bm25": "search by keywords", "vector": "search by meaning", "rerank": "the reranker"}
-
-
-@dataclass(slots=True)
-class Request:
-    """Queries, each with its question date, and their common options."""
-
-    queries: Sequence[str]
-    dates: Sequence[QuestionDate | None]
-    options: SearchOptions
-    embeds: bool
-    limit: int
-    offset: int
-    rerank_top_n: int
-    threads: int
-    # What the embedder made of the queries, where it was asked before.
-    embedded: Embedded | None = None
 
 
 @dataclass(slots=True)
@@ -60,6 +47,9 @@ class Embedded:
     vectors: Any = None
     name: str | None = None
     error: Exception | None = None
+
+
+_NOT_EMBEDDED = Embedded()
 
 
 @dataclass(slots=True)
@@ -73,122 +63,125 @@ class Stages:
     rerank_options: RerankOptions
     on_leg_failure: OnLegFailure
     slow_ms: float | None
-    # How many hits each leg has if a search says nothing else.
+    # The hits of each leg if a search says nothing else.
     candidates: int
+    explain: Callable[..., QueryExplanation]
     # How the index accepted the embedder last, and the vectors of the last queries.
     _admitted: Admitted | None = None
-    _cache: QueryVectors = field(default_factory=QueryVectors)
+    _cache: QueryVectors = field(default_factory=lambda: QueryVectors())  # noqa: PLW0108 - defined below
 
-    def search(self, request: Request) -> Steps[list[Response | HedgerowError]]:
-        """Answer every query: with a response, or with its error."""
+    def search(  # noqa: PLR0912, PLR0915, C901 - one function, for each costs a search time
+        self,
+        request: SearchRequest | WhyNotRequest | SearchManyRequest,
+        embedded: Embedded | None = None,
+    ) -> Steps[Any]:
+        """Answer a request: with a response, or with a response or an error for each of many queries.
+
+        A `WhyNotRequest` gets its response with the options and the vector of the search. With
+        `embedded` the embedder is not asked again.
+        """
         started = perf_counter()
-        with observer().search(self.index, request.queries) as watched:
-            answers = yield from self._search(request, watched)
-            watched.answered(answers)
+        queries: Sequence[str]
+        dates: Sequence[QuestionDate | None]
+        if isinstance(request, SearchManyRequest):
+            queries, dates = request.texts, request.dates
+            threads = min(request.threads or _usable_cpus(), sys.maxsize)
+        else:
+            queries, dates, threads = (request.query,), (request.question_date,), 1
+        if self.embedder is None and request.mode in ("semantic", "hybrid"):
+            self._check_may_degrade(request.mode)
+        # A reranker may drop all that it sees; then those behind move up.
+        head = request.rerank_top_n if request.rerank and self.reranker is not None else 0
+        limit = DEFAULT_LIMIT if request.limit is None else request.limit
+        options = SearchOptions(
+            request.mode,
+            # A number too large for the machine means all.
+            min(self.candidates if request.candidates is None else request.candidates, sys.maxsize),
+            min(request.offset + limit + head, sys.maxsize),
+            None if request.rerank and self.reranker is None else request.rerank and head > 0,
+            request.skip_retry_ladder,
+            request.filters,
+            request.group_by,
+            request.asker,
+        )
+        answers: list[Any] = [None] * len(queries)
+        sound, texts, dated = [], [], []
+        for at, (query, date) in enumerate(zip(queries, dates, strict=True)):
+            if len(query) >= _SHORT or not query.isascii():
+                try:
+                    _check_query(query)
+                except HedgerowError as error:
+                    answers[at] = error
+                    continue
+            sound.append(at)
+            texts.append(query)
+            dated.append(None if date is None else dated_query(query, date))
+        current = observing.current
+        with _UNWATCHED if current is None else current.search(self.index, queries) as watched:
+            began = perf_counter()
+            if embedded is None:
+                embedded = _NOT_EMBEDDED
+                if self.embedder is not None and request.mode != "bm25" and texts:
+                    try:
+                        embedded = yield from self.embedded(texts)
+                    except HedgerowError as error:
+                        if error.code != "bad_answer":
+                            raise
+                        embedded = None
+                        for at in sound:
+                            # Each is raised, pickled and changed on its own.
+                            answers[at] = HedgerowError(error.message, code=error.code)
+            if embedded is not None:
+                if watched is not None:
+                    watched.begin()
+                stop, vectors = Stop(), embedded.vectors
+                given = (texts, dated, vectors, embedded.name, perf_counter() - began, options)
+                report = None
+                if isinstance(self.index, Index):
+                    call = Call(self.searcher.search, *given, threads, stop, None)
+                    call.stop = stop
+                    found = yield call
+                else:
+                    found, report = yield self.in_one_state(
+                        options, self.searcher.search, (*given, threads, stop), stop
+                    )
+                self._check_found(texts, vectors, found)
+                failures: Sequence[Exception | None] = [None] * len(found)
+                if self.reranker is not None:
+                    failures = yield from self._reranked(
+                        self.reranker, head, texts, found, embedded.error, threads=threads
+                    )
+                for at, one, failed in zip(sound, found, failures, strict=True):
+                    answer = self._answer(request.offset, limit, one, embedded.error or failed)
+                    answers[at] = answer if report is None else _reported(answer, report)
+            if watched is not None:
+                watched.answered(answers)
         if self.slow_ms is not None:
             log_slow(self.slow_ms, answers, (perf_counter() - started) * 1000)
-        return answers
+        if not isinstance(request, SearchManyRequest) or request.on_error == "raise":
+            for answer in answers:
+                if isinstance(answer, HedgerowError):
+                    raise answer
+        if isinstance(request, WhyNotRequest):
+            return answers[0], options, embedded
+        return answers if isinstance(request, SearchManyRequest) else answers[0]
 
-    def _search(self, request: Request, watched: Watched) -> Steps[list[Response | HedgerowError]]:
-        answers: list[Response | HedgerowError | None] = [_refusal(q) for q in request.queries]
-        sound = [i for i, answer in enumerate(answers) if answer is None]
-        queries = [request.queries[i] for i in sound]
-        started = perf_counter()
-        try:
-            embedded = request.embedded or (yield from self.embedded(request, queries))
-        except HedgerowError as error:
-            if error.code != "bad_answer":
-                raise
-            return [_again(error) if answer is None else answer for answer in answers]
-        seconds = perf_counter() - started
-        dated = [_dated(request.queries[i], request.dates[i]) for i in sound]
-        stop = Stop()
-        options, threads = request.options, request.threads
-        vectors, name = embedded.vectors, embedded.name
-        arguments = (queries, dated, vectors, name, seconds, options, threads, stop)
-        watched.begin()
-        call = (self.index, options, self.searcher.search, arguments)
-        found, report = yield Call(in_one_state, call, stop)
-        for one in found:
-            if isinstance(one, HedgerowError) and one.code == "embedder_mismatch":
-                # The index was re-embedded since this embedder was admitted.
-                self._forget_embedder()
-                raise one
-        self._cache.keep(queries, vectors, [not isinstance(one, HedgerowError) for one in found])
-        failures = yield from self._reranked(request, queries, found, embedded.error)
-        for i, one, failed in zip(sound, found, failures, strict=True):
-            answers[i] = _reported(self._answer(request, one, embedded.error, failed), report)
-        return [answer for answer in answers if answer is not None]
-
-    def check_may_degrade(self, mode: str) -> None:
-        """Refuse a mode that needs an embedder, which this retriever lacks, where no leg may be left out."""
-        if self.on_leg_failure == "raise":
-            raise InvalidInputError(
-                f'mode="{mode}" needs an embedder, and on_leg_failure="raise" leaves no leg out; '
-                "pass embedder=... to Retriever, or search with the mode auto",
-                code="incompatible_options",
-            )
-
-    def why_not(self, request: Request, id: str) -> Steps[dict[str, Any]]:  # noqa: A002
-        """What the engine knows of a chunk for the one query of a request that is embedded."""
-        [query], [date] = request.queries, request.dates
-        embedded, stop = request.embedded or Embedded(), Stop()
-        arguments = (
-            query,
-            _dated(query, date),
-            embedded.vectors,
-            embedded.name,
-            request.options,
-            id,
-            stop,
-        )
-        call = (self.index, request.options, self.searcher.why_not, arguments)
-        found, _ = yield Call(in_one_state, call, stop)
-        seen: dict[str, Any] = found
-        return seen
-
-    def embedded(self, request: Request, queries: list[str]) -> Steps[Embedded]:
-        """What the embedder makes of the queries, if the request asks for that."""
-        if not request.embeds or self.embedder is None or not queries:
-            return Embedded()
-        admitted = yield from self._admission(self.embedder)
-        return (yield from self._embedded(admitted, queries))
-
-    def _admission(self, embedder: AnyEmbedder) -> Steps[Admitted]:
-        """How the index accepts the embedder.
-
-        The search itself compares the name with that of the index, in its own transaction. It is
-        checked in advance until it matched once, so that no query is embedded in vain.
-        """
-        admitted = self._admitted
-        if admitted is None:
-            admitted = yield from admission(self.index, embedder)
-            self._admitted = admitted
-        return admitted
-
-    def reembedding(self, progress: Progress | None) -> Steps[int]:
-        """Replace the vectors of all chunks; returns how many there are."""
-        count = yield from reembedding(
-            index_of(self.index, "reembed"), needed(self.embedder), progress
-        )
-        self._forget_embedder()
-        return count
-
-    def _forget_embedder(self) -> None:
-        self._admitted = None
-        self._cache = QueryVectors()
-
-    def _embedded(self, admitted: Admitted, queries: list[str]) -> Steps[Embedded]:
+    def embedded(self, queries: list[str]) -> Steps[Embedded]:
         """The rows of the embedder, or the error that it raised; equal queries are embedded once."""
-        form, name = admitted.forms.queries, admitted.name
+        if self._admitted is None:
+            # The search itself compares the name with that of the index, in its own transaction. It is
+            # checked in advance until it matched once, so that no query is embedded in vain.
+            self._admitted = yield from admission(self.index, needed(self.embedder))
+        form, name = self._admitted.forms.queries, self._admitted.name
         known = self._cache.known(queries)
         missing = [query for query in dict.fromkeys(queries) if query not in known]
         if not missing:
             return Embedded([known[query] for query in queries], name)
         try:
-            with observer().embedding(form.embedder, len(missing)) as call:
+            with observing.observer().embedding(form.embedder, len(missing)) as call:
                 rows = yield from form.answer(missing)
-                call.embedded(rows)
+                if call is not None:
+                    call.embedded(rows)
         except Exception as error:  # noqa: BLE001 - whatever it is, keywords still answer
             if self.on_leg_failure == "degrade":
                 _embedding_log.warning(
@@ -201,17 +194,58 @@ class Stages:
         known.update(zip(missing, rows, strict=True))
         return Embedded([known[query] for query in queries], name)
 
-    def _reranked(
+    def forget_embedder(self) -> None:
+        """Forget how the index accepted the embedder, and what it made of queries."""
+        self._admitted = None
+        self._cache = QueryVectors()
+
+    def in_one_state(
         self,
-        request: Request,
+        options: SearchOptions,
+        function: Callable[..., Any],
+        given: tuple[Any, ...],
+        stop: Stop,
+    ) -> Call:
+        """A call of the engine, which answers with what it found and the report of a collection."""
+        call = Call(_in_one_state, self.index, options, function, given)
+        call.stop = stop
+        return call
+
+    def _check_may_degrade(self, mode: str) -> None:
+        """Refuse a mode that needs an embedder, which this retriever lacks, where no leg may be left out."""
+        if self.on_leg_failure == "raise":
+            raise InvalidInputError(
+                f'mode="{mode}" needs an embedder, and on_leg_failure="raise" leaves no leg out; '
+                "pass embedder=... to Retriever, or search with the mode auto",
+                code="incompatible_options",
+            )
+
+    def _check_found(
+        self, queries: Sequence[str], vectors: Any, found: Sequence[Found | HedgerowError]
+    ) -> None:
+        """Raise the error of another embedder; otherwise keep the vectors of the queries."""
+        for one in found:
+            if isinstance(one, HedgerowError) and one.code == "embedder_mismatch":
+                # The index was re-embedded since this embedder was admitted.
+                self.forget_embedder()
+                raise one
+        if vectors is not None:
+            self._cache.keep(
+                queries, vectors, [not isinstance(one, HedgerowError) for one in found]
+            )
+
+    def _reranked(  # noqa: PLR0913 - what is reranked, and how
+        self,
+        reranker: AnyReranker,
+        head: int,
         queries: Sequence[str],
         found: Sequence[Found | HedgerowError],
         embedder_error: Exception | None,
+        *,
+        threads: int,
     ) -> Steps[list[Exception | None]]:
         """Rerank what is found; returns what the reranker raised for each query, if anything."""
         failures: list[Exception | None] = [None] * len(found)
-        if self.reranker is None:
-            return failures
         waiting = {
             i: one
             for i, one in enumerate(found)
@@ -222,8 +256,8 @@ class Stages:
         }
         if waiting:
             asked = [(queries[i], one) for i, one in waiting.items()]
-            head, threads = request.rerank_top_n, request.threads
-            raised = yield from reranking(self.reranker, self.rerank_options, head, asked, threads)
+            head = min(head, sys.maxsize)
+            raised = yield from reranking(reranker, self.rerank_options, head, asked, threads)
             for i, error in zip(waiting, raised, strict=True):
                 failures[i] = error
                 if error is not None and self.on_leg_failure == "degrade":
@@ -231,11 +265,7 @@ class Stages:
         return failures
 
     def _answer(
-        self,
-        request: Request,
-        found: Found | HedgerowError,
-        embedder_error: Exception | None,
-        reranker_error: Exception | None,
+        self, offset: int, limit: int, found: Found | HedgerowError, part_error: Exception | None
     ) -> Response | HedgerowError:
         if isinstance(found, HedgerowError):
             return found
@@ -245,33 +275,15 @@ class Stages:
             failure = RetrievalError(message, code="retrieval_failed", trace=trace)
             failure.__cause__ = found.error
             return failure
-        error = found.error or embedder_error or reranker_error
+        error = found.error or part_error
         if self.on_leg_failure == "raise" and error is not None:
-            return _stage_failure(trace, error)
+            return _failed(trace, error, '; on_leg_failure="degrade" would answer without it')
         if found.error is not None:
             _log.warning("the %s leg failed, the other answers: %s", trace.error_stage, found.error)
-        results = found.results(request.offset + request.limit)[request.offset :]
-        return Response(results, trace, _told(trace, error), request.offset)
-
-
-def checked_on_leg_failure(on_leg_failure: str) -> None:
-    """Raise InvalidInputError unless it is "degrade" or "raise"."""
-    if on_leg_failure not in ("degrade", "raise"):
-        raise InvalidInputError(
-            f'on_leg_failure must be "degrade" or "raise", not {shown(on_leg_failure)}',
-            code="invalid_option",
-        )
-
-
-def _stage_failure(trace: Trace, error: Exception) -> RetrievalError:
-    return _failed(trace, error, '; on_leg_failure="degrade" would answer without it')
-
-
-def _told(trace: Trace, error: Exception | None) -> HedgerowError | None:
-    """What failed, for a response: an error of ours, since those of others may not pickle."""
-    if error is None or isinstance(error, HedgerowError):
-        return error
-    return _failed(trace, error)
+        results = found.results(min(offset + limit, sys.maxsize))[offset:]
+        if error is not None and not isinstance(error, HedgerowError):
+            error = _failed(trace, error)  # those of others may not pickle
+        return Response(results, trace, error, offset)
 
 
 def _failed(trace: Trace, error: Exception, advice: str = "") -> RetrievalError:
@@ -281,12 +293,8 @@ def _failed(trace: Trace, error: Exception, advice: str = "") -> RetrievalError:
     return failure
 
 
-def _reported(
-    answer: Response | HedgerowError, report: dict[str, Any] | None
-) -> Response | HedgerowError:
+def _reported(answer: Response | HedgerowError, report: dict[str, Any]) -> Response | HedgerowError:
     """The answer, with what a collection elsewhere reported added to its trace."""
-    if report is None:
-        return answer
     if isinstance(answer, Response):
         return replace(answer, trace=replace(answer.trace, **report))
     if isinstance(answer, RetrievalError):
@@ -294,35 +302,158 @@ def _reported(
     return answer
 
 
-def _again(error: HedgerowError) -> HedgerowError:
-    """The same error for one more query: each is raised, pickled and changed on its own."""
-    return HedgerowError(error.message, code=error.code)
-
-
-def _refusal(query: str) -> HedgerowError | None:
-    """The error of a query that cannot be searched for, found before it is embedded."""
-    try:
-        if len(query) >= _SHORT or not _is_unicode(query):
-            _check_query(query)
-    except HedgerowError as error:
-        return error
-    return None
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _dated(query: str, date: QuestionDate | None) -> tuple[str, list[str]] | None:
+def dated_query(query: str, date: QuestionDate) -> tuple[str, list[str]] | None:
     """The query augmented with its dates, and the dates; None without any."""
-    if date is None:
-        return None
     # Slow to import, and most searches have no date.
     from hedgerow.temporal import augment_query, expand_temporal  # noqa: PLC0415
 
     hints = list(expand_temporal(query, date).date_hints)
     return (augment_query(query, date), hints) if hints else None
+
+
+def _usable_cpus() -> int:
+    """The CPUs this process may use, which in a container are fewer than the machine has."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on macOS and Windows
+        return os.cpu_count() or 1
+
+
+def needed(embedder: AnyEmbedder | None) -> AnyEmbedder:
+    """The embedder; raises InvalidInputError for none."""
+    if embedder is None:
+        raise InvalidInputError(
+            "this retriever has no embedder; pass one: Retriever(index, embedder=...)",
+            code="invalid_option",
+        )
+    return embedder
+
+
+# The state of a collection.
+
+
+def _in_one_state(
+    searched: Searchable,
+    options: SearchOptions,
+    call: Callable[..., Any],
+    arguments: tuple[Any, ...],
+) -> tuple[Any, dict[str, Any] | None]:
+    """Call the engine; what it found, and how a collection elsewhere came to its answers.
+
+    Where the collection cannot be reached at all, every leg fails as it would have then.
+    """
+    if isinstance(searched, Index):
+        return call(*arguments, None), None
+    with ExitStack() as stack:
+        moment: Any
+        try:
+            moment = stack.enter_context(searched._point_in_time(options.filters))  # noqa: SLF001
+        except BackendError as error:
+            moment = _Unreachable(error)
+        found = call(*arguments, moment)
+        return found, moment.report()
+
+
+class _Unreachable:
+    """Stands in for the point in time of a collection that could not be reached."""
+
+    def __init__(self, error: BackendError) -> None:
+        self._error = error
+
+    def _fail(self, *_: object) -> NoReturn:
+        raise self._error
+
+    check_embedder = dimensions = counts = keyword_hits = vector_hits = _fail
+    chunks = in_paths = paths = _fail
+
+    def report(self) -> None:
+        """Return None: the error says everything."""
+
+
+# The vectors of the last queries.
+
+_MOST = 256
+"""Queries whose vectors are cached: under 1 MB with 768 numbers each."""
+
+
+class QueryVectors:
+    """The rows of an embedder for the last queries. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, Any] = {}
+        self._turn = Lock()
+
+    def known(self, queries: Sequence[str]) -> dict[str, Any]:
+        """The rows of those of the queries that have one."""
+        with self._turn:
+            return {query: self._rows[query] for query in queries if query in self._rows}
+
+    def keep(self, queries: Sequence[str], rows: Any, sound: Sequence[bool]) -> None:
+        """Cache the rows of the queries that were searched without an error, at most the last 256."""
+        if isinstance(rows, str) or len(queries) > _MOST:
+            return
+        with self._turn:
+            for query, row, is_sound in zip(queries, rows, sound, strict=True):
+                if is_sound:
+                    self._rows.pop(query, None)
+                    # A row of an array would keep all of the array in memory.
+                    self._rows[query] = row.copy() if hasattr(row, "copy") else row
+            while len(self._rows) > _MOST:
+                del self._rows[next(iter(self._rows))]
+
+
+# The log of slow searches.
+
+# Stages that took less are not worth the room.
+_WORTH_NAMING_MS = 0.05
+
+
+def checked_slow_ms(value: float | None) -> float | None:
+    """The threshold; raises InvalidInputError unless it is a finite number from 0 up, or None."""
+    if value is None:
+        return None
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    # Compared first: not every integer has a float.
+    if not number or not 0 <= value <= sys.float_info.max:
+        raise InvalidInputError(
+            f"slow_ms must be a number of milliseconds from 0 up, or None, not {shown(value)}",
+            code="invalid_option",
+        )
+    return float(value)
+
+
+def log_slow(slow_ms: float, answers: Sequence[Response | HedgerowError], total_ms: float) -> None:
+    """Log the searches that took longer than `slow_ms`, a line for each.
+
+    A single search took as long as its call. Searches of a batch ran in parallel: each took the time
+    of its stages, without embedding, which is one call for all.
+    """
+    alone = len(answers) == 1
+    for answer in answers:
+        if not isinstance(answer, (Response, RetrievalError)):
+            continue
+        trace = answer.trace
+        took = total_ms if alone else _of_its_own(trace)
+        if took > slow_ms:
+            found = len(answer) if isinstance(answer, Response) else None
+            _log_one(trace, found, took, alone=alone)
+
+
+def _of_its_own(trace: Trace) -> float:
+    return sum(ms for stage, ms in trace.timings.items() if stage != "embed")
+
+
+def _log_one(trace: Trace, found: int | None, took: float, *, alone: bool) -> None:
+    stages = ", ".join(
+        f"{stage} {ms:.1f}"
+        for stage, ms in trace.timings.items()
+        if ms >= _WORTH_NAMING_MS and (alone or stage != "embed")
+    )
+    came = "no answer" if found is None else "1 result" if found == 1 else f"{found} results"
+    length = len(trace.original_query)
+    of = "1 character" if length == 1 else f"{length} characters"
+    _log.warning(
+        "slow search: %.1f ms (%s), mode %s, a query of %s, %s", took, stages, trace.mode, of, came
+    )
+    # What people ask for is private: only the most verbose level shows it.
+    _log.debug("the query of that slow search: %r", trace.original_query)

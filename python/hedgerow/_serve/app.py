@@ -119,7 +119,7 @@ def build(
     if isinstance(service, RootService):
         app.include_router(root_routes(service, once, definitions))
     else:
-        app.include_router(index_routes(service, once))
+        app.include_router(index_routes(service, once, definitions))
     _add_own_routes(app, service, metrics, work)
     if tools is not None:
         app.router.routes.append(Route(PATH, tools))

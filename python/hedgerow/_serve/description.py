@@ -9,9 +9,10 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
 
-from hedgerow import Trace, _shapes
+from hedgerow import Chunk, Filters, Token, Trace, _shapes
+from hedgerow._answers.index import ScoreParts, answer_type
 from hedgerow._operations.fields import Declared, declared
-from hedgerow._operations.operation import Request, result_of
+from hedgerow._operations.operation import Request
 from hedgerow._operations.schema import Definitions, summary_of
 
 _METHODS = ("get", "post", "put")
@@ -35,9 +36,21 @@ _PROBLEM = {
 def new_definitions() -> Definitions:
     """Return the schemas of records, with those of results that describe themselves."""
     template = "#/components/schemas/{model}"
-    trace = TypeAdapter(_shapes.Trace).json_schema(ref_template=template)
-    found = Definitions({Trace: {"$ref": template.format(model="Trace")}})
-    found.schemas |= {**trace.pop("$defs", {}), "Trace": trace}
+    schemas: dict[str, Any] = {}
+    for kind in (_shapes.Trace, _shapes.ScoreParts):
+        schema = TypeAdapter(kind).json_schema(ref_template=template)
+        schemas |= {**schema.pop("$defs", {}), kind.__name__: schema}
+    anything: dict[str, Any] = {"type": "object", "additionalProperties": {}}
+    found = Definitions(
+        {
+            Trace: {"$ref": template.format(model="Trace")},
+            ScoreParts: {"$ref": template.format(model="ScoreParts")},
+            Chunk: anything,
+            Filters: anything,
+            Token: {"type": "object", "additionalProperties": {"type": "string"}},
+        }
+    )
+    found.schemas |= schemas
     return found
 
 
@@ -69,7 +82,7 @@ def described(kind: type[Request[Any]], definitions: Definitions) -> dict[str, A
     extra["responses"] = {
         "200": {
             "description": "The answer",
-            "content": {"application/json": {"schema": definitions.of(result_of(kind))}},
+            "content": {"application/json": {"schema": definitions.of(answer_type(kind))}},
         },
         "default": _PROBLEM,
     }

@@ -1,42 +1,55 @@
-"""The verbs of an index."""
+"""The routes of an index: one for each operation of the table, and the backup."""
 
 from __future__ import annotations
 
 import json
 import shutil
 import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends
 from fastapi.responses import FileResponse
 from starlette.background import BackgroundTask
 
-from hedgerow import Filters, Index, QueryExplanation, Retriever, explain_query
+from hedgerow import Index, Retriever
 from hedgerow import Response as Found
 from hedgerow._answers.highlight import Highlighter
-from hedgerow._answers.index import chunk_answer, stats_answer
-from hedgerow._answers.names import told
-from hedgerow._answers.search import query_told, search_answer
-from hedgerow._profiles import PROFILES
+from hedgerow._answers.index import (
+    Deleted,
+    Failed,
+    SearchAnswer,
+    SearchAnswers,
+    Upserted,
+    chunk_answer,
+    search_answer,
+    stats_answer,
+)
+from hedgerow._operations.operation import Request, sent_arguments
+from hedgerow._operations.schema import Definitions
+from hedgerow._operations.shapes import to_json
+from hedgerow._retrieval.operations import (
+    OPERATIONS,
+    DeleteRequest,
+    GetRequest,
+    Searching,
+    SearchManyRequest,
+    SearchRequest,
+    StatsRequest,
+    UpsertRequest,
+    whole_page,
+)
 from hedgerow.errors import HedgerowError, InvalidInputError
-from hedgerow.typing import Matching
 
 from .access import may_write
-from .answering import Answer, answered, answers, written
+from .answering import Answer
 from .batching import Batching
 from .once import Once
+from .operations import add_operations
 from .problems import problem_of
-from .requests import (
-    ChunksBody,
-    DeleteBody,
-    ExplainBody,
-    SearchBody,
-    SearchManyBody,
-    SearchOptions,
-    WhyNotBody,
-)
-from .shapes import Chunk, Deleted, QueryTold, SearchAnswer, SearchAnswers, Stats, Upserted, WhyNot
+from .tokens import Grant
 
 
 class IndexService:
@@ -57,63 +70,75 @@ class IndexService:
         """Raise HedgerowError where the file cannot be read."""
         len(self.index)
 
-    def search(self, body: SearchBody) -> Answer:
-        """Search once; the answer is that of `hedgerow search --json`."""
-        response = self._searches.result(body.options(), body.query)
-        return self._answer(body.query, response, body, explain=body.explain)
-
-    def _batch(self, options: str, queries: list[str]) -> list[Found | HedgerowError]:
-        asked = _keywords(SearchOptions.model_validate(json.loads(options)))
-        return self.retriever.search_many(queries, **asked, on_error="return")
-
-    def search_many(self, body: SearchManyBody) -> Answer:
-        """Search for several queries; one that failed has a problem in its place."""
-        found = self.retriever.search_many(body.queries, **_keywords(body), on_error="return")
-        answers: list[Answer] = []
-        for query, one in zip(body.queries, found, strict=True):
-            if isinstance(one, HedgerowError):
-                answers.append({"error": problem_of(one).document()})
-            else:
-                answers.append(self._answer(query, one, body, explain=body.explain))
-        return {"responses": answers}
-
-    def explain(self, body: ExplainBody) -> Answer:
-        """Explain what a query means here, as the `explanation` of a search does."""
-        return query_told(self._explained(body.query, PROFILES["best"]["matching"]))
-
-    def why_not(self, body: WhyNotBody) -> Answer:
-        """Explain why a chunk is not among the hits."""
-        found = self.retriever.why_not(body.query, body.id, **_keywords(body))
-        answer: Answer = told(found.to_dict())
+    def perform(self, request: Request[Any], _: Grant) -> Answer:
+        """Carry out an operation; the answer is the JSON of its result."""
+        done: Any
+        if isinstance(request, Searching):
+            request = whole_page(request, self.retriever.ranking)
+        if isinstance(request, SearchRequest):
+            response = self._searches.result(_options_of(request), request.query)
+            done = self._answer(request, request.query, response, explain=request.explain)
+        elif isinstance(request, SearchManyRequest):
+            found = self.retriever._perform(replace(request, on_error="return"))  # noqa: SLF001
+            done = SearchAnswers(self._answers(request, found))
+        elif isinstance(request, DeleteRequest):
+            done = self._delete(request)
+        else:
+            found = self.retriever._perform(request)  # noqa: SLF001 - of the same package
+            done = self._converted(request, found)
+        answer: Answer = to_json(done, explain=True)
         return answer
 
-    def stats(self) -> Answer:
-        """Count what is in the index."""
-        return stats_answer(self.name, self.index.stats(), self.index.stopwords)
+    def _batch(self, options: str, queries: list[str]) -> list[Found | HedgerowError]:
+        return self.retriever.search_many(queries, **json.loads(options), on_error="return")
 
-    def chunk(self, id: str) -> Answer:  # noqa: A002 - the name of the parameter is public
-        """Return all of a chunk but its vector."""
-        found = self.index.get(id)
-        if found is None:
-            raise InvalidInputError(f"there is no chunk with the id {id!r}", code="unknown_chunk")
-        return chunk_answer(found)
+    def _answers(
+        self, request: SearchManyRequest, found: Sequence[Found | HedgerowError]
+    ) -> list[SearchAnswer | Failed]:
+        return [
+            Failed(problem_of(one).document())
+            if isinstance(one, HedgerowError)
+            else self._answer(request, query, one, explain=request.explain)
+            for query, one in zip(request.queries, found, strict=True)
+        ]
 
-    def upsert(self, body: ChunksBody) -> Answer:
-        """Write chunks."""
-        return {"upserted": self.retriever.upsert(body.chunks)}
+    def _answer(
+        self, request: Searching[Any], query: str, response: Found, *, explain: bool
+    ) -> SearchAnswer:
+        return search_answer(
+            request,
+            query,
+            response,
+            db=self.name,
+            chunks=len(self.index),
+            highlighter=Highlighter(response.trace.match_query, self.index.tokenizer),
+            explanation=self.retriever.explain(query) if explain else None,
+        )
 
-    def delete(self, body: DeleteBody) -> Answer:
-        """Remove chunks; the answer is that of `hedgerow delete --json`."""
-        ids = dict.fromkeys(body.ids)
+    def _converted(self, request: Request[Any], found: Any) -> Any:
+        """Return a result as its answer has it."""
+        if isinstance(request, GetRequest):
+            if found is None:
+                raise InvalidInputError(
+                    f"there is no chunk with the id {request.id!r}", code="unknown_chunk"
+                )
+            return chunk_answer(found)
+        if isinstance(request, StatsRequest):
+            return stats_answer(self.name, found, self.index.stopwords)
+        return Upserted(found) if isinstance(request, UpsertRequest) else found
+
+    def _delete(self, request: DeleteRequest) -> Deleted:
+        """Remove chunks, and say which ids and paths had any."""
+        ids = dict.fromkeys(request.ids)
         is_there = {name: self.index.get(name) is not None for name in ids}
         found = [name for name, there in is_there.items() if there]
         missing = [name for name, there in is_there.items() if not there]
         removed = self.index.delete(found)
-        for path in dict.fromkeys(body.paths):
+        for path in dict.fromkeys(request.paths):
             gone = self.index.delete_path(path)
             removed += gone
             missing += [] if gone else [path]
-        return {"db": self.name, "removed": removed, "ids": found, "missing": missing}
+        return Deleted(self.name, removed, found, missing)
 
     def backup(self) -> Path:
         """Copy the file into a folder of its own, which the caller removes."""
@@ -125,79 +150,20 @@ class IndexService:
             raise
         return folder / self.name
 
-    def _answer(
-        self, query: str, response: Found, options: SearchOptions, *, explain: bool
-    ) -> Answer:
-        index = self.index
-        explanation = self._explained(query, response.trace.matching) if explain else None
-        return search_answer(
-            {"db": self.name},
-            query,
-            response,
-            filters=_filters(options),
-            limit=options.limit,
-            offset=options.offset,
-            mode=options.mode,
-            operator="OR",
-            chunks=len(index),
-            highlighter=Highlighter(response.trace.match_query, index.tokenizer),
-            explanation=explanation,
-        )
 
-    def _explained(self, query: str, matching: Matching) -> QueryExplanation:
-        index = self.index
-        return explain_query(
-            query, tokenizer=index.tokenizer, matching=matching, stopwords=index.stopwords
-        )
-
-
-def index_routes(service: IndexService, once: Once) -> APIRouter:
-    """The routes of an index."""
+def index_routes(service: IndexService, once: Once, definitions: Definitions) -> APIRouter:
+    """The routes of an index; the schemas of their bodies and answers are added to `definitions`."""
     routes = APIRouter(prefix="/v1", tags=["index"])
-    writes, work = [Depends(may_write)], once.work
-
-    @routes.post("/search", summary="Search the index, the best first", **answers(SearchAnswer))
-    async def search(body: SearchBody) -> Response:
-        return await answered(work, lambda: service.search(body))
-
-    @routes.post(
-        "/search_many", summary="Search for several queries at once", **answers(SearchAnswers)
-    )
-    async def search_many(body: SearchManyBody) -> Response:
-        return await answered(work, lambda: service.search_many(body))
-
-    @routes.post("/explain", summary="Say what a query means", **answers(QueryTold))
-    async def explain(body: ExplainBody) -> Response:
-        return await answered(work, lambda: service.explain(body))
-
-    @routes.post("/why_not", summary="Say why a chunk is not among the hits", **answers(WhyNot))
-    async def why_not(body: WhyNotBody) -> Response:
-        return await answered(work, lambda: service.why_not(body))
-
-    @routes.get("/stats", summary="Count what is in the index", **answers(Stats))
-    async def stats() -> Response:
-        return await answered(work, service.stats)
-
-    @routes.get("/chunks/{id:path}", summary="Read a chunk", **answers(Chunk))
-    async def chunk(id: str) -> Response:  # noqa: A002 - the name of the parameter is public
-        return await answered(work, lambda: service.chunk(id))
-
-    @routes.post("/chunks", summary="Write chunks", dependencies=writes, **answers(Upserted))
-    async def upsert(body: ChunksBody, request: Request) -> Response:
-        return await written(once, request, lambda: service.upsert(body))
-
-    @routes.post("/delete", summary="Remove chunks", dependencies=writes, **answers(Deleted))
-    async def delete(body: DeleteBody, request: Request) -> Response:
-        return await written(once, request, lambda: service.delete(body))
+    add_operations(routes, OPERATIONS.values(), service, once, definitions)
 
     @routes.post(
         "/backup",
         summary="Download a copy of the index",
-        dependencies=writes,
+        dependencies=[Depends(may_write)],
         response_class=FileResponse,
     )
     async def backup() -> FileResponse:
-        copy = await work.run(service.backup, discard=_remove)
+        copy = await once.work.run(service.backup, discard=_remove)
         return FileResponse(
             copy,
             media_type="application/vnd.sqlite3",
@@ -208,17 +174,12 @@ def index_routes(service: IndexService, once: Once) -> APIRouter:
     return routes
 
 
-def _keywords(options: SearchOptions) -> dict[str, Any]:
-    return options.keywords() | {"filters": _filters(options)}
-
-
-def _filters(options: SearchOptions) -> Filters:
-    try:
-        return Filters(**(options.filters or {}))
-    except TypeError as error:
-        raise InvalidInputError(
-            f"the filters have another form: {error}", code="invalid_filter"
-        ) from error
+def _options_of(request: SearchRequest) -> str:
+    """The options of a search as JSON: searches with equal ones are done together."""
+    options = sent_arguments(request)
+    del options["query"]
+    options.pop("explain", None)
+    return json.dumps(options, sort_keys=True)
 
 
 def _remove(copy: Path) -> None:

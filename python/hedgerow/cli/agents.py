@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from hedgerow import HedgerowError, InvalidInputError
-from hedgerow._answers.names import named, told
+from hedgerow._operations.fields import camel_case
+from hedgerow._operations.shapes import with_camel_case
 
 from .failures import FAILED, INTERRUPTED
 from .options import TEXT, Command, json_option, option
@@ -95,7 +96,7 @@ def list_(*, folder: str | None, as_json: bool, db: str | None) -> None:
     with _working(db, folder) as working:
         statuses = working.statuses()
         if as_json:
-            write_json({"agents": [told(status.to_dict()) for status in statuses]})
+            write_json({"agents": [with_camel_case(status.to_dict()) for status in statuses]})
             return
         from .agents_text import show_statuses  # noqa: PLC0415 - slow to import
 
@@ -151,7 +152,7 @@ def run(  # noqa: PLR0913 - one argument for each option
         with stopped_by_signals(working):
             report = working.run(name)
         if as_json:
-            write_json(named(report.to_dict()))
+            write_json({camel_case(name): value for name, value in report.to_dict().items()})
         else:
             show_report(report)
         if report.status in _EXIT_CODES:

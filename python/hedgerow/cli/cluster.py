@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hedgerow import BackendError, Index
-from hedgerow._answers.names import named
+from hedgerow._operations.fields import camel_case
 
 from .failures import FAILED, InterruptedRunError
 from .options import TEXT, Command, json_option, option
@@ -131,7 +131,9 @@ def status(
         milliseconds = round((time.perf_counter() - started) * 1000, 1)
     if as_json:
         write_json(
-            {"url": place[0], "name": place[1]} | named(asdict(found)) | {"answerMs": milliseconds}
+            {"url": place[0], "name": place[1]}
+            | {camel_case(name): value for name, value in asdict(found).items()}
+            | {"answerMs": milliseconds}
         )
     else:
         for name, value in _described(place, found, milliseconds):

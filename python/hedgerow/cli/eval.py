@@ -19,7 +19,7 @@ from hedgerow._judged import (
     read_queries,
     read_vectors,
 )
-from hedgerow._retrieval.admission import Recorded
+from hedgerow._retrieval.embedding import Recorded
 from hedgerow.evaluation import (
     MEASURES,
     Combination,

@@ -53,7 +53,7 @@ def stats(*, db: str, as_json: bool) -> None:
     with Index.open(db, read_only=True) as index:
         found, stopwords = index.stats(), index.stopwords
     if as_json:
-        write_json(stats_answer(db, found, stopwords))
+        write_json(stats_answer(db, found, stopwords).to_dict())
         return
     for name, value in _described(db, found, stopwords):
         echo(f"{name:<10}  {visible(value)}")
@@ -231,7 +231,7 @@ def show(*, what: str, db: str | None, as_json: bool, **part: Any) -> None:
             code="unknown_chunk",
         )
     if as_json:
-        write_json({"db": db, "chunks": [chunk_answer(chunk) for chunk in found]})
+        write_json({"db": db, "chunks": [chunk_answer(chunk).to_dict() for chunk in found]})
         return
     for position, chunk in enumerate(found):
         if position:

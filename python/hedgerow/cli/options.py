@@ -18,6 +18,7 @@ from .output import echo
 if TYPE_CHECKING:
     from hedgerow._operations.fields import Declared
     from hedgerow._operations.operation import Request
+    from hedgerow.ranking import Ranking
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -133,7 +134,7 @@ TEXT = TextType()
 
 
 def request_options(
-    request: type[Request[Any]],
+    request: type[Request[Any] | Ranking],
     *names: str,
     section: str = GENERAL,
     **changes: dict[str, Any],
@@ -142,7 +143,7 @@ def request_options(
 
     Without `names`, these are all fields with a default, except those for this process alone.
     Bounds, choices, help text and default are those of the field. A flag that is on by default
-    becomes `--no-NAME`. A list becomes an option in the singular that may be repeated, takes several
+    becomes `--no-NAME`, one that may be None `--NAME/--no-NAME`. A list becomes an option in the singular that may be repeated, takes several
     values with commas between, and may be written in the plural. `changes` replaces attributes of
     `click.option` for one field; `spelled` is another name of its option, `short` an additional one.
     """
@@ -166,7 +167,9 @@ def _option_of(field: Declared, section: str, changes: dict[str, Any]) -> Callab
     if default is not None:
         attributes |= {"default": default, "show_default": bool(default)}
     word = field.name.replace("_", "-")
-    if of is bool:
+    if of is bool and default is None:
+        names, kind = [f"--{word}/--no-{word}"], {"default": None}
+    elif of is bool:
         names, kind = _flag(word, is_on=bool(default))
     elif _is_list(of):
         names, kind = _listed(word, default)

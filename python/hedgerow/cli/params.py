@@ -10,16 +10,18 @@ from typing import Any, Literal, TypeVar
 import click
 
 from hedgerow import AliasTable, Filters, InvalidInputError
+from hedgerow._retrieval.operations import SearchRequest
+from hedgerow.ranking import Ranking
 
 from .filter_text import FilterTextError, condition, key_and_operator
 from .models import embedder_option
-from .options import TEXT, TextType, option
+from .options import TEXT, TextType, option, request_options
 
 Tokenizer = Literal["words", "porter unicode61", "unicode61", "trigram"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_ranked = partial(option, section="Ranking")
+_RANKING = "Ranking"
 _filtered = partial(option, section="Filters")
 
 
@@ -123,118 +125,55 @@ def alias_option(command: F) -> F:
     )(command)
 
 
-operator_option = _ranked(
-    "--operator",
-    type=click.Choice(["OR", "AND"], case_sensitive=False),
-    default="OR",
-    show_default=True,
-    help="The operator between plain words.",
-)
+_OPERATOR: dict[str, Any] = {
+    "type": click.Choice(["OR", "AND"], case_sensitive=False),
+    "default": "OR",
+    "show_default": True,
+}
 
 
 def language_options(command: F) -> F:
     """Add `--operator` and `--matching`."""
-    matching = option(
-        "--matching",
-        type=click.Choice(["spec", "extended"]),
-        default="spec",
-        show_default=True,
-        help="extended keeps short names, numbers and parts of words that spec drops.",
+    matching = {"default": "spec", "show_default": True}
+    add = request_options(
+        Ranking, "operator", "matching", section=_RANKING, operator=_OPERATOR, matching=matching
     )
-    return operator_option(matching(command))
+    return add(command)
 
 
 def ranking_options(command: F) -> F:
     """Add the options of ranking by keywords and meaning."""
-    options: list[Callable[[F], F]] = [
-        operator_option,
-        *_profile_options(),
-        embedder_option("Search by meaning too; that of the index, where it can be used unnamed:"),
-        _ranked(
-            "--mode",
-            type=click.Choice(["auto", "bm25", "semantic", "hybrid"]),
-            default="auto",
-            show_default=True,
-            help="auto is hybrid with an embedder, and else bm25, which is keywords alone.",
+    rerank = option(
+        "--rerank",
+        metavar="NAME",
+        type=TEXT,
+        section=_RANKING,
+        help="Rerank the best 20: cross-encoder:MODEL or tei:URL.",
+    )
+    ranking = request_options(
+        Ranking,
+        *(
+            "operator",
+            "profile",
+            "matching",
+            "fusion",
+            "neighbors",
+            "speakers",
+            "dates",
+            "reweight",
         ),
-        _ranked(
-            "--group-by",
-            metavar="KEY",
-            type=TEXT,
-            help="Show only the best chunk of each file (path), or of each value of a declared key.",
-        ),
-        _ranked(
-            "--candidates",
-            type=click.IntRange(min=1),
-            help="The most hits that keywords and meaning each contribute: 100 with the profile best, 60 "
-            "with spec, if not given.",
-        ),
-        _ranked(
-            "--question-date",
-            metavar="DATE",
-            type=TEXT,
-            help='The day the question is asked, for "last Friday" and the like: 2026-04-18.',
-        ),
-        _ranked(
-            "--rerank",
-            metavar="NAME",
-            type=TEXT,
-            help="Rerank the best 20: cross-encoder:MODEL or tei:URL.",
-        ),
-    ]
-    for add in reversed(options):
-        command = add(command)
-    return command
-
-
-def _profile_options() -> list[Callable[[F], F]]:
-    """Return `--profile` and what it stands for; None is what was not given."""
-    return [
-        _ranked(
-            "--profile",
-            type=click.Choice(["best", "spec"]),
-            default="best",
-            show_default=True,
-            help="How hits are ranked: best by what was measured, spec by the specification. It "
-            "stands for the next six options.",
-        ),
-        _ranked(
-            "--matching",
-            type=click.Choice(["spec", "extended"]),
-            help="extended keeps short names, numbers and parts of words that spec drops.",
-        ),
-        _ranked(
-            "--fusion",
-            type=click.Choice(["rrf", "score"]),
-            help="Fuse keywords and meaning by their ranks, or by their scores.",
-        ),
-        _ranked(
-            "--neighbors/--no-neighbors",
-            default=None,
-            help="Let the chunks next to a chunk in its file count for it.",
-        ),
-        _ranked(
-            "--speakers/--no-speakers",
-            default=None,
-            help="Let what a speaker said count more if the question asks about that speaker.",
-        ),
-        _ranked(
-            "--dates/--no-dates",
-            default=None,
-            help="Let chunks of the days and months that the question names count more.",
-        ),
-        _ranked(
-            "--asker",
-            metavar="NAME",
-            type=TEXT,
-            help="The speaker who asks: what this speaker said counts more if TEXT says I or my.",
-        ),
-        _ranked(
-            "--reweight/--no-reweight",
-            default=None,
-            help="Multiply scores according to the intent of the question.",
-        ),
-    ]
+        section=_RANKING,
+        operator=_OPERATOR,
+    )
+    searching = request_options(
+        SearchRequest,
+        *("mode", "group_by", "candidates", "question_date", "asker"),
+        section=_RANKING,
+    )
+    embedder = embedder_option(
+        "Search by meaning too; that of the index, where it can be used unnamed:"
+    )
+    return ranking(embedder(searching(rerank(command))))
 
 
 def alias_table(given: Sequence[tuple[str, list[str]]]) -> AliasTable | None:

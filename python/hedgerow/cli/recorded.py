@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hedgerow import Embedder, HedgerowError, Index
-from hedgerow._retrieval.admission import Recorded
-from hedgerow._retrieval.collection import embedder_of
+from hedgerow._retrieval.embedding import Recorded, embedder_of
 
 from .models import Wanted
 from .output import visible

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from .options import TEXT, Command, json_option, option, sync_option
+from hedgerow._retrieval.operations import SearchRequest
+from hedgerow.ranking import Ranking
+
+from .options import TEXT, Command, json_option, option, request_options, sync_option
 from .output import echo, visible, write_json
 from .params import alias_option, alias_table, filter_options, filters_of, ranking_options
 from .place import db_option, place_options
@@ -25,6 +28,7 @@ _OF_A_ROOT = frozenset(
     {"root", "scope", "shared", "target", "target_url", "remote_url", "depth", "sync"}
 )
 _OF_A_SERVER = frozenset({"url", "user", "ca", "insecure_http"})
+_OF_A_SEARCH = ("offset", "mode", "group_by", "candidates", "question_date", "asker")
 _OF_BOTH = frozenset({"words", "query", "limit", "explain", "report", "as_json"})
 
 
@@ -46,21 +50,7 @@ def _root_options(command: F) -> F:
     help="The collection on a server of OpenSearch to search.",
 )
 @server_options
-@option(
-    "-n",
-    "--limit",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    help="The most results.",
-)
-@option(
-    "--offset",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Skip the first results (paging).",
-)
+@request_options(SearchRequest, "limit", "offset")
 @_root_options
 @filter_options
 @alias_option
@@ -142,15 +132,23 @@ def command(  # noqa: PLR0913 - one argument for each option
         return
     from .search_run import Asked, run  # noqa: PLC0415 - a root does without
 
+    ranking: dict[str, Any] = {}
+    others: dict[str, Any] = {}
+    for name, value in options.items():
+        (ranking if name in Ranking.__dataclass_fields__ else others)[name] = value
     asked = Asked(
-        text=text,
+        request=SearchRequest(
+            text,
+            limit=limit,
+            filters=filters_of(given_filters, after=after, before=before, date_key=date_key),
+            **{name: others.pop(name) for name in _OF_A_SEARCH},
+        ),
+        ranking=_ranking(**ranking),
         db="/".join(url) if url else db or "",
         url=url,
         server={"user": user, "ca": ca, "insecure_http": insecure_http},
-        limit=limit,
         aliases=alias_table(alias),
-        filters=filters_of(given_filters, after=after, before=before, date_key=date_key),
-        **options,
+        **others,
     )
     search = run(asked)
     if report is not None:
@@ -198,22 +196,27 @@ def _kinds_of(name: str) -> tuple[str, ...]:
     return ("url",) if name in _OF_A_SERVER else ("db", "url")
 
 
+def _ranking(*, matching: Any, operator: Any, **options: Any) -> Ranking:
+    """Return the ranking; words joined by AND are matched as the specification has it."""
+    if matching is None and operator == "AND":
+        matching = "spec"
+    return Ranking(**options, matching=matching, operator=operator)
+
+
 def _as_json(search: Search, *, explain: bool) -> dict[str, Any]:
-    from hedgerow._answers.search import search_answer  # noqa: PLC0415 - a root does without
+    from hedgerow._answers.index import search_answer  # noqa: PLC0415 - a root does without
 
     asked = search.asked
-    return search_answer(
-        {"url" if asked.url else "db": asked.db},
-        asked.text,
+    answer = search_answer(
+        asked.request,
+        asked.request.query,
         search.response,
-        filters=asked.filters,
-        limit=asked.limit,
-        offset=asked.offset,
-        mode=asked.mode,
-        operator=asked.operator,
         chunks=search.chunks,
         highlighter=search.highlighter,
+        **{"url" if asked.url else "db": asked.db},
+        operator=asked.ranking.operator or "OR",
         notices=search.notices,
         explanation=search.explanation if explain else None,
         why_not=search.why_not,
     )
+    return answer.to_dict()

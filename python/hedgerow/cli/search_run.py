@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +10,6 @@ import click
 from hedgerow import (
     AliasTable,
     Embedder,
-    Filters,
     Hit,
     Index,
     QueryExplanation,
@@ -20,7 +19,7 @@ from hedgerow import (
     explain_query,
 )
 from hedgerow._answers.highlight import Highlighter
-from hedgerow._profiles import CANDIDATES
+from hedgerow._retrieval.operations import Searching, SearchRequest, whole_page
 from hedgerow.ranking import Ranking
 
 from .files import chunks_at
@@ -36,29 +35,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the user asked for; names of options as the command line has them."""
+    """A search as the user requested it, and with what."""
 
-    text: str
+    request: SearchRequest
+    ranking: Ranking
     db: str
     url: tuple[str, str] | None
     server: dict[str, Any]
-    limit: int
-    offset: int
-    filters: Filters
     aliases: AliasTable | None
-    operator: Any
-    profile: Any
-    matching: Any
-    fusion: Any
-    neighbors: bool | None
-    speakers: bool | None
-    dates: bool | None
-    asker: str | None
-    reweight: bool | None
-    mode: Any
-    group_by: Any
-    candidates: int | None
-    question_date: str | None
     embedder: Wanted
     rerank: str | None
     why_not: str | None
@@ -96,31 +80,14 @@ def run(asked: Asked) -> Search:
             embedder=embedder,
             reranker=reranker,
             aliases=asked.aliases,
-            ranking=Ranking(
-                asked.profile,
-                matching=_matching(asked),
-                fusion=asked.fusion,
-                neighbors=asked.neighbors,
-                speakers=asked.speakers,
-                dates=asked.dates,
-                reweight=asked.reweight,
-                operator=asked.operator,
-            ),
+            ranking=asked.ranking,
         )
-        options: dict[str, Any] = {
-            "question_date": asked.question_date,
-            "mode": asked.mode,
-            "limit": asked.limit,
-            "offset": asked.offset,
-            "candidates": max(asked.candidates or CANDIDATES[asked.profile], asked.limit),
-            "filters": asked.filters,
-            "group_by": asked.group_by,
-            "asker": asked.asker,
-        }
-        response = retriever.search(asked.text, **options)
+        request = whole_page(asked.request, asked.ranking)
+        response = retriever._perform(request)  # noqa: SLF001 - of the same package
         why_not = None
         if asked.why_not is not None:
-            why_not = retriever.why_not(asked.text, _id_of(index, asked.why_not), **options)
+            given = {one.name: getattr(request, one.name) for one in fields(Searching)}
+            why_not = retriever.why_not(request.query, _id_of(index, asked.why_not), **given)
         found = _with_what_shows_it(asked, index, response, notices)
         return replace(found, why_not=why_not)
 
@@ -138,24 +105,17 @@ def _id_of(index: Index | Collection, what: str) -> str:
     return found[0].id if found else what
 
 
-def _matching(asked: Asked) -> Any:
-    """Return the matching asked for; words joined by AND are matched as the specification has it."""
-    if asked.matching is None and asked.operator == "AND":
-        return "spec"
-    return asked.matching
-
-
 def _embedder(
     asked: Asked, index: Index | Collection, named: Embedder | None
 ) -> tuple[Embedder | None, tuple[str, ...]]:
     """Return the embedder that was named, or that of the index if the mode needs one."""
-    if named is not None or asked.mode == "bm25":
+    if named is not None or asked.request.mode == "bm25":
         return named, ()
     found = recorded_embedder(index, asked.embedder)
-    if found.embedder is None and asked.mode != "auto":
+    if found.embedder is None and asked.request.mode != "auto":
         why = "" if found.notice is None else f" {found.notice}"
         raise click.UsageError(
-            f"--mode {asked.mode} needs --embedder, which makes the vectors.{why}"
+            f"--mode {asked.request.mode} needs --embedder, which makes the vectors.{why}"
         )
     check_prompts(asked.embedder, found.embedder)
     notices = () if found.notice is None else (f"Searched by keywords alone: {found.notice}",)
@@ -169,10 +129,10 @@ def _with_what_shows_it(
         asked=asked,
         chunks=len(index),
         explanation=explain_query(
-            asked.text,
+            asked.request.query,
             asked.aliases,
             tokenizer=index.tokenizer,
-            operator=asked.operator,
+            operator=asked.ranking.operator,
             matching=response.trace.matching,
             stopwords=index.stopwords,
         ),

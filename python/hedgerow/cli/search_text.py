@@ -12,6 +12,7 @@ from rich.text import Text
 
 from hedgerow import Filters
 from hedgerow._answers.highlight import Highlighter
+from hedgerow._answers.index import AskedFilters
 
 from .output import make_console, plural, printable, visible
 from .steps_text import steps, ways
@@ -44,7 +45,7 @@ def show(search: Search, *, explain: bool) -> None:
         if explain:
             _show_steps(console, search.response.trace)
         return
-    for rank, hit in enumerate(search.hits, start=search.asked.offset + 1):
+    for rank, hit in enumerate(search.hits, start=search.asked.request.offset + 1):
         _show_hit(console, rank, hit, search.highlighter, explain=explain)
     if explain:
         _show_scores(console, search.response)
@@ -61,7 +62,7 @@ def _show_query_notices(console: Console, notices: Sequence[str]) -> None:
 def _count(search: Search) -> str:
     """How many are shown, and what shows more."""
     found = plural(len(search.hits), "result")
-    limit, offset = search.asked.limit, search.asked.offset
+    limit, offset = search.asked.request.limit, search.asked.request.offset
     if offset:
         found += f" from number {offset + 1:,} on"
     if len(search.hits) == limit:
@@ -105,8 +106,8 @@ def _show_nothing(console: Console, search: Search) -> None:
     """Distinguish "nothing matches" from "nothing could be searched for", and name the fix."""
     explanation, trace = search.explanation, search.response.trace
     match = trace.match_query
-    if search.asked.offset and trace.fused_count:
-        console.print(Text(_past_the_last(search.asked.offset, trace)))
+    if search.asked.request.offset and trace.fused_count:
+        console.print(Text(_past_the_last(search.asked.request.offset, trace)))
         return
     if not match:
         console.print(Text("Nothing was searched for: no word of the query is left."))
@@ -124,7 +125,7 @@ def _show_nothing(console: Console, search: Search) -> None:
     if tried:
         also = visible(", ".join(tried))
         console.print(Text(f"Then tried, also by likeness with file names: {also}"))
-    if search.asked.filters != Filters():
+    if search.asked.request.filters != Filters():
         console.print(Text(f"Only among: {_filters(search)}"))
     _show_dropped(console, explanation)
 
@@ -146,7 +147,7 @@ def _show_dropped(console: Console, explanation: QueryExplanation) -> None:
 
 
 def _filters(search: Search) -> str:
-    filters = search.asked.filters
+    filters = AskedFilters.of(search.asked.request.filters)
     parts = [f"path={path}" for path in filters.paths]
     if filters.path_prefix is not None:
         parts.append(f"prefix={filters.path_prefix}")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import GeneratorType
 from typing import Any, NamedTuple
 
@@ -58,16 +59,19 @@ class Form:
         if not self.one_by_one:
             answer = yield self._call(list(texts))
             # On the thread of the embedder, too.
-            return (yield Call(list, (answer,))) if isinstance(answer, _LAZY) else answer
+            return (yield Call(list, answer)) if isinstance(answer, _LAZY) else answer
         rows: list[Any] = []
         for text in texts:
             rows += [(yield self._call(text))]
         return rows
 
     def _call(self, argument: Any) -> Call:
-        awaited = None if self.awaited is None else _method(self.embedder, self.awaited)
-        function: Any = awaited if self.plain is None else _method(self.embedder, self.plain)
-        return Call(function, (argument,), awaited=awaited)
+        if self.plain is None:
+            return Call(_method(self.embedder, str(self.awaited)), argument)
+        call = Call(_method(self.embedder, self.plain), argument)
+        if self.awaited is not None:
+            call.awaited = partial(_method(self.embedder, self.awaited), argument)
+        return call
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from hedgerow._engine import Index, _FileColumns, _has_vectors, _is_embedded
-from hedgerow._retrieval.admission import Admitted, admission
-from hedgerow._retrieval.embedding import embedding_missing, reembedding
+from hedgerow._retrieval.embedding import Admitted, admission, embedding_missing, reembedding
 from hedgerow._retrieval.searching import Stages
 from hedgerow._steps import run
 from hedgerow.embedders import AnyEmbedder

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from hedgerow._checks import checked_texts
 from hedgerow._engine import Hit, Index, Searcher, _FileColumns, _Recall
-from hedgerow._retrieval.batches import only
-from hedgerow._retrieval.requests import request_of
+from hedgerow._retrieval.operations import SearchRequest
 from hedgerow._retrieval.searching import Stages
 from hedgerow._steps import run
 from hedgerow.embedders import AnyEmbedder
@@ -263,18 +262,15 @@ class _Recaller:
         # It searches as a Searcher does, and scores what it finds.
         stages = replace(self.stages, searcher=cast("Searcher", call))
         most = max(_AT_LEAST, _DEEPER * asked.limit)
-        request = request_of(
-            stages,
-            [asked.searched()],
-            [None],
-            threads=1,
+        request = SearchRequest(
+            asked.searched(),
             limit=most,
             candidates=most,
             group_by="path",
             skip_retry_ladder=True,
             asker=asked.asker,
         )
-        response = only(run(stages.search(request)))
+        response = run(stages.search(request))
         if self.whole:
             _raise_damage(response)
         results, left_out, evidence = call.results()

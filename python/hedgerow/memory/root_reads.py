@@ -78,7 +78,7 @@ class RootReads(RootOperations):
 
     async def _aperform(self, request: Request[R]) -> R:
         def steps() -> Steps[R]:
-            done: R = yield Call(self._perform, (request,))
+            done: R = yield Call(self._perform, request)
             return done
 
         return await arun(steps())

@@ -4,11 +4,11 @@
 # httpx keeps the request, and with it the token.
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 from typing import Any, TypeVar
 from urllib.parse import urlunsplit
@@ -25,9 +25,10 @@ from tenacity import (
     wait_random,
 )
 
-from hedgerow._adapters import bodies
+from hedgerow._adapters import http
 from hedgerow._adapters.connection import ApiKey
-from hedgerow._adapters.endpoint import Bearer, certificates, checked_url
+from hedgerow._adapters.endpoint import checked_url
+from hedgerow._adapters.http import Connections
 from hedgerow._checks import checked_seconds
 from hedgerow._steps import Call, Steps
 from hedgerow.errors import BackendError, HedgerowError, InvalidInputError
@@ -86,9 +87,10 @@ class Client:
         self.url = urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
         self._key = ApiKey(token, token_variable)
         self._timeout = checked_seconds(timeout, "timeout")
-        self._ca = None if ca is None else os.fspath(ca)
         self._closed = False
-        self._connect()
+        self._connections = Connections(
+            self._key, self._timeout, None if ca is None else os.fspath(ca)
+        )
 
     def request(  # noqa: PLR0913 - what a request has
         self,
@@ -111,7 +113,7 @@ class Client:
             asked.headers["Content-Type"] = "application/json"
         if method != "GET":
             asked.headers["Idempotency-Key"] = uuid4().hex
-        outcome = yield Call(self._sent, (asked,), awaited=self._asent)
+        outcome = yield self._sending(asked)
         response = self._answer(outcome)
         try:
             return read(json.loads(response.content))
@@ -126,20 +128,23 @@ class Client:
     def download(self, method: str, path: str) -> Steps[bytes]:
         """What the server answers with, as it is."""
         asked = _Asked(method, path, None, None, is_download=True)
-        outcome = yield Call(self._sent, (asked,), awaited=self._asent)
+        outcome = yield self._sending(asked)
         return self._answer(outcome).content
 
     def close(self) -> None:
         """Close the connections; further requests fail."""
         self._closed = True
-        self._client.close()
+        self._connections.close()
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop too."""
         self.close()
-        client = self._clients.pop(asyncio.get_running_loop(), None)
-        if client is not None:
-            await client.aclose()
+        await self._connections.aclose()
+
+    def _sending(self, asked: _Asked) -> Call:
+        call = Call(self._sent, asked)
+        call.awaited = partial(self._asent, asked)
+        return call
 
     def _answer(self, outcome: _Outcome) -> httpx.Response:
         response = outcome.response
@@ -160,46 +165,21 @@ class Client:
         return outcome
 
     def _try(self, asked: _Asked) -> _Outcome:
-        if self._process != os.getpid():
-            self._connect()
         try:
-            streamed = self._client.send(self._request(self._client, asked), stream=True)
-            try:
-                if asked.is_download:
-                    streamed.read()
-                    response: httpx.Response | None = streamed
-                else:
-                    response = bodies.read_body(streamed)
-            finally:
-                streamed.close()
+            response = self._connections.send(*self._where(asked), **_how(asked))
         except httpx.HTTPError as error:
             return self._broken(error)
         return _TOO_LARGE if response is None else _answered(response)
 
     async def _atry(self, asked: _Asked) -> _Outcome:
-        client = self._of_loop()
         try:
-            streamed = await client.send(self._request(client, asked), stream=True)
-            try:
-                if asked.is_download:
-                    await streamed.aread()
-                    response: httpx.Response | None = streamed
-                else:
-                    response = await bodies.aread_body(streamed)
-            finally:
-                await streamed.aclose()
+            response = await self._connections.asend(*self._where(asked), **_how(asked))
         except httpx.HTTPError as error:
             return self._broken(error)
         return _TOO_LARGE if response is None else _answered(response)
 
-    def _request(self, client: httpx.Client | httpx.AsyncClient, asked: _Asked) -> httpx.Request:
-        return client.build_request(
-            asked.method,
-            f"{self.url}/{asked.path}",
-            content=asked.content,
-            params=asked.params,
-            headers=asked.headers,
-        )
+    def _where(self, asked: _Asked) -> tuple[str, str]:
+        return asked.method, f"{self.url}/{asked.path}"
 
     def _broken(self, error: httpx.HTTPError) -> _Outcome:
         if isinstance(error, httpx.TimeoutException):
@@ -216,42 +196,14 @@ class Client:
                 f"the connection to {self.url} is closed; connect again", code="endpoint_closed"
             )
 
-    def _options(self) -> dict[str, Any]:
-        """Redirects, which may lead anywhere with the token, are not followed."""
-        verify = certificates() if self._ca is None else httpx.create_ssl_context(self._ca)
-        return {
-            "timeout": self._timeout,
-            "auth": Bearer(self._key),
-            "follow_redirects": False,
-            "verify": verify,
-        }
 
-    def _connect(self) -> None:
-        """Two processes must not share one connection."""
-        self._client = httpx.Client(**self._options())
-        self._clients: dict[asyncio.AbstractEventLoop, httpx.AsyncClient] = {}
-        self._process = os.getpid()
-
-    def _of_loop(self) -> httpx.AsyncClient:
-        """A connection belongs to the event loop it was opened in."""
-        if self._process != os.getpid():
-            self._connect()
-        loop = asyncio.get_running_loop()
-        client = self._clients.get(loop)
-        if client is None:
-            # A copy: the loops of other threads come and go meanwhile.
-            for gone in [other for other in list(self._clients) if other.is_closed()]:
-                self._clients.pop(gone, None)
-            client = self._clients[loop] = httpx.AsyncClient(**self._options())
-        return client
-
-    def __getstate__(self) -> dict[str, Any]:
-        left_out = ("_client", "_clients", "_process")
-        return {name: value for name, value in vars(self).items() if name not in left_out}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._connect()
+def _how(asked: _Asked) -> dict[str, Any]:
+    return {
+        "has_limit": not asked.is_download,
+        "content": asked.content,
+        "params": asked.params,
+        "headers": asked.headers,
+    }
 
 
 def _encoded(body: Any) -> bytes:
@@ -269,7 +221,7 @@ def _answered(response: httpx.Response) -> _Outcome:
 
 
 _TOO_LARGE = _Outcome(
-    problem=f"answered with more than {bodies.LARGEST_ANSWER:,} bytes; ask for less",
+    problem=f"answered with more than {http.LARGEST_ANSWER:,} bytes; ask for less",
     code="bad_answer",
 )
 

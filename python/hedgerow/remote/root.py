@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import Any
 
-from hedgerow._answers.names import read
 from hedgerow._checks import checked_flag, checked_list
-from hedgerow._operations.fields import declared
-from hedgerow._operations.operation import Request, result_of, sent_arguments
-from hedgerow._operations.shapes import from_json
+from hedgerow._operations.shapes import with_snake_case
 from hedgerow._steps import Steps, arun, run
 from hedgerow._times import checked_time
 from hedgerow.memory.operations import RootOperations
 from hedgerow.results import QueryResult, QueryStage
 from hedgerow.typing import Time
 
-from ._connected import Connected, segment
-
-R = TypeVar("R")
+from ._connected import Connected
 
 
-class RemoteRoot(RootOperations, Connected):
+class RemoteRoot(Connected, RootOperations):
     """Recalls from the root that a server answers for, and writes into it, as `MemoryRoot` does.
 
     Results and errors are those of a `MemoryRoot` in the server's process, and files are named as
@@ -29,36 +24,6 @@ class RemoteRoot(RootOperations, Connected):
     answer came is carried out once. It pickles, without a token that was passed; one of the environment
     variable is read again.
     """
-
-    def _perform(self, request: Request[R]) -> R:
-        return run(self._sent(request))
-
-    async def _aperform(self, request: Request[R]) -> R:
-        return await arun(self._sent(request))
-
-    def _sent(self, request: Request[R]) -> Steps[R]:
-        """Send a request as its row of the table says, and return the result in the answer."""
-        row, kind = request.operation, type(request)
-        given = sent_arguments(request)
-        headers = {
-            one.field.header: f'"{given.pop(one.name)}"'
-            for one in declared(kind)
-            if one.field.header is not None
-        }
-        path = f"v1/{row.path}"
-        for name in [name for name in given if f"{{{name}}}" in path]:
-            path = path.replace(f"{{{name}}}", segment(given.pop(name)))
-        is_get = row.method == "GET"
-        params = {name: _parameter(value) for name, value in given.items()} if is_get else None
-        done: R = yield from self._client.request(
-            row.method,
-            path,
-            None if is_get else given,
-            params=params,
-            headers=headers,
-            read=lambda answer: from_json(answer, result_of(kind)),
-        )
-        return done
 
     def query(
         self,
@@ -100,11 +65,6 @@ class RemoteRoot(RootOperations, Connected):
         return (yield from self._client.request("POST", "v1/query", body, read=_query_result))
 
 
-def _parameter(value: Any) -> Any:
-    """Return an argument as a parameter of a URL."""
-    return str(value).lower() if isinstance(value, bool) else value
-
-
 def _text_of(pipeline: object) -> str:
     """Return a pipeline as text; its stages may be given one by one."""
     if isinstance(pipeline, Iterable) and not isinstance(pipeline, str):
@@ -126,5 +86,5 @@ def _query_result(answer: dict[str, Any]) -> QueryResult:
         pairs=[tuple(pair) for pair in answer["pairs"]],
         warnings=list(answer["warnings"]),
         stale=answer["stale"],
-        stages=[QueryStage(**read(stage)) for stage in answer.get("stages", ())],
+        stages=[QueryStage(**with_snake_case(stage)) for stage in answer.get("stages", ())],
     )

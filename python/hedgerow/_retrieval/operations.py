@@ -1,0 +1,349 @@
+"""The operations on an index or a collection: for each a request, its result, and the way to a server.
+
+Every face is made from this table: the methods of `Retriever` and `RemoteRetriever`, synchronous and
+asynchronous, the routes of a server with their OpenAPI document, and options of commands. An option is
+added here, and where a search uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from datetime import date
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, overload
+
+from hedgerow._checks import listed, shown
+from hedgerow._engine import Chunk
+from hedgerow._operations.fields import Field
+from hedgerow._operations.operation import Operation, Request, async_method, method
+from hedgerow._profiles import CANDIDATES
+from hedgerow.errors import HedgerowError, InvalidInputError
+from hedgerow.query import QueryExplanation
+from hedgerow.ranking import Ranking
+from hedgerow.results import IndexStats, Response
+from hedgerow.typing import ChunkLike, FiltersLike, Mode, Progress, QuestionDate, SearchKeywords
+from hedgerow.why_not import WhyNot
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+R = TypeVar("R")
+
+MOST_RESULTS = 1_000
+"""The most results that a client of a server may ask for, and the most queries of one request."""
+
+MOST_CHUNKS = 10_000
+"""The most chunks or ids in one request to a server."""
+
+DEFAULT_LIMIT = 10
+
+Explain = Annotated[
+    bool, Field("Add to the JSON what each word became, and the parts of each score")
+]
+
+
+QuestionDates = Annotated[
+    QuestionDate | Sequence[QuestionDate | None] | None,
+    Field("When the questions were asked: one for all, or a list with one for each"),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Searching(Request[R]):
+    """The options of a search."""
+
+    question_date: Annotated[
+        QuestionDate | None,
+        Field('The day the question is asked, for "last Friday" and the like: 2026-04-18'),
+    ] = None
+    mode: Annotated[
+        Mode, Field("auto is hybrid with an embedder, and else bm25, which is keywords alone")
+    ] = "auto"
+    limit: Annotated[int | None, Field("The most results", least=1, served_most=MOST_RESULTS)] = (
+        DEFAULT_LIMIT
+    )
+    offset: Annotated[
+        int, Field("Skip the first results (paging)", least=0, served_most=MOST_RESULTS)
+    ] = 0
+    candidates: Annotated[
+        int | None,
+        Field(
+            "The most hits that keywords and meaning each contribute: 100 with the profile best, 60 "
+            "with spec, if not given",
+            least=1,
+            served_most=10 * MOST_RESULTS,
+        ),
+    ] = None
+    rerank: Annotated[bool, Field("Use the reranker, if there is one")] = True
+    rerank_top_n: Annotated[
+        int, Field("How many hits the reranker sees", least=0, served_most=MOST_RESULTS)
+    ] = 20
+    skip_retry_ladder: Annotated[bool, Field("Leave a query that finds nothing as it is")] = False
+    filters: Annotated[FiltersLike | None, Field("What hits must have, as `Filters` has it")] = None
+    group_by: Annotated[
+        str | None,
+        Field("Show only the best chunk of each file (path), or of each value of a declared key"),
+    ] = None
+    asker: Annotated[
+        str | None,
+        Field("The speaker who asks: what this speaker said counts more if the text says I or my"),
+    ] = None
+
+
+@dataclass(frozen=True)
+class SearchRequest(Searching[Response]):
+    """Return the best `limit` hits for a query, and the trace of how they were found.
+
+    `question_date` is when the question was asked, as a text, a datetime or a date: its phrases like
+    "last Friday" are then searched for as dates (spec/temporal.md). `mode` "auto" is "hybrid" with an
+    embedder, else "bm25". `limit` is 10 if it is None. `offset` skips that many of the best: the hits
+    are those that a search without it has from there on, up to where the candidates end. Each leg
+    returns at most `candidates` hits; if not given 60 in the profile "spec", 100 in "best". The
+    reranker, unless `rerank` is false, sees the first `rerank_top_n`. `skip_retry_ladder` leaves a
+    query that finds nothing as it is. `filters` are applied before ranking. `group_by` keeps only
+    the best chunk of each path ("path"), or of each value of a declared key such as "year", in each leg
+    before it is cut (spec/retrieval.md, "Grouping"). `asker` is the name of the speaker who asks, whom
+    "my" in the query means. `explain` is for the JSON of servers and commands: in
+    Python every response has its explanations.
+
+    A failed embedder, leg or reranker is left out, and trace and log say so, unless the retriever was
+    made with `on_leg_failure="raise"`. Raises RetrievalError, with the trace, when no leg could
+    answer; InvalidInputError for wrong options and for a query vector that does not fit the index;
+    QueryTooLargeError.
+    """
+
+    operation = Operation("search", "search")
+
+    query: Annotated[str, Field("A question, or words")]
+    _: KW_ONLY
+    explain: Explain = False
+
+
+@dataclass(frozen=True)
+class SearchManyRequest(Searching[list[Any]]):
+    """Return the result of `search` for each query, in their order.
+
+    All queries are embedded by one call, and searched on `threads` threads (as many as the process may
+    use, if not given) with the interpreter free. The reranker runs on as many threads, or is called
+    once for all if it has `rerank_many`. Ctrl-C ends the batch within a moment. `question_date` is one
+    for all queries, or a list with one for each; all other options are those of `search`.
+
+    `on_error` "raise" raises the first error in the order of the queries; "return" puts each error
+    instead of its response. An embedder that does not answer with one row for each query is an error of
+    every query.
+    """
+
+    operation = Operation("search_many", "search_many")
+
+    queries: Annotated[Iterable[str], Field("Questions, or words", served_most=MOST_RESULTS)]
+    _: KW_ONLY
+    question_date: QuestionDates = None  # type: ignore[assignment] # one, or one for each query
+    threads: Annotated[int | None, Field(least=1, local=True)] = None
+    on_error: Annotated[Literal["raise", "return"], Field(local=True)] = "raise"
+    explain: Explain = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "queries", checked_queries(self.queries))
+        dates, count = self.question_date, len(self.texts)
+        if isinstance(dates, tuple) and len(dates) != count:
+            raise InvalidInputError(
+                f"there are {len(dates)} question dates for {count} queries; pass one for each, or "
+                "one for all",
+                code="invalid_option",
+            )
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """The queries, which are a list by now."""
+        return self.queries  # type: ignore[return-value] # see __post_init__
+
+    @property
+    def dates(self) -> Sequence[QuestionDate | None]:
+        """The question date of each query."""
+        dates = self.question_date
+        if dates is None or isinstance(dates, (str, date)):
+            return [dates] * len(self.texts)
+        return dates
+
+
+def checked_queries(queries: Iterable[str]) -> list[str]:
+    """Return queries as a list; raises InvalidInputError for anything but texts, and for one text.
+
+    A text that cannot be searched for is an error of its own query, later.
+    """
+    if isinstance(queries, (str, bytes, Mapping)) or not isinstance(queries, Iterable):
+        hint = "; use search for one" if isinstance(queries, str) else ""
+        raise InvalidInputError(
+            f"queries must be a list of texts, not {shown(queries)}{hint}", code="invalid_option"
+        )
+    found = listed(queries)
+    for at, query in enumerate(found):
+        if not isinstance(query, str):
+            raise InvalidInputError(
+                f"queries[{at}] must be a text, not {shown(query)}", code="invalid_option"
+            )
+    return found
+
+
+@dataclass(frozen=True)
+class WhyNotRequest(Searching[WhyNot]):
+    """Explain why the chunk of this id is not among the results of `search`, which has the same options.
+
+    It searches as `search` does, and then without a limit of the legs, so that its time grows with the
+    size of the index. `str()` of the result is the reason in words. Raises what `search` does.
+    """
+
+    operation = Operation("why_not", "why_not")
+
+    query: Annotated[str, Field("A question, or words")]
+    id: Annotated[str, Field("The id of a chunk")]
+
+
+@dataclass(frozen=True)
+class ExplainRequest(Request[QueryExplanation]):
+    """Explain what becomes of each word of a query here, and what it is compiled to.
+
+    As `explain_query`, with the tokenizer, the stop words, the aliases and the ranking in use. Raises
+    QueryTooLargeError.
+    """
+
+    operation = Operation("explain", "explain")
+
+    query: Annotated[str, Field("A question, or words")]
+
+
+@dataclass(frozen=True)
+class StatsRequest(Request[IndexStats]):
+    """Count what is in the index, all of one moment.
+
+    From a server, fields about the memory of a handle are 0 or None. Raises InvalidInputError
+    (`unsupported_by_backend`) for a collection, which has `stats` of its own.
+    """
+
+    operation = Operation("stats", "stats", "GET")
+
+
+@dataclass(frozen=True)
+class GetRequest(Request[Chunk | None]):
+    """Return the chunk of an id, or None if there is none; from a server without its vector."""
+
+    operation = Operation("get", "chunks/{id}", "GET")
+
+    id: Annotated[str, Field("The id of a chunk")]
+
+
+@dataclass(frozen=True)
+class UpsertRequest(Request[int]):
+    """Embed the chunks that have no vector, and store all; returns the number of distinct ids.
+
+    What is embedded is title, summary and content, a line each. A chunk that is stored with the same
+    texts and a vector is not embedded again. Chunks are stored in blocks, at a server 500 in a request,
+    and `progress(done, total)` is called after each: what was stored before an error or an interruption
+    stays, and the same call again embeds the rest. Without an embedder this is `Index.upsert`.
+
+    Raises what the embedder raises, and what `Index.upsert` does; InvalidInputError when the index has
+    vectors of another embedder or dimension.
+    """
+
+    operation = Operation("upsert", "chunks", writes=True)
+
+    chunks: Annotated[
+        Iterable[ChunkLike], Field("As `Chunk.from_dict` takes them", served_most=MOST_CHUNKS)
+    ]
+    _: KW_ONLY
+    progress: Annotated[Progress | None, Field(local=True)] = None
+
+
+@dataclass(frozen=True)
+class DeleteRequest(Request[int]):
+    """Remove the chunks of some ids, and every chunk of some paths; returns how many there were."""
+
+    operation = Operation("delete", "delete", writes=True)
+
+    ids: Annotated[Sequence[str], Field("Ids of chunks", served_most=MOST_CHUNKS)] = ()
+    paths: Annotated[Sequence[str], Field("Paths of chunks", served_most=MOST_RESULTS)] = ()
+
+
+S = TypeVar("S", bound=Searching[Any])
+
+
+def whole_page(request: S, ranking: Ranking) -> S:
+    """Return the request with as many candidates as results, at least: they must not cut a page short."""
+    if request.candidates is not None or request.limit is None:
+        return request
+    return replace(request, candidates=max(CANDIDATES[ranking.profile], request.limit))
+
+
+class IndexOperations:
+    """The operations on an index, in this process (`Retriever`) or at a server (`RemoteRetriever`).
+
+    Each method takes the fields of its request, and has an asynchronous one with an `a` before its
+    name. Arguments of a wrong type or out of bounds raise InvalidInputError.
+    """
+
+    def _perform(self, request: Request[R]) -> R:
+        """Carry out a request."""
+        raise NotImplementedError
+
+    async def _aperform(self, request: Request[R]) -> R:
+        """Carry out a request without blocking the event loop."""
+        raise NotImplementedError
+
+    search = method(SearchRequest)
+    asearch = async_method(SearchRequest)
+    why_not = method(WhyNotRequest)
+    awhy_not = async_method(WhyNotRequest)
+    explain = method(ExplainRequest)
+    aexplain = async_method(ExplainRequest)
+    stats = method(StatsRequest)
+    astats = async_method(StatsRequest)
+    get = method(GetRequest)
+    aget = async_method(GetRequest)
+    upsert = method(UpsertRequest)
+    aupsert = async_method(UpsertRequest)
+    delete = method(DeleteRequest)
+    adelete = async_method(DeleteRequest)
+    asearch_many = async_method(SearchManyRequest)
+    if TYPE_CHECKING:  # `on_error` decides whether errors are among the results.
+
+        @overload
+        def search_many(
+            self,
+            queries: Iterable[str],
+            *,
+            question_date: QuestionDate | Sequence[QuestionDate | None] | None = None,
+            threads: int | None = None,
+            on_error: Literal["raise"] = "raise",
+            **options: Unpack[SearchKeywords],
+        ) -> list[Response]: ...
+        @overload
+        def search_many(
+            self,
+            queries: Iterable[str],
+            *,
+            question_date: QuestionDate | Sequence[QuestionDate | None] | None = None,
+            threads: int | None = None,
+            on_error: Literal["return"],
+            **options: Unpack[SearchKeywords],
+        ) -> list[Response | HedgerowError]: ...
+        def search_many(self, queries: Iterable[str], **options: Any) -> list[Any]: ...
+
+    else:
+        search_many = method(SearchManyRequest)
+
+    def delete_path(self, path: str) -> int:
+        """Remove every chunk of a path; returns how many there were."""
+        return self._perform(DeleteRequest(paths=(path,)))
+
+    async def adelete_path(self, path: str) -> int:
+        """Like `delete_path`, but asynchronous."""
+        return await self._aperform(DeleteRequest(paths=(path,)))
+
+
+OPERATIONS: Mapping[str, type[Request[Any]]] = {
+    member.__request__.operation.name: member.__request__
+    for member in vars(IndexOperations).values()
+    if hasattr(member, "__request__")
+}
+"""The requests of the operations, by name."""

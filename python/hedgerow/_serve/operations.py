@@ -1,0 +1,147 @@
+"""The routes of operations: one for each row of a table, whose arguments are checked by its request."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from http import HTTPStatus
+from typing import Any, Protocol, get_args
+
+from fastapi import APIRouter, Request, Response
+from fastapi.routing import APIRoute
+
+from hedgerow._operations.fields import declared
+from hedgerow._operations.operation import Request as Operation
+from hedgerow._operations.schema import Definitions
+from hedgerow._operations.shapes import checked_arguments
+
+from .access import may_write
+from .answering import Answer, answered, written
+from .description import described
+from .once import Once
+from .problems import Problem
+from .tokens import Grant
+
+_SMALL = 64 * 1024
+"""The most bytes of a body that is read on the event loop."""
+
+
+class Service(Protocol):
+    """What is served."""
+
+    def perform(self, request: Operation[Any], grant: Grant) -> Answer:
+        """Carry out an operation, and return the JSON of its result."""
+
+
+def add_operations(
+    routes: APIRouter,
+    kinds: Iterable[type[Operation[Any]]],
+    service: Service,
+    once: Once,
+    definitions: Definitions,
+) -> None:
+    """Add a route for each operation; the schemas of bodies and answers are added to `definitions`."""
+    for kind in kinds:
+        _add(routes, kind, service, once, definitions)
+
+
+def _add(
+    routes: APIRouter,
+    kind: type[Operation[Any]],
+    service: Service,
+    once: Once,
+    definitions: Definitions,
+) -> None:
+    """Add the route of an operation."""
+    row = kind.operation
+
+    async def handle(request: Request) -> Response:
+        if row.writes:
+            may_write(request)
+        given = await _arguments(kind, request)
+        asked = checked_arguments(kind, given, served=True)
+        if asked.writes:
+            may_write(request)
+        grant = request.scope["grant"]
+        if asked.writes:
+            return await written(once, request, lambda: service.perform(asked, grant))
+        return await answered(once.work, lambda: service.perform(asked, grant))
+
+    class Route(APIRoute):
+        """A route whose request is read here, without the dependencies of FastAPI."""
+
+        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+            return handle
+
+    routes.add_api_route(
+        f"/{row.path}".replace("}", ":path}"),
+        handle,
+        methods=[row.method],
+        name=row.name,
+        response_model=None,
+        route_class_override=Route,
+        **described(kind, definitions),
+    )
+
+
+async def _arguments(kind: type[Operation[Any]], request: Request) -> dict[str, Any]:
+    """Return the arguments in the body, the path, the parameters and the headers of a request."""
+    fields = {one.name: one for one in declared(kind)}
+    if request.method == "GET":
+        given: dict[str, Any] = {
+            name: _of_parameter(text, fields[name].type if name in fields else str)
+            for name, text in request.query_params.items()
+        }
+    else:
+        given = await _body(request)
+    given |= request.path_params
+    for one in fields.values():
+        if one.field.header is not None:
+            given[one.name] = _header(request, one.field.header)
+    return given
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    """Return the JSON object in a body; raises a Problem for another body."""
+    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media != "application/json":
+        detail = "send the body as JSON, with the header Content-Type: application/json"
+        raise Problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "not_json", detail)
+    problem = "it is not a JSON object"
+    body = await request.body()
+    try:
+        # Reading a large body takes long: others are answered meanwhile.
+        small = len(body) <= _SMALL
+        found = json.loads(body) if small else await asyncio.to_thread(json.loads, body)
+        if isinstance(found, dict):
+            return found
+    except (ValueError, RecursionError) as error:
+        problem = f"it is not JSON ({error})"
+    raise Problem(HTTPStatus.BAD_REQUEST, "invalid_request", f"the body cannot be read: {problem}")
+
+
+def _header(request: Request, name: str) -> str:
+    value = request.headers.get(name)
+    if value is None:
+        raise Problem(
+            HTTPStatus.PRECONDITION_REQUIRED,
+            "version_required",
+            f"send the ETag of the memory that you read in the header {name}",
+        )
+    return value.strip().strip('"')
+
+
+_PARAMETERS: Mapping[Any, Callable[[str], Any]] = {
+    int: int,
+    bool: {"true": True, "false": False}.__getitem__,
+}
+
+
+def _of_parameter(text: str, of: Any) -> Any:
+    """Return the value of a parameter of the URL; one of another form is left as it is, and fails."""
+    kinds = (of, *get_args(of))
+    try:
+        return next((_PARAMETERS[one] for one in kinds if one in _PARAMETERS), str)(text)
+    except (ValueError, KeyError):
+        return text
