@@ -44,7 +44,7 @@ class DatePart(TypedDict):
     contribution: float
 
 
-class ScoreParts(TypedDict):
+class HitScore(TypedDict):
     """The parts of a score (spec/retrieval.md, "Explanations"); null for a part that does not count."""
 
     fusion: str

@@ -32,8 +32,8 @@ from .highlight import Highlighter, Span
 T = TypeVar("T")
 OrNull = Annotated[T | None, Field(null=True)]
 """A value whose key is there without it too, with null."""
-ScoreParts = NewType("ScoreParts", Mapping[str, Any])
-"""What a score is made of; `_shapes.ScoreParts` has the schema of it."""
+HitScore = NewType("HitScore", Mapping[str, Any])
+"""What a score is made of; `_shapes.HitScore` has the schema of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class SearchHit(Result):
     content: str
     metadata: Mapping[str, Any]
     explanation: str | None = None
-    score_parts: Annotated[ScoreParts | None, Field(names=True)] = None
+    score_parts: Annotated[HitScore | None, Field(names=True)] = None
     highlights: Highlights | None = None
 
     @classmethod

@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
 
 from hedgerow import Chunk, Filters, Token, Trace, _shapes
-from hedgerow._answers.index import ScoreParts, answer_type
+from hedgerow._answers.index import HitScore, answer_type
 from hedgerow._operations.fields import Declared, declared
 from hedgerow._operations.operation import Request
 from hedgerow._operations.schema import Definitions, summary_of
@@ -37,14 +37,14 @@ def new_definitions() -> Definitions:
     """Return the schemas of records, with those of results that describe themselves."""
     template = "#/components/schemas/{model}"
     schemas: dict[str, Any] = {}
-    for kind in (_shapes.Trace, _shapes.ScoreParts):
+    for kind in (_shapes.Trace, _shapes.HitScore):
         schema = TypeAdapter(kind).json_schema(ref_template=template)
         schemas |= {**schema.pop("$defs", {}), kind.__name__: schema}
     anything: dict[str, Any] = {"type": "object", "additionalProperties": {}}
     found = Definitions(
         {
             Trace: {"$ref": template.format(model="Trace")},
-            ScoreParts: {"$ref": template.format(model="ScoreParts")},
+            HitScore: {"$ref": template.format(model="HitScore")},
             Chunk: anything,
             Filters: anything,
             Token: {"type": "object", "additionalProperties": {"type": "string"}},

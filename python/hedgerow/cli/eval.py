@@ -210,7 +210,7 @@ def command(  # noqa: PLR0913 - one argument for each option
       hedgerow eval --folder lang/ja --folder lang/de
       hedgerow eval --conversations locomo10.json --by path --per-query run.tsv
 
-    One row for each combination of --modes, --matching, --fusion, --neighbors and --reweight that
+    There is a row for each combination of --modes, --matching, --fusion, --neighbors and --reweight that
     differs from the others, and one for the profile best in each mode. Both files may be compressed with gzip. Needs: pip install "hedgerow[eval]".
     """
     _check_outputs(chart, per_query)

@@ -40,7 +40,7 @@ _POSITION = re.compile(r"(?P<path>.+)(?P<mark>[#:])(?P<number>\d{1,18})", re.DOT
 @db_option("The index.", required=True)
 @json_option
 def stats(*, db: str, as_json: bool) -> None:
-    """Show how many chunks, paths and vectors an index has, its size, and how it was made: its
+    """Count the chunks, paths and vectors of an index, and show its size and settings: its
     tokenizer, its stop words, and its declared keys.
 
     \b
@@ -105,8 +105,8 @@ def check(context: click.Context, *, db: str, as_json: bool) -> None:
       hedgerow check --db notes.db
       hedgerow check --db notes.db --json
 
-    Exits with 1 if there is any. Nothing is changed, but comparing the full-text index with every
-    text requires a writable file; in a read-only file, only rows are compared.
+    Exits with 1 if the index is damaged. Nothing is changed, but comparing the full-text index with
+    every text requires a writable file; in a read-only file, only rows are compared.
     """
     check_exists(db)
     with _opened(db) as index:
@@ -297,7 +297,7 @@ def chunks(  # noqa: PLR0913 - one argument for each option
         number = index.count(where)
         shown = [] if count else list(islice(index.chunks(where), limit))
     if as_json:
-        listed = {} if count else {"chunks": [chunk_answer(chunk) for chunk in shown]}
+        listed = {} if count else {"chunks": [chunk_answer(chunk).to_dict() for chunk in shown]}
         write_json({"db": db, "count": number} | listed)
         return
     if count:

@@ -35,7 +35,7 @@ _LISTED = 1000
 def graph(
     *, key: str | None, svg: str | None, hops: int | None, db: str | None, as_json: bool
 ) -> None:
-    """Count nodes, links and communities; with KEY, show what a memory is linked to.
+    """Count nodes, links and communities; with KEY, show the links of a memory.
 
     \b
       hedgerow graph

@@ -119,7 +119,7 @@ def wrapup(*, title: str | None, topic: str | None, as_json: bool, **options: An
       hedgerow wrapup --title "Hedge planning" < wrapup.md
       hedgerow wrapup --title "Hedges" --topic hedge --limit 3 < wrapup.md
 
-    It has four level-2 headings, in any order, each with text: Findings, Decisions,
+    The page has four level-2 headings, in any order, each with text: Findings, Decisions,
     Conflicts / Corrections, Open Questions.
     """
     line = _required_title(title)

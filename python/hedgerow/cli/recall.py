@@ -106,7 +106,7 @@ def recall(  # noqa: PLR0913 - one argument for each option that is more than pa
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Find what the memory root knows about a question or a topic, the best first.
+    """Find memories about a question or a topic, the best first.
 
     \b
       hedgerow recall when do we cut the hedge
