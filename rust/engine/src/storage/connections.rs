@@ -187,6 +187,13 @@ impl Database {
                 let result = work(writer.insert(connection));
                 result.map_err(|error| self.unwritten(writer.as_ref(), error.into()))
             });
+            // After a failed read SQLite rolls back inside FTS5, which then keeps wrong totals on this
+            // connection, and would write them with the next transaction.
+            let is_io =
+                |error: &Error| matches!(error.code(), ErrorCode::IndexIo | ErrorCode::OutOfMemory);
+            if self.location.path().is_some() && result.as_ref().is_err_and(is_io) {
+                writer.take();
+            }
             self.maintainer.note_write();
             self.checkpoints.make_if_due(&self.background);
             self.answer(result)
