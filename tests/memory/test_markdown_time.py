@@ -15,7 +15,7 @@ from hedgerow._engine import (
     _link_positions,
     _markdown_chunks,
 )
-from hedgerow.memory.links import links_in_text, wikilinks
+from hedgerow.memory.links import links_in_fields, links_in_text
 
 SMALL = 8 * 1024
 TIMES = 8
@@ -61,7 +61,11 @@ def read_sections(text: str) -> None:
     _link_positions(text)
 
 
-READERS = [links_in_text, wikilinks, read_sections, read_chunks]
+def read_stated_links(text: str) -> None:
+    links_in_fields(FrontMatter({"about": text}))
+
+
+READERS = [links_in_text, read_stated_links, read_sections, read_chunks]
 
 
 def seconds(read: Callable[[str], object], text: str) -> float:

@@ -17,7 +17,7 @@ from command_line import run
 from hedgerow import InvalidInputError, MemoryRoot
 from hedgerow._engine import _Recall
 from hedgerow.memory import score, times
-from hedgerow.memory.times import day_in_name, parse_end, parse_time
+from hedgerow.memory.times import memory_time, parse_end, parse_time
 from memory_doubles import WRAPUP, put
 
 RAVEN = "The silver raven rests."
@@ -244,6 +244,7 @@ class TestUnreadableNotes:
         ("2026/3/5 10:30", "2026-03-05T10:30:00", "2026-03-05T10:30:00"),
         ("2026.03.15", "2026-03-15T00:00:00", "2026-03-15T23:59:59.999999"),
         ("2026-03", "2026-03-01T00:00:00", "2026-03-31T23:59:59.999999"),
+        ("9999-12", "9999-12-01T00:00:00", "9999-12-31T23:59:59.999999"),
         ("2026/2", "2026-02-01T00:00:00", "2026-02-28T23:59:59.999999"),
         ("[[2026-03-15]]", "2026-03-15T00:00:00", "2026-03-15T23:59:59.999999"),
         ("[[journal/2026_03_15|today]]", "2026-03-15T00:00:00", "2026-03-15T23:59:59.999999"),
@@ -274,7 +275,7 @@ def test_forms_of_dates(value: object, start: str | None, end: str | None) -> No
     ],
 )
 def test_days_in_names(name: str, day: int | None) -> None:
-    found = day_in_name(name)
+    found = memory_time(name, {})
     assert (None if found is None else found.day) == day
 
 

@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hedgerow._engine import _is_retracted
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.source import UnreadableSourceError, decode
 
@@ -167,11 +168,6 @@ def _stated(session: Session, path: str, news: list[str]) -> Iterator[Event]:
     until = parse_end(fields.get("valid_until"))
     if until is not None and until < now():
         yield Event("expired", path, until)
-
-
-def _is_retracted(stated: object) -> bool:
-    """Whether a mark says that a memory was wrong: any text but `false` and `no`."""
-    return stated not in (None, False, "", "false", "no")
 
 
 def _superseded(session: Session, path: str, new: str) -> Event:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import os
 import re
-import reprlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from hedgerow._checks import checked_text, shown
-from hedgerow._engine import _link_positions, _links_in_text, _Names
+from hedgerow._engine import FrontMatter, _link_positions, _links_in_fields, _links_in_text, _Names
 from hedgerow.errors import HedgerowError, InvalidInputError
 
 from . import edit
@@ -37,22 +36,7 @@ IN_TEXT = 0.7
 STATED = 1.0
 """The strength of a link in the text, and of one in front matter."""
 
-MOST_STATED = 256 * 1024
-"""The most characters of front matter that are read for links. Aliases, which count each time they
-are used, can make much of little."""
-
-WIKILINK = re.compile(r"\[\[([^\[\]|#\n]*)(?:#[^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
-NO_TEXT = "\0"
-_TOO_MUCH = (
-    f"the links of front matter are read from {MOST_STATED:,} characters, with aliases written "
-    "out; the links after these are left out"
-)
 _NOT_WALKED = frozenset({".git", DERIVED, "node_modules"})
-
-# `repr` would write out the value of every alias.
-_shown = reprlib.Repr()
-_shown.maxlevel = 1
 
 
 class Link(NamedTuple):
@@ -90,40 +74,15 @@ def link_positions(text: str) -> tuple[list[LinkPosition], list[str]]:
     return [LinkPosition(*link) for link in links], html_paths
 
 
-def wikilinks(text: str) -> list[str]:
-    """Return the names in the `[[name#heading|alias]]` of a text; a heading alone has none."""
-    names = (found[1].strip() for found in WIKILINK.finditer(text))
-    return [name for name in names if name and NO_TEXT not in name]
-
-
-def links_in_fields(fields: Mapping[str, Any]) -> tuple[list[Link], list[str]]:
+def links_in_fields(matter: FrontMatter) -> tuple[list[Link], list[str]]:
     """Return the links of front matter, and the problems of some."""
-    links: list[Link] = []
-    problems: list[str] = []
-    left = MOST_STATED
-    for key, value in fields.items():
-        for item in _items(value):
-            strength = STATED
-            if isinstance(item, Mapping) and (key in RELATIONS or "to" in item):
-                item, strength, problem = _weighted(item)  # noqa: PLW2901
-                if problem:
-                    problems.append(f"{key}: {problem}")
-            left -= 1 + (len(item) if isinstance(item, str) else 0)
-            if left < 0:
-                problems.append(f"{key}: {_TOO_MUCH}")
-                return links, problems
-            if not isinstance(item, str):
-                continue
-            names = wikilinks(item)
-            if not names and key in RELATIONS and item.strip() and not _SCHEME.match(item):
-                names = [item.strip()]
-            links.extend(Link(name, key, strength) for name in names)
-    return links, problems
+    links, problems = _links_in_fields(matter)
+    return [Link(*link) for link in links], problems
 
 
 def links_of(document: Document) -> tuple[tuple[Link, ...], list[str]]:
     """Return the links of a memory, and the problems of some in its front matter."""
-    stated, problems = links_in_fields(document.matter.fields)
+    stated, problems = links_in_fields(document.matter)
     return (*stated, *links_in_text(document.body)), problems
 
 
@@ -160,31 +119,6 @@ def _attachments(base: Path) -> Iterator[str]:
         for name in names:
             if not name.lower().endswith(".md"):
                 yield (prefix + name).replace(os.sep, "/")
-
-
-def _items(value: Any) -> Iterator[Any]:
-    """Yield the items of a value; YAML reads an unquoted `[[name]]` as a list in a list."""
-    if not isinstance(value, list):
-        yield value
-        return
-    for item in value:
-        if isinstance(item, list) and len(item) == 1 and isinstance(item[0], str):
-            yield f"[[{item[0]}]]"
-        else:
-            yield item
-
-
-def _weighted(item: Mapping[Any, Any]) -> tuple[Any, float, str]:
-    """Return target and strength of `{to: NAME, strength: S}`, and the problem with it."""
-    strength = item.get("strength", STATED)
-    is_number = isinstance(strength, int | float) and not isinstance(strength, bool)
-    if not isinstance(item.get("to"), str):
-        return None, STATED, "a link with a strength is written {to: NAME, strength: 0.5}"
-    if not is_number or not 0 < strength <= 1:
-        given = _shown.repr(strength)
-        problem = f"strength must be above 0 and at most 1, not {given}; {STATED} is used"
-        return item["to"], STATED, problem
-    return item["to"], float(strength), ""
 
 
 def leads_to(link: Link, source: str, target: str, names: _Names) -> bool:
@@ -305,7 +239,7 @@ def _leads_to(state: NodeState, a: str, b: str, relation: str) -> Callable[[Any]
     names = state.names()
 
     def leads(item: Any) -> bool:
-        links, _ = links_in_fields({relation: [item]})
+        links, _ = links_in_fields(FrontMatter({relation: [item]}))
         return any(leads_to(one, a, b, names) for one in links)
 
     return leads

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from hedgerow._checks import checked_text
-from hedgerow._engine import _Marks
+from hedgerow._engine import FrontMatter, _Marks
 from hedgerow.errors import HedgerowError, InvalidInputError
 
 from . import note
@@ -118,7 +118,7 @@ def restore(derived: Derived, state: NodeState, path: str, news: Sequence[str]) 
     names = state.names()
 
     def leads(item: Any, source: str) -> bool:
-        links, _ = links_in_fields({SUPERSEDES: [item]})
+        links, _ = links_in_fields(FrontMatter({SUPERSEDES: [item]}))
         return any(leads_to(one, source, path, names) for one in links)
 
     with locked(derived.lock):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from hedgerow._checks import checked_text, shown
+from hedgerow._engine import _scope_id
 from hedgerow.errors import InvalidInputError
 
 FIELD = "scope"
@@ -47,12 +48,12 @@ class Scope:
                 raise InvalidInputError(
                     f"a scope has {', '.join(_KEYS)}, not {shown(key)}", code="invalid_option"
                 )
-            if _id(checked_text(value, f"scope {key}")) is None:
+            if _scope_id(checked_text(value, f"scope {key}")) is None:
                 raise InvalidInputError(
                     f"the {key} of a scope must be 1 to {_LONGEST} characters, not blank",
                     code="invalid_option",
                 )
-        return cls(**{key: _id(value) for key, value in given.items()}, shared=shared)
+        return cls(**{key: _scope_id(value) for key, value in given.items()}, shared=shared)
 
     @property
     def own(self) -> Scope:
@@ -65,7 +66,7 @@ class Scope:
         given = metadata.get(FIELD)
         if not isinstance(given, Mapping):
             return cls()
-        user, agent, session = (_id(given.get(key)) for key in _KEYS)
+        user, agent, session = (_scope_id(given.get(key)) for key in _KEYS)
         return cls(user, agent, session)
 
     def __bool__(self) -> bool:
@@ -118,11 +119,3 @@ def front_matter_of(scope: Scope) -> dict[str, Any]:
 
 
 _KEYS = tuple(field.name for field in fields(Scope) if field.name != "shared")
-
-
-def _id(value: object) -> str | None:
-    """Return an id as text: YAML reads one of digits alone as a number."""
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        return None
-    text = str(value)
-    return text if text.strip() and len(text) <= _LONGEST else None

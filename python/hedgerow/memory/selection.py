@@ -15,7 +15,7 @@ from . import note
 from .documents import Document
 from .scope import Scope
 from .score import all_text
-from .times import checked_start, event_time
+from .times import checked_start, parse_time
 
 _WORD = re.compile(r"[^\W_]+")
 _LONG = 3
@@ -95,7 +95,9 @@ def newest_first(documents: Sequence[Document]) -> list[Document]:
 
 def time_of(document: Document) -> datetime | None:
     """Return when a document was last changed, as far as its front matter tells."""
-    return event_time(document.metadata, "updated_at", "created_at", "date")
+    fields = ("updated_at", "created_at", "date")
+    times = (parse_time(document.metadata.get(field)) for field in fields)
+    return next((time for time in times if time), None)
 
 
 def mentions(document: Document, tokens: Sequence[str]) -> bool:

@@ -134,8 +134,9 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Whether a memory is retracted: any text counts, so that no retraction is lost because it lacks a date.
-fn is_set(value: &Value) -> bool {
+/// Whether the value of `retracted` retracts a memory. Any text counts, so that no retraction is lost
+/// because it lacks a date.
+pub fn is_set(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => false,
         Value::String(text) => !matches!(text.as_str(), "" | "false" | "no"),

@@ -54,8 +54,8 @@ impl Scope {
     }
 }
 
-/// An id as text. YAML reads one of digits alone as a number.
-fn id(value: &Value) -> Option<String> {
+/// Return an id as text; None for a value that is no id. YAML reads an id of digits alone as a number.
+pub fn id(value: &Value) -> Option<String> {
     let text = match value {
         Value::String(text) => text.clone(),
         Value::Number(number) if !number.is_f64() => number.to_string(),

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::text::trimmed;
 
 /// The fields that say when a memory is from; the first that holds a time counts.
-const TIME_FIELDS: [&str; 4] = ["date", "created_at", "created", "updated_at"];
+pub const TIME_FIELDS: [&str; 4] = ["date", "created_at", "created", "updated_at"];
 
 const SECOND: i64 = 1_000_000;
 const DAY: i64 = 86_400 * SECOND;

@@ -52,6 +52,7 @@ mod search_target;
 mod searcher;
 mod source;
 mod sources;
+mod stated;
 mod static_table;
 mod stats;
 mod stopwords;
@@ -196,6 +197,13 @@ fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(ingest::_link_positions, module)?,
         wrap_pyfunction!(ingest::_level_two_sections, module)?,
         wrap_pyfunction!(ingest::_first_heading, module)?,
+        wrap_pyfunction!(stated::_links_in_fields, module)?,
+        wrap_pyfunction!(stated::_parse_time, module)?,
+        wrap_pyfunction!(stated::_parse_end, module)?,
+        wrap_pyfunction!(stated::_parse_age, module)?,
+        wrap_pyfunction!(stated::_memory_time, module)?,
+        wrap_pyfunction!(stated::_scope_id, module)?,
+        wrap_pyfunction!(stated::_is_retracted, module)?,
         wrap_pyfunction!(ingest::_first_sentence, module)?,
         wrap_pyfunction!(ingest::_shorten, module)?,
         wrap_pyfunction!(folder::_signature, module)?,

@@ -1,0 +1,112 @@
+//! Values of front matter as the memory crate reads them: links, times, ages, scopes, marks.
+
+use hedgerow_memory::times::{StatedTime, TIME_FIELDS};
+use hedgerow_memory::{field_links, marks, scope, times};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString};
+use serde_json::{Map, Value};
+
+use crate::ingest::PyFrontMatter;
+use crate::text::Text;
+
+/// The target, the relation and the strength of a link.
+type LinkTuple = (String, String, f64);
+/// The microseconds since 1970 in UTC, and the minutes that the zone is ahead of UTC.
+type TimeTuple = (i64, i32);
+
+/// Return the links of front matter in order, and the problems of some.
+#[pyfunction]
+pub fn _links_in_fields(front_matter: &PyFrontMatter) -> (Vec<LinkTuple>, Vec<String>) {
+    let fields = front_matter.read().fields.iter();
+    let (links, problems) = field_links::links_in_fields(fields.map(|(key, one)| (&**key, one)));
+    let links = links.into_iter();
+    (
+        links.map(|link| (link.0, link.1, link.2)).collect(),
+        problems,
+    )
+}
+
+/// Return the time of a date or a date-time; None for any other value.
+#[pyfunction]
+pub fn _parse_time(value: &Bound<'_, PyAny>) -> PyResult<Option<TimeTuple>> {
+    Ok(times::parse_time(&scalar(value)?).map(time_tuple))
+}
+
+/// Return the last microsecond of a date, or a date-time itself; None for any other value.
+#[pyfunction]
+pub fn _parse_end(value: &Bound<'_, PyAny>) -> PyResult<Option<TimeTuple>> {
+    let time = times::parse_end(&scalar(value)?);
+    Ok(time.map(|time| (time.micros, time.offset)))
+}
+
+/// Return the days of an age such as `30d` or `2w`; None for any other value.
+#[pyfunction]
+pub fn _parse_age(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
+    Ok(times::parse_age(&scalar(value)?))
+}
+
+/// Return the time of a memory from its front matter, else from the day at the start of its name; None
+/// without either.
+#[pyfunction]
+pub fn _memory_time(path: Text, metadata: &Bound<'_, PyAny>) -> PyResult<Option<TimeTuple>> {
+    let mut fields = Map::new();
+    for key in TIME_FIELDS {
+        let value = metadata.call_method1("get", (key,))?;
+        fields.insert(key.to_owned(), scalar(&value)?);
+    }
+    Ok(times::memory_time(&path, &fields).map(time_tuple))
+}
+
+/// Return an id of a scope as text; None for a value that is no id. A text is returned unchanged, also
+/// with half of a surrogate pair, which its writer rejects.
+#[pyfunction]
+pub fn _scope_id<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let Some(id) = scope::id(&scalar(value)?) else {
+        return Ok(None);
+    };
+    let is_text = value.is_instance_of::<PyString>();
+    Ok(Some(if is_text {
+        value.clone()
+    } else {
+        PyString::new(value.py(), &id).into_any()
+    }))
+}
+
+/// Whether the value of `retracted` retracts a memory.
+#[pyfunction]
+pub fn _is_retracted(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(marks::is_set(&scalar(value)?))
+}
+
+fn time_tuple(stated: StatedTime) -> TimeTuple {
+    (stated.time.micros, stated.time.offset)
+}
+
+/// Return a text, a number, a bool, None or a list of one text as JSON; true for any other value.
+fn scalar(value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if value.is_none() {
+        return Ok(Value::Null);
+    }
+    if let Ok(text) = value.cast::<PyString>() {
+        return Ok(Value::String(text.to_string_lossy().into_owned()));
+    }
+    if value.is_instance_of::<PyBool>() {
+        return Ok(Value::Bool(value.extract()?));
+    }
+    if value.is_instance_of::<PyFloat>() {
+        return Ok(value.extract::<f64>()?.into());
+    }
+    if value.is_instance_of::<PyInt>() {
+        let number = value.extract::<i64>().map(Value::from);
+        let number = number.or_else(|_| value.extract::<u64>().map(Value::from));
+        return Ok(number.unwrap_or(Value::Bool(true)));
+    }
+    let Ok(list) = value.cast::<PyList>() else {
+        return Ok(Value::Bool(true));
+    };
+    let items: Vec<Bound<'_, PyAny>> = list.iter().take(2).collect();
+    match items.as_slice() {
+        [only] if only.is_instance_of::<PyString>() => Ok(Value::Array(vec![scalar(only)?])),
+        _ => Ok(Value::Bool(true)),
+    }
+}
