@@ -96,7 +96,9 @@ def test_searches_take_them() -> None:
     assert one.trace == other.trace == wanted
     each = retriever.search_many([text, text], question_date=[NAIVE, None])
     assert [response.trace.date_hints for response in each] == [["2026/04/17"], []]
-    with pytest.raises(TypeError, match="one str, datetime or date, or a list with one for each"):
+    with pytest.raises(
+        hr.InvalidInputError, match="question_date must be a date or a text or a list"
+    ):
         retriever.search_many([text], question_date=5)  # type: ignore[call-overload]
 
 

@@ -1,7 +1,7 @@
 //! Work on the connections of a handle: reads in parallel, writes in turn.
 
 use std::ops::Deref;
-use std::sync::PoisonError;
+use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -214,8 +214,12 @@ impl Database {
     fn writing_connection(&self) -> Result<Connection> {
         let mut connection = self.location.connection(false)?;
         if self.location.path().is_some() {
-            let with_cancellation = self.checkpoints.watch(&mut connection);
-            with_cancellation.map_err(|error| self.map_error(error))?;
+            let watching = self.checkpoints.watch(&mut connection);
+            watching.map_err(|error| self.map_error(error))?;
+        }
+        if let Some(timeout) = *self.set_timeout() {
+            let set = connection.busy_timeout(timeout);
+            set.map_err(|error| self.map_error(error))?;
         }
         Ok(connection)
     }
@@ -239,7 +243,14 @@ impl Database {
 
     /// How long writes through this handle wait for another process; half a minute if not set.
     pub fn set_write_timeout(&self, timeout: Duration) -> Result<()> {
-        self.on_writer(|connection| connection.busy_timeout(timeout))
+        self.on_writer(|connection| connection.busy_timeout(timeout))?;
+        *self.set_timeout() = Some(timeout);
+        Ok(())
+    }
+
+    fn set_timeout(&self) -> MutexGuard<'_, Option<Duration>> {
+        let timeout = self.write_timeout.lock();
+        timeout.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Use the connections, which are there until `work` is through.
@@ -398,5 +409,34 @@ mod tests {
         let error = index.upsert(&[&chunk("a", "late")]).unwrap_err();
         assert_eq!(error.code(), ErrorCode::IndexBusy, "{error}");
         assert_eq!(index.len().unwrap(), 0, "readers do not wait");
+    }
+
+    #[test]
+    fn a_failed_read_ends_the_write_connection_and_keeps_its_timeout() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index.db");
+        let index = Index::open(&path, TokenizerKind::Porter, false).unwrap();
+        let database = index.database();
+        database.set_write_timeout(Duration::from_secs(7)).unwrap();
+        let mark = "CREATE TEMP TABLE of_this_connection (x)";
+        let marked = database.on_writer(|connection| connection.execute_batch(mark));
+        marked.unwrap();
+        let failed = database.on_writer(|_| {
+            let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR_READ);
+            Err::<(), _>(rusqlite::Error::SqliteFailure(error, None))
+        });
+        assert_eq!(failed.unwrap_err().code(), ErrorCode::IndexIo);
+        let count = "SELECT count(*) FROM temp.sqlite_master";
+        let found = database.on_writer(|connection| {
+            let tables = connection.query_row(count, [], |row| row.get::<_, i64>(0))?;
+            let timeout = "PRAGMA busy_timeout";
+            let timeout = connection.query_row(timeout, [], |row| row.get::<_, i64>(0))?;
+            Ok::<_, rusqlite::Error>((tables, timeout))
+        });
+        assert_eq!(
+            found.unwrap(),
+            (0, 7_000),
+            "a new connection, with its timeout"
+        );
     }
 }

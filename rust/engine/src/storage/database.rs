@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 use std::process;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 
 use super::background::Background;
 use super::checkpoint::Checkpoints;
@@ -27,6 +28,8 @@ pub struct Database {
     pub(super) background: Background,
     pub(super) checkpoints: Checkpoints,
     pub(super) maintainer: Maintainer,
+    /// How long writes wait for another process, if it was set: also for a new write connection.
+    pub(super) write_timeout: Mutex<Option<Duration>>,
 }
 
 impl Database {
@@ -42,8 +45,8 @@ impl Database {
         location.note_file(&connection)?;
         let checkpoints = Checkpoints::default();
         if !read_only && location.path().is_some() {
-            let with_cancellation = checkpoints.watch(&mut connection);
-            with_cancellation.map_err(|error| location.error(&error))?;
+            let watching = checkpoints.watch(&mut connection);
+            watching.map_err(|error| location.error(&error))?;
         }
         let pool = Pool::new(connection, read_only, location.clone())?;
         let pool = Arc::new(RwLock::new(Some(pool)));
@@ -58,6 +61,7 @@ impl Database {
             background,
             checkpoints,
             maintainer: Maintainer::default(),
+            write_timeout: Mutex::default(),
         })
     }
 
