@@ -1,8 +1,7 @@
-//! Some vectors that follow each other in row order: what versions of a matrix share, and what is
-//! copied when one of them changes.
+//! A block of consecutive vectors in row order: the unit that versions of a matrix share and copy.
 //!
-//! A copy shares the rows of the block and keeps replaced vectors beside them, in a patch. So a
-//! transaction that rewrites scattered rows copies little more than these rows.
+//! A copy shares the rows of the block and stores replaced vectors in a patch. So a transaction
+//! that rewrites scattered rows copies little more than these rows.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,8 +11,8 @@ pub(crate) use super::rows::Residency;
 pub(super) use super::rows::{Encoded, Layout, Rows};
 use crate::storage::row_blocks::RowBlock;
 
-/// How many vectors a block has at most: few enough to copy one in some microseconds, and enough
-/// for a scan that does not notice where one ends.
+/// The largest number of vectors in a block: small enough to copy one in a few microseconds, and
+/// large enough that a scan does not notice the borders.
 pub(super) const BLOCK: usize = 128;
 
 /// The most vectors of a patch. More would cost memory, since the vectors that they replace stay,
@@ -33,7 +32,7 @@ pub(super) struct Block {
 pub(super) struct Patch {
     /// A bit for each offset in the block that is replaced.
     offsets: u128,
-    /// Their vectors, in the order of offsets.
+    /// The vectors of the block, in the order of offsets.
     rows: Rows,
 }
 
@@ -196,7 +195,7 @@ impl Block {
         })
     }
 
-    /// How many bytes of memory it takes.
+    /// The bytes of memory of the block.
     pub fn bytes(&self) -> usize {
         let patch = self.patch.as_ref();
         self.base.bytes()

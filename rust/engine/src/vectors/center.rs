@@ -6,11 +6,11 @@ use rusqlite::Connection;
 use crate::storage::settings::{self, CENTER};
 use crate::unit_vector::read_blob;
 
-/// How many vectors it takes for a center: the mean of so many, the first by row. It stays, since it
-/// need not be exact, and with another one all vectors would have to be rounded again.
+/// The number of vectors from which a center is computed: the mean of the first ones by row. The center
+/// stays, since it need not be exact, and a new one would mean to round all vectors again.
 pub(super) const CENTERED: usize = 1024;
 
-/// The center as it is stored.
+/// The stored text of the center.
 pub(super) fn read(connection: &Connection) -> rusqlite::Result<Option<String>> {
     settings::get(connection, CENTER)
 }
@@ -28,7 +28,7 @@ pub(super) fn numbers(center: Option<&str>, dimensions: usize) -> Vec<f32> {
 /// Store the center if there is none and there are enough vectors; to be called in the transaction
 /// that wrote vectors, after them.
 pub(crate) fn settle(connection: &Connection) -> rusqlite::Result<()> {
-    // The largest row is found at once, and cannot be small where there are many.
+    // The largest row costs one step of the index. A small one means that there are few rows.
     let largest: Option<i64> = connection
         .prepare_cached("SELECT max(row) FROM embeddings")?
         .query_row([], |row| row.get(0))?;

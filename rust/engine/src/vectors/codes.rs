@@ -1,9 +1,9 @@
 //! Vectors in few bits, and bounds of the similarities that are computed from them.
 //!
-//! A vector is rotated ([`Rotation`]) and rounded to 8 bits a number. The high four bits stand in
-//! one plane and the low four in another, so that a scan reads half of them. By the Cauchy-Schwarz
-//! inequality what the codes leave out cannot change a product by more than its length times that
-//! of the query: at either precision the bounds are proven.
+//! A vector is rotated ([`Rotation`]) and rounded to 8 bits a number. The high four bits are in one
+//! plane and the low four in another, so that a scan reads half of them. By the Cauchy-Schwarz
+//! inequality the rounding error cannot change a product by more than its length times that of the
+//! query: at either precision the bounds are proven.
 
 use std::ops::Range;
 
@@ -27,7 +27,7 @@ pub(super) struct Codes {
     low: Vec<u8>,
     /// How far apart two codes are.
     pub steps: Vec<f32>,
-    /// The length of what the high plane leaves out, and of what both leave out.
+    /// The length of the rounding error of the high plane, and of both planes.
     pub high_errors: Vec<f32>,
     pub errors: Vec<f32>,
 }
@@ -85,7 +85,7 @@ fn length(vector: &[f32]) -> f32 {
 }
 
 impl Codes {
-    /// Room for so many rows.
+    /// Codes with room for this number of rows.
     pub fn with_capacity(rows: usize, rotation: &Rotation) -> Self {
         let bytes = rows * rotation.codes() / 2;
         Self {
@@ -97,7 +97,7 @@ impl Codes {
         }
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.steps.len()
     }
@@ -113,7 +113,7 @@ impl Codes {
         [&self.high, &self.low].map(|plane| &plane[row * width..][..width])
     }
 
-    /// How many bytes a row has in a plane.
+    /// The bytes of a row in one plane.
     fn width(&self) -> usize {
         self.high.len() / self.len().max(1)
     }
@@ -159,7 +159,7 @@ impl Codes {
         self.errors.extend_from_slice(&other.errors[rows]);
     }
 
-    /// How many bytes of memory it takes.
+    /// The bytes of memory of the codes.
     pub fn bytes(&self) -> usize {
         let numbers = self.steps.capacity() + self.high_errors.capacity() + self.errors.capacity();
         self.high.capacity() + self.low.capacity() + numbers * size_of::<f32>()
@@ -193,7 +193,7 @@ impl Rounded {
         }
     }
 
-    /// The product of what the codes stand for with 8-bit codes, by the sum of products.
+    /// The product of the rounded vector and an 8-bit query, from the sum of products of codes.
     fn product(&self, sum: i32) -> f64 {
         (f64::from(sum) - f64::from(MIDDLE) * f64::from(self.sum)) * f64::from(self.step)
     }
@@ -201,8 +201,8 @@ impl Rounded {
 
 /// The whole number nearest to one that is at most 127, or hardly more, either way.
 fn nearest_code(number: f32) -> i8 {
-    // From here on a float has no digits after the point, so it rounds what is added. `round` would
-    // be a call for each number on processors without an instruction for it.
+    // A float above this has no fractional digits, so that adding it rounds. `round` would be a
+    // call for each number on processors without an instruction for it.
     const WHOLE: f32 = 12_582_912.0;
     #[allow(
         clippy::cast_possible_truncation,
@@ -214,12 +214,12 @@ fn nearest_code(number: f32) -> i8 {
 
 /// A query as codes, and what all its comparisons have in common.
 pub(super) struct CodeQuery {
-    /// The codes, and those of what they leave out.
+    /// The codes, and the codes of their rounding error.
     coarse: Rounded,
     fine: Rounded,
     /// The product with the center.
     base: f64,
-    /// At least the length of what the codes stand for.
+    /// An upper bound of the length of the rounded vector.
     length: f32,
     /// The part of the error that does not depend on the row, with the coarse codes and with both.
     slack: f32,

@@ -1,4 +1,4 @@
-//! Vectors by the paths of their chunks: the nearest chunk stands for its path.
+//! Search by path: a path has the rank of its nearest chunk.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::spread::{CosineStats, SAMPLE};
 use crate::chunks::Paths;
 use crate::storage::cache::RowVersion;
 
-/// What a search by path finds.
+/// The result of a search by path.
 pub(super) struct NearestByPath {
     /// The nearest vectors of the nearest paths.
     pub nearest: Vec<ScoredSlot>,
@@ -180,7 +180,7 @@ impl Groups<'_> {
         Ok(best.collect())
     }
 
-    /// Those of each path's vectors that can be the most similar, by their codes.
+    /// The vectors of each path that can be its nearest, by their codes.
     fn possible(&self, direction: &[f32], members: &Members) -> Members {
         let matrix = self.vectors.matrix;
         let rotated = matrix.rotation().rotated(direction);
@@ -339,7 +339,7 @@ mod tests {
                     for (direction, found) in directions.iter().zip(find(CoarsePass::HighPlane)?) {
                         assert_eq!(bits(found), compared(&groups, direction, limit, slots));
                     }
-                    // A fast search may miss some, but what it finds are vectors with their cosines.
+                    // A fast search may miss some vectors, but the cosines of its hits are exact.
                     for (direction, found) in directions.iter().zip(find(CoarsePass::SignBits)?) {
                         let exact = groups.vectors.similarities(direction, &groups.vectors.listed(slots))?;
                         let exact = bits(exact);

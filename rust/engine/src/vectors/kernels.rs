@@ -1,9 +1,9 @@
-//! The inner loops of scanning vectors, compiled for what the processor has.
+//! The inner loops of scanning vectors, compiled for the instructions of the processor.
 //!
-//! Each loop stands here once, in plain Rust that the compiler turns into vector instructions, and
-//! is compiled again for processors with wider ones. All give the same bits: sums of floats are
-//! added in lanes whose number does not depend on the processor, and sums of integers are exact.
-//! Loops for which AVX-512 has instructions of its own stand there a second time.
+//! Each loop is written once in plain Rust that the compiler turns into vector instructions, and is
+//! compiled again for processors with wider ones. All give the same bits: sums of floats are added
+//! in lanes whose number does not depend on the processor, and sums of integers are exact. Loops
+//! for which AVX-512 has special instructions are written a second time.
 
 #![allow(unsafe_code)] // functions for one kind of processor may run on that kind alone
 
@@ -148,8 +148,8 @@ pub(super) fn rotate(vector: &mut [f32], signs: &[Vec<f32>], mixed: usize) {
     rotate_plain(vector, signs, mixed);
 }
 
-/// Round a vector to codes (see `codes`), and the length of what both planes of these leave out of
-/// it, and of what the high one does.
+/// Round a vector to codes (see `codes`). Returns the length of the rounding error of both planes,
+/// and of the high plane alone.
 pub(super) fn round(vector: &[f32], step: f32, codes: &mut Vec<u8>) -> [f32; 2] {
     codes.clear();
     #[cfg(target_arch = "x86_64")]
@@ -167,8 +167,8 @@ pub(super) fn round(vector: &[f32], step: f32, codes: &mut Vec<u8>) -> [f32; 2] 
     round_plain(vector, step, codes)
 }
 
-/// Which rows of a tile can be as near as the threshold: a bit for each, the lowest for the first.
-/// `rows` are sums of products, factors and errors.
+/// A bit for each row of a tile, the lowest for the first: set if the row can be as near as the
+/// threshold. `rows` are sums of products, factors and errors.
 pub(super) fn above_threshold_mask(
     line: BoundCoefficients,
     rows: (&[f32], &[f32], &[f32]),

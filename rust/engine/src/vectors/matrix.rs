@@ -21,7 +21,7 @@ use crate::storage::row_blocks::{Cursor, RowBlock, RowBlocks};
 use crate::storage::settings::{self, DIMENSIONS, GENERATION};
 use crate::unit_vector::{NONE, damaged, read_blob};
 
-/// With more numbers than this codes are of no use.
+/// Above this many dimensions the 32-bit sums could overflow, so codes are not used.
 const CODED_DIMENSIONS: usize = 60_000;
 /// With fewer numbers than this the signs of a vector say too little.
 const SIGNED_DIMENSIONS: usize = 64;
@@ -31,28 +31,28 @@ const SIGNED_DIMENSIONS: usize = 64;
 pub(crate) struct Matrix {
     generation: i64,
     layout: Arc<Layout>,
-    /// As it stands in the file.
+    /// The center as stored in the file.
     center: Option<Arc<str>>,
     blocks: RowBlocks<Block>,
-    /// The length of the longest residual. Were it that of a vector that is gone, what a fast search
-    /// finds would depend on what was there before.
+    /// The length of the longest residual. It must be that of a present vector: otherwise the hits of a fast
+    /// search would depend on deleted vectors.
     longest: f32,
-    /// The slots of the sample that stands for all, once it was asked for.
+    /// The slots of the sample of all vectors, computed on first use.
     sample: OnceLock<Option<Vec<usize>>>,
-    /// The sample of paths that stands for all, once it was asked for.
+    /// The sample of all paths, computed on first use.
     pub(super) path_sample: OnceLock<PathSample>,
 }
 
-/// What the first look at a vector reads.
+/// The codes that the first pass over the vectors reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CoarsePass {
     /// The high plane of its codes.
     HighPlane,
-    /// One bit a number.
+    /// The sign bit of each number.
     SignBits,
 }
 
-/// What a matrix is made from in addition to the file.
+/// The data for a matrix in addition to the file.
 pub(crate) struct Source {
     pub background: Background,
     pub kept: Residency,
@@ -160,7 +160,7 @@ impl Matrix {
             // As many steps as a row of a scan has codes, or so.
             pace.read(self.dimensions())?;
             let row = found.get(0)?;
-            // What a damaged tree holds need not be in order.
+            // The rows of a damaged tree need not be in order.
             if row <= before {
                 return Err(damaged(row));
             }
@@ -217,19 +217,19 @@ impl Matrix {
         self.longest = lengths.fold(0.0, f32::max);
     }
 
-    /// How many bytes of memory it takes.
+    /// The bytes of memory of the matrix.
     pub fn bytes(&self) -> usize {
         let blocks = self.blocks().iter().map(|block| block.bytes());
         blocks.sum::<usize>() + self.blocks.bytes()
     }
 
-    /// How many numbers a vector has.
+    /// The dimensions of a vector.
     pub fn dimensions(&self) -> usize {
         self.layout.rotation.dimensions()
     }
 
-    /// What a search looks at first.
-    pub fn first_look(&self) -> CoarsePass {
+    /// The codes that a search reads first.
+    pub fn coarse_pass(&self) -> CoarsePass {
         if self.layout.kept.signs && self.dimensions() >= SIGNED_DIMENSIONS {
             CoarsePass::SignBits
         } else {
@@ -267,7 +267,7 @@ impl Matrix {
         self.blocks()[number].at(offset)
     }
 
-    /// How many vectors there are.
+    /// The number of vectors.
     pub fn len(&self) -> usize {
         self.blocks.len()
     }
@@ -307,7 +307,7 @@ impl Matrix {
         SlotSet::of_tiles(tiles.collect())
     }
 
-    /// The slots of the sample that stands for all vectors; None where there are so few that all
+    /// The slots of the sample of all vectors. None if there are so few vectors that all of them
     /// count.
     pub fn sample(&self) -> Option<&[usize]> {
         let sampled = || {
@@ -347,7 +347,7 @@ impl Matrix {
         }
     }
 
-    /// The same without its vectors.
+    /// A matrix with the settings of this one and no vectors.
     pub fn emptied(&self) -> Self {
         Self {
             blocks: RowBlocks::default(),

@@ -7,7 +7,7 @@ named_enum! {
     /// How the nearest vectors are found.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
     pub enum Vectors {
-        /// All of them, whatever it takes.
+        /// All vectors, at any cost.
         #[default]
         Exact = "exact",
         /// By one bit a number first, which may miss some.
@@ -30,13 +30,13 @@ impl Vectors {
 }
 
 named_enum! {
-    /// What of the vectors is kept in memory.
+    /// The part of the vectors that is kept in memory.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
     pub enum Resident {
         /// The vectors and their codes.
         #[default]
         All = "all",
-        /// Their codes alone: what is compared in full is read from the file.
+        /// The codes alone: vectors that are compared in full are read from the file.
         Codes = "codes",
     }
 }

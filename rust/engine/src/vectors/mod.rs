@@ -1,8 +1,8 @@
-//! The vectors of an index in memory, and finding the nearest of them (spec/index.md, "Vectors").
+//! The vectors of an index in memory, and the search for the nearest (spec/index.md, "Vectors").
 //!
-//! A [`Matrix`] holds the vectors of one generation in blocks that versions share. A vector is kept
-//! as it is, and rotated and rounded to codes of few bits, which a scan reads first: what they show
-//! to be too far away is never compared in full.
+//! A [`Matrix`] has the vectors of one generation in blocks that versions share. It keeps each
+//! vector in full, and rotated and rounded to codes of few bits. A scan reads the codes first, and
+//! never compares a vector in full that is too far away by its codes.
 
 mod best_slots;
 mod block;

@@ -19,10 +19,10 @@ use crate::unit_vector::{damaged, read_blob};
 /// looking at codes first would take longer.
 const FEW: usize = 256;
 const PART: usize = 4;
-/// How many vectors are searched for, and how many nearest of each, to see what is missed.
+/// The number of vectors whose neighbors measure recall, and the number of neighbors of each.
 const RECALL_SAMPLE: usize = 64;
 const RECALL_AT: usize = 60;
-/// How many vectors are compared between two looks at whether somebody waits.
+/// The number of comparisons between two checks for cancellation.
 const AT_ONCE: usize = 1024;
 
 /// A matrix, and where the vectors are read from that it does not keep.
@@ -56,7 +56,7 @@ impl VectorReader<'_> {
         Ok(found)
     }
 
-    /// These vectors.
+    /// The vectors of the slots.
     fn vectors(&self, slots: &[usize]) -> rusqlite::Result<Vec<Vec<f32>>> {
         let kept = slots.iter().map(|slot| self.matrix.vector(*slot));
         match kept.collect::<Option<Vec<&[f32]>>>() {
@@ -65,7 +65,7 @@ impl VectorReader<'_> {
         }
     }
 
-    /// These vectors, which are in the file alone.
+    /// The vectors of the slots, read from the file.
     fn read(&self, slots: &[usize]) -> rusqlite::Result<Vec<Vec<f32>>> {
         let sql = "SELECT vector FROM embeddings WHERE row = ?";
         let mut find = self.connection.prepare_cached(sql)?;
@@ -124,8 +124,8 @@ impl VectorReader<'_> {
         slots.iter().map(number).collect()
     }
 
-    /// What [`Self::nearest`] finds, and for each query the spread of its similarities to all of these
-    /// vectors, or to a sample where there are many.
+    /// The result of [`Self::nearest`], and for each query the mean and deviation of its cosines with all of
+    /// these vectors, or with a sample if there are many.
     pub fn nearest_and_spreads(
         &self,
         look: CoarsePass,
@@ -157,7 +157,7 @@ impl VectorReader<'_> {
         Ok((nearest, spreads.collect::<rusqlite::Result<_>>()?))
     }
 
-    /// The sample that stands for these vectors, which are more than it has.
+    /// The sample of these vectors, which are more than the sample has.
     fn sampled(&self, slots: Slots<'_>) -> Cow<'_, [usize]> {
         if let (Slots::All, Some(sampled)) = (slots, self.matrix.sample()) {
             return Cow::Borrowed(sampled);
@@ -170,7 +170,7 @@ impl VectorReader<'_> {
     /// The share of the nearest vectors that a fast search finds, measured with some of the vectors as
     /// queries; None where searches are exact.
     pub fn recall(&self) -> rusqlite::Result<Option<f64>> {
-        let look = self.matrix.first_look();
+        let look = self.matrix.coarse_pass();
         if look == CoarsePass::HighPlane {
             return Ok(None);
         }
@@ -194,7 +194,7 @@ impl VectorReader<'_> {
         Ok(Some(f64::from(found) / f64::from(wanted.max(1))))
     }
 
-    /// How many vectors these are.
+    /// The number of vectors in the slots.
     pub fn count(&self, slots: Slots<'_>) -> usize {
         match slots {
             Slots::All => self.matrix.len(),
@@ -202,7 +202,7 @@ impl VectorReader<'_> {
         }
     }
 
-    /// These slots one by one.
+    /// The slots as a list.
     pub fn listed(&self, slots: Slots<'_>) -> Vec<usize> {
         match slots {
             Slots::All => self.matrix.slots().collect(),
@@ -210,8 +210,8 @@ impl VectorReader<'_> {
         }
     }
 
-    /// The best of these compared in full: the most promising first, until what is left cannot be
-    /// among them.
+    /// The best of these compared in full: the most promising first, until the rest cannot be among
+    /// them.
     fn best_of(
         &self,
         query: &[f32],

@@ -1,4 +1,4 @@
-//! The paths that stand for all when it is measured how similarities are spread.
+//! The sample of paths from which the statistics of similarities are computed.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub(super) struct PathSample {
     pub paths: Arc<Paths>,
     /// The members of the first [`SAMPLE`] paths.
     pub first: Members,
-    /// Those of as many more paths, which searches with a filter need.
+    /// The members of as many more paths, for searches with a filter.
     more: Members,
 }
 

@@ -13,14 +13,14 @@ const ROUNDS: usize = 4;
 /// A rotation of vectors of some dimension, after the center of an index is subtracted.
 ///
 /// Each round flips signs and applies a fast Walsh-Hadamard transform to the first or the last 2^k
-/// numbers, as many as there are: an orthonormal map, so that products stay what they are.
+/// numbers, for the largest k that fits. The map is orthonormal, so that products do not change.
 #[derive(Debug)]
 pub(super) struct Rotation {
     dimensions: usize,
-    /// What is subtracted from vectors before they are rotated; nothing where it is empty.
+    /// The center, which is subtracted from vectors before they are rotated; empty for none.
     center: Vec<f32>,
-    /// 1 or -1 for each number and round, made for the first vector: before there is one, a dimension
-    /// that a file claims takes no memory.
+    /// 1 or -1 for each number and round. It is made for the first vector, so that a dimension that a file
+    /// merely claims takes no memory.
     signs: OnceLock<Vec<Vec<f32>>>,
 }
 
@@ -34,22 +34,22 @@ impl Rotation {
         }
     }
 
-    /// What is subtracted.
+    /// The center, which is subtracted from vectors.
     pub fn center(&self) -> &[f32] {
         &self.center
     }
 
-    /// How many numbers a vector has.
+    /// The dimensions of a vector.
     pub fn dimensions(&self) -> usize {
         self.dimensions
     }
 
-    /// How many codes a vector has: as many as numbers, and zeros up to a full register.
+    /// The codes of a vector: one for each number, and zeros up to a full register.
     pub fn codes(&self) -> usize {
         self.dimensions().next_multiple_of(CODES_AT_ONCE)
     }
 
-    /// What is left of a vector without the center, rotated.
+    /// The rotated difference of a vector and the center.
     pub fn residual(&self, vector: &[f32]) -> Vec<f32> {
         let mut residual = vector.to_vec();
         for (x, center) in residual.iter_mut().zip(&self.center) {

@@ -10,12 +10,12 @@ use super::signs::{RowSignBits, SignBits};
 /// The overhead of a shared vector: two counts.
 const SHARED: usize = 2 * size_of::<usize>();
 
-/// What is kept in memory of vectors in addition to their codes.
+/// The data of vectors that is in memory in addition to their codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Residency {
     /// The vectors themselves.
     pub values: bool,
-    /// One bit a number.
+    /// Whether the sign bits are in memory.
     pub signs: bool,
 }
 
@@ -136,7 +136,7 @@ impl Rows {
         }
     }
 
-    /// How many bytes of memory it takes.
+    /// The bytes of memory of the rows.
     pub fn bytes(&self) -> usize {
         let vectors = self.values.iter();
         self.numbers.capacity() * size_of::<i64>()

@@ -22,8 +22,8 @@ use crate::top_k::TopGroups;
 
 /// A tile with fewer wanted vectors than this is not given a first look, unless it has no others.
 const FEW: u32 = 8;
-/// With more near vectors than this a closer look is due: with few paths the threshold is low, and what is
-/// near has to be compared with others of its path.
+/// Above this number of near vectors they are refined: with few paths the threshold is low, and a near vector
+/// has to be compared with others of its path.
 const NEAR: usize = 4096;
 
 /// For each query all of these vectors that can be among its `limit` nearest, or as near as the last
@@ -51,7 +51,7 @@ pub(super) fn candidates(
     };
     for (number, block) in matrix.blocks().iter().enumerate() {
         let next = matrix.blocks().get(number + 1).map(|next| next.base());
-        // Each has the address of what the next line prefetches one block later.
+        // Each has the address of the data that the next line prefetches one block later.
         if let Some(after) = matrix.blocks().get(number + 3) {
             prefetch(slice::from_ref(&**after));
         }
@@ -156,7 +156,7 @@ impl Tile<'_> {
         (self.rows.len() - self.from).min(TILE)
     }
 
-    /// Which of its rows are wanted: a bit for each.
+    /// The wanted rows of the tile: a bit for each.
     fn wanted(&self, slots: Slots<'_>) -> u64 {
         let there = u64::MAX >> (TILE - self.len());
         if self.is_patch {
@@ -197,14 +197,14 @@ struct Near {
     widest: f32,
 }
 
-/// What one query has found so far.
+/// The intermediate result of one query.
 struct Scan<'m> {
     matrix: &'m Matrix,
     query: CodeQuery,
     signs: Option<SignQuery>,
     limit: usize,
     paths: Option<PathCursor<'m>>,
-    /// What still awaits a closer look.
+    /// The vectors that are not refined yet.
     near: Vec<Near>,
     /// The number of vectors that were looked at, and the numbers of these and of near ones at which the
     /// next closer look is due.
@@ -243,7 +243,7 @@ impl<'m> Scan<'m> {
         }
     }
 
-    /// Take in what can be near by the high plane, given the sums of products.
+    /// Take in the rows that can be near by the high plane, given the sums of products.
     fn by_plane(&mut self, tile: &Tile<'_>, wanted: u64, sums: &[i32]) {
         let mut counted = [0.0; TILE];
         self.query.high_sums(sums, &mut counted);
@@ -253,7 +253,7 @@ impl<'m> Scan<'m> {
         self.add(tile, wanted, line, 0.0, (&counted, steps, errors));
     }
 
-    /// Take in what is probably near by its sign bits.
+    /// Take in the rows that are probably near by their sign bits.
     fn by_signs(&mut self, tile: &Tile<'_>, wanted: u64) {
         let (Some(query), Some(signs)) = (&self.signs, &tile.rows.signs) else {
             return;
@@ -354,8 +354,8 @@ impl<'m> Scan<'m> {
         self.near.extract_if(.., is_promising).collect()
     }
 
-    /// Look more closely at the most promising vector of each path, and leave out what is worse in the same
-    /// path: with few paths the threshold alone leaves out little.
+    /// Refine the most promising vector of each path, and drop worse ones of the same path: with few paths
+    /// the threshold alone drops little.
     fn compare_by_path(&mut self) -> rusqlite::Result<()> {
         let near = mem::take(&mut self.near);
         let paths = near.iter().map(|near| self.path(near.slot));
@@ -403,8 +403,8 @@ impl<'m> Scan<'m> {
             let (rows, at) = matrix.at(near.slot);
             let (step, error) = (rows.codes.steps[at], rows.codes.errors[at]);
             let bound = self.query.bound(sums, step, error);
-            // No more than at first look: then what a fast search finds does not depend on when
-            // the threshold rose, nor on which blocks the vectors are in.
+            // At most the bound of the coarse pass: so the hits of a fast search do not depend on
+            // when the threshold rose, nor on which blocks the vectors are in.
             let lowest = bound.lowest().min(near.highest);
             let highest = bound.highest().min(near.highest);
             if highest < self.certain.threshold() {

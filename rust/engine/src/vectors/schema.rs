@@ -37,8 +37,8 @@ fn add_staged(connection: &Connection) -> rusqlite::Result<()> {
     )
 }
 
-/// Before this migration an empty blob said that there is no vector to be had; damage can leave one
-/// too.
+/// Before this migration an empty blob marked a vector that the embedder could not make; damage can
+/// leave one too.
 fn mark_what_is_not_to_be_had(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(
         "UPDATE embeddings SET vector = x'01' WHERE length(vector) = 0;

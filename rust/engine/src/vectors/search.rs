@@ -28,8 +28,8 @@ pub struct NearestRows {
     pub rows: Vec<RankedRow>,
     /// How all cosines are spread, if the selection asked for statistics.
     pub spread: CosineStats,
-    /// What the cosines of other rows are computed from; None if the query has no direction, so that
-    /// nothing is near it.
+    /// The direction from which the cosines of other rows are computed. None if the query has no direction,
+    /// so that nothing is near it.
     asked: Option<VectorRequest>,
     /// The cosines by key if all of them were computed; else empty.
     pub cosines: HashMap<i64, f64>,
@@ -47,14 +47,14 @@ struct VectorRequest {
 pub(crate) struct VectorSearch<'a> {
     pub connection: &'a Connection,
     pub matrix: &'a Arc<Matrix>,
-    /// Which chunks share a path, where they are grouped by it.
+    /// The paths of the chunks, if hits are grouped by path.
     pub paths: Option<&'a Arc<Paths>>,
 }
 
 impl VectorSearch<'_> {
-    /// The best rows of a selection for each query by the cosine of their vectors, or what is wrong
-    /// with the query. All queries share one pass over the vectors. `passing` are the rows that pass
-    /// the filters; None, all do.
+    /// Return the best rows of a selection for each query by the cosine of their vectors, or the error of the
+    /// query. All queries share one pass over the vectors. `passing` are the rows that pass the filters; None
+    /// means all rows.
     pub fn nearest(
         &self,
         queries: &[&[f32]],
@@ -85,7 +85,7 @@ impl VectorSearch<'_> {
         Ok(directions.into_iter().map(of_query).collect())
     }
 
-    /// The cosine of the row or group of each key, whether near or not; None where there is no vector.
+    /// The cosine of the row or group of each key, whether near or not. None if it has no vector.
     pub fn cosines(
         &self,
         nearest: &NearestRows,
@@ -124,7 +124,7 @@ impl VectorSearch<'_> {
 
     fn dimensions(&self) -> rusqlite::Result<Option<usize>> {
         match self.matrix.len() {
-            // They can be fixed before there is a vector.
+            // The dimensions can be fixed before the first vector.
             0 => settings::get(self.connection, DIMENSIONS),
             _ => Ok(Some(self.matrix.dimensions())),
         }
@@ -155,7 +155,7 @@ impl VectorSearch<'_> {
         let slots = passing.as_deref().map_or(Slots::All, Slots::These);
         let limit = selection.limit;
         let vectors = self.vectors();
-        let look = self.matrix.first_look();
+        let look = self.matrix.coarse_pass();
         let groups = self.groups();
         let mut cosines = vec![HashMap::new(); directions.len()];
         let (nearest, spreads) = match (&groups, selection.statistics) {
@@ -197,7 +197,7 @@ impl VectorSearch<'_> {
         found.map(of_direction).collect()
     }
 
-    /// What is nearest, in order and cut.
+    /// The nearest rows, sorted and cut.
     fn ranked(
         &self,
         mut nearest: Vec<ScoredSlot>,
@@ -209,7 +209,7 @@ impl VectorSearch<'_> {
             ranked.extend(self.in_order(equal)?);
         }
         if self.paths.is_some() {
-            // A group may have several chunks that are equally near: the first of them stands for it.
+            // Several chunks of a group can be equally near. The first of them represents the group.
             let mut seen = HashSet::new();
             ranked.retain(|found| seen.insert(found.key));
         }

@@ -1,8 +1,8 @@
-//! One bit a number, and how near a vector probably is by these alone.
+//! One bit a number, and an estimate of the similarity from these bits alone.
 //!
 //! The estimate is that of `RaBitQ` (Gao and Long, SIGMOD 2024, <https://arxiv.org/abs/2405.12497>): the
-//! signs of a randomly rotated residual, scaled by how well they stand for it, give products without
-//! bias, with an error whose deviation is known for each vector. Here the rotation is fixed.
+//! signs of a randomly rotated residual, scaled by how well they approximate it, give products without bias,
+//! with an error whose deviation is known for each vector. Here the rotation is fixed.
 
 use std::ops::Range;
 
@@ -11,20 +11,21 @@ use super::kernels::{
     TILE, dot, prefetch, sign_sums,
 };
 
-/// How many deviations above its estimate a similarity is thought possible. What lies higher is
-/// missed: of the 60 nearest two or three in a thousand, measured on real embeddings.
+/// The deviations above its estimate up to which a similarity counts as possible. Vectors with a
+/// larger error are missed: of the 60 nearest two or three in a thousand, measured on real
+/// embeddings.
 const DEVIATIONS: f32 = 2.0;
-/// How many groups of sign bits are prefetched: the processor follows from there.
+/// The groups of sign bits that are prefetched: the processor prefetches the rest by itself.
 const GROUPS_AHEAD: usize = 32;
 
 /// The signs of some vectors, and what their estimates are made of.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SignBits {
-    /// How many groups of bits a row has.
+    /// The groups of bits in a row.
     width: usize,
     /// See `kernels::sign_sums`; the bits of rows that the last [`SIGN_ROWS`] lack are zero.
     groups: Vec<SignGroup>,
-    /// What a product with the signs is multiplied by, and the deviation of the result.
+    /// The factor of a product with the signs, and the deviation of the result.
     pub factors: Vec<f32>,
     pub deviations: Vec<f32>,
 }
@@ -85,7 +86,7 @@ fn removed(group: SignGroup, at: usize, last: u8) -> (SignGroup, u8) {
     ((low | high << 4).to_le_bytes(), first)
 }
 
-/// How many groups of bits a vector of so many numbers has.
+/// The groups of bits of a vector with these dimensions.
 fn width(dimensions: usize) -> usize {
     dimensions
         .div_ceil(SIGN_BITS)
@@ -135,7 +136,7 @@ fn absolute_sum(vector: &[f32]) -> f32 {
 }
 
 impl SignBits {
-    /// Room for so many rows.
+    /// Sign bits with room for this number of rows.
     pub fn with_capacity(rows: usize, dimensions: usize) -> Self {
         let width = width(dimensions);
         Self {
@@ -153,7 +154,7 @@ impl SignBits {
         &self.groups[start..end]
     }
 
-    /// Prefetch what a scan reads first; from there on the processor prefetches by itself.
+    /// Prefetch the first data of a scan. The processor prefetches the rest by itself.
     pub fn prefetch(&self) {
         prefetch(&self.groups[..self.groups.len().min(GROUPS_AHEAD)]);
         for numbers in [&self.factors, &self.deviations] {
@@ -261,7 +262,7 @@ impl SignBits {
         }
     }
 
-    /// How many bytes of memory it takes.
+    /// The bytes of memory of the sign bits.
     pub fn bytes(&self) -> usize {
         let numbers = self.factors.capacity() + self.deviations.capacity();
         self.groups.capacity() * size_of::<SignGroup>() + numbers * size_of::<f32>()
@@ -271,7 +272,7 @@ impl SignBits {
 /// A query as tables of what its numbers add up to for each value of [`SIGN_BITS`] sign bits.
 pub(super) struct SignQuery {
     table: Vec<SignTable>,
-    /// How far apart two entries are, and what a sum of zeros stands for.
+    /// The distance of two entries, and the product that a sum of zeros means.
     step: f32,
     lowest: f32,
     line: BoundCoefficients,

@@ -1,7 +1,7 @@
-//! Which vectors of a matrix are looked at.
+//! The selection of vectors that a search compares.
 //!
-//! A slot is where a vector stands: the number of its block times [`BLOCK`], and its offset there.
-//! Slots ascend with rows; some are empty where blocks are not full.
+//! A slot is the position of a vector: the number of its block times [`BLOCK`], plus its offset in
+//! the block. Slots ascend with rows; some are empty if blocks are not full.
 
 use std::cmp::Ordering;
 
@@ -9,7 +9,7 @@ use super::block::BLOCK;
 use super::kernels::TILE;
 use crate::top_k::Scored;
 
-/// What messages call a row that a vector was found for, should there be no chunk of it.
+/// The name of a vector's row in messages, if no chunk has that row.
 pub(crate) const NEAREST: &str = "a vector";
 
 /// A vector's slot and its similarity to the query.
@@ -34,7 +34,7 @@ impl Scored for ScoredSlot {
 pub(crate) enum Slots<'a> {
     /// Every vector there is.
     All,
-    /// These.
+    /// A set of slots.
     These(&'a SlotSet),
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct SlotSet {
 }
 
 impl SlotSet {
-    /// These slots, without repetitions.
+    /// A set of slots, without repetitions.
     #[cfg(test)]
     pub fn new(slots: impl IntoIterator<Item = usize>) -> Self {
         let mut set = Self::default();
@@ -72,13 +72,13 @@ impl SlotSet {
         set
     }
 
-    /// These, a word for each tile.
+    /// A set of slots, with a word for each tile.
     pub fn of_tiles(tiles: Vec<u64>) -> Self {
         let count = tiles.iter().map(|tile| tile.count_ones() as usize).sum();
         Self { tiles, count }
     }
 
-    /// How many there are.
+    /// The number of slots.
     pub fn len(&self) -> usize {
         self.count
     }
@@ -89,7 +89,7 @@ impl SlotSet {
         tiles.flat_map(|(tile, bits)| Bits(*bits).map(move |bit| tile * TILE + bit))
     }
 
-    /// Those of a tile: a bit for each.
+    /// The slots of a tile: a bit for each.
     pub fn tile(&self, tile: usize) -> u64 {
         self.tiles.get(tile).copied().unwrap_or_default()
     }

@@ -7,12 +7,13 @@ use crate::storage::settings::{self, DIMENSIONS, EMBEDDER, EMBEDDER_DETAILS};
 
 use crate::error::{Error, ErrorCode, Result};
 
-/// What makes vectors.
+/// The maker of vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Embedder<'a> {
-    /// What stands for it: vectors of equal names may be compared.
+    /// The name of the model: vectors of equal names may be compared.
     pub name: &'a str,
-    /// How it is asked, in the words of whoever asks it; kept in the file for later readers.
+    /// The configuration of the embedder, in the words of its caller; stored in the file for later
+    /// readers.
     pub details: Option<&'a str>,
 }
 
@@ -25,14 +26,14 @@ impl<'a> From<&'a str> for Embedder<'a> {
     }
 }
 
-/// What all vectors of an index have in common.
+/// The properties that all vectors of an index share.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Space {
-    /// How many numbers each has; None before there was a vector.
+    /// The dimensions of each vector. None before the first vector.
     pub dimensions: Option<usize>,
-    /// The name of what made them; None when it is not known.
+    /// The name of the embedder that made the vectors. None if it is unknown.
     pub embedder: Option<String>,
-    /// How that was asked for them; None when it is not known.
+    /// The configuration of that embedder. None if it is unknown.
     pub details: Option<String>,
 }
 
@@ -52,8 +53,7 @@ impl Space {
         settings::set(connection, EMBEDDER_DETAILS, self.details.as_deref())
     }
 
-    /// Reject a vector with other dimensions. `name` stands for the vector in the message. An empty vector
-    /// passes.
+    /// Reject a vector with other dimensions. `name` is its name in the message. An empty vector passes.
     pub fn check(&self, vector: &[f32], name: &str) -> Result<()> {
         match self.dimensions {
             Some(wanted) if !vector.is_empty() && vector.len() != wanted => Err(Error::new(

@@ -1,7 +1,7 @@
 //! How the similarities to a query are spread over all that is searched.
 
-/// The number of cosines that their mean and deviation are computed from. If there are more, a sample of
-/// this size stands for all.
+/// The number of cosines from which their mean and deviation are computed. If there are more, a sample of
+/// this size is used.
 pub const SAMPLE: usize = 1024;
 
 /// Similarities are added as whole numbers of this many to 1, since floats would add up
@@ -62,7 +62,7 @@ impl Sums {
     }
 }
 
-/// Which of so many items stand for all of them; None where all count.
+/// The positions of a sample of `count` items. None if all items count.
 pub(super) fn sample(count: usize) -> Option<impl Iterator<Item = usize>> {
     let step = count / SAMPLE;
     (count > SAMPLE).then(|| (0..SAMPLE).map(move |nth| nth * step))

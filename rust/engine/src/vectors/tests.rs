@@ -1,4 +1,4 @@
-//! Matrices over random histories: what is found is what comparing all would find.
+//! Matrices over random histories: hits equal those of a full comparison.
 
 use std::collections::BTreeMap;
 
@@ -63,7 +63,7 @@ fn found(
         .collect()
 }
 
-/// What comparing all finds.
+/// The hits of a full comparison.
 fn compared(matrix: &Matrix, query: &[f32], limit: usize, slots: Slots<'_>) -> Vec<(i64, u32)> {
     let connection = Connection::open_in_memory().unwrap();
     let vectors = VectorReader {
@@ -175,7 +175,7 @@ proptest! {
                 changed.put(row, &to_blob(&vector)).unwrap();
                 expected.insert(row, vector);
             }
-            // What changes soon after is kept in patches, and later in blocks of its own.
+            // Changes soon after this are in patches, and later ones in new blocks.
             if nth % 150 == 0 {
                 versions.push((changed.clone(), expected.clone()));
             }
@@ -191,7 +191,7 @@ proptest! {
             let rows: Vec<i64> = matrix.slots().map(|slot| matrix.row(slot)).collect();
             prop_assert_eq!(rows, expected.keys().copied().collect::<Vec<_>>());
             for look in [CoarsePass::HighPlane, CoarsePass::SignBits] {
-                // What a fast search finds must not depend on how the blocks came about either.
+                // The hits of a fast search must not depend on the history of the blocks either.
                 let all = |matrix| found(matrix, look, &[&query], 3, Slots::All);
                 prop_assert_eq!(all(&matrix), all(&anew), "{:?}", look);
             }

@@ -56,7 +56,7 @@ pub(crate) fn clear_staged(connection: &Connection) -> rusqlite::Result<()> {
     settings::set(connection, STAGED_DIMENSIONS, None)
 }
 
-/// Drop what is staged for rows that were written or removed.
+/// Drop the staged vectors of rows that were written or removed.
 pub(crate) fn unstage(connection: &Connection, rows: &[i64]) -> rusqlite::Result<()> {
     let is_used: bool = connection
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM staged_embeddings)")?

@@ -17,11 +17,11 @@ use super::plain::{
 };
 use super::prefetch::{LINE, prefetch, prefetch_line};
 
-/// How many rows are multiplied with one query at a time, and how many queries with one row: their
-/// sums fit into the registers.
+/// The number of rows multiplied with one query at a time, and of queries with one row: their sums
+/// fit into the registers.
 const ROWS: usize = 4;
 const QUERIES: usize = 8;
-/// How many bytes a register holds.
+/// The bytes of a register.
 const REGISTER: usize = 32;
 
 #[target_feature(enable = "avx2")]
@@ -54,7 +54,7 @@ pub fn plane_dots_avx2(
     }
 }
 
-/// The products of one query with each row. Several rows share what is read of the query.
+/// The products of one query with each row. Several rows share each load of the query.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn plane_dots_alone(
@@ -148,7 +148,7 @@ fn dots_of_queries<const N: usize>(row: Plane<'_>, queries: &[&[i8]; N]) -> [i32
     found
 }
 
-/// Prefetch so many bytes of the next rows.
+/// Prefetch `length` bytes of the next rows.
 #[inline(always)]
 fn prefetch_rows(ahead: Plane<'_>, from: usize, length: usize) {
     let next = ahead.get(from..).unwrap_or_default();
@@ -221,10 +221,10 @@ fn added_up([first, second, third, fourth]: [__m256i; ROWS]) -> [i32; ROWS] {
     found
 }
 
-/// Sums of bytes are added up in 16 bits after so many registers of groups.
+/// Sums of bytes are widened to 16 bits after this number of registers of groups.
 pub(super) const REGISTERS: usize = 4;
 const _: () = assert!(REGISTERS * LARGEST_ENTRY as usize <= u8::MAX as usize);
-/// How many groups of sign bits a register holds.
+/// The groups of sign bits in a register.
 const GROUPS: usize = REGISTER / size_of::<SignGroup>();
 
 #[target_feature(enable = "avx2")]
@@ -241,7 +241,7 @@ pub fn sign_sums_avx2(table: &[SignTable], signs: &[SignGroup], sums: &mut [u32;
     }
 }
 
-/// The sums of so many groups that they fit into 16 bits.
+/// The sums of groups that are few enough for 16 bits.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn sums_of_groups(groups: &[SignGroup], table: &[SignTable]) -> [u16; SIGN_ROWS] {
@@ -310,13 +310,13 @@ fn registers<T>(codes: &[T]) -> &[[T; REGISTER]] {
 #[inline]
 fn load<T>(part: &[T; REGISTER]) -> __m256i {
     const { assert!(size_of::<T>() == 1) };
-    // SAFETY: it is as long as what is loaded.
+    // SAFETY: the part has the length of the load.
     unsafe { _mm256_loadu_si256(part.as_ptr().cast()) }
 }
 
 #[target_feature(enable = "avx2")]
 #[inline]
 fn load_groups(groups: &[[u8; REGISTER / GROUPS]; GROUPS]) -> __m256i {
-    // SAFETY: they are as long as what is loaded.
+    // SAFETY: the groups have the length of the load.
     unsafe { _mm256_loadu_si256(groups.as_ptr().cast()) }
 }

@@ -1,4 +1,4 @@
-//! Which instructions the loops use.
+//! The choice of instructions for the loops.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Instructions {
-    /// Those of every processor of the target.
+    /// The instructions of every processor of the target.
     Portable = 1,
     /// NEON.
     #[cfg(target_arch = "aarch64")]

@@ -21,7 +21,7 @@ pub fn sign_sums_neon(table: &[SignTable], signs: &[SignGroup], sums: &mut [u32;
     }
 }
 
-/// The sums of so many groups that they fit into 16 bits.
+/// The sums of groups that are few enough for 16 bits.
 #[target_feature(enable = "neon")]
 #[inline]
 fn sums_of_groups(groups: &[SignGroup], table: &[SignTable]) -> [u16; SIGN_ROWS] {

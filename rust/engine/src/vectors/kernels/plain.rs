@@ -4,30 +4,31 @@
 
 use super::prefetch::prefetch;
 
-/// Codes of a query are a multiple of this long: a plane holds two codes in a byte, 64 bytes of it
-/// are read at once.
+/// The codes of a query are padded to a multiple of this: a plane has two codes in a byte, and one
+/// load reads 64 bytes.
 pub(in crate::vectors) const CODES_AT_ONCE: usize = 128;
-/// How many rows of a block are looked at together: [`above_threshold_mask`] has a bit for each.
+/// The rows of a block that are compared together: [`above_threshold_mask`] has a bit for each.
 pub(in crate::vectors) const TILE: usize = 64;
-/// How many rows have their sign bits side by side, four bits of each in turn.
+/// The rows whose sign bits are interleaved, four bits of each in turn.
 pub(in crate::vectors) const SIGN_ROWS: usize = 32;
-/// How many sign bits of a row are looked up at once in a table of the query.
+/// The sign bits of a row that one lookup in the table of the query covers.
 pub(in crate::vectors) const SIGN_BITS: usize = 4;
-/// Rows have a multiple of this many groups of [`SIGN_BITS`]: the widest registers hold so many.
+/// Rows have a multiple of this number of groups of [`SIGN_BITS`]: the widest register has room for
+/// it.
 pub(in crate::vectors) const GROUPS_AT_ONCE: usize = 4;
 /// The largest number of a [`SignTable`]: four of them are added in a byte.
 pub(in crate::vectors) const LARGEST_ENTRY: u8 = 63;
-/// After so many groups sums leave 16 bits.
+/// Sums of more groups than this overflow 16 bits.
 pub(super) const GROUPS_PER_SUM: usize = 1024;
 const _: () = assert!(GROUPS_PER_SUM * LARGEST_ENTRY as usize <= u16::MAX as usize);
-/// How many sums floats are added up in: as many as the widest registers hold.
+/// The lanes in which floats are added up: as many as the widest registers have.
 pub(super) const LANES: usize = 16;
-/// The middle of the 8-bit codes, which stands for zero: code `u` stands for `step * (u - 127.5)`.
+/// The middle of the 8-bit codes, which is zero: code `u` means `step * (u - 127.5)`.
 pub(in crate::vectors) const MIDDLE: f32 = 127.5;
-/// The same for their high four bits: `h` stands for `16 * step * (h - 7.5)`.
+/// The middle of the high four bits of the codes: `h` means `16 * step * (h - 7.5)`.
 pub(in crate::vectors) const HIGH_MIDDLE: f32 = 7.5;
 pub(in crate::vectors) const HIGH_STEP: f32 = 16.0;
-/// How many rows ahead of the current one memory is prefetched, where rows stand anywhere.
+/// The distance in rows from the current row to the prefetched one, if rows are not consecutive.
 pub(super) const ROWS_AHEAD: usize = 4;
 
 /// The high or the low half of the 8-bit codes of some rows: two codes in a byte. The low four bits
@@ -41,7 +42,7 @@ pub(in crate::vectors) type Planes<'a> = [Plane<'a>; 2];
 /// half of row `n + 16`.
 pub(in crate::vectors) type SignGroup = [u8; SIGN_ROWS / 2];
 
-/// What each value of [`SIGN_BITS`] sign bits adds to a sum, at most [`LARGEST_ENTRY`].
+/// The addend for each value of [`SIGN_BITS`] sign bits, at most [`LARGEST_ENTRY`].
 pub(in crate::vectors) type SignTable = [u8; 1 << SIGN_BITS];
 
 /// The numbers of a row that turn a sum of products into an upper bound of a similarity:

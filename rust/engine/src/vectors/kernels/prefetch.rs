@@ -2,7 +2,7 @@
 
 #![allow(clippy::inline_always)] // compiled for the processor of the function around it
 
-/// How many bytes of a plane one instruction reads, and how much of memory is sent at once.
+/// The bytes of a plane that one instruction reads, and the size of a cache line.
 pub(super) const LINE: usize = 64;
 
 /// Prefetch a row.

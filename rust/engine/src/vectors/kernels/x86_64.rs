@@ -1,8 +1,8 @@
-//! The loops as compiled for the wider instructions of x86-64, and what AVX-512 has an instruction
-//! for: products of bytes added up by fours (VNNI), and lookups of 64 bytes at once.
+//! The loops as compiled for the wider instructions of x86-64, with instructions that only AVX-512 has:
+//! products of bytes added up by fours (VNNI), and lookups of 64 bytes.
 //!
-//! Loops, and no closures but what is always inlined: a closure is compiled for the processor of the
-//! function around it only where it is.
+//! The code uses loops, and closures only if they are always inlined: otherwise a closure is not compiled for
+//! the processor of the function around it.
 
 #![allow(clippy::inline_always)] // a loop is compiled for the processor of the function around it
 
@@ -23,8 +23,8 @@ use super::plain::{
 };
 use super::prefetch::{LINE, prefetch, prefetch_line};
 
-/// How many rows are multiplied side by side, and how many queries with them where there are so
-/// many: their sums and what is read fit into the registers.
+/// The number of rows multiplied with one query at a time, and of queries if there are several:
+/// their sums and loads fit into the registers.
 const ROWS: usize = 4;
 const QUERIES: usize = 4;
 
@@ -218,7 +218,7 @@ pub fn sign_sums_avx512(table: &[SignTable], signs: &[SignGroup], sums: &mut [u3
     }
 }
 
-/// The sums of so many groups that they fit into 16 bits; see `avx2`.
+/// The sums of groups that are few enough for 16 bits; see `avx2`.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 fn sums_of_groups(groups: &[SignGroup], table: &[SignTable]) -> [u16; SIGN_ROWS] {
@@ -266,7 +266,7 @@ fn halves(sums: __m512i) -> __m256i {
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn load_groups(groups: &[[u8; LINE / GROUPS_AT_ONCE]; GROUPS_AT_ONCE]) -> __m512i {
-    // SAFETY: they are as long as what is loaded.
+    // SAFETY: the groups have the length of the load.
     unsafe { _mm512_loadu_si512(groups.as_ptr().cast()) }
 }
 
@@ -279,7 +279,7 @@ fn parts<T>(codes: &[T]) -> &[Part<T>] {
 #[inline]
 fn load<T>(part: &Part<T>) -> __m512i {
     const { assert!(size_of::<T>() == 1 && 2 * LINE == CODES_AT_ONCE) };
-    // SAFETY: it is as long as what is loaded.
+    // SAFETY: the part has the length of the load.
     unsafe { _mm512_loadu_si512(part.as_ptr().cast()) }
 }
 
