@@ -1,1 +1,1 @@
-"""What a `Retriever` is made of: its options, its stages, and how they are run and watched."""
+"""The parts of a `Retriever`: its options, its stages, and how they run."""

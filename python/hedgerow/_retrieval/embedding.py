@@ -62,9 +62,9 @@ class Admitted:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What a file remembers of its embedder: anybody may have written it.
+    """The embedder that a file records. Anybody may have written it.
 
-    `name` is the embedder's own, without a prompt. What is not known is None.
+    `name` is the embedder's own, without a prompt. Unknown fields are None.
     """
 
     name: str | None
@@ -75,7 +75,7 @@ class Recorded:
 
     @classmethod
     def of(cls, index: Searchable) -> Recorded:
-        """What the file of this index remembers."""
+        """The embedder that the file of this index records."""
         name, details, _ = embedder_of(index)
         return cls.read(name, details)
 
@@ -159,9 +159,9 @@ def _prompts(embedder: Prompted) -> Prompts:
 
 
 def _check_query_prompt(index: Searchable, recorded: Recorded, prompts: Prompts) -> None:
-    """Refuse another prompt of queries than the file's, unless the caller chose it.
+    """Reject another prompt of queries than the file's, unless the caller chose it.
 
-    Vectors of the index do not depend on it, so whoever names one may have any.
+    Vectors of the index do not depend on it, so a caller who names a prompt may use any.
     """
     known = recorded.query_prompt
     if known is not None and known != prompts.query and not prompts.query_given:
@@ -257,12 +257,12 @@ def index_of(searched: Searchable, what: str) -> Index:
 
 # Embedding of chunks.
 
-# How many chunks are embedded and stored at once: what an interruption can lose.
+# The number of chunks embedded and stored in one step. An interruption can lose one step.
 _BLOCK = 256
 
 
 def embedded(admitted: Admitted, texts: Sequence[str]) -> Steps[Embeddings]:
-    """One row for each text of a document."""
+    """Return an embedding for each text of a document."""
     form = admitted.forms.documents
     with observing.observer().embedding(form.embedder, len(texts)) as call:
         rows = yield from form.rows(texts)
@@ -329,7 +329,7 @@ def reembedding(index: Index, embedder: AnyEmbedder, progress: Progress | None) 
         if progress is not None:
             progress(staged, max(staged, waiting))
     stored: int = yield Call(_replace_by_staged, index)
-    # What was written while the others were embedded.
+    # Embed the chunks that were written during the loop above.
     stored += yield from embedding_missing(index, embedder, None)
     seconds = perf_counter() - started
     _embedding_log.info(
@@ -358,5 +358,7 @@ def embedding_missing(index: Index, embedder: AnyEmbedder, progress: Progress | 
 
 
 def chunk_text(chunk: Chunk) -> str:
-    """What is embedded of a chunk: title, summary and content on lines of their own, less blank ones."""
+    """Return the text of a chunk for its embedding: title, summary and content, one on each line,
+    without blank ones.
+    """
     return "\n".join(text for text in (chunk.title, chunk.summary, chunk.content) if text.strip())

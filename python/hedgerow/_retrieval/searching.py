@@ -42,7 +42,7 @@ _STAGES = {"bm25": "search by keywords", "vector": "search by meaning", "rerank"
 
 @dataclass(slots=True)
 class Embedded:
-    """What an embedder made of the queries: their vectors, "failed" when it raised `error`."""
+    """The embeddings of the queries: their vectors, or "failed" with the `error` of the embedder."""
 
     vectors: Any = None
     name: str | None = None
@@ -195,7 +195,7 @@ class Stages:
         return Embedded([known[query] for query in queries], name)
 
     def forget_embedder(self) -> None:
-        """Forget how the index accepted the embedder, and what it made of queries."""
+        """Forget how the index accepted the embedder, and the vectors of queries."""
         self._admitted = None
         self._cache = QueryVectors()
 
@@ -206,7 +206,7 @@ class Stages:
         given: tuple[Any, ...],
         stop: Stop,
     ) -> Call:
-        """A call of the engine, which answers with what it found and the report of a collection."""
+        """Call the engine. Returns its results and the report of a collection."""
         call = Call(_in_one_state, self.index, options, function, given)
         call.stop = stop
         return call
@@ -244,7 +244,7 @@ class Stages:
         *,
         threads: int,
     ) -> Steps[list[Exception | None]]:
-        """Rerank what is found; returns what the reranker raised for each query, if anything."""
+        """Rerank the hits. Returns the error of the reranker for each query, or None."""
         failures: list[Exception | None] = [None] * len(found)
         waiting = {
             i: one
@@ -455,5 +455,5 @@ def _log_one(trace: Trace, found: int | None, took: float, *, alone: bool) -> No
     _log.warning(
         "slow search: %.1f ms (%s), mode %s, a query of %s, %s", took, stages, trace.mode, of, came
     )
-    # What people ask for is private: only the most verbose level shows it.
+    # Queries are private: only the most verbose level shows them.
     _log.debug("the query of that slow search: %r", trace.original_query)

@@ -33,7 +33,7 @@ _ACTIONS = ("link-add", "weight", "categorize", "note")
 
 
 class _Root(Protocol):
-    """What is needed of a MemoryRoot, whose module imports this one."""
+    """The methods of MemoryRoot that agents use. Its module imports this one."""
 
     def _config(self) -> Config: ...
 
@@ -81,7 +81,7 @@ class RootWorkspace:
         return self._end(result, reasons)
 
     def _end(self, result: RunResult, reasons: list[str | None]) -> list[str | None] | None:
-        """End the run, recording what was applied and what was not."""
+        """End the run, recording the applied and the rejected actions."""
         with_reasons = list(zip(result.actions, reasons, strict=True))
         refused = tuple(
             Rejected(action.line, write_action(action), reason, action.op)

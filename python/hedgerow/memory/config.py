@@ -73,7 +73,7 @@ class Config:
 
 
 def existing_root(path: str | os.PathLike[str]) -> Path:
-    """Return the real path of a root; InvalidInputError when there is no such folder."""
+    """Return the real path of a root; InvalidInputError if the folder does not exist."""
     given = checked_path(path)
     problem = "no such folder"
     try:
@@ -180,7 +180,7 @@ def _as_allowed(config: Config, choices: Choices) -> Config:
 
 
 def _requests(config: Config, *, with_embedder: bool) -> Iterator[TrustRequest]:
-    """Yield what a configuration asks for that reaches beyond the root."""
+    """Yield the requests of a configuration that reach beyond the root."""
     if with_embedder and config.embedder is not None:
         from .trust import embedder  # noqa: PLC0415 - slow to import
 
@@ -239,7 +239,7 @@ def _remote(file: Path, given: Any) -> str | None:
 
 
 def _defaults(file: Path, given: Any) -> Mapping[str, Mapping[str, str]]:
-    """Return what new memories of a type get if nothing is said: when they expire, or are stale."""
+    """Return the default ages after which new memories of a type expire or are stale."""
     from .times import parse_age  # noqa: PLC0415 - slow to import
 
     if isinstance(given, dict) and all(
@@ -335,7 +335,7 @@ _INSIDE = "memory"
 
 @dataclass(frozen=True, slots=True)
 class PassedRoot:
-    """A root that was found and passed by, and why."""
+    """A root that was skipped, and why."""
 
     path: Path
     reason: str
@@ -346,7 +346,7 @@ class PassedRoot:
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """The nearest root, if any, and those that were passed by on the way to it."""
+    """The nearest root, if any, and the skipped ones on the way to it."""
 
     root: Path | None
     passed: tuple[PassedRoot, ...] = ()

@@ -87,7 +87,7 @@ def repeats(texts: Sequence[str]) -> frozenset[int]:
     kept_for: dict[str, str] = {}
     for pair in nearly_same(words):
         kept = kept_for.get(pair.first, pair.first)
-        # What resembles a repeat need not resemble what that one repeats.
+        # A memory that resembles a repeat need not resemble its original.
         if (
             kept == pair.first
             or likeness(Counter(words[kept]), Counter(words[pair.second])) >= LIKE
@@ -204,7 +204,7 @@ class _Packer:
         room = min(self._room, share)
         chosen: set[int] = set(range(len(candidate.blocks)))
         if self._cost(candidate, chosen) > room:
-            # One structure that is larger than its share is still better than none.
+            # A structure that is larger than its share is still better than none.
             chosen = self._matter(candidate, room) or self._matter(candidate, self._room)
         if chosen:
             taken: Passage | None = candidate.passage(len(self.passages) + 1, chosen)

@@ -1,4 +1,4 @@
-"""The folder `.hedgerow` of a root: what can be rebuilt from the Markdown files."""
+"""The folder `.hedgerow` of a root: all data derived from the Markdown files."""
 
 from __future__ import annotations
 
@@ -116,12 +116,12 @@ class Derived:
 
     @property
     def remember_lock(self) -> Path:
-        """What is held while a memory is compared with the others and written."""
+        """The lock for comparing a memory with the others and writing it."""
         return self.folder / "remember.lock"
 
     @property
     def embedding_lock(self) -> Path:
-        """What a process holds that embeds."""
+        """The lock of a process that embeds."""
         return self.folder / "embedding.lock"
 
     @property
@@ -136,7 +136,7 @@ class Derived:
 
     @property
     def scope(self) -> str:
-        """What a ledger is about: the indexed folder relative to the root, and whose it is."""
+        """The identity of a ledger: the indexed folder relative to the root, and its scope."""
         known: str | None = self.__dict__.get("_scope")
         if known is not None:
             return known
@@ -153,7 +153,9 @@ class Derived:
 
 
 def _own_patterns(root: Path, source_root: Path, vault: str | None) -> tuple[str, ...]:
-    """Return the patterns of what is never a memory: definitions of agents, and parts of a vault."""
+    """Return the patterns of files that are never memories: definitions of agents, and parts of a
+    vault.
+    """
     agents = _agents_pattern(root, source_root)
     if vault is None:
         return agents
@@ -219,7 +221,7 @@ def _has_signature(derived: Derived, index: Index) -> bool:
 
 
 def _is_ours(derived: Derived, file: Path) -> bool:
-    """Tell whether this user made an index or a store; True for what cannot be opened at all."""
+    """Return whether this user made an index or a store. True if the file cannot be opened."""
     if not stat.S_ISREG(file.lstat().st_mode):
         return False
     try:
@@ -238,7 +240,7 @@ def _is_ours(derived: Derived, file: Path) -> bool:
 
 
 def _is_blank(file: Path) -> bool:
-    """Tell whether a file that is not ours holds nothing, as after a process was killed at once."""
+    """Return whether a file of another user is empty, as after a process was killed early."""
     if not stat.S_ISREG(file.lstat().st_mode):
         return False
     with Index.open(file, read_only=True) as index:
@@ -283,10 +285,7 @@ def _disown(derived: Derived) -> None:
 
 
 def open_to_write(derived: Derived) -> Index:
-    """Open the index; one that is damaged or not an index is made anew.
-
-    Keywords of an index with another tokenizer are indexed again: the file is from an earlier version.
-    """
+    """Open the index. Rebuilds it if it is damaged or not an index."""
     try:
         index = Index.open(derived.index)
     except IndexFileError as error:
@@ -309,10 +308,7 @@ def damage_in(error: HedgerowError) -> IndexFileError | None:
 
 
 def open_store_to_write(derived: Derived) -> Store:
-    """Open the store; one that is damaged or not a store is made anew.
-
-    Keywords of a store with another tokenizer are indexed again, as those of an index.
-    """
+    """Open the store. Rebuilds it if it is damaged or not a store."""
     try:
         store = Store.open(derived.store, types=NODE_TYPES)
     except IndexFileError as error:

@@ -28,7 +28,7 @@ _SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check; a warning makes nothing unhealthy. `facts` go into JSON."""
+    """The result of one check; a warning makes nothing unhealthy. `facts` go into JSON."""
 
     ok: bool
     message: str
@@ -162,7 +162,7 @@ def _index(root: MemoryRoot | None) -> tuple[Check, tuple[PassedBy, ...]]:
 
 
 def _broken(root: MemoryRoot) -> list[str]:
-    """Return what is damaged in the index and the store of a root."""
+    """Return the damage in the index and the store of a root."""
     derived = Derived.of(root._config())  # noqa: SLF001 - of the same package
     found = []
     for file, opened in ((derived.index, Index.open), (derived.store, Store.open)):

@@ -1,4 +1,4 @@
-"""Markdown files as they are read: front matter, text, and what is wrong with them."""
+"""Markdown files as they are read: front matter, text, and their problems."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Document:
 def memory_rules(
     exclude: Sequence[str] = (), include: Sequence[str] = (), *, is_vault: bool = False
 ) -> Rules:
-    """Return the rules of what is read of a root: Markdown files."""
+    """Return the rules of reading a root: Markdown files."""
     names = TEMPORARY_PREFIX, TEMPORARY_SUFFIX
     return Rules((".md",), tuple(exclude), tuple(include), names, is_vault)
 

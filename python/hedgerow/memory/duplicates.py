@@ -286,7 +286,7 @@ def _buckets(mixed: Sequence[int], decisive: frozenset[tuple[str, int]]) -> list
 
 
 def _most_different(total: int) -> float:
-    """Return a bound on the elements in which two similar texts of so many in all may differ."""
+    """Return a bound on the elements in which two similar texts of `total` elements may differ."""
     return total * (1 - LIKE) / (1 + LIKE) + _ROUNDING
 
 

@@ -30,7 +30,7 @@ def system_errors(what: str, path: Path) -> Iterator[None]:
 
 
 def check_no_link(path: Path) -> None:
-    """Raise HedgerowError for a link: what is written through it is out of the root, or not found."""
+    """Raise HedgerowError for a link: a write through it would end outside the root."""
     if path.is_symlink():
         raise HedgerowError(
             f"nothing was written: {path} is a link to {os.path.realpath(path)}, and hedgerow "
@@ -54,7 +54,7 @@ def write_new(path: Path, text: str) -> bool:
 
 
 def move_new(old: Path, new: Path) -> None:
-    """Return a file another path; HedgerowError (`file_changed`) if there is one by now."""
+    """Rename a file. Raises HedgerowError (`file_changed`) if the new path exists."""
     if not _link(old, new):
         raise HedgerowError(
             f"{old} was not renamed: there is a file {new} by now", code="file_changed"

@@ -23,11 +23,7 @@ T = TypeVar("T")
 
 
 class Shared(Generic[T]):
-    """Does the same work once for all threads that ask for it at about the same time.
-
-    A result is always of work that began after it was asked for: threads that ask while work is
-    going on wait until it ends; then one of them does it again for all of them.
-    """
+    """Does work once for all threads that request it at about the same time."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -73,11 +69,7 @@ _logger = logging.getLogger("hedgerow.memory")
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """How many documents an index has, and how many files have changed since.
-
-    `passed_by` counts, by reason, what is below the indexed folder and is not read; `named` lists
-    it. `unused` are patterns of `exclude` in hedgerow.json that match nothing.
-    """
+    """The number of documents in an index, and of files that changed since."""
 
     documents: int
     stale: int
@@ -88,11 +80,7 @@ class IndexState:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What a look at the files of a root found.
-
-    `skips` are the files that could not be read; None if there may be a file to read. `listing` has the
-    files, if they were listed.
-    """
+    """The result of a look at the files of a root."""
 
     skips: list[Skip] | None
     listing: Listing | None = None
@@ -154,7 +142,7 @@ class FileCheck:
             self._fresh.clear()
 
     def _changes(self, derived: Derived) -> int | None:
-        """Return how many changes the watch has seen; None without one."""
+        """Return the number of changes that the watch has seen; None without a watch."""
         with self._beginning:
             of = (derived.source_root, derived.rules)
             if self._of != of:

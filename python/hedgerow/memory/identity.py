@@ -63,7 +63,7 @@ def signature_of(root: Path) -> str:
 
 
 def ensure_key() -> None:
-    """Make the key of this user, unless there is one."""
+    """Make the key of this user if it does not exist."""
     if _known_key() is not None:
         return
     try:

@@ -62,7 +62,7 @@ _OF_ANOTHER = frozenset({"embedder_mismatch", "dimension_mismatch"})
 
 
 def are_current(index: Index, embedder: AnyEmbedder) -> bool:
-    """Tell whether every chunk has been embedded, and by this embedder."""
+    """Return whether every chunk has been embedded, and by this embedder."""
     admitted = _admitted(index, embedder)
     if admitted is None or admitted.is_older:
         return False
@@ -70,18 +70,14 @@ def are_current(index: Index, embedder: AnyEmbedder) -> bool:
 
 
 def may_search(index: Index, embedder: AnyEmbedder) -> bool:
-    """Tell whether there are vectors of this embedder, even if not for all chunks yet."""
+    """Return whether there are vectors of this embedder, even if not for all chunks yet."""
     return _has_vectors(index) and _admitted(index, embedder) is not None
 
 
 def embed(derived: Derived, embedder: AnyEmbedder, progress: Progress | None = None) -> bool:
-    """Embed what has no vector yet; everything, where the vectors are of another embedder or prompt.
+    """Embed the chunks without a vector.
 
-    The lock of the root is free meanwhile, for a remote embedder may take long. Where another
-    process embeds already, this one leaves it to that, and returns False. `progress(done, total)`
-    counts chunks.
-
-    Raises what the embedder raises; what was embedded before stays.
+    Embeds all if the vectors are of another embedder or prompt.
     """
     with locked_at_once(derived.embedding_lock) as is_ours:
         if not is_ours:
@@ -122,7 +118,7 @@ _RETRY = 60.0
 
 
 class OpenedIndex:
-    """Searches the index of one root, which may be deleted and made anew at any time."""
+    """Searches the index of one root, which may be deleted and rebuilt at any time."""
 
     def __init__(
         self,
@@ -223,7 +219,7 @@ class OpenedIndex:
         return self._current(config, search, sync=sync, fresh=True)[0]
 
     def why_not(self, config: Config, query: str, id_: str) -> WhyNot:
-        """Find what kept a passage out of the search of a recall."""
+        """Return the cause that kept a passage out of the search of a recall."""
         embedder, _ = self._ready_model(config, sync=False)
         retriever = Retriever(
             self._index(Derived.of(config)), embedder=embedder, ranking=Ranking("best")
@@ -231,15 +227,12 @@ class OpenedIndex:
         return retriever.why_not(query, id_, group_by="path", skip_retry_ladder=True)
 
     def unreadable(self, config: Config) -> list[Skip]:
-        """Return what the index could not read at the last sync."""
+        """Return the files that the index could not read at the last sync."""
         skips = self._known(Derived.of(config)).skips
         return [skip for skip in skips if skip.code not in CODES]
 
     def marks(self, config: Config, *, sync: bool, fresh: bool = False) -> Marks:
-        """Return what the files say of what holds, up to date with `sync`.
-
-        The index is not compared with the files if it is `fresh`: just brought up to date.
-        """
+        """Return the marks of all memories, up to date with `sync`."""
         derived = Derived.of(config)
         return self._current(config, lambda: self._marks(derived), sync=sync, fresh=fresh)[0]
 
@@ -284,7 +277,7 @@ class OpenedIndex:
             if derived.index.exists():
                 with suppress(IndexFileError):
                     return search()
-            # A sync makes a missing or damaged one anew, and brings an older one up to date.
+            # A sync rebuilds a missing or damaged index, and upgrades an older one.
             return self._current(config, search, sync=True)[0]
         except HedgerowError as error:
             _logger.info("%s was not searched for duplicates: %s", self._root, error.message)
@@ -311,10 +304,7 @@ class OpenedIndex:
     def _current(
         self, config: Config, search: Callable[[], T], *, sync: bool, fresh: bool = False
     ) -> tuple[T, list[Skip]]:
-        """Search, after bringing the index up to date with `sync`; a damaged one is made anew.
-
-        Also returns what the index could not read. `fresh` is as in `marks`.
-        """
+        """Search, after a sync if `sync` is set. A damaged index is rebuilt."""
         derived = Derived.of(config)
         looked = Looked([]) if fresh else self._look(derived, sync=sync)
         skips = looked.skips
@@ -339,22 +329,19 @@ class OpenedIndex:
     def _anew(
         self, derived: Derived, search: Callable[[], T], damage: IndexFileError
     ) -> tuple[T, list[Skip]]:
-        """Make a damaged index anew, and search again; what fails then is raised."""
+        """Rebuild a damaged index, and search again. Raises the error of the second search."""
         from .sync import rebuild  # noqa: PLC0415 - slow to import
 
         skips = rebuild(derived, damage, self._damaged).skips
         return search(), skips
 
     def _look(self, derived: Derived, *, sync: bool) -> Looked:
-        """Return what the index could not read, without a lock.
-
-        The skips are None, with `sync`, if the index has to be brought up to date first.
-        """
+        """Return the unreadable files of the index, without a lock."""
         try:
             index = self._index(derived) if identity_of(derived.index) else None
             ledger = None if index is None else self._files.ledger_of(derived, index)
         except IndexFileError as error:
-            # A sync makes a damaged index anew, and brings an older one up to date.
+            # A sync rebuilds a damaged index, and upgrades an older one.
             if not (error.code == OLDER or is_of_no_use(error)):
                 raise
             index = ledger = None
@@ -368,11 +355,11 @@ class OpenedIndex:
         return self._looking.result(known, lambda: self._check.look(derived, ledger))
 
     def _known(self, derived: Derived) -> Ledger:
-        """Return what the index knows of the files, with what has changed since the last call."""
+        """Return the ledger of the index, with the changes since the last call."""
         return self._files.ledger_of(derived, self._index(derived))
 
     def _marks(self, derived: Derived) -> Marks:
-        """Return what the index knows of what holds."""
+        """Return the marks that the index knows."""
         index = self._index(derived)
         return Marks(self._columns_of(index).marks(index))
 
@@ -456,11 +443,7 @@ class OpenedIndex:
         return None, self._model_problem
 
     def _has_vectors(self, derived: Derived, embedder: AnyEmbedder) -> bool:
-        """Embed what is missing; False when there is nothing to search by meaning.
-
-        That is so while another process makes the first vectors. While it makes more, those that are
-        there are searched. Raises what the embedder raises.
-        """
+        """Embed the missing chunks. Returns False if there are no vectors to search."""
         if are_current(self._index(derived), embedder):
             return True
         return bool(embed(derived, embedder)) or may_search(self._index(derived), embedder)

@@ -23,7 +23,7 @@ def link_to(link: Path, target: Path) -> None:
         if link.readlink() == target:
             return
         link.unlink()
-    # Several processes may make it at once.
+    # Several processes may make it at the same time.
     with suppress(FileExistsError):
         link.symlink_to(target, target_is_directory=True)
 

@@ -122,7 +122,7 @@ def _attachments(base: Path) -> Iterator[str]:
 
 
 def leads_to(link: Link, source: str, target: str, names: _Names) -> bool:
-    """Tell whether a link in the file `source` means another."""
+    """Return whether a link in the file `source` means another."""
     return names.find(link.target, link.is_path, source) == target
 
 
@@ -166,7 +166,7 @@ _IN_BRACKETS = re.compile(r"[^\[\]|#]+\.md\Z")
 
 
 def is_relation(name: str) -> bool:
-    """Tell whether a key of front matter can be a relation."""
+    """Return whether a key of front matter can be a relation."""
     return bool(_RELATION.match(name)) and name not in OWN_FIELDS
 
 

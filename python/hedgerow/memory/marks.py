@@ -54,11 +54,17 @@ class Marks:
         return HOLDS if found is None else Validity.of_texts(*found)
 
     def holds(self, path: str, time: datetime) -> bool:
-        """Tell whether a memory holds; quicker than `at`, which follows what it is derived from."""
+        """Return whether a memory holds.
+
+        Faster than `at`, which follows the memories it is derived from.
+        """
         return self._found.holds(path, micros_of(time))
 
     def superseding(self, path: str) -> list[str]:
-        """Return what supersedes a memory, without cycles; names that lead to no file count too."""
+        """Return the memories that supersede a memory, without cycles.
+
+        Names of missing files count too.
+        """
         return self._found.superseding(path)
 
     def said_to_supersede(self, path: str) -> list[str]:
@@ -76,7 +82,7 @@ class Marks:
         return Scope(*self._found.scope(path))
 
     def contradicts_itself(self, path: str) -> bool:
-        """Tell whether the `valid_until` of a memory is before its `valid_from`."""
+        """Return whether the `valid_until` of a memory is before its `valid_from`."""
         return self._found.contradicts_itself(path)
 
     def unreadable(self, path: str) -> list[tuple[str, str]]:
@@ -140,7 +146,7 @@ def _planned(derived: Derived, path: str, *changes: Change) -> Edit:
 
 
 def _written(edits: Mapping[str, Edit]) -> list[str]:
-    """Write edits that were all checked; the error of one that fails names what was written."""
+    """Write edits that were all checked. The error of a failed one names the written files."""
     changed: list[str] = []
     for path, edit in edits.items():
         try:

@@ -38,7 +38,7 @@ _SHOWN = 10
 
 
 class NodeStore:
-    """The store of one root, which may be deleted and made anew at any time."""
+    """The store of one root, which may be deleted and rebuilt at any time."""
 
     def __init__(self, root: Path, check: FileCheck) -> None:
         self._root = root
@@ -103,7 +103,7 @@ class NodeStore:
         self._files.close_store()
 
     def state(self, config: Config, *, sync: bool, progress: Progress | None = None) -> NodeState:
-        """Return what is known of the files, up to date with `sync`."""
+        """Return the state of the nodes, up to date with `sync`."""
         derived = Derived.of(config)
         if sync:
             self._bring_up_to_date(derived, progress)
@@ -117,7 +117,7 @@ class NodeStore:
         )
 
     def _mended(self, config: Config, work: Callable[[], T]) -> T:
-        """Do what syncs first; after damage once more, with a store or an index made anew."""
+        """Do work that syncs first; after damage once more, with a rebuilt store or index."""
         try:
             return work()
         except HedgerowError as error:
@@ -130,7 +130,7 @@ class NodeStore:
         return work()
 
     def _bring_up_to_date(self, derived: Derived, progress: Progress | None) -> None:
-        """Sync index and store, unless they have surely read every file as it is now."""
+        """Sync index and store, unless they surely have the present state of every file."""
         looked = self._look(derived)
         if looked is not None and looked.skips is not None:
             files = self._files

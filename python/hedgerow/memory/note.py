@@ -63,7 +63,7 @@ def slug(title: str, fallback: str) -> str:
 
 
 def _folded(letter: str) -> str:
-    """Return a Latin letter without its accents, as ASCII; any other character as it is."""
+    """Return a Latin letter without its accents, as ASCII; other characters are unchanged."""
     if letter.isascii():
         return letter
     base = _LETTERS.get(letter) or unicodedata.normalize("NFKD", letter)

@@ -149,7 +149,7 @@ def _existing(file: Path, path: str) -> bytes | None:
 
 
 def _front_matter(old: Document, topic: str, time: str, scope: Scope) -> str:
-    """Keep the front matter but for `updated_at`; add the fields that it lacks."""
+    """Keep the front matter except `updated_at`; add the fields that it lacks."""
     fields = _fields(topic, time, scope)
     if not old.matter.body_start:
         return _render_front_matter(fields) + "\n"
@@ -396,6 +396,9 @@ def _files(pairs: Iterable[tuple[str, str]]) -> dict[str, None]:
 
 
 def _age(document: Document) -> tuple[bool, datetime, str]:
-    """Return what sorts the oldest first; a memory without a time is younger than all others."""
+    """Return the sort key for the oldest first.
+
+    A memory without a time is younger than all others.
+    """
     time = memory_time(document.path, document.metadata)
     return time is None, time or NEVER, document.path

@@ -47,12 +47,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the front matter of a memory has to say; without anything, all do.
-
-    Its type is one of `types`, it has all `tags` or tags nested in them, one of `writers` or one nested in
-    them has written it, and it is from `after` or later and from earlier than `before`: one without a time is neither. A memory with a date alone is from the midnight in
-    the time zone of `after`.
-    """
+    """The filters of a recall on front matter; without any, all memories pass."""
 
     types: frozenset[str] = frozenset()
     tags: frozenset[str] = frozenset()
@@ -70,7 +65,7 @@ class Wanted:
         before: QuestionDate | None,
         now: datetime,
     ) -> Wanted:
-        """Check what was asked for; InvalidInputError for a date that does not exist."""
+        """Check the filters. Raises InvalidInputError for a date that does not exist."""
         if not types and not tags and not writers and after is None and before is None:
             return _ANY
         return cls(
@@ -120,7 +115,7 @@ class Asked:
         return rest if any(one.isalnum() for one in rest) else self.query
 
     def in_period(self) -> Asked:
-        """Return the same for the period that the query names alone, if it names one."""
+        """Return the request for the period that the query names alone, if it names one."""
         if self.period is None:
             return self
         after, before = self.period.after, self.period.before
@@ -300,7 +295,7 @@ def _recalled(result: _RecallTuple, depth: str, how: str) -> Recalled:
 def _depths(
     policy: DepthPolicy, depth: str, columns: _FileColumns, searcher: Searcher
 ) -> tuple[dict[str, float], float]:
-    """Return what each bucket counts at a depth, and what any other one does."""
+    """Return the weight of each bucket at a depth, and the weight of all others."""
     if policy is score.depth_boost:
         return score.boosts(depth)
     buckets = columns.buckets(searcher)

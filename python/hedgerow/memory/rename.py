@@ -60,7 +60,10 @@ def new_path(derived: Derived, file: str, to: str) -> str:
 
 
 def _exists(path: Path) -> bool:
-    """Tell whether there is a file; HedgerowError for a name that is too long, or below a file."""
+    """Return whether a file exists.
+
+    Raises HedgerowError for a name that is too long, or below a file.
+    """
     with files.system_errors("rename it to", path):
         try:
             path.lstat()
@@ -222,7 +225,10 @@ class _Writer:
         return None if is_outside or not (self._base / target).exists() else target
 
     def _named(self, name: str) -> str:
-        """Return what to call a file that a name meant; the name itself where it still does."""
+        """Return the new name of a file that a name meant.
+
+        The old name if it still means that file.
+        """
         target = self._names.find(name.strip(), False, self._path)
         if target is None:
             return name
@@ -268,6 +274,6 @@ def _move(derived: Derived, file: str, to: str) -> None:
 
 
 def _is_same(derived: Derived, file: str, to: str) -> bool:
-    """Tell whether both paths are one file, as where upper and lower case do not differ."""
+    """Return whether both paths are one file, as on a file system without case."""
     old, new = derived.source_root / file, derived.source_root / to
     return file != to and new.exists() and old.samefile(new) and not new.is_symlink()

@@ -114,7 +114,7 @@ class RootFiles:
             return self._index.file
 
     def ledger(self, derived: Derived) -> Ledger:
-        """Return what the index knows of the files, with what has changed since the last call."""
+        """Return the ledger of the index, with the changes since the last call."""
         return self.ledger_of(derived, self.index(derived))
 
     def ledger_of(self, derived: Derived, index: Index) -> Ledger:
@@ -130,7 +130,7 @@ class RootFiles:
             return opened.known
 
     def ledger_in(self, derived: Derived, index: Index) -> Ledger:
-        """Return the same as `index` has it, which is open to write."""
+        """Return the ledger of `index`, which is open to write."""
         with self._opening:
             opened = self._index
             if opened is None or opened.known is None or not opened.is_of(derived, derived.index):
@@ -158,7 +158,7 @@ class RootFiles:
             return self._store.file
 
     def nodes(self, derived: Derived) -> NodeState:
-        """Return what the store knows of the files, with what has changed since the last call."""
+        """Return the state of the nodes in the store, with the changes since the last call."""
         with self._opening:
             store, opened = self.store(derived), self._store
             if opened is None or opened.known is None or opened.scope != derived.scope:
@@ -172,7 +172,7 @@ class RootFiles:
             return nodes
 
     def nodes_in(self, derived: Derived, store: Store) -> NodeState:
-        """Return the same as `store` has it, which is open to write."""
+        """Return the state of the nodes in `store`, which is open to write."""
         with self._opening:
             opened = self._store
             if opened is None or opened.known is None or not opened.is_of(derived, derived.store):
@@ -186,8 +186,8 @@ class RootFiles:
             return self._linked if is_known else None
 
     def note(self, derived: Derived, ledger: Ledger, nodes: NodeState | None) -> None:
-        """Take over what a sync knows of the files; the index and the store are opened for that."""
-        # What cannot be opened is reported by the next call that needs it.
+        """Keep the state of the files after a sync. Opens the index and the store for that."""
+        # A file that cannot be opened is reported by the next call that needs it.
         with self._opening, suppress(IndexFileError, FileNotFoundError):
             self.index(derived)
             if self._index is not None:

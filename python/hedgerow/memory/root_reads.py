@@ -177,7 +177,7 @@ class RootReads(RootOperations):
         asked = resolved_recall(RecallRequest(query, **options), self._scope)
         session = self._session(sync=sync)
         session.nodes()
-        # A file that cannot be read is no memory that a name could mean.
+        # No name can mean a file that cannot be read.
         unreadable = [] if self._scope else self._opened.unreadable(session.config)
         is_path = any(skip.path == key for skip in unreadable)
         file = key if is_path else session.resolve(key)[0]

@@ -57,7 +57,7 @@ class Scope:
 
     @property
     def own(self) -> Scope:
-        """The same without shared memories: what may be written."""
+        """The scope without shared memories, for writing."""
         return replace(self, shared=False)
 
     @classmethod
@@ -103,7 +103,7 @@ class Scope:
 
     @property
     def suffix(self) -> str:
-        """The end of the names of files of this scope, by which they differ from those of others."""
+        """The end of the names of files of this scope, which tells them from files of other scopes."""
         if not self:
             return ""
         text = "\0".join(f"{key}={value}" for key, value in self.to_dict().items())

@@ -74,7 +74,7 @@ def depth_boost(bucket: str, depth: str) -> float:
 
 
 def boosts(depth: str) -> tuple[dict[str, float], float]:
-    """Return what `depth_boost` returns for each bucket that it knows, and for any other one."""
+    """Return the values of `depth_boost` for the known buckets, and the value for any other."""
     return _BY_DEPTH[depth]
 
 

@@ -39,7 +39,7 @@ NEVER = datetime(1, 1, 1, tzinfo=timezone.utc)
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What was asked for; `since` and `topic` None where nothing was."""
+    """The selection that was requested; `since` and `topic` are None if not given."""
 
     topic: str | None
     since: datetime | None
@@ -54,7 +54,7 @@ class Selection:
         limit: int,
         scope: Scope = Scope(),  # noqa: B008 - frozen
     ) -> Selection:
-        """Check what was asked for; a blank topic is none."""
+        """Check the request; a blank topic is none."""
         given = "" if topic is None else note.one_line(checked_text(topic, "topic"))
         return cls(
             given or None,
@@ -68,11 +68,11 @@ class Selection:
         return [one for one in documents if self.scope.has(Scope.stated(one.metadata))]
 
     def of_interest(self, documents: Iterable[Document]) -> list[Document]:
-        """Return the documents that were asked for, the newest first, then by path, up to the limit."""
+        """Return the selected documents, the newest first, then by path, up to the limit."""
         return newest_first(self.about(documents))[: self.limit]
 
     def about(self, documents: Iterable[Document]) -> list[Document]:
-        """Return all documents that were asked for, whatever the limit."""
+        """Return all selected documents, without the limit."""
         chosen = [document for document in documents if self.is_recent(document)]
         if self.topic:
             tokens = topic_tokens(self.topic)
@@ -80,7 +80,10 @@ class Selection:
         return chosen
 
     def is_recent(self, document: Document) -> bool:
-        """Tell whether a document is new enough; one without a time never is, if that counts."""
+        """Return whether a document is new enough.
+
+        A document without a time is not, if `since` is given.
+        """
         if self.since is None:
             return True
         time = time_of(document)
@@ -101,7 +104,7 @@ def time_of(document: Document) -> datetime | None:
 
 
 def mentions(document: Document, tokens: Sequence[str]) -> bool:
-    """Tell whether all tokens occur in a document's path, front matter or text."""
+    """Return whether all tokens occur in the path, front matter or text of a document."""
     text = searchable(document)
     return all(token in text for token in tokens)
 

@@ -1,4 +1,6 @@
-"""One operation on a root: what it reads, it reads once (spec/memory.md, "Operations")."""
+"""The state of one operation on a root, which reads each file and table once (spec/memory.md,
+"Operations").
+"""
 
 from __future__ import annotations
 
@@ -42,11 +44,11 @@ class Session:
 
     @cached_property
     def derived(self) -> Derived:
-        """Where what is derived from the files is."""
+        """The paths of the derived files."""
         return Derived.of(self.config)
 
     def nodes(self) -> NodeState:
-        """Return what the store knows of the files."""
+        """Return the state of the nodes in the store."""
         return self._nodes.state(self.config, sync=self._bring_up_to_date())
 
     def titles(self, files: Iterable[str]) -> dict[str, str]:
@@ -68,7 +70,7 @@ class Session:
         return found if visible is None else found.within(visible)
 
     def marks(self) -> Marks:
-        """Return what the files say about what holds."""
+        """Return the marks that the files state."""
         fresh, self._index_fresh = self._index_fresh, self._sync
         return self.index.marks(self.config, sync=self._sync, fresh=fresh)
 

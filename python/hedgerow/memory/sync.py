@@ -135,7 +135,7 @@ def _sync(  # noqa: PLR0913 - the options of a sync
         if listing is not None:
             changes = run.changes(listing)
         if listing is None or changes.most_gone:
-            # What is gone from a listing of before may have been written since.
+            # A file that is gone from an earlier listing may have been written since.
             listing = derived.listing(named=True)
             changes = run.changes(listing)
         if not allow_empty:
@@ -188,7 +188,7 @@ def _signed(derived: Derived, paths: Sequence[str]) -> list[tuple[str, str]]:
 
 
 class _Run:
-    """One run into the index and perhaps the store of a root, by a holder of the lock."""
+    """A sync into the index and perhaps the store of a root, by the holder of the lock."""
 
     def __init__(self, derived: Derived, files: RootFiles, *, with_store: bool = False) -> None:
         self._derived = derived
@@ -295,7 +295,7 @@ def _remove_leftovers(derived: Derived, files: Sequence[str]) -> None:
 def rebuild(
     derived: Derived, damage: IndexFileError, damaged: tuple[int, int] | None
 ) -> SyncReport:
-    """Make the index anew from nothing, unless another process has replaced the damaged file."""
+    """Rebuild the index, unless another process has replaced the damaged file."""
     check_folder(derived)
     with locked(derived.lock), system_errors("remove", derived.index):
         if identity_of(derived.index) == damaged:
@@ -307,7 +307,7 @@ _VERSION = 1
 
 
 def write_manifest(derived: Derived) -> None:
-    """Write the manifest from what the index holds."""
+    """Write the manifest from the contents of the index."""
     known: dict[str, tuple[Any, int]] = {}
     with Index.open(derived.index, read_only=True) as index:
         for chunk in index.chunks():

@@ -62,7 +62,7 @@ def at_section(resolve: Callable[[str], list[str]], request: R) -> tuple[str, R]
 
 
 def digest_of(data: bytes) -> str:
-    """Return what tells one text of a memory from another."""
+    """Return the digest of the bytes of a memory's text."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -180,7 +180,7 @@ def _check_text(text: str) -> None:
 
 
 def _is_digest(given: str, data: bytes) -> bool:
-    """Tell whether bytes have a digest that begins with `given`."""
+    """Return whether bytes have a digest that begins with `given`."""
     return len(given) >= SHORTEST_DIGEST and digest_of(data).startswith(given)
 
 

@@ -166,7 +166,7 @@ def period_in(query: str, asked: datetime) -> Period | None:
 
 
 def _is_ahead(found: re.Match[str], around: str) -> bool:
-    """Whether the question is about what happens in the period, not about what was written then."""
+    """Whether the question is about events in the period, not about memories written then."""
     before = around[: found.start()].rstrip().lower()
     if found["month"] or found["year"] or before.endswith("from"):
         return False
@@ -220,7 +220,7 @@ def _number(text: str) -> int:
 
 
 def _unit(today: datetime, unit: str, back: int) -> tuple[datetime, datetime]:
-    """Return the week, month or year so many before that of today."""
+    """Return the week, month or year that is `back` units before that of today."""
     if unit == "week":
         start = today - (today.weekday() + 7 * back) * _DAY
         return start, start + 7 * _DAY
@@ -238,7 +238,7 @@ def _back(today: datetime, unit: str, number: int) -> datetime:
 
 
 def _months(first: datetime, months: int) -> datetime:
-    """Return the first of a month so many months from that of another first."""
+    """Return the first day of the month that is `months` after that of `first`."""
     years, month = divmod(first.month - 1 + months, 12)
     return first.replace(year=first.year + years, month=month + 1)
 

@@ -57,7 +57,7 @@ class TrustRequest(Result):
 
     @property
     def question(self) -> str:
-        """What the user is asked to allow."""
+        """The question to the user."""
         return f"{self.setting} {_quoted(self.value)}: {self.effect}"
 
     @property
@@ -71,7 +71,7 @@ class TrustRequest(Result):
 
 
 def how_to_allow(root: str) -> str:
-    """Return the command that allows what a root asks for."""
+    """Return the command that allows a request of a root."""
     return f"hedgerow trust --root {_printable(shlex.quote(root))}"
 
 
@@ -174,7 +174,10 @@ def consents_file() -> Path:
 
 
 def read_consents() -> list[Consent]:
-    """Return what was allowed; HedgerowError (`trust_unusable`) for a file that cannot be used."""
+    """Return the consents of the user.
+
+    Raises HedgerowError (`trust_unusable`) for a file that cannot be used.
+    """
     file = consents_file()
     try:
         with file.open("rb") as stream:
@@ -191,7 +194,10 @@ def read_consents() -> list[Consent]:
 
 
 def without_consent(requests: Iterable[TrustRequest]) -> tuple[TrustRequest, ...]:
-    """Return what the user did not allow; a file that cannot be used is logged, and allows nothing."""
+    """Return the requests without a consent.
+
+    A file that cannot be used is logged and allows nothing.
+    """
     roots = _roots_of_the_environment()
     left = [request for request in requests if request.root not in roots]
     if not left:
@@ -205,7 +211,7 @@ def without_consent(requests: Iterable[TrustRequest]) -> tuple[TrustRequest, ...
 
 
 def allow(requests: Iterable[TrustRequest]) -> None:
-    """Keep that the user allowed these."""
+    """Store the consent to these requests."""
     with _changing() as (file, consents):
         at = note.iso_time(note.now())
         new = [Consent(one.root, one.setting, one.value, at) for one in requests]
@@ -292,7 +298,7 @@ class Choices:
             raise TypeError(f"trust must be True, False or None, not {shown(self.trust)}")
 
     def refused(self, asked: Iterable[TrustRequest]) -> tuple[TrustRequest, ...]:
-        """Return those of the requests of a root that are not allowed."""
+        """Return the requests of a root that are not allowed."""
         requests = tuple(asked)
         if self.trust is not None:
             return () if self.trust else requests

@@ -48,7 +48,7 @@ class Validity(Result):
     JSON_PROPERTIES: ClassVar[Mapping[str, str]] = {"holds": "holds"}
 
     def seen(self, is_visible: Callable[[str], bool]) -> Validity:
-        """Return the same without the names of memories that are not visible."""
+        """Return the validity without the names of memories that are not visible."""
         by, doubtful = filter(is_visible, self.by), filter(is_visible, self.doubtful)
         return replace(self, by=tuple(by), doubtful=tuple(doubtful))
 
@@ -71,7 +71,7 @@ class Validity(Result):
         return cls(cast("Why | None", why), _time(since), by, reason, doubtful, _time(stale_since))
 
     def __str__(self) -> str:
-        """Return it in words; empty for a memory that holds, without doubt."""
+        """Return the validity in words; empty for a memory that holds without doubt."""
         parts = [] if self.why is None else [self._why()]
         if self.doubtful:
             parts.append(f"in doubt: derived from {_listed(self.doubtful)}")

@@ -48,7 +48,7 @@ class RecallWhyNot(Result):
 
 
 def why_not(opened: OpenedIndex, config: Config, asked: Asked, file: str) -> RecallWhyNot:
-    """Find what kept a memory out of a recall, as of the last sync."""
+    """Return the cause that kept a memory out of a recall, as of the last sync."""
 
     def recall(asked: Asked) -> Recall:
         return opened.recall(config, asked, sync=False)[0]
@@ -85,7 +85,9 @@ def why_not(opened: OpenedIndex, config: Config, asked: Asked, file: str) -> Rec
 def _of_search(
     opened: OpenedIndex, config: Config, query: str, file: str
 ) -> tuple[str | None, str]:
-    """Return what kept the passages of a memory out of the search, of the one with the most words."""
+    """Return the cause that kept the passages of a memory out of the search, for the one with the
+    most words.
+    """
     ranked = [opened.why_not(config, query, f"{file}#{n}") for n in range(_MOST_PASSAGES)]
     passages = [one for one in ranked if one.cut != "not_in_index"]
     if not passages:

@@ -19,7 +19,7 @@ _ODD = (TypeError, AttributeError, KeyError, ValueError, RecursionError)
 
 
 class Turn(NamedTuple):
-    """What somebody says: the speaker and the text, or None for a message that has no text."""
+    """A turn of a conversation: the speaker and the text, or None for a message without text."""
 
     who: str
     text: str | None
@@ -143,7 +143,10 @@ def _latest(nodes: dict[str, dict[str, Any]]) -> str | None:
 
 
 def _chatgpt_turn(message: Any) -> Turn | None:
-    """Return what a message says; None for one of the system or of a tool, and for no message."""
+    """Return the turn of a message.
+
+    None for a message of the system or a tool, and for no message.
+    """
     if message is None:
         return None
     if not isinstance(message, dict) or not isinstance(message.get("author"), dict):

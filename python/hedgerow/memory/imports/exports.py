@@ -19,7 +19,7 @@ from hedgerow.memory.files import system_errors
 LARGEST = 1 << 30
 """The most bytes of an export that are read."""
 
-# What `zipfile` raises for damage, an unknown compression and an encrypted member.
+# The errors that `zipfile` raises for damage, an unknown compression and an encrypted member.
 _BAD_ARCHIVE: tuple[type[Exception], ...] = (
     zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError,
 )  # fmt: skip

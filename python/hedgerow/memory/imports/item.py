@@ -1,4 +1,4 @@
-"""What every form of export is read into."""
+"""The items that every form of export is read into."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Items = Iterator[Item | Skip]
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A memory as parts, for exports that are no Markdown."""
+    """A memory as parts, for exports that are not Markdown."""
 
     id: str
     text: str

@@ -79,13 +79,13 @@ class Imported(Result):
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many memories there are of each action."""
+        """The number of memories of each action."""
         found = Counter(one.action for one in self.memories)
         return {action: found[action] for action in ACTIONS if found[action]}
 
 
 def checked_format(name: str) -> Callable[[Path], Items]:
-    """Return what reads a form of export; InvalidInputError for any other word."""
+    """Return the reader of a form of export; InvalidInputError for any other word."""
     if name not in FORMATS:
         raise InvalidInputError(
             f"format must be one of {', '.join(FORMATS)}, not {shown(name)}", code="invalid_option"
@@ -96,7 +96,7 @@ def checked_format(name: str) -> Callable[[Path], Items]:
 def move(
     derived: Derived, name: str, source: Path, progress: Progress | None, *, apply: bool
 ) -> Imported:
-    """Read an export, and write what is new or changed if applied."""
+    """Read an export. Writes new and changed memories if applied."""
     known = _known(derived, name)
     skips: list[Skip] = []
     items: dict[str, Item] = {}
@@ -123,7 +123,7 @@ def move(
 
 
 def _known(derived: Derived, name: str) -> dict[str, tuple[str, str]]:
-    """Return the file, below the root, and the text of what was imported before, by its id there."""
+    """Return the file, below the root, and the text of each earlier import, by its id there."""
     found: dict[str, tuple[str, str]] = {}
     for document in read_documents(derived.source_root, derived.rules)[0]:
         tool, sign, id_ = str(document.metadata.get(ID, "")).partition(":")
@@ -186,10 +186,7 @@ def _rewrite(derived: Derived, file: str, present: str, text: str) -> None:
 
 
 def _marked(item: Item, name: str) -> str:
-    """Return the file with what marks it as imported.
-
-    Front matter that is not YAML stays as it is, and the marks are its last lines.
-    """
+    """Return the file with the mark of an import."""
     fields = {ID: f"{name}:{item.id}", DIGEST: _digest(item.text)}
     try:
         return changed_text(item.text, item.path, [with_fields(fields)])

@@ -24,7 +24,7 @@ _READ = frozenset(
 
 
 def mem0(source: Path) -> Items:
-    """Read what mem0's `get_all` returns, as JSON: a list, or an object with `results`."""
+    """Read the JSON of mem0's `get_all`: a list, or an object with `results`."""
     name = source.name or "mem0"
     records = list_in(read_json(source, "memories.json"), source, "results", "memories")
     for at, record in enumerate(records):

@@ -30,7 +30,7 @@ _MOST_RELATIONS = 100
 
 
 def obsidian(source: Path) -> Items:
-    """Read the notes of a vault, each as it is, in the folders of the vault."""
+    """Read the notes of a vault, unchanged, in the folders of the vault."""
     for document in _documents(source):
         if isinstance(document, Skip):
             yield document
@@ -53,13 +53,14 @@ def basic_memory(source: Path) -> Items:
             changes = [with_items(relation, add=names) for relation, names in links]
             text = changed_text(text, document.path, changes)
         except HedgerowError:
-            # Front matter that is not YAML stays as it is; its relations are still links in the text.
+            # Front matter that is not YAML is kept unchanged; its relations are still links in the
+            # text.
             text = "\n".join(document.lines)
         yield Item(permalink or document.path, f"{folder}/{document.path}", text)
 
 
 def _documents(source: Path) -> Iterator[Document | Skip]:
-    """Yield the Markdown files of a folder, in path order, and what is none."""
+    """Yield the Markdown files of a folder in path order, and a skip for each other file."""
     if not source.is_dir():
         raise InvalidInputError(
             f"{source} cannot be imported: it is no folder", code="invalid_export"
@@ -114,7 +115,7 @@ def _is_template(path: str, folders: Collection[str]) -> bool:
 
 
 def _relations(document: Document) -> dict[str, list[Any]]:
-    """Return what the lines `- relation [[Name]]` of a note say, by relation."""
+    """Return the links of the lines `- relation [[Name]]` of a note, by relation."""
     found: dict[str, list[Any]] = {}
     for line in document.body.split("\n"):
         head, _, tail = line.partition("[[")

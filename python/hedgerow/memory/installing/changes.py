@@ -227,7 +227,7 @@ def _add(file: _File, entry: Entry) -> None:
 
 
 def _parents(file: _File, path: Sequence[str]) -> int:
-    """Return the number of objects and arrays on a path that are there."""
+    """Return the number of existing objects and arrays on a path."""
     return sum(_value(file, path[:depth]) is not None for depth in range(1, len(path) + 1))
 
 
