@@ -60,7 +60,7 @@ def __dir__() -> list[str]:
 
 
 if hasattr(os, "register_at_fork"):
-    # A connection that is open in both processes loses what the child writes.
+    # A child process would lose its writes on a connection that is open in both processes.
     os.register_at_fork(
         before=_engine._before_fork,  # noqa: SLF001 - of this package
         after_in_parent=_engine._after_fork,  # noqa: SLF001 - of this package

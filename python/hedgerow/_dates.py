@@ -87,7 +87,7 @@ def shift_months(start: date, months: int) -> int:
 
 
 def _instant(days: int, milliseconds: int) -> datetime | None:
-    """The instant so many milliseconds into day `days`; None outside years 1 to 9999."""
+    """The instant `milliseconds` into day `days`; None outside years 1 to 9999."""
     whole, rest = divmod(milliseconds, 86_400_000)
     day = day_from_number(days + whole)
     if day is None:
@@ -195,7 +195,7 @@ def _checked(year: int, fields: Mapping[str, str | None]) -> datetime | None:
 
 
 def _full_year(year: int) -> int:
-    """The year two digits stand for: 00 to 49 are 2000 to 2049, 50 to 99 are 1950 to 1999."""
+    """The year of two digits: 00 to 49 are 2000 to 2049, 50 to 99 are 1950 to 1999."""
     return year + (2000 if year < 50 else 1900) if year < 100 else year
 
 
@@ -220,7 +220,7 @@ def _time_of_day(fields: Mapping[str, str | None]) -> int | None:
 
 
 def _utc_offset(fields: Mapping[str, str | None]) -> int | None:
-    """Milliseconds that local time is ahead of UTC, 0 when nothing is said; None past 23:59."""
+    """Milliseconds that local time is ahead of UTC, 0 without an offset; None past 23:59."""
     if name := fields.get("us_zone"):
         summer = name[1] in "dD"
         return _clock(_US_ZONES[name[0].lower()] + summer, 0)

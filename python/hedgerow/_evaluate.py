@@ -32,13 +32,7 @@ __all__ = ["Evaluation", "evaluate"]
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What `evaluate` measured: an outcome for each way of searching, over which it iterates.
-
-    `task` says what was measured with, and what had to be left out. Each of `outcomes` has its
-    `combination`, its `measures` by their names (`nDCG@10`, `Recall@10`, `MRR@10`), the same for each
-    query in `per_query`, the `seconds` of the searches, and in `degraded` how many queries were not
-    searched in full. `print` it to see a table.
-    """
+    """The results of `evaluate`: an outcome for each way of searching, over which it iterates."""
 
     task: Task
     outcomes: list[Outcome]
@@ -170,7 +164,7 @@ def _modes(
     modes: Sequence[JudgedMode] | None,
     embedder: AnyEmbedder | None,
 ) -> Sequence[JudgedMode]:
-    """The modes that were asked for, if there are vectors for them, or all that are possible."""
+    """The requested modes, if there are vectors for them, or all possible ones."""
     have = embedder is not None or queries[0].vector is not None
     stored = index.stats().vectors > 0
     if not modes:

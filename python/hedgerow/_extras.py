@@ -39,7 +39,7 @@ _NOTES = {
 
 
 def pip_name(package: str) -> str:
-    """What pip calls a package."""
+    """The name of a package for pip."""
     return _PIP_NAMES.get(package, package.replace("_", "-").replace(".", "-"))
 
 

@@ -1,4 +1,4 @@
-"""What an evaluation reads: queries, judgements and the vectors of queries (docs/cli.md, "eval")."""
+"""The files of an evaluation: queries, judgements and the vectors of queries (docs/cli.md, "eval")."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _Bad = Callable[[str], InvalidInputError]
 
 
 class JudgedQuery(NamedTuple):
-    """One line of a file of queries; `vector` is its `embedding`."""
+    """A line of a file of queries; `vector` is its `embedding`."""
 
     id: str
     text: str

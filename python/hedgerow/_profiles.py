@@ -8,7 +8,7 @@ from .typing import Fusion, Matching, Profile
 
 
 class ProfileOptions(TypedDict):
-    """The options that a profile stands for."""
+    """The options of a profile."""
 
     matching: Matching
     fusion: Fusion

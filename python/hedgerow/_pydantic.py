@@ -71,7 +71,7 @@ def schema_of(kind: type[Any], handler: Any) -> Any:
 
 
 def snake_case(keys: Mapping[str, Any]) -> dict[str, Any]:
-    """The same values, with keys in snake_case."""
+    """Return the values with keys in snake_case."""
     return {_HUMP.sub("_", key).lower(): value for key, value in keys.items()}
 
 

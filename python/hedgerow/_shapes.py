@@ -66,7 +66,7 @@ class HitScore(TypedDict):
 
 
 class Attempt(TypedDict):
-    """One of `attempts`."""
+    """An item of `attempts`."""
 
     strategy: str
     query: str
@@ -116,7 +116,7 @@ class Trace(TypedDict):
 
 
 class ResponseError(TypedDict):
-    """What failed while the rest answered."""
+    """A failed part of an answer whose rest succeeded."""
 
     type: str
     code: str | None
@@ -133,7 +133,7 @@ class Response(TypedDict):
 
 
 class QueryStage(TypedDict):
-    """One of `stages`."""
+    """An item of `stages`."""
 
     name: str
     rows_in: int

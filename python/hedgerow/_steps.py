@@ -47,10 +47,7 @@ Steps: TypeAlias = Generator[Call | Together, Any, T]
 
 
 def is_async(function: object) -> bool:
-    """Tell whether a call gives a coroutine, as far as that can be known without calling.
-
-    True for coroutine functions, objects whose `__call__` is one, and partials of both.
-    """
+    """Return whether a call gives a coroutine, as far as that can be known without calling."""
     while isinstance(function, partial):
         function = function.func
     return any(map(inspect.iscoroutinefunction, (function, getattr(function, "__call__", None))))  # noqa: B004
@@ -83,7 +80,7 @@ def run(steps: Steps[T]) -> T:
 
 
 async def arun(steps: Steps[T]) -> T:
-    """Await what is asynchronous, and make other calls on a thread, which blocks no event loop."""
+    """Await asynchronous steps, and make other calls on a thread, which blocks no event loop."""
     try:
         call = next(steps)
         while True:
@@ -200,5 +197,5 @@ def _lacked_event_loop(error: RuntimeError) -> bool:
         return code.co_name.endswith("get_event_loop")
     if code.co_code[traceback.tb_lasti] == opcode.opmap["RAISE_VARARGS"]:
         return False
-    # A function in C has no frame of its own, and so the frame of its caller ends the traceback.
+    # A function in C has no frame, and so the frame of its caller ends the traceback.
     return error.args == _NO_LOOP

@@ -13,7 +13,7 @@ from .typing import Time
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _SECOND = timedelta(seconds=1)
-# What the file can hold.
+# The range of integers in the file.
 _LEAST, _MOST = -(2**63), 2**63 - 1
 
 
@@ -27,7 +27,7 @@ def aware(value: date) -> datetime | None:
 
 
 def utc(value: date) -> datetime | None:
-    """The same in UTC; None where that lies outside the years 1 to 9999."""
+    """Return the date in UTC; None if that lies outside the years 1 to 9999."""
     time = aware(value)
     try:
         return None if time is None else time.astimezone(timezone.utc)

@@ -34,12 +34,12 @@ def __dir__() -> list[str]:
 DEPTH = 10
 MEASURES = (f"nDCG@{DEPTH}", f"Recall@{DEPTH}", f"MRR@{DEPTH}")
 
-# How many queries are embedded, or searched for, between two steps of a progress bar.
+# The number of queries embedded or searched between two steps of a progress bar.
 _BLOCK = 256
 
 
 class Combination(NamedTuple):
-    """One way of searching; what its mode has no use for is None."""
+    """A way of searching. Fields that its mode does not use are None."""
 
     matching: Matching | None
     mode: JudgedMode
@@ -136,18 +136,14 @@ class Task:
 
     @property
     def judged(self) -> int:
-        """How many judgements there are."""
+        """The number of judgements."""
         return sum(len(documents) for documents in self.judgements.values())
 
 
 def make_task(
     index: Index, queries: Sequence[JudgedQuery], judgements: Judgements, by: JudgedBy | None = None
 ) -> Task:
-    """Put queries and judgements together, and find what the judgements name in the index.
-
-    Documents are ids of chunks, or paths; without `by`, whichever more of them are, and ids where
-    it is the same. Raises InvalidInputError when nothing is left to measure.
-    """
+    """Put queries and judgements together, and find the judged documents in the index."""
     asked = {query.id for query in queries}
     relevant = {
         name for name, documents in judgements.items() if any(n > 0 for n in documents.values())
@@ -186,7 +182,7 @@ def make_task(
 
 
 def _held(index: Index, documents: Sequence[str], by: JudgedBy | None) -> dict[JudgedBy, set[str]]:
-    """Which documents are in the index, as ids and as paths; ids first."""
+    """The documents that are in the index, as ids and as paths; ids first."""
     held: dict[JudgedBy, set[str]] = {}
     if by != "path":
         held["id"] = {name for name in documents if index.get(name) is not None}
@@ -218,11 +214,7 @@ def embed_once(
     *,
     index: Index | None = None,
 ) -> ReadyVectors:
-    """The vectors of the queries, so that every combination searches with the same.
-
-    The embedder is used as it was for the vectors of `index`. Raises what the embedder raises: an
-    evaluation without its vectors would measure something else.
-    """
+    """The vectors of the queries, so that every combination searches with the same ones."""
     texts = list(dict.fromkeys(query.text for query in queries))
     admitted = own_admission(embedder) if index is None else run(admission(index, embedder))
     rows: list[Any] = []
@@ -235,13 +227,7 @@ def embed_once(
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a combination reached.
-
-    `measures` are means over all queries by the names of `MEASURES`, `per_query` the same by the
-    ids of the queries; `seconds` is the time of the searches, without embedding. `degraded` counts
-    the queries without a vector that were to be searched for by meaning, and those in which a leg
-    failed.
-    """
+    """The figures of a combination."""
 
     combination: Combination
     measures: Mapping[str, float]
@@ -258,10 +244,7 @@ def outcome_of(
     vectors: Embedder | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Search for every query of the task in one way, and measure what was found.
-
-    `progress(done, total)` is called with numbers of queries. Raises what `search_many` raises.
-    """
+    """Search for every query of the task in one way, and measure the hits."""
     retriever = Retriever(
         index,
         embedder=vectors,

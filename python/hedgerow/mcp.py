@@ -347,7 +347,7 @@ def _status(root: MemoryRoot | MemoryRoots) -> str:
     status, lines = root.status(), [f"root: {_folders(root)}"]
     if status.compatible:
         lines.append(f"retrieval: {root.retrieval}")
-        # A scope must not reveal how many memories others have.
+        # A scope must not reveal the number of memories of others.
         state = None if root.scope else root.index_state()
         if state is not None:
             lines.append(f"documents: {state.documents}, of which {state.stale} changed since")

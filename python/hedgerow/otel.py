@@ -44,7 +44,8 @@ _MODEL_SECONDS = [
     0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
 ]  # fmt: skip
 
-# The stages that the engine runs, in the order in which it does, and what the trace counts of each.
+# The stages that the engine runs, in the order in which it does, and the count of each in the
+# trace.
 _STAGES: dict[str, Callable[[Trace], int]] = {
     "vector": lambda trace: trace.vector_count,
     "bm25": lambda trace: trace.attempts[0].hits if trace.attempts else 0,
@@ -116,7 +117,7 @@ class _Telemetry(Observer):
 
     @contextmanager
     def search(self, index: Searchable, queries: Sequence[str]) -> Iterator[Watched]:
-        # The conventions' name for several at once.
+        # The name in the conventions for a batch of searches.
         operation = "search" if len(queries) == 1 else "BATCH search"
         attributes = _of_database(operation, index)
         given: dict[str, Any] = {}
@@ -168,7 +169,7 @@ class _Telemetry(Observer):
             _name(attributes),
             kind=kind,
             attributes={**attributes, **given},
-            # Messages may quote what was asked, and tracebacks more: the class says enough.
+            # Messages may quote the query, and tracebacks more: the class of the error is enough.
             record_exception=False,
             set_status_on_exception=False,
         ) as span:
@@ -245,7 +246,7 @@ class _WatchedEmbedding(WatchedCall):
 
 
 def _name(attributes: Mapping[str, Any]) -> str:
-    """The name of a span, as the conventions have it: what is done, and with what."""
+    """The name of a span, in the form of the conventions: the operation, and its object."""
     if "db.operation.name" in attributes:
         return f"{attributes['db.operation.name']} {attributes['db.namespace']}"
     model = attributes.get("gen_ai.request.model")

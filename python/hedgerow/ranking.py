@@ -1,4 +1,4 @@
-"""`Ranking`: how a retriever ranks what it finds (spec/retrieval.md, "Profiles")."""
+"""`Ranking`: how a retriever ranks hits (spec/retrieval.md, "Profiles")."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class Ranking:
 
     @property
     def _options(self) -> ProfileOptions:
-        """The options in use: those of the profile, replaced by those that are given."""
+        """The options in use: those of the profile, with the replacements of the caller."""
         chosen: Any = dict(PROFILES[self.profile])
         for name in chosen:
             value = getattr(self, name)

@@ -1,4 +1,4 @@
-"""What searches and reports return: plain data that pickles, compares and prints."""
+"""The results of searches and reports: plain data that pickles, compares and prints."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ def date_search_tokens(text: QuestionDate | None) -> list[str]:
 
 
 def _read_date(value: QuestionDate | None) -> datetime | None:
-    """Read a question date; a TypeError says what was given."""
+    """Read a question date; the TypeError names the given type."""
     if value is None:
         return None
     if isinstance(value, date):

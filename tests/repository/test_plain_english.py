@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 MOST = {
-    ("documentation", ("rust", "python")): 71,
+    ("documentation", ("rust", "python")): 37,
     ("documentation", ("docs", "spec", "README.md", "CONTRIBUTING.md", "SECURITY.md")): 15,
     ("message", ("rust", "python")): 70,
 }

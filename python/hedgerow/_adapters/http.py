@@ -1,7 +1,4 @@
-"""Connections of httpx, and bodies of answers read up to a limit: a server may send anything.
-
-Importing this needs httpx, so only constructors of what has a server do.
-"""
+"""Connections of httpx, and bodies of answers read up to a limit: a server may send anything."""
 
 from __future__ import annotations
 

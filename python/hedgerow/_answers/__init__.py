@@ -1,1 +1,1 @@
-"""What commands answer with `--json`, and the server with it: one form for both."""
+"""The answers of commands with `--json`, and of the server: one form for both."""

@@ -38,7 +38,7 @@ HitScore = NewType("HitScore", Mapping[str, Any])
 
 @dataclass(frozen=True, slots=True)
 class Highlights(Result):
-    """What was found in each text, as `[start, end]` in code points."""
+    """The matches in each text, as `[start, end]` in code points."""
 
     title: Sequence[Span]
     snippet: Sequence[Span]
@@ -70,7 +70,7 @@ class SearchHit(Result):
 
     @classmethod
     def of(cls, hit: Hit, rank: int, snippet: str, *explained: Any) -> SearchHit:
-        """Return what an answer has of a hit, with the last three keys if they are given."""
+        """Return the JSON of a hit, with the last three keys if they are given."""
         metadata = hit.metadata
         return cls(
             rank,
@@ -105,7 +105,7 @@ _OF_A_HIT = [
 
 @dataclass(frozen=True, slots=True)
 class LeftOut(Result):
-    """What failed while the rest answered."""
+    """The parts of an answer that failed while the rest succeeded."""
 
     error: str
     code: str
@@ -134,7 +134,7 @@ class AskedFilters(Result):
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer(Result):
-    """What a search found, the best first."""
+    """The hits of a search, the best first."""
 
     query: str
     db: str | None
@@ -183,7 +183,7 @@ class SearchAnswers(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatsAnswer(IndexStats, Result):
-    """What is in the index `db`."""
+    """The counts of the index `db`."""
 
     db: str
     stopwords: str | Sequence[str]
@@ -213,14 +213,14 @@ class ChunkAnswer(Result):
 
 @dataclass(frozen=True, slots=True)
 class Upserted(Result):
-    """How many different chunks were written."""
+    """The number of different chunks that were written."""
 
     upserted: int
 
 
 @dataclass(frozen=True, slots=True)
 class Deleted(Result):
-    """What was removed, and which ids and paths had no chunk."""
+    """The removed chunks, and the ids and paths that had no chunk."""
 
     db: str
     removed: int
@@ -305,7 +305,7 @@ def search_answer(  # noqa: PLR0913 - what an answer tells
 
 
 def stats_answer(db: str, found: IndexStats, stopwords: str | frozenset[str]) -> StatsAnswer:
-    """Return what is in an index."""
+    """Return the counts of an index."""
     words = stopwords if isinstance(stopwords, str) else sorted(stopwords)
     counts = {one.name: getattr(found, one.name) for one in fields(found)}
     return StatsAnswer(**counts, db=db, stopwords=words)

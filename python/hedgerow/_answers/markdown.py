@@ -178,7 +178,7 @@ def _named(files: Collection[str]) -> str:
 
 
 def _grep(_: Request[Any], found: results.GrepResult) -> str:
-    """Return the lines by file, then how many more match."""
+    """Return the lines by file, then the number of further matches."""
     lines: list[str] = []
     before = None
     for file, number, text, matches in found.lines():

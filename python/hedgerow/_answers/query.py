@@ -9,7 +9,10 @@ if TYPE_CHECKING:
 
 
 def query_answer(result: QueryResult, *, shown: bool, explain: bool) -> dict[str, Any]:
-    """What a pipeline selected; `shown` where its last stage was added for the columns of a table."""
+    """The JSON of a pipeline's result.
+
+    `shown` if its last stage was added for the columns of a table.
+    """
     if result.count is not None:
         value: dict[str, Any] = {"count": result.count}
     else:

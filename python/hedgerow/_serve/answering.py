@@ -1,4 +1,4 @@
-"""What routes have in common: they work in a thread, and write their JSON there too."""
+"""The common parts of routes: they work in a thread, and write their JSON there too."""
 
 from __future__ import annotations
 

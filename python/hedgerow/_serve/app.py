@@ -61,7 +61,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Who may send requests, and what they may do."""
+    """The tokens that may send requests, and their rights."""
 
     tokens: Tokens
     hosts: Iterable[str]

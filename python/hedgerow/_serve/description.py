@@ -1,4 +1,4 @@
-"""The OpenAPI document: what FastAPI generates, and what it cannot know."""
+"""The OpenAPI document: the one of FastAPI, completed."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ class IndexService:
         return Deleted(self.name, removed, found, missing)
 
     def backup(self) -> Path:
-        """Copy the file into a folder of its own, which the caller removes."""
+        """Copy the file into a new folder, which the caller removes."""
         folder = Path(tempfile.mkdtemp(prefix="hedgerow-backup-"))
         try:
             self.index.backup(folder / self.name)

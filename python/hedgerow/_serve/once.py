@@ -50,7 +50,7 @@ class Journal:
         )
 
     def begin(self, key: bytes, digest: bytes) -> State:
-        """Record that a request begins, unless its key is known; returns what is known of it."""
+        """Record that a request begins, unless its key is known. Returns the state of the key."""
         with self._lock:
             found = self._file.execute(
                 "SELECT digest, done FROM requests WHERE key = ?", (key,)

@@ -1,4 +1,7 @@
-"""One server for each root or index: it locks a file while it runs, which says where it listens."""
+"""A lock that allows one server for each root or index.
+
+The locked file has the address of the server.
+"""
 
 from __future__ import annotations
 

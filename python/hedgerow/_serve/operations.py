@@ -28,7 +28,7 @@ _SMALL = 64 * 1024
 
 
 class Service(Protocol):
-    """What is served."""
+    """The index or root that a server serves."""
 
     def perform(self, request: Operation[Any], grant: Grant) -> Answer:
         """Carry out an operation, and return the JSON of its result."""

@@ -110,6 +110,6 @@ async def on_error(_: Request, error: Exception) -> JSONResponse:
     if isinstance(error, HTTPException):
         code = "not_found" if error.status_code == HTTPStatus.NOT_FOUND else "invalid_request"
         return answer(Problem(error.status_code, code, str(error.detail), headers=error.headers))
-    # Its text may hold what a log or a client must not see.
+    # The text of the error may contain data that a log or a client must not see.
     detail = f"{type(error).__name__}: a fault of hedgerow; please report it"
     return answer(Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "engine_fault", detail))

@@ -53,7 +53,7 @@ class RootService:
         self.root.index_state()
 
     def view(self, grant: Grant) -> MemoryRoot:
-        """Return the root, or the part of it that a token is for; all share what is open."""
+        """Return the root, or the part of it that a token may use; both share open files."""
         scope = grant.scope
         if not scope:
             return self.root
@@ -76,7 +76,7 @@ class RootService:
         return Problem(HTTPStatus.CONFLICT, error.code, error.message, fields=present)
 
     def query(self, body: QueryBody, grant: Grant) -> Answer:
-        """Return what a pipeline selects, as `hedgerow query --json` does."""
+        """Return the nodes that a pipeline selects, as `hedgerow query --json` does."""
         now = int(time.time()) if body.now is None else body.now
         root = self.view(grant)
         types = root._session().store().types  # noqa: SLF001 - of the same package

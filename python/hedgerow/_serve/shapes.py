@@ -11,7 +11,7 @@ from typing_extensions import NotRequired, TypedDict
 
 
 class About(TypedDict):
-    """What is served, and what the token allows."""
+    """The served index or root, and the rights of the token."""
 
     hedgerow: str
     kind: Literal["root", "index"]
@@ -40,9 +40,9 @@ class ProblemDocument(TypedDict):
 
 
 class QueryAnswer(TypedDict):
-    """What a pipeline selected; each of the `results` has a `key`, a `score` and its columns.
+    """The nodes that a pipeline selected.
 
-    `columns` are those that the pipeline itself selects.
+    Each of the `results` has a `key`, a `score` and its columns.
     """
 
     pipeline: str

@@ -30,7 +30,7 @@ _FOR_OTHERS = 0o077
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a token allows: to read or to write everything, or the memories of a scope alone."""
+    """The rights of a token: to read or to write everything, or the memories of a scope alone."""
 
     kind: Kind
     scope: Scope = field(default_factory=Scope)
@@ -43,10 +43,7 @@ class Grant:
 
     @classmethod
     def of_file(cls, name: str) -> Grant | None:
-        """Return what the token in a file of this name allows; None for another file.
-
-        Raises InvalidInputError for a scope that is none.
-        """
+        """Return the rights of the token in a file of this name; None for another file."""
         found = _NAME.match(name)
         if found is None:
             return None
@@ -57,7 +54,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The tokens of a server, each with what it allows."""
+    """The tokens of a server, each with its rights."""
 
     grants: Mapping[str, Grant]
 
@@ -82,7 +79,7 @@ class Tokens:
         return Tokens({token: one for token, one in self.grants.items() if not one.scope})
 
     def grant_of(self, given: str) -> Grant | None:
-        """Return what a token allows, in a time that reveals nothing about the tokens."""
+        """Return the rights of a token, in a time that reveals nothing about the tokens."""
         token, found = given.encode(), None
         for known, grant in self.grants.items():
             if hmac.compare_digest(token, known.encode()):

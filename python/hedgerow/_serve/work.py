@@ -1,4 +1,4 @@
-"""Threads that do the work of requests: a limited number at once, each for a limited time."""
+"""Threads that do the work of requests: a limited number, each for a limited time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Work:
-    """Runs functions in threads; refuses those beyond its limits at once."""
+    """Runs functions in threads. Calls beyond its limits are rejected without waiting."""
 
     def __init__(self, running: int, waiting: int, seconds: float) -> None:
         self._pool = ThreadPoolExecutor(running, thread_name_prefix="hedgerow-serve")
@@ -51,7 +51,10 @@ class Work:
     async def wait(
         self, future: asyncio.Future[T], *, discard: Callable[[T], None] | None = None
     ) -> T:
-        """Return the value of a call, which goes on if this raises because it takes too long."""
+        """Return the value of a call.
+
+        The call continues if this raises because it takes too long.
+        """
         try:
             return await asyncio.wait_for(asyncio.shield(future), self._seconds)
         except (asyncio.TimeoutError, asyncio.CancelledError) as error:

@@ -1,4 +1,4 @@
-"""Agents, their runs and what they did, for a person to read."""
+"""Agents, their runs and their actions, for a person to read."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def show_report(report: RunReport) -> None:
 
 
 def show_dry_run(rehearsed: DryRun) -> None:
-    """Print what a model would be asked, and what it would do."""
+    """Print the request to a model, and the planned actions."""
     if rehearsed.prompt is None:
         found = plural(len(rehearsed.nodes), "node")
         echo(f"{rehearsed.agent} would not run: its query finds {found}, too few.")

@@ -51,7 +51,10 @@ _CHARTS = (".png", ".svg")
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What the user gave; `modes` is empty where none were named. `db` is a file of passages if `is_folder`."""
+    """The arguments of the user.
+
+    `modes` is empty if none were named. `db` is a file of passages if `is_folder`.
+    """
 
     db: str
     is_folder: bool
@@ -70,7 +73,7 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class _Evaluation:
-    """What was measured, on an index of how many chunks, and in how many seconds."""
+    """The measurements, the number of chunks of the index, and the seconds."""
 
     db: str
     chunks: int

@@ -1,4 +1,4 @@
-"""The figures of an evaluation for a person to read: a table, and what was left out."""
+"""The figures of an evaluation for a person to read: a table, and notes."""
 
 from __future__ import annotations
 
@@ -22,10 +22,7 @@ _EXAMPLES = 3
 
 
 def show(evaluations: Sequence[tuple[str, int, Task, Sequence[Outcome]]]) -> None:
-    """Print what was measured, each on an index of a name and a number of chunks.
-
-    One table has all evaluations. The best figure of each column, in each evaluation, is in bold.
-    """
+    """Print the measurements, each on an index with a name and a number of chunks."""
     console = make_console()
     for name, chunks, task, outcomes in evaluations:
         queries = plural(len(task.queries), "judged query", "judged queries")
@@ -41,7 +38,7 @@ def show(evaluations: Sequence[tuple[str, int, Task, Sequence[Outcome]]]) -> Non
 def _table(evaluations: Sequence[tuple[str, Sequence[Outcome]]]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     ways = [outcome.combination.parts for _, outcomes in evaluations for outcome in outcomes]
-    # A column that no row has is left out, but for the first three.
+    # A column that no row has is left out, except the first three.
     columns = [(name, at) for at, name in enumerate(("matching", "mode", "fusion"))]
     columns += [
         (name, at)
@@ -73,7 +70,7 @@ def _table(evaluations: Sequence[tuple[str, Sequence[Outcome]]]) -> Table:
 
 
 def _notes(task: Task, outcomes: Sequence[Outcome]) -> list[str]:
-    """List what was left out or lowers the figures, with the first few of each."""
+    """List the omissions and the causes of lower figures, with the first few of each."""
     query, document = ("judged query", "judged queries"), ("judged document", "judged documents")
     reasons = [
         (task.unasked, query, "not among the queries and left out"),

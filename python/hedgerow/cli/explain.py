@@ -1,4 +1,4 @@
-"""`hedgerow explain`: the tokens of a query, and what it compiles to."""
+"""`hedgerow explain`: the tokens of a query, and its expression."""
 
 from __future__ import annotations
 

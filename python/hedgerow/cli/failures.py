@@ -75,7 +75,7 @@ def _run(group: click.Group, arguments: list[str], prog_name: str) -> int:  # no
     except (KeyboardInterrupt, click.Abort):
         return _report("interrupted", "interrupted", as_json=as_json, exit_code=INTERRUPTED)
     except BrokenPipeError:
-        # The reader (`| head`) closed the pipe. What is still buffered must not fail at exit.
+        # The reader (`| head`) closed the pipe. Buffered output must not fail at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (OSError, UnicodeEncodeError) as error:

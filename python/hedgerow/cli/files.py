@@ -127,7 +127,7 @@ def check(context: click.Context, *, db: str, as_json: bool) -> None:
 
 
 def _opened(db: str) -> Index:
-    """Open the file for writing if it may be written, and as it is: an older one is refused."""
+    """Open the file for writing if it may be written, else read-only. An older file is rejected."""
     read_only = Index.open(db, read_only=True)
     try:
         index = Index.open(db)
@@ -141,7 +141,7 @@ def _opened(db: str) -> Index:
 
 
 def _count(index: Index) -> int | None:
-    """How many chunks there are; None if damage keeps them from being counted."""
+    """The number of chunks; None if damage keeps them from being counted."""
     try:
         return len(index)
     except IndexFileError:

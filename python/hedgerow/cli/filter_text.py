@@ -1,17 +1,4 @@
-"""Conditions as they are typed on a command line: `year >= 2024`, `status in (open, done)`.
-
-    condition = key operator value
-              | key ["not"] "in" "(" [value ("," value)*] ")"
-              | key ["not"] "exists"
-    operator  = "=" | "==" | "!=" | "<" | "<=" | ">" | ">=" | "~" | "!~"
-    key       = a word | a quoted text
-    value     = a word | a quoted text
-
-A word has no white space and, in parentheses, no comma or parenthesis either; as a value it is
-JSON where it reads as a number, true, false or null, and else a text. A quoted text stands between
-double or single quotes, where a backslash makes the next character stand for itself. `~` compares
-with a pattern. Reading takes time linear in the text.
-"""
+"""Conditions on a command line: `year >= 2024`, `status in (open, done)`."""
 
 from __future__ import annotations
 
@@ -46,7 +33,7 @@ _NAMES = {"tag": "tags", "meta": "metadata"}
 
 
 class FilterTextError(ValueError):
-    """A condition that cannot be read: what is wrong, and where, counted from 0."""
+    """A condition that cannot be read: the problem, and its position, counted from 0."""
 
     def __init__(self, text: str, position: int, what: str) -> None:
         super().__init__(what)
@@ -54,7 +41,7 @@ class FilterTextError(ValueError):
         self.position = position
 
     def pointing(self) -> str:
-        """What is wrong, above the text and a mark below the place."""
+        """The problem, above the text and a mark below the position."""
         line = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in self.text)
         return f"{self}\n  {line}\n  {' ' * self.position}^"
 

@@ -188,7 +188,7 @@ def _linked(  # noqa: PLR0913 - what a link has
 
 
 def _show_link(answer: Mapping[str, Any], *, as_json: bool) -> None:
-    """Report what was done, in the fields of the JSON."""
+    """Report the change of a link, in the fields of the JSON."""
     if as_json:
         write_json(answer)
         return

@@ -114,7 +114,7 @@ def show_part(
 
 
 def show_drawn(part: Neighborhood, file: str) -> None:
-    """Report what was drawn."""
+    """Report the drawing."""
     left_out = f", {part.left_out:,} further ones left out" if part.left_out else ""
     echo(f"Drew {plural(len(part.hops), 'node')} into {visible(file)}{left_out}.")
 

@@ -436,7 +436,7 @@ def trust(*, yes: bool, listed: bool, revoke: bool, as_json: bool) -> None:
 
 
 def _ask(memory: MemoryRoot, *, yes: bool, as_json: bool) -> None:
-    """Show what is not allowed yet, and allow what the user agrees to."""
+    """Show the requests without consent, and store the user's consent."""
     from hedgerow.memory.trust import allow  # noqa: PLC0415 - slow to import
 
     root, pending = str(memory.path), memory.status().not_allowed

@@ -47,7 +47,7 @@ def command(*, read_only: bool, structured: bool) -> None:
             'run: pip install "hedgerow[mcp]"',
             code="missing_extra",
         ) from error
-    # Before the server sets up a log of its own, whose handler prints records as they are.
+    # The MCP server sets up logging later, with a handler that prints records without escaping.
     handler = logging.StreamHandler()
     handler.setFormatter(PrintableFormatter())
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
@@ -57,10 +57,6 @@ def command(*, read_only: bool, structured: bool) -> None:
 
 
 def _stop(*_: object) -> None:
-    """End the process at once, as SIGTERM does: every write is atomic.
-
-    The thread that waits for standard input cannot be interrupted, and leaving the interpreter
-    would wait for it.
-    """
+    """End the process without cleanup, as SIGTERM does: every write is atomic."""
     os.write(2, b"Error: interrupted\n")
     os._exit(INTERRUPTED)

@@ -373,7 +373,7 @@ def edit(
 
 
 def _edited(text: str, file: str) -> str | None:
-    """Have a text edited; None if it stays as it is."""
+    """Open an editor for a text. Returns None if the text is unchanged."""
     if not has_terminal():
         raise click.UsageError(
             f"There is no terminal to edit {file} in: pass --expect DIGEST with the new text."
@@ -383,7 +383,7 @@ def _edited(text: str, file: str) -> str | None:
 
 
 def _written(write: Callable[[str], Memory], new: str) -> Memory:
-    """Write what was typed; if it cannot be written, the error names a file with it."""
+    """Write the edited text. If the write fails, the error names a file with the text."""
     try:
         return write(new)
     except HedgerowError as error:
@@ -420,7 +420,7 @@ def rename(*, key: str, new: str, as_json: bool) -> None:
         echo(f"Change by hand: {visible(str(skip))}", err=True)
 
 
-# Marking what no longer holds, and deleting.
+# Commands that mark memories as ended or delete them.
 
 
 @click.command("supersede", cls=Command)

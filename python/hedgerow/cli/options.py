@@ -61,7 +61,7 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Answer `--version`, drop a `--limit` without a value, and name other options without."""
         if ctx.resilient_parsing:
-            # For a completion: the value is what is being typed.
+            # For a completion: the value is the unfinished word.
             return super().parse_args(ctx, args)
         end = args.index("--") if "--" in args else len(args)
         if any(self._asks_version(args, index) for index in range(end)):
@@ -108,7 +108,7 @@ class TextType(click.ParamType):  # type: ignore[type-arg]  # not generic before
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the text, or fail with the bytes that are not UTF-8."""
         try:
-            # Python keeps what the locale cannot decode; in the C locale that may be UTF-8.
+            # Python keeps bytes that the locale cannot decode; in the C locale they may be UTF-8.
             return value.encode("utf-8", "surrogateescape").decode()
         except UnicodeError:
             self.fail(

@@ -98,7 +98,7 @@ class PrintableFormatter(logging.Formatter):
 
 
 def log_printably() -> None:
-    """Have what is logged on stderr, where nobody has set logging up, made `printable`."""
+    """Make log records on stderr `printable`, unless logging was set up."""
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(PrintableFormatter())
 
@@ -158,12 +158,12 @@ def skipped_text(counts: Mapping[str, int]) -> str:
 
 
 def skipped_json(counts: Mapping[str, int], named: Sequence[PassedBy]) -> dict[str, Any]:
-    """Return what `--verbose` adds to JSON."""
+    """Return the fields that `--verbose` adds to JSON."""
     return {"passedBy": dict(counts), "named": [one.to_dict() for one in named]}
 
 
 def show_skipped(named: Sequence[PassedBy]) -> None:
-    """Name what was skipped on stderr."""
+    """Name the skipped files on stderr."""
     for one in named:
         echo(visible(f"Skipped ({one.code}): {one.path}"), err=True)
 

@@ -61,7 +61,7 @@ class Filter(TextType):
             name, signs, wanted = found
             of_meta = name.startswith("meta.") and name != "meta."
             if signs == "=" and (name in {"path", "prefix", "tag"} or of_meta) and wanted.strip():
-                # A value that touches the sign is taken as it is.
+                # A value that touches the sign is not stripped.
                 return name, wanted.strip() if wanted != wanted.lstrip() else wanted
         try:
             read = condition(text)
@@ -81,7 +81,7 @@ class Filter(TextType):
 
 
 class Choices(TextType):
-    """Some of a few words, with commas between; each counts once."""
+    """A selection of a few words, with commas between; each counts once."""
 
     name = "list"
 

@@ -64,10 +64,7 @@ def place_options(
     remote: bool = True,
     hidden: bool = False,
 ) -> Callable[[F], F]:
-    """Add `--root` and what goes with it, which `open_memory`, `open_root` and `open_store` read.
-
-    With `remote`, the flags of another tool for a server are refused with an error of their own.
-    """
+    """Add `--root` and its companions, which `open_memory`, `open_root` and `open_store` read."""
 
     def add(command: F, name: str, callback: Any, **attributes: Any) -> F:
         attributes = {"expose_value": False, "callback": callback, "hidden": hidden} | attributes
@@ -96,7 +93,7 @@ def place_options(
 
 
 def db_option(help_text: str, *, required: bool = False) -> Callable[[F], F]:
-    """Add `--db`, whose default is in HEDGEROW_DB; a `--root` that is given wins over that."""
+    """Add `--db`, whose default is in HEDGEROW_DB; an explicit `--root` wins over that."""
     return option(
         "--db",
         metavar="FILE",
@@ -187,7 +184,7 @@ def scope() -> dict[str, str] | None:
 
 
 def is_trusted() -> bool | None:
-    """Return True with `--trust`, else None: it is left to what the user allowed."""
+    """Return True with `--trust`, else None: the user's consents decide."""
     return _place().get("trust") or None
 
 
@@ -213,10 +210,7 @@ def named_roots() -> list[Path]:
 
 
 def locate_root() -> tuple[Path | None, list[str]]:
-    """Return the root, if any, and a sentence for each one that is skipped.
-
-    Without one that is named or nearest, it is that of the user, if there is one.
-    """
+    """Return the root, if any, and a sentence for each skipped root."""
     from hedgerow.memory.config import nearest_root, root_from_environment  # noqa: PLC0415
 
     named = named_root() or root_from_environment()
@@ -415,10 +409,7 @@ def _token(url: str, *, writes: bool) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class OpenStore:
-    """An open store: that of a file, or that of a memory root.
-
-    `source` names it in JSON, and `name` in text; without `sync` the index is read as it is.
-    """
+    """An open store: that of a file, or that of a memory root."""
 
     store: Store
     root: MemoryRoot | None
@@ -438,7 +429,7 @@ class OpenStore:
         terms: Sequence[str] | None = None,
         explain: bool = False,
     ) -> QueryResult:
-        """Run a pipeline; in a root `search` finds what a recall would."""
+        """Run a pipeline; in a root `search` has the results of a recall."""
         if self.root is None:
             return self.store.query(pipeline, now=now, terms=terms, explain=explain)
         return self.root.query(pipeline, now=now, terms=terms, explain=explain, sync=self.sync)

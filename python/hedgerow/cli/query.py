@@ -138,5 +138,5 @@ def _with_columns(pipeline: Pipeline, types: Sequence[str]) -> tuple[Pipeline, b
     try:
         return parse_pipeline(_with_shown(str(pipeline)), types=types), True
     except PipelineError:
-        # It ends in `count` or `select`, or one stage more is one too many.
+        # The pipeline ends in `count` or `select`, or a further stage would exceed the limit.
         return pipeline, False

@@ -29,7 +29,7 @@ _LEFT = frozenset({"key", "type", "category", "provenance", *_TIMES})
 
 
 def show_notices(result: QueryResult) -> None:
-    """Report on stderr what the result lacks."""
+    """Report on stderr the parts that the result lacks."""
     for warning in result.warnings:
         echo(f"Warning: {visible(warning)}", err=True)
     if result.stale:

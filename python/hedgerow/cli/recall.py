@@ -1,4 +1,4 @@
-"""`hedgerow recall`: what a memory root knows, and how its results are shown."""
+"""`hedgerow recall`: a recall in a memory root, and the output of its results."""
 
 from __future__ import annotations
 
@@ -296,7 +296,7 @@ def show_period(period: Period, *, err: bool = False) -> None:
 
 
 def _show_nothing(found: Recall) -> None:
-    """Print that nothing was found, and in a terminal the words that were searched for."""
+    """Print that nothing was found, and in a terminal the words of the query."""
     echo(_NOTHING)
     if found.trace is None or not sys.stdout.isatty():
         return

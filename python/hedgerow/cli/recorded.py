@@ -1,8 +1,4 @@
-"""The embedder that an index file remembers, for commands that were not told of one.
-
-Anybody may have made the file. So what it names is used only where that sends nothing, loads no
-folder and downloads nothing (SECURITY.md); otherwise the user is told how to name it.
-"""
+"""The embedder that an index file records, for commands without an embedder option."""
 
 from __future__ import annotations
 

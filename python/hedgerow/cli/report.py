@@ -1,4 +1,4 @@
-"""`--report FILE`: what one search found, as a page that any browser opens."""
+"""`--report FILE`: the results of one search, as a page that any browser opens."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ def command(  # noqa: PLR0913 - one argument for each option
 
 
 def _check_options(context: click.Context, kind: Literal["db", "url", "root"]) -> None:
-    """Refuse options that the kind of what is searched does not have."""
+    """Reject options that the kind of the searched thing does not have."""
     for param in context.command.params:
         name = param.name or ""
         source = context.get_parameter_source(name)
@@ -188,7 +188,7 @@ _KINDS = {"db": "--db FILE", "url": "--url URL/NAME", "root": "--root DIR"}
 
 
 def _kinds_of(name: str) -> tuple[str, ...]:
-    """What can be searched with an option."""
+    """The kinds of search that have an option."""
     if name in _KINDS:
         return (name,)
     if name in _OF_A_ROOT:

@@ -50,7 +50,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One search as it was asked for, with what came of it."""
+    """The request of one search, with its results."""
 
     asked: Asked
     chunks: int
@@ -63,7 +63,7 @@ class Search:
 
     @property
     def hits(self) -> list[Hit]:
-        """What was found, best first."""
+        """The hits, best first."""
         return self.response.results
 
 
@@ -100,7 +100,7 @@ def _opened(asked: Asked) -> Index | Collection:
 
 
 def _id_of(index: Index | Collection, what: str) -> str:
-    """The id that is meant: it, or that of the first chunk at such a place."""
+    """The id itself, or the id of the first chunk at such a place."""
     found = chunks_at(index, what)
     return found[0].id if found else what
 

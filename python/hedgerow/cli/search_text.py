@@ -60,7 +60,7 @@ def _show_query_notices(console: Console, notices: Sequence[str]) -> None:
 
 
 def _count(search: Search) -> str:
-    """How many are shown, and what shows more."""
+    """The number of shown hits, and the option that shows more."""
     found = plural(len(search.hits), "result")
     limit, offset = search.asked.request.limit, search.asked.request.offset
     if offset:
@@ -235,7 +235,7 @@ def _print_indented(console: Console, text: Text) -> None:
 
 
 def _score_text(hit: Hit) -> str:
-    """The score of a hit, with the part of the best possible where there is one."""
+    """The score of a hit, and its share of the best possible score if that is known."""
     parts = hit.explanation
     if parts is None or parts["best_possible"] is None:
         return f"{hit.score:.2f}"
@@ -278,7 +278,7 @@ def _show_scores(console: Console, response: Response) -> None:
 
 
 def _show_steps(console: Console, trace: Trace) -> None:
-    """Print what was done, one step a line, with its time."""
+    """Print the steps of a search, one on each line, with its time."""
     console.print(Text(ways(trace), style="dim"))
     for label, done in steps(trace):
         console.print(Text.assemble((label, "dim"), visible(done)))
@@ -304,7 +304,7 @@ def _meaning(parts: dict[str, Any]) -> str:
 
 
 def _neighbors(parts: dict[str, Any]) -> str:
-    """What each contributed; the paragraph above names them."""
+    """The contributions of the neighbors; the paragraph above names them."""
     return ", ".join(map(_added, parts.get("neighbors", ())))
 
 

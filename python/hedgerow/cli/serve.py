@@ -163,7 +163,7 @@ def _new_token(folder: Path, scope: Sequence[str], *, read_only: bool) -> Path:
 def _service(
     stack: ExitStack, db: str | None, *, read_only: bool
 ) -> tuple[RootService | IndexService, Path]:
-    """What is served, and the file that only one server holds."""
+    """The served index or root, and the lock file of the server."""
     if db is None:
         from hedgerow._serve.root_routes import RootService  # noqa: PLC0415 - needs an extra
 

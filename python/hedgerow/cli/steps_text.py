@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def ways(trace: Trace) -> str:
-    """Name the profile, or what was chosen otherwise."""
+    """Name the profile, or the options that replace it."""
     ways = [f"mode {trace.mode}"]
     if trace.profile is not None:
         ways.append(f"profile {trace.profile}")
@@ -34,7 +34,7 @@ def ways(trace: Trace) -> str:
 
 
 def steps(trace: Trace) -> Iterator[tuple[str, str]]:
-    """Each step with its time, and what it did."""
+    """Each step with its time and its result."""
     timed: set[str] = set()
     for name, done in _done(trace):
         # The rungs of the ladder have one time together.
