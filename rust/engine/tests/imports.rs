@@ -329,6 +329,6 @@ fn the_graph_is_read_as_it_is() {
     // By its own path, by a re-export, and within a folder.
     assert!(uses("chunks::filters::filter", "chunks::chunk"));
     assert!(uses("index::read", "chunks::read"));
-    assert!(uses("bm25::ranker", "storage::cache"));
-    assert!(!uses("storage::cache", "bm25::ranker"));
+    assert!(uses("bm25::snapshot_manager", "storage::cache"));
+    assert!(!uses("storage::cache", "bm25::snapshot_manager"));
 }
