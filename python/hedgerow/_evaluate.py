@@ -32,7 +32,13 @@ __all__ = ["Evaluation", "evaluate"]
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The results of `evaluate`: an outcome for each way of searching, over which it iterates."""
+    """The results of `evaluate`: an outcome for each way of searching, over which it iterates.
+
+    `task` says what was measured with, and what had to be left out. Each of `outcomes` has its
+    `combination`, its `measures` by their names (`nDCG@10`, `Recall@10`, `MRR@10`), the same for each
+    query in `per_query`, the `seconds` of the searches, and in `degraded` how many queries were not
+    searched in full. `print` it to see a table.
+    """
 
     task: Task
     outcomes: list[Outcome]

@@ -47,7 +47,10 @@ Steps: TypeAlias = Generator[Call | Together, Any, T]
 
 
 def is_async(function: object) -> bool:
-    """Return whether a call gives a coroutine, as far as that can be known without calling."""
+    """Return whether a call gives a coroutine, as far as that can be known without calling.
+
+    True for coroutine functions, objects whose `__call__` is one, and partials of both.
+    """
     while isinstance(function, partial):
         function = function.func
     return any(map(inspect.iscoroutinefunction, (function, getattr(function, "__call__", None))))  # noqa: B004

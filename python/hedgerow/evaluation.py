@@ -143,7 +143,11 @@ class Task:
 def make_task(
     index: Index, queries: Sequence[JudgedQuery], judgements: Judgements, by: JudgedBy | None = None
 ) -> Task:
-    """Put queries and judgements together, and find the judged documents in the index."""
+    """Put queries and judgements together, and find the judged documents in the index.
+
+    Documents are ids of chunks, or paths; without `by`, whichever more of them are, and ids where
+    it is the same. Raises InvalidInputError when nothing is left to measure.
+    """
     asked = {query.id for query in queries}
     relevant = {
         name for name, documents in judgements.items() if any(n > 0 for n in documents.values())
@@ -214,7 +218,11 @@ def embed_once(
     *,
     index: Index | None = None,
 ) -> ReadyVectors:
-    """The vectors of the queries, so that every combination searches with the same ones."""
+    """The vectors of the queries, so that every combination searches with the same ones.
+
+    The embedder is used as it was for the vectors of `index`. Raises what the embedder raises: an
+    evaluation without its vectors would measure something else.
+    """
     texts = list(dict.fromkeys(query.text for query in queries))
     admitted = own_admission(embedder) if index is None else run(admission(index, embedder))
     rows: list[Any] = []
@@ -227,7 +235,13 @@ def embed_once(
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The figures of a combination."""
+    """The figures of a combination.
+
+    `measures` are means over all queries by the names of `MEASURES`, `per_query` the same by the
+    ids of the queries; `seconds` is the time of the searches, without embedding. `degraded` counts
+    the queries without a vector that were to be searched for by meaning, and those in which a leg
+    failed.
+    """
 
     combination: Combination
     measures: Mapping[str, float]
@@ -244,7 +258,10 @@ def outcome_of(
     vectors: Embedder | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Search for every query of the task in one way, and measure the hits."""
+    """Search for every query of the task in one way, and measure the hits.
+
+    `progress(done, total)` is called with numbers of queries. Raises what `search_many` raises.
+    """
     retriever = Retriever(
         index,
         embedder=vectors,

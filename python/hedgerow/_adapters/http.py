@@ -1,4 +1,7 @@
-"""Connections of httpx, and bodies of answers read up to a limit: a server may send anything."""
+"""Connections of httpx, and bodies of answers read up to a limit: a server may send anything.
+
+Importing this needs httpx, so only constructors of what has a server do.
+"""
 
 from __future__ import annotations
 

@@ -43,6 +43,8 @@ class QueryAnswer(TypedDict):
     """The nodes that a pipeline selected.
 
     Each of the `results` has a `key`, a `score` and its columns.
+
+    `columns` are those that the pipeline itself selects.
     """
 
     pipeline: str

@@ -43,7 +43,10 @@ class Grant:
 
     @classmethod
     def of_file(cls, name: str) -> Grant | None:
-        """Return the rights of the token in a file of this name; None for another file."""
+        """Return the rights of the token in a file of this name; None for another file.
+
+        Raises InvalidInputError for a scope that is none.
+        """
         found = _NAME.match(name)
         if found is None:
             return None

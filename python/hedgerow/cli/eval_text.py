@@ -22,7 +22,10 @@ _EXAMPLES = 3
 
 
 def show(evaluations: Sequence[tuple[str, int, Task, Sequence[Outcome]]]) -> None:
-    """Print the measurements, each on an index with a name and a number of chunks."""
+    """Print the measurements, each on an index with a name and a number of chunks.
+
+    One table has all evaluations. The best figure of each column, in each evaluation, is in bold.
+    """
     console = make_console()
     for name, chunks, task, outcomes in evaluations:
         queries = plural(len(task.queries), "judged query", "judged queries")

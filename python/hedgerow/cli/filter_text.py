@@ -1,4 +1,17 @@
-"""Conditions on a command line: `year >= 2024`, `status in (open, done)`."""
+"""Conditions on a command line: `year >= 2024`, `status in (open, done)`.
+
+    condition = key operator value
+              | key ["not"] "in" "(" [value ("," value)*] ")"
+              | key ["not"] "exists"
+    operator  = "=" | "==" | "!=" | "<" | "<=" | ">" | ">=" | "~" | "!~"
+    key       = a word | a quoted text
+    value     = a word | a quoted text
+
+A word has no white space and, in parentheses, no comma or parenthesis either; as a value it is
+JSON where it reads as a number, true, false or null, and else a text. A quoted text stands between
+double or single quotes, where a backslash makes the next character stand for itself. `~` compares
+with a pattern. Reading takes time linear in the text.
+"""
 
 from __future__ import annotations
 

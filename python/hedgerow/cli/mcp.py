@@ -57,6 +57,10 @@ def command(*, read_only: bool, structured: bool) -> None:
 
 
 def _stop(*_: object) -> None:
-    """End the process without cleanup, as SIGTERM does: every write is atomic."""
+    """End the process without cleanup, as SIGTERM does: every write is atomic.
+
+    The thread that waits for standard input cannot be interrupted, and leaving the interpreter
+    would wait for it.
+    """
     os.write(2, b"Error: interrupted\n")
     os._exit(INTERRUPTED)

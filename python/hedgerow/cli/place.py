@@ -64,7 +64,10 @@ def place_options(
     remote: bool = True,
     hidden: bool = False,
 ) -> Callable[[F], F]:
-    """Add `--root` and its companions, which `open_memory`, `open_root` and `open_store` read."""
+    """Add `--root` and its companions, which `open_memory`, `open_root` and `open_store` read.
+
+    With `remote`, the flags of another tool for a server are refused with an error of their own.
+    """
 
     def add(command: F, name: str, callback: Any, **attributes: Any) -> F:
         attributes = {"expose_value": False, "callback": callback, "hidden": hidden} | attributes
@@ -210,7 +213,10 @@ def named_roots() -> list[Path]:
 
 
 def locate_root() -> tuple[Path | None, list[str]]:
-    """Return the root, if any, and a sentence for each skipped root."""
+    """Return the root, if any, and a sentence for each skipped root.
+
+    Without one that is named or nearest, it is that of the user, if there is one.
+    """
     from hedgerow.memory.config import nearest_root, root_from_environment  # noqa: PLC0415
 
     named = named_root() or root_from_environment()
@@ -409,7 +415,10 @@ def _token(url: str, *, writes: bool) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class OpenStore:
-    """An open store: that of a file, or that of a memory root."""
+    """An open store: that of a file, or that of a memory root.
+
+    `source` names it in JSON, and `name` in text; without `sync` the index is read as it is.
+    """
 
     store: Store
     root: MemoryRoot | None

@@ -1,4 +1,8 @@
-"""The embedder that an index file records, for commands without an embedder option."""
+"""The embedder that an index file records, for commands without an embedder option.
+
+Anybody may have made the file. So what it names is used only where that sends nothing, loads no
+folder and downloads nothing (SECURITY.md); otherwise the user is told how to name it.
+"""
 
 from __future__ import annotations
 

@@ -285,7 +285,10 @@ def _disown(derived: Derived) -> None:
 
 
 def open_to_write(derived: Derived) -> Index:
-    """Open the index. Rebuilds it if it is damaged or not an index."""
+    """Open the index. Rebuilds it if it is damaged or not an index.
+
+    Keywords of an index with another tokenizer are indexed again: the file is from an earlier version.
+    """
     try:
         index = Index.open(derived.index)
     except IndexFileError as error:
@@ -308,7 +311,10 @@ def damage_in(error: HedgerowError) -> IndexFileError | None:
 
 
 def open_store_to_write(derived: Derived) -> Store:
-    """Open the store. Rebuilds it if it is damaged or not a store."""
+    """Open the store. Rebuilds it if it is damaged or not a store.
+
+    Keywords of a store with another tokenizer are indexed again, as those of an index.
+    """
     try:
         store = Store.open(derived.store, types=NODE_TYPES)
     except IndexFileError as error:

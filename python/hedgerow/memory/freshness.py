@@ -23,7 +23,11 @@ T = TypeVar("T")
 
 
 class Shared(Generic[T]):
-    """Does work once for all threads that request it at about the same time."""
+    """Does work once for all threads that request it at about the same time.
+
+    A result is always of work that began after it was asked for: threads that ask while work is
+    going on wait until it ends; then one of them does it again for all of them.
+    """
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -69,7 +73,11 @@ _logger = logging.getLogger("hedgerow.memory")
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """The number of documents in an index, and of files that changed since."""
+    """The number of documents in an index, and of files that changed since.
+
+    `passed_by` counts, by reason, what is below the indexed folder and is not read; `named` lists
+    it. `unused` are patterns of `exclude` in hedgerow.json that match nothing.
+    """
 
     documents: int
     stale: int
@@ -80,7 +88,11 @@ class IndexState:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """The result of a look at the files of a root."""
+    """The result of a look at the files of a root.
+
+    `skips` are the files that could not be read; None if there may be a file to read. `listing` has the
+    files, if they were listed.
+    """
 
     skips: list[Skip] | None
     listing: Listing | None = None

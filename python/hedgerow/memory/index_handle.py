@@ -78,6 +78,12 @@ def embed(derived: Derived, embedder: AnyEmbedder, progress: Progress | None = N
     """Embed the chunks without a vector.
 
     Embeds all if the vectors are of another embedder or prompt.
+
+    The lock of the root is free meanwhile, for a remote embedder may take long. Where another
+    process embeds already, this one leaves it to that, and returns False. `progress(done, total)`
+    counts chunks.
+
+    Raises what the embedder raises; what was embedded before stays.
     """
     with locked_at_once(derived.embedding_lock) as is_ours:
         if not is_ours:
@@ -232,7 +238,10 @@ class OpenedIndex:
         return [skip for skip in skips if skip.code not in CODES]
 
     def marks(self, config: Config, *, sync: bool, fresh: bool = False) -> Marks:
-        """Return the marks of all memories, up to date with `sync`."""
+        """Return the marks of all memories, up to date with `sync`.
+
+        The index is not compared with the files if it is `fresh`: just brought up to date.
+        """
         derived = Derived.of(config)
         return self._current(config, lambda: self._marks(derived), sync=sync, fresh=fresh)[0]
 
@@ -304,7 +313,10 @@ class OpenedIndex:
     def _current(
         self, config: Config, search: Callable[[], T], *, sync: bool, fresh: bool = False
     ) -> tuple[T, list[Skip]]:
-        """Search, after a sync if `sync` is set. A damaged index is rebuilt."""
+        """Search, after a sync if `sync` is set. A damaged index is rebuilt.
+
+        Also returns what the index could not read. `fresh` is as in `marks`.
+        """
         derived = Derived.of(config)
         looked = Looked([]) if fresh else self._look(derived, sync=sync)
         skips = looked.skips
@@ -336,7 +348,10 @@ class OpenedIndex:
         return search(), skips
 
     def _look(self, derived: Derived, *, sync: bool) -> Looked:
-        """Return the unreadable files of the index, without a lock."""
+        """Return the unreadable files of the index, without a lock.
+
+        The skips are None, with `sync`, if the index has to be brought up to date first.
+        """
         try:
             index = self._index(derived) if identity_of(derived.index) else None
             ledger = None if index is None else self._files.ledger_of(derived, index)
@@ -443,7 +458,11 @@ class OpenedIndex:
         return None, self._model_problem
 
     def _has_vectors(self, derived: Derived, embedder: AnyEmbedder) -> bool:
-        """Embed the missing chunks. Returns False if there are no vectors to search."""
+        """Embed the missing chunks. Returns False if there are no vectors to search.
+
+        That is so while another process makes the first vectors. While it makes more, those that are
+        there are searched. Raises what the embedder raises.
+        """
         if are_current(self._index(derived), embedder):
             return True
         return bool(embed(derived, embedder)) or may_search(self._index(derived), embedder)

@@ -47,7 +47,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The filters of a recall on front matter; without any, all memories pass."""
+    """The filters of a recall on front matter; without any, all memories pass.
+
+    A memory passes if its type is one of `types`, it has all `tags` or tags nested in them, one of
+    `writers` or one nested in them has written it, and its time is `after` or later and earlier than
+    `before`. A memory without a time is neither. A date alone is midnight in the time zone of `after`.
+    """
 
     types: frozenset[str] = frozenset()
     tags: frozenset[str] = frozenset()

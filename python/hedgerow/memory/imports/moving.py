@@ -186,7 +186,10 @@ def _rewrite(derived: Derived, file: str, present: str, text: str) -> None:
 
 
 def _marked(item: Item, name: str) -> str:
-    """Return the file with the mark of an import."""
+    """Return the file with the mark of an import.
+
+    Front matter that is not YAML stays as it is, and the marks are its last lines.
+    """
     fields = {ID: f"{name}:{item.id}", DIGEST: _digest(item.text)}
     try:
         return changed_text(item.text, item.path, [with_fields(fields)])
