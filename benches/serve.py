@@ -41,7 +41,7 @@ _MB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What one way came to; times in milliseconds, memory in bytes."""
+    """The figures of one way; times in milliseconds, memory in bytes."""
 
     way: str
     pace: float
@@ -52,7 +52,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What is searched, and with what."""
+    """The searched index or root, and the embedder."""
 
     name: str
     path: Path
@@ -62,7 +62,7 @@ class Place:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and print; 2 where there is no tool for the load."""
+    """Measure and print; 2 without a tool for the load."""
     asked = _parser().parse_args(arguments)
     tool = os.environ.get("OHA") or shutil.which("oha")
     if tool is None:
@@ -132,17 +132,17 @@ class _Worker:
         print(seconds, file=self._stdin, flush=True)
 
     def done(self) -> dict[str, Any]:
-        """What it did since `begin`."""
+        """The difference since `begin`."""
         found: dict[str, Any] = json.loads(self._stdout.readline())
         return found
 
     def done_in(self, seconds: float) -> dict[str, Any]:
-        """What it does in so long."""
+        """The difference in a number of seconds."""
         self.begin(seconds)
         return self.done()
 
     def memory(self) -> int:
-        """Its memory in bytes, where pages that processes share are shared out among them."""
+        """The memory of the processes in bytes. Shared pages are divided among them."""
         for line in Path(f"/proc/{self._process.pid}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):
                 return int(line.split()[1]) * 1024

@@ -115,7 +115,7 @@ def _read(request: Request[Any], memory: results.Memory) -> str:
         shown += 1
     text = "".join(lines[:shown])
     if lines and not shown:
-        # A line longer than a page is cut, so that paging goes on.
+        # A line longer than a page is cut, so that the next page follows.
         text, shown = lines[0][:PAGE] + "…", 1
     first = 1 if memory.lines is None else memory.lines[0]
     rest = memory.remaining + len(lines) - shown

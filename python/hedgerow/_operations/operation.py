@@ -114,6 +114,18 @@ def result_of(request: Any) -> Any:
     raise TypeError(f"{request.__name__} names no result")
 
 
+class Operations:
+    """The base of classes whose methods come from a table: a subclass carries out the requests."""
+
+    def _perform(self, request: Request[R_co]) -> R_co:
+        """Carry out a request."""
+        raise NotImplementedError
+
+    async def _aperform(self, request: Request[R_co]) -> R_co:
+        """Carry out a request without blocking the event loop."""
+        raise NotImplementedError
+
+
 def method(request: Callable[P, Request[R_co]]) -> Callable[Concatenate[Any, P], R_co]:
     """Make the method of an operation: its parameters are the fields of the request.
 

@@ -110,7 +110,7 @@ def stored_name(name: str | None, document_prompt: str) -> str | None:
 
 
 def own_admission(embedder: AnyEmbedder) -> Admitted:
-    """What the embedder is by itself, for an index without vectors or to replace those there are."""
+    """The binding of the embedder alone, for an index without vectors or to replace its vectors."""
     forms, name = forms_of(embedder), embedder_name(embedder)
     if name is None or not isinstance(embedder, Prompted):
         return Admitted(name, None, forms)
@@ -203,11 +203,11 @@ def _report(index: Searchable, name: str) -> None:
         )
 
 
-# What an index and a collection elsewhere do each in its way.
+# An index and a collection answer this in different ways.
 
 
 def embedder_of(searched: Searchable) -> tuple[str | None, str | None, int | None]:
-    """The name of what made the vectors, its details, and their dimension, as far as known."""
+    """The name of the embedder, its details, and its dimension, as far as known."""
     return _embedder_of(searched) if isinstance(searched, Index) else searched._embedder_of()  # noqa: SLF001
 
 

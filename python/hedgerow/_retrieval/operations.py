@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, overload
 from hedgerow._checks import listed, shown
 from hedgerow._engine import Chunk
 from hedgerow._operations.fields import Field
-from hedgerow._operations.operation import Operation, Request, async_method, method
+from hedgerow._operations.operation import (
+    Operation,
+    Operations,
+    Request,
+    async_method,
+    method,
+)
 from hedgerow._profiles import CANDIDATES
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.query import QueryExplanation
@@ -275,20 +281,12 @@ def whole_page(request: S, ranking: Ranking) -> S:
     return replace(request, candidates=max(CANDIDATES[ranking.profile], request.limit))
 
 
-class IndexOperations:
+class IndexOperations(Operations):
     """The operations on an index, in this process (`Retriever`) or at a server (`RemoteRetriever`).
 
     Each method takes the fields of its request, and has an asynchronous one with an `a` before its
     name. Arguments of a wrong type or out of bounds raise InvalidInputError.
     """
-
-    def _perform(self, request: Request[R]) -> R:
-        """Carry out a request."""
-        raise NotImplementedError
-
-    async def _aperform(self, request: Request[R]) -> R:
-        """Carry out a request without blocking the event loop."""
-        raise NotImplementedError
 
     search = method(SearchRequest)
     asearch = async_method(SearchRequest)

@@ -355,7 +355,7 @@ def _in_one_state(
 
 
 class _Unreachable:
-    """Stands in for the point in time of a collection that could not be reached."""
+    """The point in time of a collection that could not be reached."""
 
     def __init__(self, error: BackendError) -> None:
         self._error = error

@@ -12,7 +12,13 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal, TypeVar
 
 from hedgerow._operations.fields import Field
-from hedgerow._operations.operation import Operation, Request, async_method, method
+from hedgerow._operations.operation import (
+    Operation,
+    Operations,
+    Request,
+    async_method,
+    method,
+)
 from hedgerow._times import checked_time
 from hedgerow.errors import InvalidInputError
 from hedgerow.typing import OnDuplicate, Progress, QuestionDate, Time, VisitOutcome
@@ -613,20 +619,12 @@ class StatusRequest(Request[RootStatus]):
     operation = Operation("status", "status", "GET")
 
 
-class RootOperations:
+class RootOperations(Operations):
     """The operations on a memory root, in this process (`MemoryRoot`) or at a server (`RemoteRoot`).
 
     Each method takes the fields of its request, and has an asynchronous one with an `a` before its
     name. Arguments of a wrong type or out of bounds raise InvalidInputError.
     """
-
-    def _perform(self, request: Request[R]) -> R:
-        """Carry out a request."""
-        raise NotImplementedError
-
-    async def _aperform(self, request: Request[R]) -> R:
-        """Carry out a request without blocking the event loop."""
-        raise NotImplementedError
 
     recall = method(RecallRequest)
     arecall = async_method(RecallRequest)
