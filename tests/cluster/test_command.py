@@ -55,7 +55,12 @@ def test_status(node, name, db):
     assert (found["chunks"], found["status"], found["unassigned"]) == (61, "green", 0)
 
 
-def test_a_search_is_that_of_the_index(node, name, db):
+def test_a_search_is_that_of_the_index(node, name, tmp_path):
+    # With the tokenizer of the collection: `words` has tokens for emoji, of which a path here is made.
+    db = tmp_path / "notes.db"
+    with hr.Index.open(db, tokenizer="porter unicode61", stopwords=["der"]) as index:
+        index.upsert(contract.chunks(60, 1))
+        index.upsert([{"id": "none", "content": "oak", "embedding": [0.0] * 64}])
     place = f"{node.url}/{name}"
     ok("cluster", "copy", str(db), place, "--replicas", "0", "--shards", "2")
     for options in (

@@ -29,8 +29,8 @@ def copy_index(index: Index, collection: Collection, *, progress: Progress | Non
     again continues an interrupted copy. Other chunks of the collection stay.
     `progress(done, total)` is called after each block.
 
-    A collection of an index with the tokenizer `words` has `porter unicode61`, which finds the same in
-    ASCII texts alone.
+    A collection of an index with the tokenizer `words` has `porter unicode61`, which finds the same only
+    in ASCII texts without words such as `C++`.
 
     Raises InvalidInputError where the collection has another tokenizer or other stop words, and
     what `Collection.upsert` raises.
