@@ -114,7 +114,7 @@ def test_items_are_dropped(note: Path, before: str, after: str) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("---\na: [1\n---\nbody\n", "it is no valid YAML"),
+        ("---\na: [1\n---\nbody\n", "it is not valid YAML"),
         ("---\n{a: 1, b: 2}\n---\nbody\n", "it is not one `key: value` a line"),
         (
             "---\nbase: &b [x]\nrelated: *b\n---\n",

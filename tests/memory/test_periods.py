@@ -47,6 +47,8 @@ SATURDAY = datetime(2026, 4, 18, 9, 30, tzinfo=timezone.utc)
         ("a year ago", "a year ago (2025-01-01 to 2025-12-31)"),
         ("what did I do this week?", "this week (2026-04-13 to 2026-04-19)"),
         ("what does the plan from last week say?", "last week (2026-04-06 to 2026-04-12)"),
+        ("what did we say about hedges last week?", "last week (2026-04-06 to 2026-04-12)"),
+        ("plans about yesterday", "yesterday (2026-04-17)"),
     ],
 )
 def test_a_period_is_understood(query: str, expected: str) -> None:
@@ -76,6 +78,10 @@ def test_other_words_are_none(query: str) -> None:
         "What do we do about taxes in April?", "When does the lease end in 2027?",
         "taxes in May 2026", "taxes in April 2026", "What is due in March 2026?",
         "What is due today?", "what do we do this month?", "when does the lease end this year?",
+        "over a month ago", "about a year ago", "almost 2 years ago", "at least two weeks ago",
+        "just under a year ago", "plans instead of last week", "unlike last year", "like last year",
+        "the plan as of last week", "as early as last month", "the same as last year",
+        "starting last week", "compared with last year",
     ],
 )  # fmt: skip
 def test_a_question_about_something_else_is_not_narrowed(query: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hedgerow import MemoryRoot
-from hedgerow._engine import _conflict_line
+from hedgerow._engine import _file_problems, read_front_matter
 from hedgerow.memory.doctor import diagnose
 from memory_doubles import put
 
@@ -31,7 +31,9 @@ IN_FRONT_MATTER = (
     ],
 )
 def test_where_a_conflict_begins(text: str, line: int | None) -> None:
-    assert _conflict_line(text.split("\n")) == line
+    lines = text.split("\n")
+    problems = _file_problems(lines, read_front_matter(lines))
+    assert [at for code, _, at in problems if code == "git_conflict"] == ([line] if line else [])
 
 
 class TestConflicts:
@@ -69,7 +71,53 @@ class TestConflicts:
         assert not any("several-successors" in one for one in root.process("lint").summary)
 
 
+class TestDates:
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [
+            ("date", "March 15, 2026"),
+            ("created", "15/03/2026"),
+            ("created_at", "2026-02-30"),
+            ("updated_at", "yesterday"),
+            ("date", "[2026-01-01, 2026-01-02]"),
+        ],
+    )
+    def test_a_date_that_is_none_is_said(self, tmp_path: Path, field: str, value: str) -> None:
+        put(tmp_path, "notes/a.md", f"---\ntags: [x]\n{field}: {value}\n---\npomelo\n")
+        root = MemoryRoot.open(tmp_path)
+        [notice] = root.recall("pomelo").notices
+        assert notice.startswith(f"notes/a.md:3: {field} is no date, as in 2026-04-18: ")
+        assert any(
+            f"[front-matter] `notes/a.md` line 3: {field} is no date" in one
+            for one in root.process("lint").summary
+        )
+        [problem] = diagnose(tmp_path).files.facts["problems"]
+        assert (problem["code"], problem["line"]) == ("bad_front_matter", 3)
+        [missing] = root.recall("pomelo", after="2026-01-01").notices
+        assert "may be missing" in missing
+
+    @pytest.mark.parametrize("value", ["", '""', "2026-04-18", "2026/4/18", "'[[2026-04-18]]'"])
+    def test_a_date_or_none_is_no_problem(self, tmp_path: Path, value: str) -> None:
+        put(tmp_path, "notes/a.md", f"---\ndate: {value}\n---\npomelo\n")
+        assert MemoryRoot.open(tmp_path).recall("pomelo").notices == ()
+        assert diagnose(tmp_path).files.ok
+
+
 class TestFrontMatter:
+    def test_a_list_that_is_no_yaml_is_a_list_nevertheless(self, tmp_path: Path) -> None:
+        put(tmp_path, "notes/a.md", "---\ntags: [@home, ok]\n---\npomelo\n")
+        root = MemoryRoot.open(tmp_path)
+        for tag in ("@home", "ok"):
+            assert [one.file for one in root.recall("pomelo", tags=[tag])] == ["notes/a.md"]
+
+    def test_a_problem_without_a_line_names_none(self, tmp_path: Path) -> None:
+        levels = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9) if n else 'x'}]" for n in range(8)]
+        put(tmp_path, "notes/a.md", "---\n" + "\n".join(levels) + "\n---\npomelo\n")
+        summary = MemoryRoot.open(tmp_path).process("lint").summary
+        assert any(
+            "[front-matter] `notes/a.md`: front matter is not valid" in one for one in summary
+        )
+
     @pytest.fixture
     def bad(self, tmp_path: Path) -> MemoryRoot:
         put(tmp_path, "notes/a.md", "---\ntitle: Sloe gin: it\ntags: [x]\n---\n\npomelo\n")

@@ -46,6 +46,13 @@ class TestRoot:
             assert [one.file for one in vault.recall("hedge", tags=[tag])] == ["notes/hawthorn.md"]
         assert not vault.recall("hedge", tags=["plants"]).results
 
+    def test_a_list_goes_by_them(self, vault: MemoryRoot) -> None:
+        for tags in (["hedge"], ["#Hedge/Plants,tree"], ["hedge", "tree"]):
+            found = vault.memories(tags=tags)
+            assert ([one.file for one in found.memories], found.count) == (["notes/hawthorn.md"], 1)
+        assert vault.memories(tags=["hedge", "stone"]).count == 0
+        assert vault.memories().count == 2
+
     def test_aliases_are_names(self, vault: MemoryRoot) -> None:
         assert vault.read("May Tree").file == "notes/hawthorn.md"
         edges = vault.graph().edges

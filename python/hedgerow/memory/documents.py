@@ -9,13 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from hedgerow._engine import (
-    FrontMatter,
-    _bad_front_matter,
-    _conflict_line,
-    _first_heading,
-    read_front_matter,
-)
+from hedgerow._engine import FrontMatter, _file_problems, _first_heading, read_front_matter
 from hedgerow.ingest.source import (
     Rules,
     Skip,
@@ -116,15 +110,8 @@ _SHOWN = 3
 
 def problems_of(document: Document) -> tuple[Skip, ...]:
     """Return the problems of a document, each with its line."""
-    bad = _bad_front_matter(document.matter)
-    found = [Skip(document.path, *bad)] if bad else []
-    line = _conflict_line(document.lines)
-    if line is not None:
-        reason = (
-            "it is in conflict: git left two versions between <<<<<<< and >>>>>>>; keep one of them"
-        )
-        found.append(Skip(document.path, CONFLICT, reason, line))
-    return tuple(found)
+    found = _file_problems(document.lines, document.matter)
+    return tuple(Skip(document.path, *problem) for problem in found)
 
 
 def notices_of(

@@ -165,7 +165,7 @@ def changed_text(text: str, name: str, changes: Iterable[Change]) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
     matter = read_front_matter(_lines(text))
     if matter.problem:
-        raise _refused(name, f"it is no valid YAML ({matter.problem})")
+        raise _refused(name, f"it is not valid YAML ({matter.problem})")
     head, block, rest = _parts(text, matter, newline)
     changed = block
     fields: Mapping[str, Any] = matter.fields

@@ -6,7 +6,7 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -260,12 +260,19 @@ class OpenedIndex:
 
         return self._current(config, files, sync=sync, fresh=fresh)[0]
 
-    def written_by(self, config: Config, writers: Collection[str]) -> frozenset[str]:
-        """Return the files that one of some writers has written, in the state of the last sync."""
+    def passing(self, config: Config, wanted: Wanted, scope: Scope) -> frozenset[str]:
+        """Return the files of a scope with the wanted tags and writers, in the state of the last sync."""
 
         def files() -> frozenset[str]:
             index = self._index(Derived.of(config))
-            return frozenset(self._columns_of(index).paths_by(index, list(writers)))
+            found = self._columns_of(index).paths_passing(
+                index,
+                tags=list(wanted.tags),
+                writers=list(wanted.writers),
+                scope=(scope.user, scope.agent, scope.session),
+                shared=scope.shared,
+            )
+            return frozenset(found)
 
         return self._current(config, files, sync=False)[0]
 

@@ -68,7 +68,8 @@ def _problems(chosen: Sequence[Document]) -> Iterator[Finding]:
     for code, rule in ((CONFLICT, "git-conflict"), ("bad_front_matter", "front-matter")):
         for skip in found:
             if skip.code == code:
-                yield Finding(rule, f"`{skip.path}` line {skip.line}: {skip.reason}")
+                line = "" if skip.line is None else f" line {skip.line}"
+                yield Finding(rule, f"`{skip.path}`{line}: {skip.reason}")
 
 
 def _pages_without_sources(pages: Sequence[Document]) -> Iterator[Finding]:

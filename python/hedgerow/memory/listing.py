@@ -7,7 +7,7 @@ from pathlib import Path
 from .marks import SUPERSEDED_BY, SUPERSEDES
 from .names import check_types, type_word
 from .operations import ListRequest
-from .recall import Asked, compared_writers
+from .recall import Asked, Wanted
 from .results import Listed, MemoryList, RootGraph
 from .session import Session
 
@@ -25,9 +25,9 @@ def listed(root: Path, session: Session, request: ListRequest, time: Asked) -> M
     if request.superseded:
         old = _superseded(session.graph())
         rows = [row for row in rows if row[0] in old]
-    if request.written_by:
-        written = session.written_by(compared_writers(request.written_by))
-        rows = [row for row in rows if row[0] in written]
+    if wanted := Wanted.of((), request.tags, request.written_by, None, None, time.now):
+        passing = session.passing(wanted)
+        rows = [row for row in rows if row[0] in passing]
     marks = session.marks()
     for why in [name for name in ("retracted", "expired") if getattr(request, name)]:
         rows = [row for row in rows if time.validity(marks, str(row[0])).why == why]

@@ -71,6 +71,7 @@ WrittenBy = Annotated[
     str | None, Field("Who writes it: an agent, and after slashes a session and a tool")
 ]
 Writers = Annotated[Sequence[str], Field("Only memories that one of these has written")]
+AllTags = Annotated[Sequence[str], Field("Only memories with all these tags")]
 AllowSecret = Annotated[
     bool, Field("Write it although it looks like it has a key, a password or a card number")
 ]
@@ -93,7 +94,7 @@ class Recalling(Request[R]):
         bool, Field("Also superseded, retracted and expired memories, each with the reason")
     ] = False
     types: Annotated[Sequence[str], Field("Only memories of these types")] = ()
-    tags: Annotated[Sequence[str], Field("Only memories with all these tags")] = ()
+    tags: AllTags = ()
     written_by: Writers = ()
     after: Annotated[QuestionDate | None, Field("Only from this time or later, or 30d")] = None
     before: Annotated[QuestionDate | None, Field("Only from earlier than this time")] = None
@@ -262,9 +263,9 @@ class ListRequest(Request[MemoryList]):
 
     Only those of a `type`, if one is given; with `superseded`, only those that another memory
     supersedes, now or later; with `retracted`, only those that are retracted now; with `expired`, only
-    those that are no longer valid now, and neither retracted nor superseded; with `written_by`, only those
-    that one of these has written. At most `limit` are listed; `count` is the number of all of them.
-    Raises InvalidInputError for a type that no memory has.
+    those that are no longer valid now, and neither retracted nor superseded; with `tags` and `written_by`,
+    only those that `recall` finds with them. At most `limit` are listed; `count` is the number of all of
+    them. Raises InvalidInputError for a type that no memory has.
     """
 
     operation = Operation("memories", "memories", "GET")
@@ -276,6 +277,7 @@ class ListRequest(Request[MemoryList]):
     superseded: Annotated[bool, Field("Only memories that another one supersedes")] = False
     retracted: Annotated[bool, Field("Only retracted memories")] = False
     expired: Annotated[bool, Field("Only memories that are no longer valid")] = False
+    tags: AllTags = ()
     written_by: Writers = ()
 
 
@@ -300,7 +302,7 @@ class GrepRequest(Request[GrepResult]):
     regex: Annotated[bool, Field("The pattern is a regular expression")] = False
     ignore_case: Annotated[bool, Field("Upper and lower case are the same")] = False
     types: Annotated[Sequence[str], Field("Only memories of these types")] = ()
-    tags: Annotated[Sequence[str], Field("Only memories with all these tags")] = ()
+    tags: AllTags = ()
     context: Annotated[int, Field("The lines shown before and after", least=0, most=20)] = 0
     limit: Annotated[int, Field("The most lines", least=1, served_most=MOST_RESULTS)] = 100
     sync: Sync = True

@@ -76,7 +76,7 @@ class Wanted:
         return cls(
             frozenset(type_word(one) for one in checked_texts(types, "types")),
             frozenset(map(compared, separate_tags(checked_texts(tags, "tags")))),
-            compared_writers(writers),
+            frozenset(map(compared, checked_texts(writers, "written_by"))),
             None if after is None else checked_start(after, "after", now),
             None if before is None else checked_start(before, "before", now),
         )
@@ -84,11 +84,6 @@ class Wanted:
     def __bool__(self) -> bool:
         filters = self.types or self.tags or self.writers
         return bool(filters) or self.after is not None or self.before is not None
-
-
-def compared_writers(writers: Sequence[str]) -> frozenset[str]:
-    """Return the names of writers as they are compared, which is how tags are."""
-    return frozenset(map(compared, checked_texts(writers, "written_by")))
 
 
 _ANY = Wanted()

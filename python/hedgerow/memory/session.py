@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hedgerow._engine import Store
     from hedgerow.typing import Progress
 
+    from .recall import Wanted
     from .results import RootGraph
 
 
@@ -74,9 +75,9 @@ class Session:
         fresh, self._index_fresh = self._index_fresh, self._sync
         return self.index.marks(self.config, sync=self._sync, fresh=fresh)
 
-    def written_by(self, writers: Collection[str]) -> frozenset[str]:
-        """Return the files that one of some writers has written, in the state of the last sync."""
-        return self.index.written_by(self.config, writers)
+    def passing(self, wanted: Wanted) -> frozenset[str]:
+        """Return the files of the scope with the wanted tags and writers, in the state of the last sync."""
+        return self.index.passing(self.config, wanted, self.scope)
 
     def visible(self, scope: Scope | None = None) -> frozenset[str] | None:
         """Return the files of the scope, or of another one; None for all."""

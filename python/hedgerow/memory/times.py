@@ -75,13 +75,19 @@ _TIME = re.compile(
 _BOUND = re.compile(
     r"""\b(?:not|no|nor|never|neither|cannot|without|except|excepting|excluding|exclude|excluded|besides
       |unless|before|after|since|until|till|prior|earlier|older|newer|than|onwards?|between|beyond
-      |outside|other\sthan|up\sto|apart\sfrom)\b
+      |outside|other\sthan|up\sto|apart\sfrom|instead|unlike|compared)\b
       |n['\u2019]t\b
-      |\b(?:by|through|to)\s\0
+      |\b(?:by|through|to|over|like|starting|as\s(?:of|in)|(?:early|late|same)\sas)\s\0
       |\b(?:early|late|end|start|beginning|middle|mid|half|part|rest)(?:\s(?:of|in))?(?:\sthe)?[\s-]\0""",
     re.IGNORECASE | re.VERBOSE,
 )
 """Words with which a period says something else than "in it"; NUL is the period."""
+
+_ABOUT = re.compile(
+    r"""\b(?:about|around|circa|roughly|approximately|almost|nearly|under|least|most|some)\s\0""",
+    re.IGNORECASE,
+)
+"""Words with which "a year ago" is not that year."""
 
 _PAST = re.compile(r"\b(?:did|was|were|had|happened|done)\b", re.IGNORECASE)
 _AHEAD = re.compile(
@@ -150,7 +156,8 @@ def period_in(query: str, asked: datetime) -> Period | None:
         return None
     found = periods[0]
     around = f"{plain[: found.start()]}\0{plain[found.end() :]}"
-    if _TIME.search(around) or _BOUND.search(around) or _is_ahead(found, around):
+    is_near = found["ago"] and _ABOUT.search(around)
+    if is_near or _TIME.search(around) or _BOUND.search(around) or _is_ahead(found, around):
         return None
     if re.match(r"\s(?:of|to|and|or|on)\b|[-/.:]\w", plain[found.end() :], re.IGNORECASE):
         return None

@@ -295,17 +295,11 @@ impl FileColumns {
         seen.map(|file| &*file.facts.path).collect()
     }
 
-    /// The paths of the files that a filter sees and passes, by types, tags and time.
+    /// The paths of the files that a filter sees and passes, by types, tags, writers and time.
     pub fn paths_passing(&self, filter: &RecallFilter) -> Vec<&str> {
         let passes = |facts: &&FileFacts| filter.sees(&facts.scope) && filter.passes(facts);
         let facts = self.files.iter().map(|file| &*file.facts);
         facts.filter(passes).map(|facts| &*facts.path).collect()
-    }
-
-    /// The paths of the files that one of some writers has written.
-    pub fn paths_by(&self, writers: &[String]) -> Vec<&str> {
-        let written = self.files.iter().filter(|file| file.facts.is_by(writers));
-        written.map(|file| &*file.facts.path).collect()
     }
 
     /// The facts of a file by its number.

@@ -7,13 +7,17 @@ use serde_json::{Map, Value};
 use crate::chunks::bad_front_matter;
 use crate::conflict::conflict_line;
 use crate::front_matter::FrontMatter;
+use crate::passages::shorten;
 use crate::sections::first_heading;
 use crate::skip::Skip;
 use crate::text::trimmed;
+use crate::times::{TIME_FIELDS, parse_time};
 use crate::vault;
 
 /// The most aliases of a file that count.
 const MOST_ALIASES: usize = 100;
+/// The most characters of a value in a message.
+const LONGEST_SHOWN: usize = 60;
 
 /// A file of a root, parsed once.
 #[derive(Debug)]
@@ -70,22 +74,38 @@ impl<'t> Document<'t> {
         document
     }
 
-    /// Return the problems of the file, each with its line. The file is read nevertheless.
+    /// Return the problems of the file.
     pub fn problems(&self) -> Vec<Skip> {
-        let mut problems: Vec<Skip> = bad_front_matter(self.path, &self.matter)
-            .into_iter()
-            .collect();
-        if let Some(line) = conflict_line(&self.lines) {
-            let reason = "it is in conflict: git left two versions between <<<<<<< and >>>>>>>; keep \
-                          one of them";
-            let skip = Skip::whole(self.path, "git_conflict", reason);
-            problems.push(Skip {
-                line: Some(line as u64),
-                ..skip
-            });
-        }
-        problems
+        problems(self.path, &self.lines, &self.matter)
     }
+}
+
+/// Return the problems of a file, each with its line. The file is read nevertheless.
+pub fn problems(path: &str, lines: &[&str], matter: &FrontMatter) -> Vec<Skip> {
+    let mut problems: Vec<Skip> = bad_front_matter(path, matter).into_iter().collect();
+    let mut add = |code: &str, reason: String, line: Option<usize>| {
+        problems.push(Skip {
+            line: line.map(|line| line as u64),
+            ..Skip::whole(path, code, reason)
+        });
+    };
+    let fields = matter.to_json();
+    let stated = |field| Some((field, fields.get(field)?));
+    for (field, value) in TIME_FIELDS.into_iter().filter_map(stated) {
+        let is_empty =
+            value.is_null() || value.as_str().is_some_and(|text| trimmed(text).is_empty());
+        if !is_empty && parse_time(value).is_none() {
+            let shown = shorten(&value.to_string(), LONGEST_SHOWN);
+            let reason = format!("{field} is no date, as in 2026-04-18: {shown}");
+            add("bad_front_matter", reason, matter.line_of(lines, field));
+        }
+    }
+    if let Some(line) = conflict_line(lines) {
+        let reason = "it is in conflict: git left two versions between <<<<<<< and >>>>>>>; keep one of \
+                      them";
+        add("git_conflict", reason.to_owned(), Some(line));
+    }
+    problems
 }
 
 fn title_of(matter: &FrontMatter, body: &str) -> String {

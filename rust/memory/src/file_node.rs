@@ -3,6 +3,7 @@
 use hedgerow_graph::graph::{Category, Node, types};
 use serde_json::{Map, Value, json};
 
+use crate::chunks::bad_front_matter;
 use crate::document::Document;
 use crate::field_links::{links_in_fields, shown};
 use crate::links::links_in_text;
@@ -43,16 +44,10 @@ pub fn file_node(document: &Document<'_>, modified: i64) -> Result<FileNode, Unr
             format!("its path has {key_length} characters; a node has at most {LONGEST_KEY}");
         return Err(Unreadable::new("bad_name", reason));
     }
-    let (node, mut problems) = node_of(document, modified);
+    let (node, problems) = node_of(document, modified);
     node.check()
         .map_err(|error| Unreadable::new("refused", error.message()))?;
-    if let Some(problem) = &document.matter.problem {
-        problems.push(format!(
-            "front matter is no valid YAML ({problem}); used the lines that read"
-        ));
-    }
     let (links, wrong) = links_of(document);
-    problems.extend(wrong);
     let links: Vec<Value> = (links.into_iter())
         .map(|Link(target, relation, strength, is_path)| {
             json!([target, relation, strength, is_path])
@@ -65,10 +60,12 @@ pub fn file_node(document: &Document<'_>, modified: i64) -> Result<FileNode, Unr
         facts.insert("aliases".to_owned(), document.aliases.clone().into());
     }
     let skip = |problem: String| Skip::whole(path, "bad_front_matter", problem);
+    let unread = bad_front_matter(path, &document.matter);
+    let skips = problems.into_iter().map(skip).chain(unread);
     Ok(FileNode {
         node,
         facts,
-        skips: problems.into_iter().map(skip).collect(),
+        skips: skips.chain(wrong.into_iter().map(skip)).collect(),
     })
 }
 
@@ -345,7 +342,7 @@ mod tests {
     fn front_matter_that_is_no_yaml_is_reported_once() {
         let reason = problem("weight: 1\na: [");
         assert!(
-            reason.starts_with("front matter is no valid YAML ("),
+            reason.starts_with("front matter is not valid YAML ("),
             "{reason}"
         );
     }

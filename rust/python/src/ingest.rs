@@ -1,7 +1,8 @@
 //! Files, front matter and Markdown as Python reads them (spec/ingest.md).
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_memory::chunks::{REPEATED_LIMIT, SharedFields, bad_front_matter, markdown_chunks};
+use hedgerow_memory::chunks::{REPEATED_LIMIT, SharedFields, markdown_chunks};
+use hedgerow_memory::document::problems;
 use hedgerow_memory::front_matter::{self, FrontMatter};
 use hedgerow_memory::readers::{FileChunks, read_chunks};
 use hedgerow_memory::skip::Skip;
@@ -280,10 +281,11 @@ pub fn _markdown_chunks(
     Ok(chunks.into_iter().map(PyChunk).collect())
 }
 
-/// Return the report of front matter that is not valid YAML: code, reason and line; None if it is.
+/// Return the problems of a file that is read nevertheless: code, reason and line of each.
 #[pyfunction]
-pub fn _bad_front_matter(front_matter: &PyFrontMatter) -> Option<SkipParts> {
-    bad_front_matter("", &front_matter.read).map(skip_parts)
+pub fn _file_problems(lines: Vec<String>, front_matter: &PyFrontMatter) -> Vec<SkipParts> {
+    let found = problems("", &borrowed(&lines), &front_matter.read);
+    found.into_iter().map(skip_parts).collect()
 }
 
 /// Write a value as JSON on one line that YAML reads as the same value.

@@ -89,7 +89,6 @@ impl PyFileColumns {
         limit: usize,
         context: usize,
     ) -> PyResult<(Vec<LineTuple>, usize, usize, Vec<SkipTuple>)> {
-        let texts = |texts: Vec<Text>| texts.iter().map(|text| text.to_string()).collect();
         let filter = RecallFilter {
             types: texts(types),
             tags: texts(tags),
@@ -109,16 +108,26 @@ impl PyFileColumns {
         Ok((lines.collect(), found.count, found.files, skips))
     }
 
-    /// The paths of the files that one of some writers has written.
-    fn paths_by(
+    /// The paths of the files of a scope that have all `tags` and one of `writers`.
+    #[pyo3(signature = (index, *, tags, writers, scope, shared))]
+    fn paths_passing(
         &self,
         py: Python<'_>,
         index: &Bound<'_, PyIndex>,
+        tags: Vec<Text>,
         writers: Vec<Text>,
+        scope: [Option<Text>; 3],
+        shared: bool,
     ) -> PyResult<Vec<String>> {
-        let writers: Vec<String> = writers.iter().map(|name| name.to_string()).collect();
+        let filter = RecallFilter {
+            tags: texts(tags),
+            writers: texts(writers),
+            scope: scope_of(scope),
+            shared,
+            ..RecallFilter::default()
+        };
         let columns = self.current(py, &index.get().index)?;
-        Ok(owned(columns.paths_by(&writers)))
+        Ok(owned(columns.paths_passing(&filter)))
     }
 
     /// The words of the types of the files of a scope, each once.
@@ -154,6 +163,14 @@ type LineTuple = (String, usize, String, Vec<String>, Vec<String>);
 
 fn owned(texts: Vec<&str>) -> Vec<String> {
     texts.into_iter().map(str::to_owned).collect()
+}
+
+fn texts(texts: Vec<Text>) -> Vec<String> {
+    texts.iter().map(|text| text.to_string()).collect()
+}
+
+fn bound((moment, local): BoundTuple) -> TimeBound {
+    TimeBound { moment, local }
 }
 
 /// A recall, searched in the place of a Searcher.
@@ -209,8 +226,6 @@ impl PyRecall {
         half_life: Option<i64>,
         with_evidence: bool,
     ) -> Self {
-        let texts = |texts: Vec<Text>| texts.iter().map(|text| text.to_string()).collect();
-        let bound = |(moment, local)| TimeBound { moment, local };
         Self {
             columns: Arc::clone(&columns.get().0),
             searcher,

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use hedgerow_engine::{Error, ErrorCode};
-use hedgerow_memory::conflict::conflict_line;
 use hedgerow_memory::folder::Signature;
 use hedgerow_memory::ledger::{Owner, prepare_index};
 use hedgerow_memory::root_store;
@@ -18,7 +17,6 @@ use crate::index::PyIndex;
 use crate::linked::PyNodes;
 use crate::node;
 use crate::store::PyStore;
-use crate::text::Text;
 
 /// The bytes that are written for a byte of a file, at most about: texts, postings and nodes.
 const WRITTEN: usize = 4;
@@ -199,11 +197,4 @@ pub fn _relink(
     let store = &store.get().store;
     let (before, after) = (before.map(|before| &before.get().0), &after.get().0);
     errors::call_writing(py, None, || root_store::relink(store, before, after))
-}
-
-/// The line, from 1, of the first conflict that git left in a text; None if there is none.
-#[pyfunction]
-pub fn _conflict_line(lines: Vec<Text>) -> Option<usize> {
-    let lines: Vec<&str> = lines.iter().map(|line| &**line).collect();
-    conflict_line(&lines)
 }

@@ -105,6 +105,13 @@ impl FrontMatter {
         String::new()
     }
 
+    /// The line of a key in the lines of the file, counted from 1; None if it is not written as `key:`.
+    pub fn line_of(&self, lines: &[&str], key: &str) -> Option<usize> {
+        let block = lines.get(..self.body_start).unwrap_or_default();
+        let found = |line: &&str| key_line(line).is_some_and(|(name, _)| name == key);
+        block.iter().position(found).map(|at| at + 1)
+    }
+
     /// The `tags`, a list or one text with commas, without `#` and without repetition.
     pub fn tags(&self) -> Vec<String> {
         let given: Vec<String> = match self.fields.get("tags") {
@@ -228,7 +235,7 @@ fn fields_alone(block: &[&str], as_text: bool) -> (Map<String, Value>, Vec<usize
         if let Some(value) = read {
             fields.insert(key.to_owned(), value);
         } else if as_text && !value.is_empty() {
-            fields.insert(key.to_owned(), value.into());
+            fields.insert(key.to_owned(), as_written(value));
             unread.extend(entry.skip(1));
         } else {
             unread.extend(entry);
@@ -236,6 +243,21 @@ fn fields_alone(block: &[&str], as_text: bool) -> (Map<String, Value>, Vec<usize
     }
     unread.retain(|at| !text::is_blank(block[*at]));
     (fields, unread)
+}
+
+/// A value that is not valid YAML: its text, or, in brackets, a list of the texts between commas.
+fn as_written(value: &str) -> Value {
+    let inner = value
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    let is_list = |inner: &&str| !inner.contains(['[', ']', '{', '}', '"', '\'']);
+    let items = inner
+        .filter(is_list)
+        .map(|inner| inner.split(',').map(text::trimmed));
+    match items {
+        Some(items) if items.clone().all(|item| !item.is_empty()) => items.collect(),
+        _ => value.into(),
+    }
 }
 
 /// The value of a field with the lines below it; None if they are not valid YAML.
