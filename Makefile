@@ -37,6 +37,9 @@ FUZZ_SECONDS ?= 60
 # How long `make faults` goes on, in seconds.
 FAULTS_SECONDS ?= 600
 
+# How long `make proof` goes on losing power, in seconds.
+PROOF_SECONDS ?= 600
+
 .PHONY: help try test check check-targets coverage test-emulated test-busy faults proof valgrind test-extras test-matrix test-cluster test-page test-typescript test-ray bench bench-engine docs pictures lint licenses wheels model-wheels release-check upgrade-file fuzz clean prerequisites
 
 help: ## list what make can do
@@ -88,8 +91,8 @@ test-busy: .venv/engine-built ## pytest beside a load on every core, twice: no t
 faults: .venv/engine-built ## kills, full disks and more for ten minutes: tests/faults/README.md
 	FAULTS_SECONDS=$(FAULTS_SECONDS) $(PYTEST) -o faulthandler_timeout=$$((900 + $(FAULTS_SECONDS))) tests/faults
 
-proof: prerequisites ## every call between SQLite and the disk fails once: some minutes
-	PROOF_LONG=1 cargo test --package hedgerow-engine --locked --test disk_faults -- --nocapture
+proof: prerequisites ## every call between SQLite and the disk fails once, and power is lost at random: some minutes
+	PROOF_LONG=1 PROOF_SECONDS=$(PROOF_SECONDS) cargo test --package hedgerow-engine --locked --test disk_faults -- --nocapture
 
 # Without the tests of thousands of cases, which valgrind makes last for hours.
 valgrind: prerequisites ## the tests around unsafe code, with every access to memory checked; needs: valgrind

@@ -1,4 +1,5 @@
-//! Failing calls between SQLite and the disk: after every fault the file is opened again. Set `PROOF_LONG` for the long form, as `make proof` does.
+//! Faults between SQLite and the disk: failing calls and power loss. After every fault the file is opened again. Set
+//! `PROOF_LONG` for the long form, as `make proof` does.
 #![allow(
     unsafe_code,
     clippy::unwrap_used,
@@ -7,7 +8,9 @@
     reason = "a VFS is written for C; a test fails by panicking and prints its record"
 )]
 
+mod disk;
 mod failing_calls;
+mod power_loss;
 mod vfs;
 
 use std::collections::BTreeMap;
@@ -46,6 +49,8 @@ fn long() -> bool {
 /// The count and duration of one run, printed at its end.
 struct Proof {
     name: &'static str,
+    /// The first seed, if the run is random.
+    seed: Option<u64>,
     count: usize,
     begun: Instant,
 }
@@ -54,14 +59,18 @@ impl Proof {
     fn begin(name: &'static str) -> Self {
         Self {
             name,
+            seed: None,
             count: 0,
             begun: Instant::now(),
         }
     }
 
     fn end(self) {
+        let seed = self
+            .seed
+            .map_or_else(|| "null".to_owned(), |seed| seed.to_string());
         println!(
-            "proof {{\"name\": \"{}\", \"seed\": null, \"seconds\": {:.0}, \"count\": {}}}",
+            "proof {{\"name\": \"{}\", \"seed\": {seed}, \"seconds\": {:.0}, \"count\": {}}}",
             self.name,
             self.begun.elapsed().as_secs_f64().ceil(),
             self.count

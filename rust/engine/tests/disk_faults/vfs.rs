@@ -1,9 +1,13 @@
-//! A file layer of SQLite (a VFS) for tests, around that of the platform, which fails calls on
-//! request.
+//! A file layer of SQLite (a VFS) for tests, around that of the platform. On request it fails calls, or records the
+//! calls that change the disk.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::collections::BTreeMap;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::fs;
 use std::mem;
+use std::path::Path;
 use std::ptr;
+use std::slice;
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use rusqlite::ffi::{self, sqlite3_file, sqlite3_int64, sqlite3_io_methods, sqlite3_vfs};
@@ -42,16 +46,67 @@ pub struct Fault {
     pub lasting: bool,
 }
 
+/// A successful call that changes the disk. Files are numbered; a name may belong to several in turn.
+#[derive(Debug, Clone)]
+pub enum Change {
+    /// A new, empty file.
+    Create {
+        file: usize,
+        name: String,
+    },
+    Write {
+        file: usize,
+        offset: usize,
+        data: Vec<u8>,
+    },
+    Truncate {
+        file: usize,
+        size: usize,
+    },
+    /// The file is on the disk, and if `folder`, the names in its folder too.
+    Sync {
+        file: usize,
+        folder: bool,
+    },
+    Delete {
+        name: String,
+        folder: bool,
+    },
+}
+
+/// The changes since `record`, in their order.
+struct Record {
+    names: BTreeMap<String, usize>,
+    changes: Vec<Change>,
+    files: usize,
+}
+
+impl Record {
+    /// Return the number of the file of a name, which is a new one unless the name is taken.
+    fn file(&mut self, name: &str) -> usize {
+        if let Some(file) = self.names.get(name) {
+            return *file;
+        }
+        let (file, name) = (self.files, name.to_owned());
+        self.files += 1;
+        self.names.insert(name.clone(), file);
+        self.changes.push(Change::Create { file, name });
+        file
+    }
+}
+
 struct State {
     fault: Option<Fault>,
     calls: usize,
     failed: usize,
+    record: Option<Record>,
 }
 
 static STATE: Mutex<State> = Mutex::new(State {
     fault: None,
     calls: 0,
     failed: 0,
+    record: None,
 });
 
 fn state() -> MutexGuard<'static, State> {
@@ -71,6 +126,55 @@ pub fn disarm() -> usize {
     state.failed
 }
 
+/// Record changes from now on. The record begins with the files of `folder`, which count as synced.
+pub fn record(folder: &Path) {
+    let mut record = Record {
+        names: BTreeMap::new(),
+        changes: Vec::new(),
+        files: 0,
+    };
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let file = record.file(entry.file_name().to_str().unwrap());
+        let data = fs::read(entry.path()).unwrap();
+        record.changes.extend([
+            Change::Write {
+                file,
+                offset: 0,
+                data,
+            },
+            Change::Sync { file, folder: true },
+        ]);
+    }
+    state().record = Some(record);
+}
+
+/// The number of changes recorded so far.
+pub fn recorded() -> usize {
+    state()
+        .record
+        .as_ref()
+        .map_or(0, |record| record.changes.len())
+}
+
+/// End the record, and return it.
+pub fn take_record() -> Vec<Change> {
+    state()
+        .record
+        .take()
+        .map_or_else(Vec::new, |record| record.changes)
+}
+
+/// Add a change to the record if the call had success.
+fn note(code: c_int, change: impl FnOnce() -> Option<Change>) -> c_int {
+    if code == ffi::SQLITE_OK
+        && let Some(record) = state().record.as_mut()
+    {
+        record.changes.extend(change());
+    }
+    code
+}
+
 fn fails(call: Call) -> bool {
     let mut state = state();
     let Some(fault) = state.fault.filter(|fault| fault.call == call) else {
@@ -86,6 +190,16 @@ fn fails(call: Call) -> bool {
 #[repr(C)]
 struct File {
     base: sqlite3_file,
+    /// The number in the record; None for temporary files, of which nothing is left after a crash.
+    number: Option<usize>,
+    /// Whether the next sync includes the folder, as the platform's does for a journal or log that may be new.
+    syncs_folder: bool,
+}
+
+/// The number of an open file in the record.
+fn number(file: *mut sqlite3_file) -> Option<usize> {
+    // SAFETY: SQLite calls methods of open files only, and `open` has set the number.
+    unsafe { (*file.cast::<File>()).number }
 }
 
 /// The file of the platform behind one of ours.
@@ -111,6 +225,13 @@ unsafe fn platform(vfs: *mut sqlite3_vfs) -> *mut sqlite3_vfs {
     unsafe { (*vfs).pAppData.cast() }
 }
 
+/// The last part of a path that SQLite passes.
+unsafe fn file_name<'n>(path: *const c_char) -> &'n str {
+    // SAFETY: the caller passes a path that ends with 0 and outlives the call.
+    let path = unsafe { CStr::from_ptr(path) }.to_str().unwrap();
+    path.rsplit(['/', '\\']).next().unwrap()
+}
+
 extern "C" fn open(
     vfs: *mut sqlite3_vfs,
     name: *const c_char,
@@ -128,6 +249,15 @@ extern "C" fn open(
         let code = (*platform).xOpen.unwrap()(platform, name, real(file), flags, out);
         if code == ffi::SQLITE_OK {
             (*file).pMethods = &raw const METHODS;
+            let ours = file.cast::<File>();
+            let logs = ffi::SQLITE_OPEN_MAIN_JOURNAL | ffi::SQLITE_OPEN_WAL;
+            let is_kept = flags & (logs | ffi::SQLITE_OPEN_MAIN_DB) != 0;
+            let record = &mut state().record;
+            (*ours).number = record
+                .as_mut()
+                .filter(|_| is_kept)
+                .map(|record| record.file(file_name(name)));
+            (*ours).syncs_folder = flags & logs != 0 && flags & ffi::SQLITE_OPEN_CREATE != 0;
         }
         code
     }
@@ -140,7 +270,16 @@ extern "C" fn delete(vfs: *mut sqlite3_vfs, name: *const c_char, sync: c_int) ->
     // SAFETY: SQLite passes our VFS and a name that ends with 0.
     unsafe {
         let platform = platform(vfs);
-        (*platform).xDelete.unwrap()(platform, name, sync)
+        let code = (*platform).xDelete.unwrap()(platform, name, sync);
+        if code == ffi::SQLITE_OK
+            && let Some(record) = state().record.as_mut()
+        {
+            let name = file_name(name).to_owned();
+            record.names.remove(&name);
+            let folder = sync != 0;
+            record.changes.push(Change::Delete { name, folder });
+        }
+        code
     }
 }
 
@@ -195,21 +334,44 @@ extern "C" fn write(
     if fails(Call::Write) {
         return ffi::SQLITE_IOERR_WRITE;
     }
-    pass!(file, xWrite, from, length, offset)
+    let code = pass!(file, xWrite, from, length, offset);
+    note(code, || {
+        // SAFETY: SQLite passes `length` bytes at `from`.
+        let data = unsafe { slice::from_raw_parts(from.cast::<u8>(), length.try_into().unwrap()) };
+        Some(Change::Write {
+            file: number(file)?,
+            offset: offset.try_into().unwrap(),
+            data: data.to_vec(),
+        })
+    })
 }
 
 extern "C" fn truncate(file: *mut sqlite3_file, size: sqlite3_int64) -> c_int {
     if fails(Call::Truncate) {
         return ffi::SQLITE_IOERR_TRUNCATE;
     }
-    pass!(file, xTruncate, size)
+    let code = pass!(file, xTruncate, size);
+    note(code, || {
+        Some(Change::Truncate {
+            file: number(file)?,
+            size: size.try_into().unwrap(),
+        })
+    })
 }
 
 extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
     if fails(Call::Sync) {
         return ffi::SQLITE_IOERR_FSYNC;
     }
-    pass!(file, xSync, flags)
+    let code = pass!(file, xSync, flags);
+    note(code, || {
+        // SAFETY: `open` has set the fields of an open file, which one thread uses at a time.
+        let folder = unsafe { mem::take(&mut (*file.cast::<File>()).syncs_folder) };
+        Some(Change::Sync {
+            file: number(file)?,
+            folder,
+        })
+    })
 }
 
 extern "C" fn file_size(file: *mut sqlite3_file, size: *mut sqlite3_int64) -> c_int {
