@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 from .errors import InvalidInputError
@@ -26,14 +27,24 @@ def shown(value: object) -> str:
 
 
 def listed(items: Iterable[Item]) -> list[Item]:
-    """The items as a list, whatever length they claim: `list` would reserve memory for that many."""
+    """The items as a list, whatever length they claim: `list` would reserve memory for that many.
+
+    Raises InvalidInputError for anything that cannot be iterated.
+    """
+    if not isinstance(items, Iterable) and not hasattr(items, "__getitem__"):
+        raise InvalidInputError(
+            f"expected an iterable, not {type(items).__name__}", code="invalid_option"
+        )
     return [item for item in items]  # noqa: C416
 
 
 def checked_texts(texts: Sequence[str], what: str = "texts") -> list[str]:
-    """The texts as a list; raises TypeError, or InvalidInputError for half a surrogate pair."""
+    """The texts as a list; raises InvalidInputError for anything else, and for half a surrogate pair."""
     if isinstance(texts, (str, bytes)):
-        raise TypeError(f"{what} must be a sequence of str, not one {type(texts).__name__}")
+        raise InvalidInputError(
+            f"{what} must be a sequence of str, not one {type(texts).__name__}",
+            code="invalid_option",
+        )
     found = listed(texts)
     for index, text in enumerate(found):
         checked_text(text, f"{what}[{index}]")
@@ -41,21 +52,25 @@ def checked_texts(texts: Sequence[str], what: str = "texts") -> list[str]:
 
 
 def checked_list(texts: Iterable[str], what: str, code: str) -> list[str]:
-    """The texts as a list; raises InvalidInputError for one text, TypeError for anything else.
+    """The texts as a list; raises InvalidInputError for one text, and for anything else.
 
     Iterated over, one text would be a list of its characters.
     """
     if isinstance(texts, str):
         raise InvalidInputError(f"{what} is one str; give a list of strings", code=code)
     if not isinstance(texts, Iterable):
-        raise TypeError(f"{what} must be an iterable of str, not {type(texts).__name__}")
+        raise InvalidInputError(
+            f"{what} must be an iterable of str, not {type(texts).__name__}", code="invalid_option"
+        )
     return checked_texts(listed(texts), what)
 
 
 def checked_text(text: str, what: str) -> str:
-    """The text; raises TypeError, or InvalidInputError for half a surrogate pair."""
+    """The text; raises InvalidInputError for anything else, and for half a surrogate pair."""
     if not isinstance(text, str):
-        raise TypeError(f"{what} must be a str, not {type(text).__name__}")
+        raise InvalidInputError(
+            f"{what} must be a str, not {type(text).__name__}", code="invalid_option"
+        )
     position = None
     try:
         text.encode()
@@ -87,6 +102,26 @@ def checked_flag(value: bool, name: str) -> bool:
             f"{name} must be True or False, not {shown(value)}", code="invalid_option"
         )
     return value
+
+
+def checked_path(value: str | os.PathLike[str], name: str, *, code: str = "invalid_option") -> Path:
+    """The path; raises InvalidInputError unless it is a str or a path of one that a system can have."""
+    found = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
+    if found == "":
+        raise InvalidInputError(f"{name} is an empty text; give a path", code=code)
+    if not isinstance(found, str):
+        raise InvalidInputError(f"{name} must be a str or a path, not {shown(value)}", code=code)
+    try:
+        # Not `os.fsencode`: a locale of another encoding is not the fault of the path.
+        is_path = b"\0" not in found.encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        is_path = False
+    if not is_path:
+        raise InvalidInputError(
+            f"{found!r} is not a path: it has a NUL character or half of a surrogate pair",
+            code=code,
+        )
+    return Path(found)
 
 
 def checked_operator(operator: Operator | None) -> Operator:
@@ -145,7 +180,9 @@ def checked_adapter_name(
 ) -> AdapterName:
     """Split a name; raises InvalidInputError unless it names one of these adapters."""
     if not isinstance(name, str):
-        raise TypeError(f"the name of a {kind} must be a str, not {type(name).__name__}")
+        raise InvalidInputError(
+            f"the name of a {kind} must be a str, not {type(name).__name__}", code="invalid_option"
+        )
     adapter, _, rest = name.partition(":")
     if adapter not in adapters or not rest:
         raise InvalidInputError(

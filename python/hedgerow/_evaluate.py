@@ -151,9 +151,11 @@ _ALLOWED: Mapping[str, Collection[Any]] = {
 
 
 def _check(option: str, values: Iterable[Any], allowed: Collection[Any]) -> None:
-    """Raise TypeError or InvalidInputError for anything but a sequence of allowed values."""
+    """Raise InvalidInputError for anything but a sequence of allowed values."""
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Sequence):
-        raise TypeError(f"{option} must be a list, not {type(values).__name__}")
+        raise InvalidInputError(
+            f"{option} must be a list, not {type(values).__name__}", code="invalid_option"
+        )
     for value in values:
         if not any(value is one or (value == one and type(value) is type(one)) for one in allowed):
             names = ", ".join(map(repr, allowed))

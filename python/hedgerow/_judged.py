@@ -110,9 +110,10 @@ def given_queries(
     if isinstance(queries, Mapping):
         queries = [{"id": name, "text": text} for name, text in queries.items()]
     if isinstance(queries, bytes) or not isinstance(queries, Iterable):
-        raise TypeError(
+        raise InvalidInputError(
             "queries must be a mapping of ids to texts, an iterable of mappings or the name of a "
-            f"file, not {type(queries).__name__}"
+            f"file, not {type(queries).__name__}",
+            code="invalid_option",
         )
     found = _distinct(_queries_of_records(queries))
     if not found:
@@ -127,9 +128,10 @@ def given_judgements(
     if isinstance(judgements, (str, os.PathLike)):
         return read_judgements(judgements)
     if not isinstance(judgements, Mapping):
-        raise TypeError(
+        raise InvalidInputError(
             "judgements must be a mapping of the ids of queries, or the name of a file, not "
-            f"{type(judgements).__name__}"
+            f"{type(judgements).__name__}",
+            code="invalid_option",
         )
     for query, documents in judgements.items():
         if not isinstance(query, str) or not isinstance(documents, Mapping):
@@ -226,7 +228,10 @@ def _queries_of_records(queries: Iterable[Any]) -> Iterator[tuple[JudgedQuery, _
     for i, given in enumerate(queries):
         record = given._asdict() if isinstance(given, JudgedQuery) else given
         if not isinstance(record, Mapping):
-            raise TypeError(f"queries[{i}] must be a mapping, not {type(record).__name__}")
+            raise InvalidInputError(
+                f"queries[{i}] must be a mapping, not {type(record).__name__}",
+                code="invalid_option",
+            )
         bad = partial(_bad_item, i)
         yield _query_of(record, bad), bad
 

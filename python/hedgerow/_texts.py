@@ -54,7 +54,9 @@ def from_texts(  # noqa: PLR0913 - each has its default
 
 def _list(name: str, values: Iterable[Any]) -> list[Any]:
     if isinstance(values, Mapping) or not isinstance(values, Iterable):
-        raise TypeError(f"{name} must be an iterable of str, not {type(values).__name__}")
+        raise InvalidInputError(
+            f"{name} must be an iterable of str, not {type(values).__name__}", code="invalid_option"
+        )
     return checked_texts(values, name)  # type: ignore[arg-type]  # any iterable will do
 
 
@@ -65,8 +67,9 @@ def _values(name: str, values: Iterable[Any] | None, count: int) -> list[Any]:
     if name in ("ids", "paths"):
         found = _list(name, values)
     elif isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
-        raise TypeError(
-            f"{name} must be a list with one for each text, not {type(values).__name__}"
+        raise InvalidInputError(
+            f"{name} must be a list with one for each text, not {type(values).__name__}",
+            code="invalid_option",
         )
     else:
         found = listed(values)

@@ -50,8 +50,8 @@ class HedgerowError(Exception):
         return (_rebuild, (type(self), self.message, self.code))
 
 
-class InvalidInputError(HedgerowError, ValueError):
-    """An argument cannot be used as given; nothing was read or written."""
+class InvalidInputError(HedgerowError, ValueError, TypeError):
+    """An argument cannot be used as given, for its value or its type; nothing was read or written."""
 
 
 class QueryTooLargeError(InvalidInputError):

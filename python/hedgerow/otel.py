@@ -19,7 +19,7 @@ from ._checks import shown
 from ._engine import Index, __version__
 from ._extras import imports_of
 from ._retrieval.observing import Observer, Watched, WatchedCall, observe
-from .errors import HedgerowError
+from .errors import HedgerowError, InvalidInputError
 from .results import Response, Trace
 from .typing import Searchable
 
@@ -67,7 +67,7 @@ def instrument(
     of queries as `db.query.text`; they may be private, so they are left out by default. Calling it
     again replaces the earlier settings. Searches that are under way keep those they began with.
 
-    Raises TypeError for anything but a provider; importing this module raises MissingExtraError without
+    Raises InvalidInputError for anything but a provider; importing this module raises MissingExtraError without
     the extra `otel`.
     """
     _check_provider(tracer_provider, "tracer_provider", "get_tracer")
@@ -82,7 +82,9 @@ def uninstrument() -> None:
 
 def _check_provider(provider: object, name: str, method: str) -> None:
     if provider is not None and not callable(getattr(provider, method, None)):
-        raise TypeError(f"{name} must be a provider with {method}, not {shown(provider)}")
+        raise InvalidInputError(
+            f"{name} must be a provider with {method}, not {shown(provider)}", code="invalid_option"
+        )
 
 
 class _Telemetry(Observer):

@@ -45,7 +45,7 @@ class Ranking:
     decides alone. Under the profile "spec" it reads a short text of 280 characters, and its share is 1.
 
     Raises InvalidInputError for an unknown profile or option value, and for `speakers=True` and
-    `dates=True` without score fusion; TypeError for a flag that is not a bool.
+    `dates=True` without score fusion.
     """
 
     profile: Annotated[
@@ -91,7 +91,9 @@ class Ranking:
         for name in _FLAGS:
             value = getattr(self, name)
             if value is not None and not isinstance(value, bool):
-                raise TypeError(f"{name} must be True, False or None, not {shown(value)}")
+                raise InvalidInputError(
+                    f"{name} must be True, False or None, not {shown(value)}", code="invalid_option"
+                )
             if value and name in _OF_SCORES and self._options["fusion"] == "rrf":
                 raise InvalidInputError(
                     f'{name}=True adds to scores, and fusion="rrf" ranks without them; '

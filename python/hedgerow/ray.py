@@ -118,12 +118,15 @@ def search_many(  # noqa: PLR0913 - each has its default
     reserves `num_cpus`, and `actor_options` are further arguments of `Dataset.map_batches`, such as
     `{"num_gpus": 1}`. An actor that dies is started again, and its blocks are searched again.
 
-    Raises TypeError and InvalidInputError for wrong arguments, such as parts that do not pickle,
+    Raises InvalidInputError for wrong arguments, such as parts that do not pickle,
     and what `Index.open` and `Retriever` raise; all of that before anything runs. Importing this
     module raises MissingExtraError without the extra `ray`.
     """
     if not isinstance(dataset, Dataset):
-        raise TypeError(f"dataset must be a ray.data.Dataset, not {type(dataset).__name__}")
+        raise InvalidInputError(
+            f"dataset must be a ray.data.Dataset, not {type(dataset).__name__}",
+            code="invalid_option",
+        )
     columns = Columns(
         checked_text(query_column, "query_column"),
         checked_column(vector_column, "vector_column"),

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, overload
 
+from hedgerow.errors import InvalidInputError
+
 from ._engine import Hit, Node, Store
 from ._operations.fields import Field
 from ._pydantic import Served, hit_of
@@ -259,7 +261,10 @@ class QueryResult(Served):
         A node that was deleted since the query is left out.
         """
         if not isinstance(store, Store):
-            raise TypeError(f"store must be the Store that was queried, not {type(store).__name__}")
+            raise InvalidInputError(
+                f"store must be the Store that was queried, not {type(store).__name__}",
+                code="invalid_option",
+            )
         found = (store.get(key) for key in self.keys)
         return [node for node in found if node is not None]
 

@@ -89,9 +89,9 @@ class Retriever(IndexOperations):
     One retriever serves many threads, as far as its embedder and reranker do. It pickles when
     they and its index do.
 
-    Raises TypeError for an embedder or a reranker without the methods of one, InvalidInputError
-    for options outside their sets or that exclude each other, and for a path what `Index.open`
-    raises, or IndexFileError (`index_not_found`) if there is no such file.
+    Raises InvalidInputError for an embedder or a reranker without the methods of one, and for options
+    outside their sets or that exclude each other; for a path what `Index.open` raises, or IndexFileError
+    (`index_not_found`) if there is no such file.
     """
 
     def __init__(  # noqa: PLR0913 - each has its default
@@ -111,7 +111,10 @@ class Retriever(IndexOperations):
         self._asynchronous = _asynchronous_parts(used, scores)
         if trigram_chunks is not None:
             if not isinstance(trigram_chunks, Iterable):
-                raise TypeError(f"trigram_chunks must be an iterable, not {shown(trigram_chunks)}")
+                raise InvalidInputError(
+                    f"trigram_chunks must be an iterable, not {shown(trigram_chunks)}",
+                    code="invalid_option",
+                )
             trigram_chunks = tuple(listed(trigram_chunks))
         ranking = checked_ranking(ranking)
         options = ranking._options  # noqa: SLF001 - of this package
@@ -357,7 +360,7 @@ def _parts_of(
 
 
 def _asynchronous_parts(embedder: AnyEmbedder | None, reranker: AnyReranker | None) -> list[str]:
-    """Which of the two must be awaited; raises TypeError for anything but an embedder and a reranker."""
+    """Which of the two must be awaited; raises InvalidInputError for anything but an embedder and a reranker."""
     found = []
     if embedder is not None and forms_of(embedder).asynchronous:
         found.append("embedder")
@@ -378,8 +381,9 @@ def _held_index(
         yield index
         return
     if not isinstance(index, (str, os.PathLike)):
-        raise TypeError(
-            f"index must be an Index, the path of one, or a Collection, not {shown(index)}"
+        raise InvalidInputError(
+            f"index must be an Index, the path of one, or a Collection, not {shown(index)}",
+            code="invalid_option",
         )
     if create is not True and not os.path.lexists(index):
         raise IndexFileError(

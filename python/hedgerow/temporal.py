@@ -32,6 +32,7 @@ from hedgerow._dates import (
     shift_months,
 )
 from hedgerow._times import utc
+from hedgerow.errors import InvalidInputError
 from hedgerow.typing import QuestionDate
 
 __all__ = [
@@ -100,7 +101,7 @@ def parse_question_date(text: QuestionDate | None) -> datetime | None:
     English dates such as `April 18, 2026`. Without an offset it is in UTC. None, blank text, any
     other form and anything outside the years 1 to 9999 give None.
 
-    Raises TypeError for anything but a str, a date or None. See spec/temporal.md, "Anchor forms".
+    Raises InvalidInputError for anything but a str, a date or None. See spec/temporal.md, "Anchor forms".
     """
     return _read_date(text)
 
@@ -112,10 +113,12 @@ def expand_temporal(question: str, question_date: QuestionDate | None) -> Tempor
     the question is returned as it is. A phrase whose date would lie outside the years 1 to 9999
     is left as it is, and gives no hint.
 
-    Raises TypeError for anything but text. See spec/temporal.md, "Recognisers".
+    Raises InvalidInputError for anything but text. See spec/temporal.md, "Recognisers".
     """
     if not isinstance(question, str):
-        raise TypeError(f"a question must be a str, not {type(question).__name__}")
+        raise InvalidInputError(
+            f"a question must be a str, not {type(question).__name__}", code="invalid_option"
+        )
     anchor = _read_date(question_date)
     if anchor is None:
         return TemporalExpansion(question, question, (), resolved=False)
@@ -138,7 +141,7 @@ def augment_query(question: str, question_date: QuestionDate | None) -> str:
     Both spellings are there so that either finds the text that holds it. A question in which no
     date was found is returned as it is, without an ordering note.
 
-    Raises TypeError for anything but text. See spec/temporal.md, "Augmented query".
+    Raises InvalidInputError for anything but text. See spec/temporal.md, "Augmented query".
     """
     hints = expand_temporal(question, question_date).date_hints
     return " ".join([question, *(f"{hint} {hint.replace('/', '-')}" for hint in hints)])
@@ -149,7 +152,7 @@ def resolved_hint_line(question: str, date: QuestionDate | None) -> str | None:
 
     `[Resolved temporal references: 2026/04/04, 2026/04/17]`, or None when there are none.
 
-    Raises TypeError for anything but text. See spec/temporal.md, "For readers".
+    Raises InvalidInputError for anything but text. See spec/temporal.md, "For readers".
     """
     hints = expand_temporal(question, date).date_hints
     return f"[Resolved temporal references: {', '.join(hints)}]" if hints else None
@@ -160,7 +163,7 @@ def reader_today(date: QuestionDate | None) -> str:
 
     Text that is no date is returned trimmed; None and blank text give `unknown`.
 
-    Raises TypeError for anything but a str or None. See spec/temporal.md, "For readers".
+    Raises InvalidInputError for anything but a str or None. See spec/temporal.md, "For readers".
     """
     anchor = _read_date(date)
     if anchor is None:
@@ -175,7 +178,7 @@ def date_search_tokens(text: QuestionDate | None) -> list[str]:
     year without leading zeros, the weekday and the month. Text that is no date but has a day
     `YYYY-MM-DD` somewhere gives the first three, as they stand there; other text gives [].
 
-    Raises TypeError for anything but a str or None. See spec/temporal.md, "Search tokens".
+    Raises InvalidInputError for anything but a str or None. See spec/temporal.md, "Search tokens".
     """
     anchor = _read_date(text)
     if anchor is not None:
@@ -188,14 +191,15 @@ def date_search_tokens(text: QuestionDate | None) -> list[str]:
 
 
 def _read_date(value: QuestionDate | None) -> datetime | None:
-    """Read a question date; the TypeError names the given type."""
+    """Read a question date; the InvalidInputError names the given type."""
     if value is None:
         return None
     if isinstance(value, date):
         return utc(value)
     if not isinstance(value, str):
-        raise TypeError(
-            f"a question date must be a str, a datetime, a date or None, not {type(value).__name__}"
+        raise InvalidInputError(
+            f"a question date must be a str, a datetime, a date or None, not {type(value).__name__}",
+            code="invalid_option",
         )
     return parse_anchor(value)
 

@@ -28,7 +28,9 @@ class ApiKey:
             )
         for name, value in (("api_key", given), ("api_key_variable", variable)):
             if not isinstance(value, (str, type(None))):
-                raise TypeError(f"{name} must be a str, not {type(value).__name__}")
+                raise InvalidInputError(
+                    f"{name} must be a str, not {type(value).__name__}", code="invalid_option"
+                )
         self._given = given
         self._lost = False
         self.variable = variable

@@ -282,7 +282,9 @@ def _shortened(text: str) -> str:
 def checked_url(url: str, name: str = "base_url", instead: str = "api_key") -> SplitResult:
     """The parts of the URL; raises InvalidInputError, which does not repeat a password."""
     if not isinstance(url, str):
-        raise TypeError(f"{name} must be a str, not {type(url).__name__}")
+        raise InvalidInputError(
+            f"{name} must be a str, not {type(url).__name__}", code="invalid_option"
+        )
     parts = SplitResult("", "", "", "", "")
     try:
         parts = urlsplit(url)

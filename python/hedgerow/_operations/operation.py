@@ -111,7 +111,7 @@ def result_of(request: Any) -> Any:
     for base in request.__orig_bases__:
         if arguments := get_args(base):
             return arguments[0]
-    raise TypeError(f"{request.__name__} names no result")
+    raise InvalidInputError(f"{request.__name__} names no result", code="invalid_option")
 
 
 class Operations:

@@ -186,7 +186,9 @@ def checked_fields(fields: Iterable[str]) -> tuple[str, ...]:
     if fields == "all":
         return FIELDS
     if isinstance(fields, str) or not isinstance(fields, Iterable):
-        raise TypeError(f'fields must be "all" or a list of str, not {shown(fields)}')
+        raise InvalidInputError(
+            f'fields must be "all" or a list of str, not {shown(fields)}', code="invalid_option"
+        )
     found = tuple(listed(fields))
     unknown = [name for name in found if name not in FIELDS]
     if unknown or not found or len(set(found)) < len(found):
@@ -198,12 +200,12 @@ def checked_fields(fields: Iterable[str]) -> tuple[str, ...]:
 
 
 def checked_column(name: str | None, what: str) -> str | None:
-    """The name of a column, or None; raises TypeError for anything else."""
+    """The name of a column, or None; raises InvalidInputError for anything else."""
     return None if name is None else checked_text(name, what)
 
 
 def _split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The options of the retriever and those of its searches; raises TypeError for unknown ones."""
+    """The options of the retriever and those of its searches; raises InvalidInputError for unknown ones."""
     known = {**RetrieverKeywords.__annotations__, **SearchKeywords.__annotations__}
     for name in options:
         if name not in known:
@@ -232,7 +234,10 @@ def _check_sources(
             )
     for name, maker in (("make_embedder", makers.embedder), ("make_reranker", makers.reranker)):
         if maker is not None and not callable(maker):
-            raise TypeError(f"{name} must be a function without arguments, not {shown(maker)}")
+            raise InvalidInputError(
+                f"{name} must be a function without arguments, not {shown(maker)}",
+                code="invalid_option",
+            )
 
 
 def _checked(plan: Plan, handle: Any, checkpoint_path: str | os.PathLike[str] | None) -> Plan:
@@ -246,7 +251,9 @@ def _checked(plan: Plan, handle: Any, checkpoint_path: str | os.PathLike[str] | 
     if checkpoint_path is None:
         return plan
     if not isinstance(checkpoint_path, (str, os.PathLike)):
-        raise TypeError(f"checkpoint_path must be a path, not {shown(checkpoint_path)}")
+        raise InvalidInputError(
+            f"checkpoint_path must be a path, not {shown(checkpoint_path)}", code="invalid_option"
+        )
     if plan.makers.embedder is None:
         _identity(retriever.embedder)
     return Plan(

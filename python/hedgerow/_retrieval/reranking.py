@@ -12,7 +12,7 @@ from typing import Any
 from hedgerow._checks import shown
 from hedgerow._engine import Found
 from hedgerow._steps import Call, Steps, Together, is_async
-from hedgerow.errors import HedgerowError
+from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ranking import Ranking
 from hedgerow.rerankers.base import AnyReranker, RerankDocument, RerankScore, read_scores
 
@@ -51,7 +51,7 @@ def rerank_options(ranking: Ranking) -> RerankOptions:
 
 
 def rerank_method(reranker: AnyReranker) -> Any:
-    """The function that reranks for one query; raises TypeError for anything but a reranker."""
+    """The function that reranks for one query; raises InvalidInputError for anything but a reranker."""
     method = getattr(reranker, "rerank", None)
     if isinstance(reranker, type):
         hint = f"; that is a class: pass an object of it, {reranker.__name__}(...)"
@@ -65,9 +65,10 @@ def rerank_method(reranker: AnyReranker) -> Any:
         return reranker
     else:
         hint = ""
-    raise TypeError(
+    raise InvalidInputError(
         "reranker must have a name and a method rerank(query, documents), or be a function of both, "
-        f"not {shown(reranker)}{hint}"
+        f"not {shown(reranker)}{hint}",
+        code="invalid_option",
     )
 
 
@@ -168,7 +169,7 @@ def _answers(answer: Any, queries: int) -> list[Any]:
 
 
 def is_asynchronous(reranker: AnyReranker) -> bool:
-    """Whether only the asynchronous methods of a retriever can use it; raises TypeError as `rerank_method`."""
+    """Whether only the asynchronous methods of a retriever can use it; raises InvalidInputError as `rerank_method`."""
     many = getattr(reranker, "rerank_many", None)
     return is_async(rerank_method(reranker)) or (many is not None and is_async(many))
 

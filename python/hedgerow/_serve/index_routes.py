@@ -61,7 +61,9 @@ class IndexService:
         self.retriever = retriever
         index = retriever.index
         if not isinstance(index, Index) or index.path is None:
-            raise TypeError("a server answers for the index in a file")
+            raise InvalidInputError(
+                "a server answers for the index in a file", code="invalid_option"
+            )
         self.index = index
         self.name = Path(index.path).name
         self._searches = Batching(self._batch)

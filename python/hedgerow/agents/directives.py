@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from hedgerow.errors import InvalidInputError
+
 from .actions import (
     Action,
     Note,
@@ -238,7 +240,10 @@ def _without_backslash(line: str) -> str:
 def write_action(action: Action) -> str:
     """Write an action as its directive; parsing that returns an equal action."""
     if not isinstance(action, Action):
-        raise TypeError(f"action must be an action of a reply, not {type(action).__name__}")
+        raise InvalidInputError(
+            f"action must be an action of a reply, not {type(action).__name__}",
+            code="invalid_option",
+        )
     name = _NAMES_OF[action.op]
     if isinstance(action, Note):
         return f"{name} {json.dumps(action.text, ensure_ascii=False)}"

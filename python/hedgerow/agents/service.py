@@ -89,7 +89,9 @@ class Agents:
         elif isinstance(store, Workspace):
             self._workspace = store
         else:
-            raise TypeError(f"store must be a Store, not {type(store).__name__}")
+            raise InvalidInputError(
+                f"store must be a Store, not {type(store).__name__}", code="invalid_option"
+            )
         self._library = AgentLibrary(folder, self._workspace.bounds())
         self._model = model
         self._clock = clock

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from hedgerow._checks import shown
 from hedgerow._steps import Call, Steps, is_async
-from hedgerow.errors import HedgerowError
+from hedgerow.errors import HedgerowError, InvalidInputError
 
 from .base import AnyEmbedder, Embeddings
 
@@ -94,16 +94,17 @@ class Forms:
 
 
 def forms_of(embedder: AnyEmbedder) -> Forms:
-    """How to ask the embedder; raises TypeError for anything else."""
+    """How to ask the embedder; raises InvalidInputError for anything else."""
     for queries, documents in _KINDS:
         if queries is _CALLED and (isinstance(embedder, type) or hasattr(embedder, "encode")):
             continue
         of_queries, of_documents = _form(embedder, queries), _form(embedder, documents)
         if of_queries is not None and of_documents is not None:
             return Forms(of_queries, of_documents)
-    raise TypeError(
+    raise InvalidInputError(
         f"embedder must have a method embed(texts), not {shown(embedder)}; or the methods "
-        f"embed_query(text) and embed_documents(texts), or be a function of texts{_hint(embedder)}"
+        f"embed_query(text) and embed_documents(texts), or be a function of texts{_hint(embedder)}",
+        code="invalid_option",
     )
 
 

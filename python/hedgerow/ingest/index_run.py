@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hedgerow._checks import listed
+from hedgerow._checks import checked_flag, listed
 from hedgerow._engine import Index, _FilesRun
 from hedgerow._retrieval.embedding import embedding_missing
 from hedgerow._steps import run
@@ -85,7 +85,7 @@ class IndexRun:
         )
         self._index = index
         self._found = found
-        self._allow_empty = allow_empty
+        self._allow_empty = checked_flag(allow_empty, "allow_empty")
 
     def run(self, progress: Progress | None = None) -> IndexReport:
         """Read what changed and write the differences.
@@ -176,23 +176,32 @@ def _names(paths: Path | Iterable[Path]) -> list[str]:
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
     if isinstance(paths, (bytes, Mapping)) or not isinstance(paths, Iterable):
-        raise TypeError(
-            f"paths must be a path, or an iterable of paths, not {type(paths).__name__}"
+        raise InvalidInputError(
+            f"paths must be a path, or an iterable of paths, not {type(paths).__name__}",
+            code="invalid_option",
         )
     names = []
     for i, path in enumerate(listed(paths)):
         name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
         if not isinstance(name, str):
-            raise TypeError(f"paths[{i}] must be a str or a path, not {type(path).__name__}")
+            raise InvalidInputError(
+                f"paths[{i}] must be a str or a path, not {type(path).__name__}",
+                code="invalid_option",
+            )
         names.append(name)
     return names
 
 
 def _patterns(option: str, patterns: Iterable[str]) -> tuple[str, ...]:
     if isinstance(patterns, (str, bytes, Mapping)) or not isinstance(patterns, Iterable):
-        raise TypeError(f"{option} must be a list of patterns, not one {type(patterns).__name__}")
+        raise InvalidInputError(
+            f"{option} must be a list of patterns, not one {type(patterns).__name__}",
+            code="invalid_option",
+        )
     found = tuple(listed(patterns))
     for i, pattern in enumerate(found):
         if not isinstance(pattern, str):
-            raise TypeError(f"{option}[{i}] must be a str, not {type(pattern).__name__}")
+            raise InvalidInputError(
+                f"{option}[{i}] must be a str, not {type(pattern).__name__}", code="invalid_option"
+            )
     return found

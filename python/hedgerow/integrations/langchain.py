@@ -9,6 +9,7 @@ from typing import Any
 from hedgerow import Filters, Hit, Index, Retriever
 from hedgerow._extras import imports_of
 from hedgerow.embedders import AnyEmbedder
+from hedgerow.errors import InvalidInputError
 from hedgerow.ranking import Ranking
 from hedgerow.rerankers.base import AnyReranker
 from hedgerow.typing import Mode, QuestionDate
@@ -148,9 +149,10 @@ def _where(given: Any) -> Mapping[str, Any] | None:
         return {given.attribute: {operator: _value(given.value)}}
     if given is None or isinstance(given, Mapping):
         return given
-    raise TypeError(
+    raise InvalidInputError(
         f"filter must be a mapping or a FilterDirective of langchain_core, "
-        f"not {type(given).__name__}"
+        f"not {type(given).__name__}",
+        code="invalid_option",
     )
 
 

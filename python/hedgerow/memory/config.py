@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hedgerow._checks import checked_path
 from hedgerow._engine import __version__, _shorten
 from hedgerow.errors import HedgerowError, InvalidInputError
 
@@ -74,7 +75,7 @@ class Config:
 
 def existing_root(path: str | os.PathLike[str]) -> Path:
     """Return the real path of a root; InvalidInputError if the folder does not exist."""
-    given = checked_path(path)
+    given = checked_path(path, "path", code="root_not_found")
     problem = "no such folder"
     try:
         real = given.resolve(strict=True)
@@ -88,22 +89,6 @@ def existing_root(path: str | os.PathLike[str]) -> Path:
         f"hedgerow init --root {given}",
         code="root_not_found",
     )
-
-
-def checked_path(path: str | os.PathLike[str]) -> Path:
-    """Return a path; InvalidInputError for a text that no system has as one."""
-    given = Path(path)
-    try:
-        # Not `os.fsencode`: a locale of another encoding is not the fault of the path.
-        is_path = b"\0" not in str(given).encode(errors="surrogateescape")
-    except UnicodeEncodeError:
-        is_path = False
-    if not is_path:
-        raise InvalidInputError(
-            f"{str(given)!r} is not a path: it has a NUL character or half of a surrogate pair",
-            code="root_not_found",
-        )
-    return given
 
 
 def read_config(root: Path, choices: Choices = Choices()) -> Config:  # noqa: B008 - it is frozen

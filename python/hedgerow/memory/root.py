@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hedgerow._checks import checked_flag
+from hedgerow._checks import checked_flag, checked_path
 from hedgerow.typing import Progress
 
 from . import config, setup
@@ -165,6 +165,7 @@ class MemoryRoot(RootWrites):
         """
         given = {"user": user, "agent": agent, "session": session}
         ids = {key: value for key, value in given.items() if value is not None}
+        checked_flag(shared, "shared")
         wanted = Scope.of({**self.scope, **ids} if shared else ids, shared=shared)
         view = copy.copy(self)
         view._scope = self._scope.narrowed(wanted)  # noqa: SLF001 - of this class
@@ -182,6 +183,7 @@ class MemoryRoot(RootWrites):
         """
         from .sync import sync  # noqa: PLC0415 - slow to import
 
+        checked_flag(allow_empty, "allow_empty")
         self._check_whole("sync")
         found = self._config()
         report = sync(Derived.of(found), progress, files=self._check.files, allow_empty=allow_empty)
@@ -218,7 +220,7 @@ class MemoryRoot(RootWrites):
 
         checked_flag(apply, "apply")
         self._check_whole("import_from")
-        done = move(self._derived(), format, Path(source), progress, apply=apply)
+        done = move(self._derived(), format, checked_path(source, "source"), progress, apply=apply)
         if apply:
             self.sync(allow_empty=True)
         return done

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from hedgerow._checks import checked_flag, checked_list
 from hedgerow._operations.operation import Request
 from hedgerow._steps import Call, Steps, arun
 from hedgerow.errors import InvalidInputError
@@ -201,6 +202,7 @@ class RootReads(RootOperations):
         Raises PipelineError for a pipeline that cannot be read, and IndexFileError if there is no
         store to read.
         """
+        checked_flag(explain, "explain")
         session = self._session(sync=sync)
         return self._nodes.query(
             session.config,
@@ -245,7 +247,8 @@ class RootReads(RootOperations):
 
         `keys` are paths as in results; those that mean no memory are ignored.
         """
-        return self._validities(self._session(sync=sync), keys, as_of)
+        wanted = checked_list(keys, "keys", "invalid_option")
+        return self._validities(self._session(sync=sync), wanted, as_of)
 
     def _validities(
         self, session: Session, keys: Iterable[str], as_of: QuestionDate | None
@@ -257,6 +260,7 @@ class RootReads(RootOperations):
 
     def _session(self, *, sync: bool = True) -> Session:
         """Begin an operation."""
+        checked_flag(sync, "sync")
         return Session(self._config(), self._opened, self._nodes, self._scope, sync=sync)
 
     def _check_whole(self, method: str) -> None:

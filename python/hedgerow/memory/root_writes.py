@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from hedgerow._checks import checked_path
 from hedgerow._times import checked_time
 
 from .names import AGENTS
@@ -242,7 +243,7 @@ class RootWrites(RootReads):
 
         from .agents import RootWorkspace  # noqa: PLC0415 - slow to import
 
-        definitions = self._root / AGENTS if folder is None else folder
+        definitions = self._root / AGENTS if folder is None else checked_path(folder, "folder")
         return Agents(RootWorkspace(self), definitions, model, refuses=refuses)
 
     def refuses_model(self, definition: AgentDefinition) -> str | None:

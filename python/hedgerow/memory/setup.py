@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from hedgerow._checks import checked_flag, checked_path
 from hedgerow._engine import __version__
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
@@ -16,7 +17,7 @@ from hedgerow.embedders.by_name import check_name
 from hedgerow.errors import HedgerowError
 
 from . import files, note
-from .config import Config, checked_path, existing_root, read_config
+from .config import Config, existing_root, read_config
 from .names import CONFIG, DERIVED, DIRECTORIES, SCHEMA_VERSION
 from .vault import detect_vault, folder_for_notes
 
@@ -54,9 +55,11 @@ def initialize(
     root of a newer schema is refused and left as it was. Raises InvalidInputError for the name of no
     embedder, HedgerowError (`model_unavailable`) for `local` without an installed model.
     """
+    checked_flag(force, "force")
+    checked_flag(vault, "vault")
     if embedder is not None:
         check_name(embedder)
-    root = checked_path(path)
+    root = checked_path(path, "path", code="root_not_found")
     with files.system_errors("make", root):  # as for a name that is too long
         exists = root.exists()
     if exists:

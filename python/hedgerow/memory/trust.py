@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from hedgerow._checks import shown
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
-from hedgerow.errors import HedgerowError
+from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.memory.identity import user_folder
 
 from . import files, note
@@ -295,7 +295,9 @@ class Choices:
     def __post_init__(self) -> None:
         # A word such as "no" is true.
         if self.trust not in (None, True, False):
-            raise TypeError(f"trust must be True, False or None, not {shown(self.trust)}")
+            raise InvalidInputError(
+                f"trust must be True, False or None, not {shown(self.trust)}", code="invalid_option"
+            )
 
     def refused(self, asked: Iterable[TrustRequest]) -> tuple[TrustRequest, ...]:
         """Return the requests of a root that are not allowed."""

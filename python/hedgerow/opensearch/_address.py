@@ -43,7 +43,9 @@ class Address:
 def _checked_url(url: str, address: Address) -> SplitResult:
     """The parts of the URL; raises InvalidInputError, which does not repeat a password."""
     if not isinstance(url, str):
-        raise TypeError(f"url must be a str, not {type(url).__name__}")
+        raise InvalidInputError(
+            f"url must be a str, not {type(url).__name__}", code="invalid_option"
+        )
     parts = SplitResult("", "", "", "", "")
     try:
         parts = urlsplit(url)

@@ -71,7 +71,7 @@ def connect(  # noqa: PLR0913 - each has its default
     """
     with imports_of("remote", needed_by="hedgerow.connect"):
         from ._client import Client  # noqa: PLC0415 - needs an extra
-    if kind is not None and kind not in _KINDS:
+    if kind not in (None, *_KINDS):
         raise InvalidInputError(
             f'kind must be "root", "index" or None, not {kind!r}', code="invalid_option"
         )

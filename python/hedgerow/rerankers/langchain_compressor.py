@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from hedgerow._checks import shown
 from hedgerow._extras import imports_of
+from hedgerow.errors import InvalidInputError
 
 from .base import RerankDocument, RerankScore, in_order
 
@@ -27,15 +28,16 @@ class LangChainReranker:
     Scores are the `relevance_score` in the metadata of the answers if all have one, and otherwise
     follow from their order. A document that the compressor leaves out has no score.
 
-    Threads may share it, as far as they may share the compressor. Raises TypeError for an object without
+    Threads may share it, as far as they may share the compressor. Raises InvalidInputError for an object without
     `compress_documents`, MissingExtraError without the extra "langchain".
     """
 
     def __init__(self, compressor: DocumentCompressor, *, name: str | None = None) -> None:
         if not callable(getattr(compressor, "compress_documents", None)):
-            raise TypeError(
+            raise InvalidInputError(
                 "compressor must have a method compress_documents(documents, query), not "
-                f"{shown(compressor)}"
+                f"{shown(compressor)}",
+                code="invalid_option",
             )
         with imports_of("langchain", needed_by=type(self).__name__):
             from langchain_core.documents import Document  # noqa: PLC0415 - the extra

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from hedgerow._checks import checked_count, checked_text, checked_texts, shown
 from hedgerow._extras import imports_of
+from hedgerow.errors import InvalidInputError
 
 from .base import RerankDocument, RerankScore, bad_answer, best_first, checked_scores
 
@@ -37,7 +38,7 @@ class MaxSimReranker:
     document. `embedder` gives token vectors: `hr.embedders.OnnxEmbedder`, or an object with
     `embed_tokens`. Token vectors of documents are kept, up to `cache_bytes`.
 
-    Threads may share it, as far as they may share the embedder. Raises TypeError for an embedder without token vectors,
+    Threads may share it, as far as they may share the embedder. Raises InvalidInputError for an embedder without token vectors,
     MissingExtraError without numpy, which comes with the extra "local".
     """
 
@@ -53,9 +54,10 @@ class MaxSimReranker:
         either = getattr(embedder, "embed_tokens", None)
         self._queries, self._documents = queries or either, documents or either
         if not callable(self._queries) or not callable(self._documents):
-            raise TypeError(
+            raise InvalidInputError(
                 "embedder must have a method embed_tokens(texts) that returns a matrix for each "
-                f"text, not {shown(embedder)}"
+                f"text, not {shown(embedder)}",
+                code="invalid_option",
             )
         with imports_of("local", needed_by=type(self).__name__):
             import numpy  # noqa: ICN001, PLC0415 - the extra

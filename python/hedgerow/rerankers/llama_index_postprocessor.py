@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from hedgerow._checks import shown
 from hedgerow._extras import imports_of
+from hedgerow.errors import InvalidInputError
 
 from .base import RerankDocument, RerankScore, in_order
 
@@ -24,15 +25,16 @@ class LlamaIndexReranker:
     Scores are those of the answers if all have one, and otherwise follow from their order. A document
     that the postprocessor leaves out has no score.
 
-    Threads may share it, as far as they may share the postprocessor. Raises TypeError for an object
+    Threads may share it, as far as they may share the postprocessor. Raises InvalidInputError for an object
     without `postprocess_nodes`, MissingExtraError without the extra "llama-index".
     """
 
     def __init__(self, postprocessor: NodePostprocessor, *, name: str | None = None) -> None:
         if not callable(getattr(postprocessor, "postprocess_nodes", None)):
-            raise TypeError(
+            raise InvalidInputError(
                 "postprocessor must have a method postprocess_nodes(nodes, query_str=...), not "
-                f"{shown(postprocessor)}"
+                f"{shown(postprocessor)}",
+                code="invalid_option",
             )
         with imports_of("llama-index", needed_by=type(self).__name__):
             from llama_index.core.schema import NodeWithScore, TextNode  # noqa: PLC0415 - the extra

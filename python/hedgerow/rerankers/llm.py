@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 
 from hedgerow._checks import checked_count, checked_text, checked_texts
+from hedgerow.errors import InvalidInputError
 
 from ._llm_answer import read_grades
 from ._llm_prompt import HIGHEST_GRADE, grading_prompt, sterner
@@ -39,8 +40,9 @@ class LLMReranker:
         concurrency: int = 4,
     ) -> None:
         if not callable(complete):
-            raise TypeError(
-                f"complete must be a callable from str to str, not {type(complete).__name__}"
+            raise InvalidInputError(
+                f"complete must be a callable from str to str, not {type(complete).__name__}",
+                code="invalid_option",
             )
         self.name = name
         self._complete = complete

@@ -10,7 +10,7 @@ use crate::aliases::Aliases;
 use crate::errors;
 use crate::query::QueryOrText;
 use crate::stopwords::StopWordsLike;
-use crate::text::Texts;
+use crate::text::{Texts, Word};
 use crate::value::Argument;
 
 /// The normative text of a query (spec/compile.md, "Normative form").
@@ -23,10 +23,10 @@ use crate::value::Argument;
 pub fn compile_fts(
     query_or_text: QueryOrText,
     aliases: Option<Aliases<'_>>,
-    operator: Option<&str>,
+    operator: Option<Word>,
 ) -> PyResult<String> {
     errors::call(|| {
-        let connective = joined_by(operator)?;
+        let connective = joined_by(operator.as_deref())?;
         let aliases = aliases.as_ref().map(Aliases::table);
         match &query_or_text {
             QueryOrText::Query(query) => query::compile_fts(&query.get().0, aliases, connective),
@@ -45,17 +45,17 @@ pub fn compile_fts(
 /// Raises InvalidInputError for wrong options, and QueryTooLargeError.
 #[pyfunction]
 #[pyo3(
-    signature = (query_or_text, aliases=None, *, operator=None, matching="spec", date_hints=None, tokenizer="porter unicode61", stopwords=None),
+    signature = (query_or_text, aliases=None, *, operator=None, matching=Word::of("spec"), date_hints=None, tokenizer=Word::of("porter unicode61"), stopwords=None),
     text_signature = "(query_or_text, aliases=None, *, operator=None, matching='spec', date_hints=(), tokenizer='porter unicode61', stopwords='en+nl')"
 )]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
 pub fn compile_match(
     query_or_text: QueryOrText,
     aliases: Option<Aliases<'_>>,
-    operator: Option<&str>,
-    matching: &str,
+    operator: Option<Word>,
+    matching: Word,
     date_hints: Option<&Bound<'_, PyAny>>,
-    tokenizer: &str,
+    tokenizer: Word,
     stopwords: Option<StopWordsLike>,
 ) -> PyResult<String> {
     let stopwords = stopwords.map(|chosen| chosen.0).unwrap_or_default();
@@ -67,10 +67,10 @@ pub fn compile_match(
     errors::call(|| {
         let options = MatchOptions {
             aliases: aliases.as_ref().map(Aliases::table),
-            default_operator: joined_by(operator)?,
-            matching: self::matching(matching)?,
+            default_operator: joined_by(operator.as_deref())?,
+            matching: self::matching(&matching)?,
             date_hints: &date_hints,
-            tokenizer: TokenizerKind::parse(tokenizer)?,
+            tokenizer: TokenizerKind::parse(&tokenizer)?,
             stopwords: &stopwords,
             ..MatchOptions::default()
         };
@@ -85,20 +85,23 @@ pub fn compile_match(
 /// Raises InvalidInputError for wrong options, and QueryTooLargeError with the position of the
 /// text.
 #[pyfunction]
-#[pyo3(signature = (texts, aliases=None, *, target="fts", operator=None, matching="spec"))]
+#[pyo3(
+    signature = (texts, aliases=None, *, target=Word::of("fts"), operator=None, matching=Word::of("spec")),
+    text_signature = "(texts, aliases=None, *, target='fts', operator=None, matching='spec')"
+)]
 pub fn compile_many(
     py: Python<'_>,
     texts: Texts,
     aliases: Option<Aliases<'_>>,
-    target: &str,
-    operator: Option<&str>,
-    matching: &str,
+    target: Word,
+    operator: Option<Word>,
+    matching: Word,
 ) -> PyResult<Vec<String>> {
     let aliases = aliases.as_ref().map(Aliases::table);
     errors::call_detached(py, || {
-        let connective = joined_by(operator)?;
-        let matching = self::matching(matching)?;
-        let target = Target::from_name(target)?;
+        let connective = joined_by(operator.as_deref())?;
+        let matching = self::matching(&matching)?;
+        let target = Target::from_name(&target)?;
         let mut pace = CancelTicker::default();
         let mut compile = |text: &str| {
             pace.step(1 + text.len())?;

@@ -10,7 +10,7 @@ use crate::compile;
 use crate::errors;
 use crate::query::PyToken;
 use crate::stopwords::StopWordsLike;
-use crate::text::Text;
+use crate::text::{Text, Word};
 
 /// The fields of a `QueryExplanation`, as a dict.
 #[pyfunction]
@@ -19,18 +19,18 @@ pub fn explain_query<'py>(
     py: Python<'py>,
     text: Text,
     aliases: Option<Aliases<'_>>,
-    tokenizer: &str,
-    default_operator: &str,
-    matching: &str,
+    tokenizer: Word,
+    default_operator: Word,
+    matching: Word,
     stopwords: Option<StopWordsLike>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let stopwords = stopwords.map(|chosen| chosen.0).unwrap_or_default();
     let explanation = errors::call(|| {
         let options = MatchOptions {
             aliases: aliases.as_ref().map(Aliases::table),
-            default_operator: compile::connective(default_operator)?,
-            matching: compile::matching(matching)?,
-            tokenizer: TokenizerKind::parse(tokenizer)?,
+            default_operator: compile::connective(&default_operator)?,
+            matching: compile::matching(&matching)?,
+            tokenizer: TokenizerKind::parse(&tokenizer)?,
             stopwords: &stopwords,
             ..MatchOptions::default()
         };

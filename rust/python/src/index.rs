@@ -24,7 +24,7 @@ use crate::notices;
 use crate::query::QueryOrText;
 use crate::stats;
 use crate::stopwords::{self, StopWordsLike};
-use crate::text::Text;
+use crate::text::{Text, Word};
 use crate::value::{Argument, Limit};
 use crate::vector::{self, Dimensions};
 
@@ -94,48 +94,52 @@ impl PyIndex {
     /// IndexFileError for a file that cannot be used.
     #[staticmethod]
     #[pyo3(
-        signature = (path, *, dimensions=None, tokenizer="words", read_only=false, ranking="auto", vectors="exact", resident="all", stopwords=None, metadata_index=None)
+        signature = (path, *, dimensions=None, tokenizer=Word::of("words"), read_only=false, ranking=Word::of("auto"), vectors=Word::of("exact"), resident=Word::of("all"), stopwords=None, metadata_index=None),
+        text_signature = "(path, *, dimensions=None, tokenizer='words', read_only=False, ranking='auto', vectors='exact', resident='all', stopwords=None, metadata_index=None)"
     )]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn open(
         py: Python<'_>,
         path: PathBuf,
         dimensions: Option<Dimensions>,
-        tokenizer: &str,
+        tokenizer: Word,
         read_only: bool,
-        ranking: &str,
-        vectors: &str,
-        resident: &str,
+        ranking: Word,
+        vectors: Word,
+        resident: Word,
         stopwords: Option<StopWordsLike>,
         metadata_index: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         index_options::check_path(&path, "Index")?;
-        let methods = (ranking, vectors, resident);
+        let methods = (&*ranking, &*vectors, &*resident);
         let keys = metadata_index.as_ref();
         let open = |tokenizer, methods| Index::open_with(&path, tokenizer, read_only, methods);
-        Self::made(py, dimensions, tokenizer, methods, stopwords, keys, open)
+        Self::made(py, dimensions, &tokenizer, methods, stopwords, keys, open)
     }
 
     /// Make an index in memory, of at most 2 GiB; it is gone when it is closed.
     ///
     /// A writer waits for running searches, and searches for a running writer.
     #[staticmethod]
-    #[pyo3(signature = (dimensions=None, tokenizer="words", ranking="auto", vectors="exact", resident="all", stopwords=None, metadata_index=None))]
+    #[pyo3(
+        signature = (dimensions=None, tokenizer=Word::of("words"), ranking=Word::of("auto"), vectors=Word::of("exact"), resident=Word::of("all"), stopwords=None, metadata_index=None),
+        text_signature = "(dimensions=None, tokenizer='words', ranking='auto', vectors='exact', resident='all', stopwords=None, metadata_index=None)"
+    )]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn in_memory(
         py: Python<'_>,
         dimensions: Option<Dimensions>,
-        tokenizer: &str,
-        ranking: &str,
-        vectors: &str,
-        resident: &str,
+        tokenizer: Word,
+        ranking: Word,
+        vectors: Word,
+        resident: Word,
         stopwords: Option<StopWordsLike>,
         metadata_index: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let methods = (ranking, vectors, resident);
+        let methods = (&*ranking, &*vectors, &*resident);
         let keys = metadata_index.as_ref();
         let make = Index::in_memory_with;
-        Self::made(py, dimensions, tokenizer, methods, stopwords, keys, make)
+        Self::made(py, dimensions, &tokenizer, methods, stopwords, keys, make)
     }
 
     /// Create an index of plain texts, in memory or in the file `path`.
@@ -209,17 +213,20 @@ impl PyIndex {
     /// the index has that tokenizer already.
     ///
     /// Raises InvalidInputError for an unknown tokenizer.
-    #[pyo3(signature = (tokenizer="words", *, progress=None))]
+    #[pyo3(
+        signature = (tokenizer=Word::of("words"), *, progress=None),
+        text_signature = "($self, tokenizer='words', *, progress=None)"
+    )]
     fn retokenize(
         &self,
         py: Python<'_>,
-        tokenizer: &str,
+        tokenizer: Word,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<bool> {
         let mut raised = None;
         let mut reported = Instant::now();
         let changed = self.write(py, None, || {
-            let tokenizer = TokenizerKind::parse(tokenizer)?;
+            let tokenizer = TokenizerKind::parse(&tokenizer)?;
             self.index.retokenize(tokenizer, &mut |done, total| {
                 let Some(callback) = &progress else {
                     return Ok(());
@@ -412,7 +419,7 @@ impl PyIndex {
     /// Raises InvalidInputError for a limit below 1, wrong filters or options, and
     /// QueryTooLargeError.
     #[pyo3(
-        signature = (text, limit=Limit(10), *, aliases=None, filters=None, matching="spec", operator=None),
+        signature = (text, limit=Limit(10), *, aliases=None, filters=None, matching=Word::of("spec"), operator=None),
         text_signature = "($self, text, limit=10, *, aliases=None, filters=None, matching='spec', operator=None)"
     )]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
@@ -423,10 +430,18 @@ impl PyIndex {
         limit: Limit,
         aliases: Option<Aliases<'_>>,
         filters: Option<FiltersLike>,
-        matching: &str,
-        operator: Option<&str>,
+        matching: Word,
+        operator: Option<Word>,
     ) -> PyResult<Vec<PyHit>> {
-        self.found_by_words(py, &text, limit, aliases, filters, matching, operator)
+        self.found_by_words(
+            py,
+            &text,
+            limit,
+            aliases,
+            filters,
+            &matching,
+            operator.as_deref(),
+        )
     }
 
     /// The best `limit` chunks by the cosine of their vector with this one, best first
@@ -525,11 +540,11 @@ impl PyIndex {
         py: Python<'_>,
         path: PathBuf,
         dimensions: Option<Dimensions>,
-        tokenizer: &str,
+        tokenizer: Word,
         read_only: bool,
-        ranking: &str,
-        vectors: &str,
-        resident: &str,
+        ranking: Word,
+        vectors: Word,
+        resident: Word,
         stopwords: Option<String>,
     ) -> PyResult<Self> {
         let stopwords = stopwords.map(|text| errors::call(|| text.parse()));

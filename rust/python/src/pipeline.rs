@@ -3,7 +3,6 @@
 use hedgerow_engine::ErrorCode;
 use hedgerow_graph::graph::types::check;
 use hedgerow_graph::pipeline::{Leg, Pipeline, Problem, Ranked, parse, parse_canonical};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
@@ -96,12 +95,13 @@ impl<'py> FromPyObject<'_, 'py> for PipelineText {
         }
         let Ok(items) = object.try_iter() else {
             let given = object.get_type().name()?;
-            return Err(PyTypeError::new_err(format!(
-                "expected a str, a sequence of str or a Pipeline, not {given}"
-            )));
+            return Err(errors::error(
+                ErrorCode::InvalidOption,
+                format!("expected a str, a sequence of str or a Pipeline, not {given}"),
+            ));
         };
         let texts = items
-            .map(|item| Ok(Text::named(item?.cast::<PyString>()?, "the pipeline")?.to_owned()))
+            .map(|item| Ok(item?.extract::<Text>()?.to_owned()))
             .collect::<PyResult<Vec<String>>>()?;
         Ok(Self(texts.join(" | ")))
     }

@@ -3,7 +3,6 @@
 use hedgerow_engine::query::parse::is_noise;
 use hedgerow_engine::query::{Operator, Query, StopWords, Token, TokenKind, parse, parse_with};
 use hedgerow_engine::{ErrorCode, text};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 
@@ -215,9 +214,10 @@ impl<'py> FromPyObject<'_, 'py> for QueryOrText {
             return Ok(Self::Query(query.to_owned().unbind()));
         }
         let given = object.get_type().name()?;
-        Err(PyTypeError::new_err(format!(
-            "expected a str or a Query, not {given}"
-        )))
+        Err(errors::error(
+            ErrorCode::InvalidOption,
+            format!("expected a str or a Query, not {given}"),
+        ))
     }
 }
 

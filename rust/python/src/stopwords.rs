@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyFrozenSet, PyList, PySet, PyString};
 
 use crate::errors;
+use crate::text::Text;
 use crate::value::Argument;
 
 /// "en+nl", "en", "nl", "none" or words.
@@ -20,7 +21,7 @@ impl<'py> FromPyObject<'_, 'py> for StopWordsLike {
             code: ErrorCode::InvalidOption,
         };
         if object.is_instance_of::<PyString>() {
-            let name: String = object.extract()?;
+            let name: Text = object.extract()?;
             return errors::call(|| StopWords::named(&name)).map(Self);
         }
         let is_set = object.is_instance_of::<PySet>() || object.is_instance_of::<PyFrozenSet>();

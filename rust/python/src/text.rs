@@ -1,5 +1,6 @@
 //! Python strings for the engine, and texts as tokens, marks and snippets.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::ops::{Deref, Range};
 
@@ -7,7 +8,7 @@ use hedgerow_engine::text::marks::{Highlighter, MarkedPhrase};
 use hedgerow_engine::text::snippet;
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use hedgerow_engine::{ErrorCode, memory};
-use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
+use pyo3::exceptions::PyUnicodeEncodeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyString;
@@ -35,7 +36,10 @@ impl<'py> FromPyObject<'_, 'py> for Text {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        Self::named(&*object.cast::<PyString>()?, "the text")
+        match object.cast::<PyString>() {
+            Ok(string) => Self::named(&string, "the text"),
+            Err(_) => Err(not_a_text(&object)),
+        }
     }
 }
 
@@ -57,6 +61,33 @@ impl Text {
     }
 }
 
+/// A word of an option, or its default.
+pub struct Word(Cow<'static, str>);
+
+impl Word {
+    /// A default.
+    pub const fn of(word: &'static str) -> Self {
+        Self(Cow::Borrowed(word))
+    }
+}
+
+impl Deref for Word {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Word {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let text: Text = object.extract()?;
+        Ok(Self(Cow::Owned(text.to_string())))
+    }
+}
+
 /// Many texts. A single `str` is refused, not taken for the sequence of its characters.
 pub struct Texts(pub Vec<Text>);
 
@@ -65,12 +96,16 @@ impl<'py> FromPyObject<'_, 'py> for Texts {
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         if object.is_instance_of::<PyString>() {
-            return Err(PyTypeError::new_err(
-                "expected a sequence of str, not one str",
+            return Err(errors::error(
+                ErrorCode::InvalidOption,
+                "expected a sequence of str, not one str".to_owned(),
             ));
         }
         let text = |(position, text): (usize, PyResult<Bound<'py, PyAny>>)| {
-            Text::named(text?.cast::<PyString>()?, format_args!("texts[{position}]"))
+            let text = text?;
+            let string = text.cast::<PyString>();
+            let string = string.map_err(|_| not_a_text(&text.as_borrowed()))?;
+            Text::named(string, format_args!("texts[{position}]"))
         };
         object
             .try_iter()?
@@ -78,6 +113,16 @@ impl<'py> FromPyObject<'_, 'py> for Texts {
             .map(text)
             .collect::<PyResult<_>>()
             .map(Self)
+    }
+}
+
+fn not_a_text(object: &Borrowed<'_, '_, PyAny>) -> PyErr {
+    match object.get_type().name() {
+        Ok(kind) => errors::error(
+            ErrorCode::InvalidOption,
+            format!("expected a str, not {kind}"),
+        ),
+        Err(error) => error,
     }
 }
 

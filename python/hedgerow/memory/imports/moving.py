@@ -86,7 +86,7 @@ class Imported(Result):
 
 def checked_format(name: str) -> Callable[[Path], Items]:
     """Return the reader of a form of export; InvalidInputError for any other word."""
-    if name not in FORMATS:
+    if not isinstance(name, str) or name not in FORMATS:
         raise InvalidInputError(
             f"format must be one of {', '.join(FORMATS)}, not {shown(name)}", code="invalid_option"
         )

@@ -168,7 +168,7 @@ def _text(content: Any, kinds: set[str]) -> str:
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
-        raise TypeError("a message has a text or a list of parts")
+        raise InvalidInputError("a message has a text or a list of parts", code="invalid_option")
     parts = (
         one.get("text") for one in content if isinstance(one, dict) and one.get("type") in kinds
     )
