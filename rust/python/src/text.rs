@@ -38,7 +38,7 @@ impl<'py> FromPyObject<'_, 'py> for Text {
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         match object.cast::<PyString>() {
             Ok(string) => Self::named(&string, "the text"),
-            Err(_) => Err(not_a_text(&object)),
+            Err(_) => Err(not_a_text(object)),
         }
     }
 }
@@ -104,7 +104,7 @@ impl<'py> FromPyObject<'_, 'py> for Texts {
         let text = |(position, text): (usize, PyResult<Bound<'py, PyAny>>)| {
             let text = text?;
             let string = text.cast::<PyString>();
-            let string = string.map_err(|_| not_a_text(&text.as_borrowed()))?;
+            let string = string.map_err(|_| not_a_text(text.as_borrowed()))?;
             Text::named(string, format_args!("texts[{position}]"))
         };
         object
@@ -116,7 +116,7 @@ impl<'py> FromPyObject<'_, 'py> for Texts {
     }
 }
 
-fn not_a_text(object: &Borrowed<'_, '_, PyAny>) -> PyErr {
+fn not_a_text(object: Borrowed<'_, '_, PyAny>) -> PyErr {
     match object.get_type().name() {
         Ok(kind) => errors::error(
             ErrorCode::InvalidOption,
