@@ -71,6 +71,24 @@ impl Location {
         Error::new(code, sentence)
     }
 
+    /// Return an error of a commit. The write may be in the log by then, as a whole, and be found there when the file is
+    /// opened again: after a failed sync, for example.
+    pub(super) fn commit_error(&self, error: &rusqlite::Error) -> Error {
+        let found = self.error(error);
+        let is_full = error.sqlite_error_code() == Some(SqliteCode::DiskFull);
+        if is_full || !matches!(found.code(), ErrorCode::IndexIo | ErrorCode::OutOfMemory) {
+            return found;
+        }
+        Error::new(
+            found.code(),
+            format!(
+                "{self} could not be brought onto its disk ({error}), and it is not known whether this \
+                 write was kept, all of it or nothing; check the disk, open the index again, and \
+                 repeat the write, which does no harm if it is there"
+            ),
+        )
+    }
+
     /// Whether SQLite finds damage in the file, or a definition in it is not ours. This reads all of
     /// it, so it is asked last.
     fn is_unsound(&self) -> bool {
