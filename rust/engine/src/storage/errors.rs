@@ -72,11 +72,16 @@ impl Location {
     }
 
     /// Return an error of a commit. The write may be in the log by then, as a whole, and be found there when the file is
-    /// opened again: after a failed sync, for example.
+    /// opened again: after a failed sync, for example. If the log could not be written, its end is missing, by which a
+    /// reader knows a transaction.
     pub(super) fn commit_error(&self, error: &rusqlite::Error) -> Error {
         let found = self.error(error);
-        let is_full = error.sqlite_error_code() == Some(SqliteCode::DiskFull);
-        if is_full || !matches!(found.code(), ErrorCode::IndexIo | ErrorCode::OutOfMemory) {
+        let extended = error.sqlite_error().map(|error| error.extended_code);
+        let is_unwritten = matches!(
+            extended,
+            Some(ffi::SQLITE_FULL | ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_READ)
+        );
+        if is_unwritten || !matches!(found.code(), ErrorCode::IndexIo | ErrorCode::OutOfMemory) {
             return found;
         }
         Error::new(
