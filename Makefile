@@ -37,10 +37,13 @@ FUZZ_SECONDS ?= 60
 # How long `make faults` goes on, in seconds.
 FAULTS_SECONDS ?= 600
 
-# How long `make proof` goes on losing power, in seconds.
+# How long `make simulate` goes on, in seconds.
+SECONDS ?= 600
+
+# How long `make proof` loses power with each durability, in seconds.
 PROOF_SECONDS ?= 600
 
-.PHONY: help try test check check-targets coverage test-emulated test-busy faults proof valgrind test-extras test-matrix test-cluster test-page test-typescript test-ray bench bench-engine docs pictures lint licenses wheels model-wheels release-check upgrade-file fuzz clean prerequisites
+.PHONY: help try test check check-targets coverage test-emulated test-busy faults proof simulate valgrind test-extras test-matrix test-cluster test-page test-typescript test-ray bench bench-engine docs pictures lint licenses wheels model-wheels release-check upgrade-file fuzz clean prerequisites
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -92,7 +95,13 @@ faults: .venv/engine-built ## kills, full disks and more for ten minutes: tests/
 	FAULTS_SECONDS=$(FAULTS_SECONDS) $(PYTEST) -o faulthandler_timeout=$$((900 + $(FAULTS_SECONDS))) tests/faults
 
 proof: prerequisites ## every call between SQLite and the disk fails once, and power is lost at random: some minutes
-	PROOF_LONG=1 PROOF_SECONDS=$(PROOF_SECONDS) cargo test --package hedgerow-engine --locked --test disk_faults -- --nocapture
+	PROOF_LONG=1 PROOF_SECONDS=$(PROOF_SECONDS) cargo test --release --package hedgerow-engine --locked --test disk_faults -- --nocapture 2>&1 \
+		| $(PYTHON) scripts/record_proof.py
+
+# SEED=7 begins with that seed, as a failure names it.
+simulate: .venv/engine-built ## random histories of an index beside a model in plain Python, for SECONDS
+	PYTHONPATH=python:tests/support $(BIN)/python tests/support/simulation.py $(SECONDS) $(SEED) 2>&1 \
+		| $(PYTHON) scripts/record_proof.py
 
 # Without the tests of thousands of cases, which valgrind makes last for hours.
 valgrind: prerequisites ## the tests around unsafe code, with every access to memory checked; needs: valgrind

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from .errors import InvalidInputError
-from .typing import Operator
+from .typing import Durability, Operator
 
 Item = TypeVar("Item")
 
@@ -131,6 +131,16 @@ def checked_operator(operator: Operator | None) -> Operator:
             f'operator must be "OR" or "AND", not {shown(operator)}', code="invalid_option"
         )
     return "AND" if operator == "AND" else "OR"
+
+
+def checked_durability(durability: Durability) -> Durability:
+    """Return a durability. Raises InvalidInputError for anything else, with the choices."""
+    if durability not in ("normal", "full"):
+        raise InvalidInputError(
+            f'durability must be "normal" or "full", not {shown(durability)}',
+            code="invalid_option",
+        )
+    return durability
 
 
 def checked_seconds(value: float, name: str) -> float:

@@ -19,6 +19,7 @@ from .typing import (
     Category,
     ChunkLike,
     DateLike,
+    Durability,
     EdgeLike,
     FiltersLike,
     Legs,
@@ -229,6 +230,7 @@ class Index:
         resident: Resident = "all",
         stopwords: StopWords | None = None,
         metadata_index: Sequence[str] | None = None,
+        durability: Durability = "normal",
     ) -> Index: ...
     @staticmethod
     def open(
@@ -242,6 +244,7 @@ class Index:
         resident: Resident = "all",
         stopwords: StopWords | None = None,
         metadata_index: Sequence[str] | None = None,
+        durability: Durability = "normal",
     ) -> Index: ...
     @staticmethod
     def in_memory(
@@ -269,6 +272,7 @@ class Index:
         resident: Resident = "all",
         stopwords: StopWords | None = None,
         metadata_index: Sequence[str] | None = None,
+        durability: Durability = "normal",
     ) -> Index: ...
     @property
     def path(self) -> Path | None: ...
@@ -357,6 +361,7 @@ class Index:
         vectors: VectorSearch,
         resident: Resident,
         stopwords: str | None,
+        durability: Durability,
     ) -> Index: ...
 
 @final
@@ -425,6 +430,7 @@ class Store:
         *,
         types: Iterable[str] | None = (),
         read_only: bool = False,
+        durability: Durability = "normal",
     ) -> Store: ...
     @staticmethod
     def in_memory(*, types: Iterable[str] | None = ()) -> Store: ...

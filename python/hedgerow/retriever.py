@@ -10,7 +10,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, TypeVar, cast
 
-from ._checks import listed, shown
+from ._checks import checked_durability, listed, shown
 from ._engine import Chunk, Index, Searcher
 from ._operations.operation import Request
 from ._profiles import CANDIDATES
@@ -41,6 +41,7 @@ from .typing import (
     Aliases,
     CandidateLike,
     Collection,
+    Durability,
     OnLegFailure,
     Progress,
     Searchable,
@@ -65,8 +66,8 @@ class Retriever(IndexOperations):
     """Searches an index by keywords and by meaning, and explains the results (spec/retrieval.md).
 
     `index` is an open index, a collection elsewhere (`hedgerow.opensearch.Collection`), or the path of
-    an index file, which must exist unless `create` is true. That is opened as by `Index.open`, and closed by `close` or at the end of
-    `with Retriever(path) as retriever`, or of `async with`. An index that was given stays open for
+    an index file, which must exist unless `create` is true. That is opened as by `Index.open`, with
+    `durability`, and closed by `close` or at the end of `with Retriever(path) as retriever`, or of `async with`. An index that was given stays open for
     its other users: whoever opened it closes it.
 
     `embedder` turns texts into vectors: an object with `embed`, or with `embed_query` and
@@ -106,6 +107,7 @@ class Retriever(IndexOperations):
         on_leg_failure: OnLegFailure = "degrade",
         slow_ms: float | None = None,
         create: bool = False,
+        durability: Durability = "normal",
     ) -> None:
         used, scores, self._closed_with_it = _parts_of(embedder, reranker)
         self._asynchronous = _asynchronous_parts(used, scores)
@@ -126,7 +128,7 @@ class Retriever(IndexOperations):
         slow_ms = checked_slow_ms(slow_ms)
         reranks = rerank_options(ranking)
         self._owned = isinstance(index, (str, os.PathLike))
-        with _held_index(index, create=create) as held:
+        with _held_index(index, create=create, durability=durability) as held:
             searcher = Searcher(
                 held,
                 aliases,
@@ -371,13 +373,19 @@ def _asynchronous_parts(embedder: AnyEmbedder | None, reranker: AnyReranker | No
 
 @contextmanager
 def _held_index(
-    index: Searchable | str | os.PathLike[str], *, create: bool
+    index: Searchable | str | os.PathLike[str], *, create: bool, durability: Durability
 ) -> Iterator[Searchable]:
     """The index or the collection that was given, or that of a path: closed again if what follows fails.
 
-    Raises IndexFileError (`index_not_found`) if there is no file, unless it may be created.
+    Raises IndexFileError (`index_not_found`) if there is no file, unless it may be created, and
+    InvalidInputError for the durability of an index that is open already.
     """
     if isinstance(index, (Index, Collection)):
+        if checked_durability(durability) != "normal":
+            raise InvalidInputError(
+                "durability is for an index that the retriever opens; give it to Index.open",
+                code="incompatible_options",
+            )
         yield index
         return
     if not isinstance(index, (str, os.PathLike)):
@@ -391,7 +399,7 @@ def _held_index(
             "new one",
             code="index_not_found",
         )
-    opened = Index.open(index)
+    opened = Index.open(index, durability=durability)
     try:
         yield opened
     except BaseException:

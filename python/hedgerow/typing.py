@@ -44,6 +44,7 @@ __all__ = [
     "ContextKeywords",
     "Cut",
     "DateLike",
+    "Durability",
     "EdgeLike",
     "FiltersLike",
     "Fusion",
@@ -103,6 +104,8 @@ VectorSearch: TypeAlias = Literal["exact", "fast"]
 KeywordSearch: TypeAlias = Literal["exact", "fast"]
 """Whether a collection scores every chunk that matches, or those that are likely to be the best."""
 Resident: TypeAlias = Literal["all", "codes"]
+Durability: TypeAlias = Literal["normal", "full"]
+"""What a power failure leaves of acknowledged writes: all but the last ones, or all."""
 Vector: TypeAlias = Buffer | Sequence[float]
 """A buffer of floats, such as a numpy array, or a sequence of numbers."""
 Real: TypeAlias = SupportsFloat | SupportsIndex

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from hedgerow import MemoryRoot, QueryResult, Store
     from hedgerow.memory.roots import MemoryRoots
     from hedgerow.remote import RemoteRoot
+    from hedgerow.typing import Durability
 
     F = TypeVar("F", bound=Callable[..., Any])
 
@@ -275,10 +276,15 @@ def find_root(missing: str = NO_ROOT_FOR_MEMORY) -> Path:
     return found
 
 
-def open_root(missing: str = NO_ROOT_FOR_MEMORY, *, watch: bool = False) -> MemoryRoot:
+def open_root(
+    missing: str = NO_ROOT_FOR_MEMORY,
+    *,
+    watch: bool = False,
+    durability: Durability | None = None,
+) -> MemoryRoot:
     """Open the root; it is closed when the command is done.
 
-    Commands that live long `watch` its files.
+    Commands that live long `watch` its files. `durability` replaces the configured one.
     """
     path = find_root(missing)
     from hedgerow.memory import MemoryRoot  # noqa: PLC0415 - slow to import
@@ -291,6 +297,7 @@ def open_root(missing: str = NO_ROOT_FOR_MEMORY, *, watch: bool = False) -> Memo
             scope=scope(),
             shared=bool(_place().get("shared")),
             watch=watch,
+            durability=durability,
         )
     click.get_current_context().call_on_close(memory.close)
     return memory

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from hedgerow._serve.index_routes import IndexService
     from hedgerow._serve.root_routes import RootService
+    from hedgerow.typing import Durability
 
 _PORT = 7411
 
@@ -74,6 +75,11 @@ _PORT = 7411
     type=TEXT,
     multiple=True,
     help="The origin of a web page that may send requests; may be repeated.",
+)
+@option(
+    "--durability",
+    type=click.Choice(["normal", "full"]),
+    help="full: wait at each write until it is on the disk, so that a power failure loses none.",
 )
 @option(
     "--timeout",
@@ -127,7 +133,7 @@ def command(
     known = Tokens.load(folder)
     _log_to_stderr()
     with ExitStack() as stack:
-        service, lock = _service(stack, db, read_only=read_only)
+        service, lock = _service(stack, db, options["durability"], read_only=read_only)
         listening = stack.enter_context(address.bound())
         url = address.url(listening)
         stack.enter_context(only_one(lock, url))
@@ -161,13 +167,13 @@ def _new_token(folder: Path, scope: Sequence[str], *, read_only: bool) -> Path:
 
 
 def _service(
-    stack: ExitStack, db: str | None, *, read_only: bool
+    stack: ExitStack, db: str | None, durability: Durability | None, *, read_only: bool
 ) -> tuple[RootService | IndexService, Path]:
     """The served index or root, and the lock file of the server."""
     if db is None:
         from hedgerow._serve.root_routes import RootService  # noqa: PLC0415 - needs an extra
 
-        memory = open_root(NO_ROOT, watch=True)
+        memory = open_root(NO_ROOT, watch=True, durability=durability)
         memory.recall(
             "hedgerow", limit=1
         )  # So that it is set up, and in memory, before it is asked.
@@ -177,7 +183,9 @@ def _service(
     from hedgerow._serve.index_routes import IndexService  # noqa: PLC0415 - needs an extra
 
     check_exists(db)
-    index = stack.enter_context(Index.open(db, read_only=read_only))
+    index = stack.enter_context(
+        Index.open(db, read_only=read_only, durability=durability or "normal")
+    )
     found = recorded_embedder(index, Wanted())
     if found.notice is not None:
         echo(visible(found.notice), err=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hedgerow._checks import checked_path
+from hedgerow._checks import checked_durability, checked_path
 from hedgerow._engine import __version__, _shorten
 from hedgerow.errors import HedgerowError, InvalidInputError
 
@@ -21,6 +21,8 @@ from .trust import Choices
 from .vault import VAULTS
 
 if TYPE_CHECKING:
+    from hedgerow.typing import Durability
+
     from .results import RootStatus
     from .trust import TrustRequest
 
@@ -45,7 +47,8 @@ class Config:
     are the patterns of what in it is passed by, and of what is read nevertheless; `embedder`
     names the embedder as ADAPTER:MODEL, `remote` the server that commands go to. `defaults` has, for
     types of memories, the ages after which a new one expires or is due for a review; `vault` is the
-    tool that keeps the folder, obsidian or logseq, or None; `members` are the roots that are recalled
+    tool that keeps the folder, obsidian or logseq, or None; `durability` is that of index and store, as in
+    `Index.open`; `members` are the roots that are recalled
     together in this one. All of these are as
     allowed: `requests` has what the file asks for that needs the consent of the user, and
     `not_allowed` the part of it without consent.
@@ -63,6 +66,7 @@ class Config:
     remote: str | None = None
     defaults: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     vault: str | None = None
+    durability: Durability = "normal"
     members: tuple[Config, ...] = ()
     requests: tuple[TrustRequest, ...] = ()
     not_allowed: tuple[TrustRequest, ...] = ()
@@ -99,7 +103,8 @@ def read_config(root: Path, choices: Choices = Choices()) -> Config:  # noqa: B0
     """
     file = next((name for name in (CONFIG, LEGACY_CONFIG) if (root / name).is_file()), None)
     if file is None:
-        return Config(root, None, None, root, choices.embedder_name)
+        durability = choices.durability or "normal"
+        return Config(root, None, None, root, choices.embedder_name, durability=durability)
     given = _read_json(root / file)
     version = given.get("schemaVersion")
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
@@ -125,6 +130,7 @@ def read_config(root: Path, choices: Choices = Choices()) -> Config:  # noqa: B0
         remote=_remote(root / file, given.get("remote")),
         defaults=_defaults(root / file, given.get("defaults", {})),
         vault=_vault(root / file, given.get("vault")),
+        durability=_durability(root / file, given.get("durability", "normal")),
     )
     return _as_allowed(config, choices)
 
@@ -159,6 +165,7 @@ def _as_allowed(config: Config, choices: Choices) -> Config:
         source_root=config.root if "indexRoot" in settings else config.source_root,
         embedder=None if "embedder" in settings else embedder,
         remote=None if "remote" in settings else config.remote,
+        durability=choices.durability or config.durability,
         requests=asked,
         not_allowed=refused,
     )
@@ -244,6 +251,13 @@ def _vault(file: Path, given: Any) -> str | None:
     if given is None or (isinstance(given, str) and given in VAULTS):
         return given
     raise _invalid(file, f"vault must be {' or '.join(VAULTS)}")
+
+
+def _durability(file: Path, given: Any) -> Durability:
+    try:
+        return checked_durability(given)
+    except InvalidInputError as error:
+        raise _invalid(file, error.message) from error
 
 
 def _patterns(file: Path, given: dict[str, Any], key: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from hedgerow._engine import Index, Store, _Listing, _sync_note
 from hedgerow.errors import HedgerowError, IndexFileError, RetrievalError
@@ -24,6 +24,9 @@ from .files import system_errors
 from .identity import ensure_key, signature_of
 from .names import AGENTS, DERIVED, DIRECTORIES, NODE_TYPES
 from .vault import folder_for_notes, vault_patterns
+
+if TYPE_CHECKING:
+    from hedgerow.typing import Durability
 
 _logger = logging.getLogger("hedgerow.memory")
 
@@ -50,6 +53,7 @@ class Derived:
     rules: Rules
     vault: str | None = None
     members: tuple[Derived, ...] = ()
+    durability: Durability = "normal"
 
     @classmethod
     def of(cls, config: Config) -> Derived:
@@ -68,7 +72,9 @@ class Derived:
         rules = memory_rules(exclude, config.include, is_vault=config.vault is not None)
         if known is None or known.rules != rules:
             members = tuple(map(cls.of, config.members))
-            known = cls(config.root, config.source_root, rules, config.vault, members)
+            known = cls(
+                config.root, config.source_root, rules, config.vault, members, config.durability
+            )
             config.__dict__["_derived"] = known
         return known
 
@@ -290,12 +296,12 @@ def open_to_write(derived: Derived) -> Index:
     Keywords of an index with another tokenizer are indexed again: the file is from an earlier version.
     """
     try:
-        index = Index.open(derived.index)
+        index = Index.open(derived.index, durability=derived.durability)
     except IndexFileError as error:
         if not is_of_no_use(error):
             raise
         discard(derived, error)
-        index = Index.open(derived.index)
+        index = Index.open(derived.index, durability=derived.durability)
     return _with_words(index, index)
 
 
@@ -316,12 +322,12 @@ def open_store_to_write(derived: Derived) -> Store:
     Keywords of a store with another tokenizer are indexed again, as those of an index.
     """
     try:
-        store = Store.open(derived.store, types=NODE_TYPES)
+        store = Store.open(derived.store, types=NODE_TYPES, durability=derived.durability)
     except IndexFileError as error:
         if not is_of_no_use(error):
             raise
         put_store_aside(derived, error)
-        store = Store.open(derived.store, types=NODE_TYPES)
+        store = Store.open(derived.store, types=NODE_TYPES, durability=derived.durability)
     return _with_words(store, store.index)
 
 

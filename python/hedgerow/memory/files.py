@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
@@ -59,9 +60,31 @@ def move_new(old: Path, new: Path) -> None:
         raise HedgerowError(
             f"{old} was not renamed: there is a file {new} by now", code="file_changed"
         )
+    # Else a power failure could leave neither name.
+    sync_folder(new.parent)
     old.unlink(missing_ok=True)
-    _sync_folder(new.parent)
-    _sync_folder(old.parent)
+    sync_folder(old.parent)
+
+
+def rename(old: Path, new: Path) -> None:
+    """Rename a file, over the file of the new path if there is one."""
+    old.rename(new)
+    for folder in {new.parent, old.parent}:
+        sync_folder(folder)
+
+
+def remove(path: Path) -> None:
+    """Remove a file for good: it does not come back after a power failure."""
+    path.unlink()
+    sync_folder(path.parent)
+
+
+def make_folders(folder: Path, *, mode: int = 0o777) -> None:
+    """Make a folder, and those above it, if they are missing. They survive a power failure."""
+    if not folder.is_dir():
+        make_folders(folder.parent, mode=mode)
+        folder.mkdir(mode, exist_ok=True)
+        sync_folder(folder.parent)
 
 
 def replace(path: Path, text: str) -> None:
@@ -143,7 +166,7 @@ def _link(temporary: Path, path: Path) -> bool:
 @contextmanager
 def _temporary(path: Path, data: bytes, *, mode: int = 0o666) -> Iterator[Path]:
     """Write a hidden file next to `path`, down to the disk, to be renamed to it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folders(path.parent)
     name = f"{TEMPORARY_PREFIX}{os.getpid()}-{os.urandom(6).hex()}{TEMPORARY_SUFFIX}"
     temporary = path.with_name(name)
     try:
@@ -151,21 +174,47 @@ def _temporary(path: Path, data: bytes, *, mode: int = 0o666) -> Iterator[Path]:
         with open(descriptor, "wb") as stream:  # noqa: PTH123 - of a descriptor
             stream.write(data)
             stream.flush()
-            os.fsync(stream.fileno())
+            sync(stream.fileno())
         yield temporary
     finally:
         temporary.unlink(missing_ok=True)
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make a new name survive a power failure, where the system can."""
-    with suppress(OSError):
+def sync(descriptor: int) -> None:
+    """Bring an open file onto the disk. On macOS `fsync` alone stops at the cache of the disk."""
+    if sys.platform == "darwin":
+        with suppress(OSError):
+            fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+            return
+    os.fsync(descriptor)
+
+
+_DISK_FAILURES = frozenset({errno.EIO, errno.ENOSPC, errno.EDQUOT})
+"""Errors of a disk. Others come from systems that cannot sync folders."""
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder survive a power failure, where the system can.
+
+    Raises HedgerowError (`root_io`) if the disk fails.
+    """
+    try:
         descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    except OSError:  # Windows opens no folders.
+        return
+    try:
+        sync(descriptor)
+    except OSError as error:
+        if error.errno in _DISK_FAILURES:
+            raise HedgerowError(
+                f"{folder} was changed, but the disk did not confirm it ({error.strerror}), so the "
+                "change may be lost if the power fails; check the disk, then see whether it is "
+                "there, and repeat it if it is not",
+                code="root_io",
+            ) from error
+    finally:
+        os.close(descriptor)
 
 
 if sys.platform == "win32":

@@ -15,7 +15,7 @@ from hedgerow.ingest.source import decode
 
 from .derived import Derived, open_store_to_write, open_to_write
 from .documents import Document, parse_document, read_documents
-from .files import locked, system_errors, update
+from .files import locked, remove, system_errors, update
 from .git_history import repository_of
 from .joint import forget_joint
 from .links import OWN_FIELDS
@@ -151,7 +151,7 @@ def forget(
         if derived.store.exists():
             with open_store_to_write(derived) as store:
                 store._purge([file])  # noqa: SLF001 - of the same package
-        path.unlink()
+        remove(path)
     try:
         rewritten = _rewritten_pages(derived, file)
         others = read_documents(derived.source_root, derived.rules)[0]
@@ -255,7 +255,7 @@ def _without_traces(derived: Derived, traces: list[bytes]) -> Iterator[str]:
         is_old = is_old or other.name.endswith(TEMPORARY_SUFFIX)
         if (other.parent == derived.reports or is_old) and _has(other, traces):
             with system_errors("remove", other):
-                other.unlink()
+                remove(other)
             yield other.relative_to(derived.root).as_posix()
 
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from hedgerow.errors import HedgerowError
 
+from .files import sync, sync_folder
+
 __all__ = ["VARIABLE", "ensure_key", "signature_of", "user_folder"]
 
 VARIABLE = "HEDGEROW_CONFIG_DIR"
@@ -89,6 +91,8 @@ def _write(file: Path, text: str) -> None:
     temporary = file.with_name(f".{file.name}-{os.getpid()}-{secrets.token_hex(6)}")
     with os.fdopen(os.open(temporary, _NEW, 0o600), "w", encoding="ascii") as stream:
         stream.write(text)
+        stream.flush()
+        sync(stream.fileno())
     try:
         if file.exists() and _known_key() is None:
             temporary.replace(file)
@@ -101,6 +105,8 @@ def _write(file: Path, text: str) -> None:
         temporary.replace(file)
     finally:
         temporary.unlink(missing_ok=True)
+    # A key that is lost makes every store foreign.
+    sync_folder(file.parent)
 
 
 def _known_key() -> bytes | None:

@@ -89,7 +89,7 @@ def embed(derived: Derived, embedder: AnyEmbedder, progress: Progress | None = N
         if not is_ours:
             _logger.info("%s is being embedded by another process", derived.root)
             return False
-        with Index.open(derived.index) as index:
+        with Index.open(derived.index, durability=derived.durability) as index:
             _bring_up_to_date(index, embedder, progress)
         return True
 

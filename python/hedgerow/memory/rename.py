@@ -266,9 +266,9 @@ def _move(derived: Derived, file: str, to: str) -> None:
     """Return a file its new path; a file that came there meanwhile stays."""
     old, new = path_of(derived, file), derived.source_root / to
     with files.system_errors("rename", old):
-        new.parent.mkdir(parents=True, exist_ok=True)
+        files.make_folders(new.parent)
         if _is_same(derived, file, to):
-            old.rename(new)
+            files.rename(old, new)
             return
         files.move_new(old, new)
 

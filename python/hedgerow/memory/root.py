@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hedgerow._checks import checked_flag, checked_path
-from hedgerow.typing import Progress
+from hedgerow.typing import Durability, Progress
 
 from . import config, setup
 from .derived import Derived
@@ -54,6 +54,10 @@ class MemoryRoot(RootWrites):
 
     With `watch`, for processes that live long, a recall looks at the files only after the system has
     reported a change of one, which it does within 200 ms; `status` says whether it can.
+
+    `durability` is that of index and store, as in `Index.open`, instead of the one in the configuration.
+    Markdown files are on the disk when a method returns, whatever it is. Raises InvalidInputError for
+    another word than "normal" and "full".
     """
 
     def __init__(  # noqa: PLR0913 - what a root depends on
@@ -67,10 +71,11 @@ class MemoryRoot(RootWrites):
         scope: Mapping[str, str] | None = None,
         shared: bool = False,
         watch: bool = False,
+        durability: Durability | None = None,
     ) -> None:
         self._root = root
         self._scope = Scope.of(scope, shared=shared)
-        self._choices = Choices(trust, embedder, notify)
+        self._choices = Choices(trust, embedder, notify, durability)
         self._configured = self._stamp = None
         self._check = FileCheck(watch=watch)
         self._opened = OpenedIndex(root, depth_policy, embedder, self._check)
@@ -88,6 +93,7 @@ class MemoryRoot(RootWrites):
         scope: Mapping[str, str] | None = None,
         shared: bool = False,
         watch: bool = False,
+        durability: Durability | None = None,
     ) -> MemoryRoot:
         """Open the root at `path`, whether it was set up or not.
 
@@ -102,6 +108,7 @@ class MemoryRoot(RootWrites):
             scope=scope,
             shared=shared,
             watch=watch,
+            durability=durability,
         )
 
     @classmethod

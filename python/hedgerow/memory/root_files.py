@@ -64,6 +64,7 @@ class _Open(Generic[T, K]):
     file: T
     scope: str = ""
     known: K | None = None
+    durability: str = "normal"
 
     def is_of(self, derived: Derived, path: Path) -> bool:
         """Whether this is still the file of a path, and what is known is of the scope."""
@@ -145,17 +146,21 @@ class RootFiles:
         status = derived.store.stat()
         identity = (status.st_dev, status.st_ino)
         with self._opening:
-            if self._store is None or self._store.identity != identity:
+            opened = self._store
+            if opened is None or (opened.identity, opened.durability) != (
+                identity,
+                derived.durability,
+            ):
                 self.close_store()
                 check_regular(derived.store)
-                store = _opened(derived.store)
+                store = _opened(derived)
                 try:
                     check_ours(derived, store.index, derived.store)
                 except IndexFileError:
                     store.close()
                     raise
-                self._store = _Open(identity, store)
-            return self._store.file
+                self._store = opened = _Open(identity, store, durability=derived.durability)
+            return opened.file
 
     def nodes(self, derived: Derived) -> NodeState:
         """Return the state of the nodes in the store, with the changes since the last call."""
@@ -219,11 +224,11 @@ class RootFiles:
                 opened.file.close()
 
 
-def _opened(file: Path) -> Store:
+def _opened(derived: Derived) -> Store:
     """Open a store to write if that is possible, else to read."""
     try:
-        return Store.open(file)
+        return Store.open(derived.store, durability=derived.durability)
     except IndexFileError as error:
         if error.code != OLDER:
             raise
-        return Store.open(file, read_only=True)
+        return Store.open(derived.store, read_only=True)

@@ -29,6 +29,7 @@ from .root import MemoryRoot
 
 if TYPE_CHECKING:
     from hedgerow.embedders import AnyEmbedder
+    from hedgerow.typing import Durability
 
     from .why_not import RecallWhyNot
 
@@ -71,6 +72,7 @@ class MemoryRoots(RootOperations):
         notify: Callable[[str], object] | None = None,
         scope: Mapping[str, str] | None = None,
         shared: bool = False,
+        durability: Durability | None = None,
     ) -> MemoryRoots:
         """Open roots, whose options are those of `MemoryRoot.open`.
 
@@ -80,7 +82,13 @@ class MemoryRoots(RootOperations):
 
         def opened(path: str | os.PathLike[str]) -> MemoryRoot:
             return MemoryRoot.open(
-                path, embedder=embedder, trust=trust, notify=notify, scope=scope, shared=shared
+                path,
+                embedder=embedder,
+                trust=trust,
+                notify=notify,
+                scope=scope,
+                shared=shared,
+                durability=durability,
             )
 
         if not 0 < len(paths) <= MOST_ROOTS:
@@ -97,7 +105,13 @@ class MemoryRoots(RootOperations):
                         code="invalid_option",
                     )
         return cls(
-            roots, embedder=embedder, trust=trust, notify=_ignored, scope=scope, shared=shared
+            roots,
+            embedder=embedder,
+            trust=trust,
+            notify=_ignored,
+            scope=scope,
+            shared=shared,
+            durability=durability,
         )
 
     @property

@@ -70,7 +70,7 @@ def initialize(
     else:
         config = None
         with files.system_errors("make", root):
-            root.mkdir(parents=True)
+            files.make_folders(root)
         root = root.resolve()
     file = config.file if config is not None and config.file and not force else None
     kept = config.vault if file is not None and config is not None else detect_vault(root)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from hedgerow._checks import shown
+from hedgerow._checks import checked_durability, shown
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
 from hedgerow.errors import HedgerowError, InvalidInputError
@@ -26,6 +26,7 @@ from .names import AGENTS
 
 if TYPE_CHECKING:
     from hedgerow.embedders import AnyEmbedder
+    from hedgerow.typing import Durability
 
 
 if sys.version_info >= (3, 11):
@@ -283,13 +284,14 @@ class Choices:
     """The arguments of `MemoryRoot.open` that take precedence over the configuration.
 
     `trust` allows everything that the configuration asks for (True) or nothing (False); with None
-    it is what the user allowed. `embedder` replaces the configured one. `notify` is called with
-    each notice; `told` has the requests whose notice was given.
+    it is what the user allowed. `embedder` and `durability` replace the configured ones. `notify` is called
+    with each notice; `told` has the requests whose notice was given.
     """
 
     trust: bool | None = None
     embedder: AnyEmbedder | str | None = None
     notify: Callable[[str], object] | None = None
+    durability: Durability | None = None
     told: set[TrustRequest] = field(default_factory=set, compare=False)
 
     def __post_init__(self) -> None:
@@ -298,6 +300,8 @@ class Choices:
             raise InvalidInputError(
                 f"trust must be True, False or None, not {shown(self.trust)}", code="invalid_option"
             )
+        if self.durability is not None:
+            checked_durability(self.durability)
 
     def refused(self, asked: Iterable[TrustRequest]) -> tuple[TrustRequest, ...]:
         """Return the requests of a root that are not allowed."""

@@ -187,6 +187,74 @@ mod tests {
         }
     }
 
+    /// Every sequence of `length` numbers below `limit`.
+    fn sequences(length: u32, limit: i32) -> impl Iterator<Item = Vec<i32>> {
+        let digit = move |number: i32, at: u32| number / limit.pow(at) % limit;
+        (0..limit.pow(length)).map(move |n| (0..length).map(|at| digit(n, at)).collect())
+    }
+
+    #[test]
+    fn every_short_sequence_with_cuts_anywhere_has_its_best_and_the_equals_of_the_last() {
+        for scores in (0..=5).flat_map(|length| sequences(length, 3)) {
+            let items: Vec<(u8, i32)> = (0..).zip(scores).collect();
+            for limit in 0..=6_usize {
+                let mut expected = items.clone();
+                expected.sort_by(Scored::order);
+                let least = match limit.checked_sub(1) {
+                    None => i32::MAX,
+                    Some(last) => expected.get(last).map_or(i32::MIN, |item| item.1),
+                };
+                expected.retain(|item| item.1 >= least);
+                expected.sort_unstable();
+                for cuts in 0..1_usize << items.len() {
+                    let mut top = TopK::new(limit);
+                    for (number, item) in items.iter().enumerate() {
+                        top.offer(*item);
+                        if cuts >> number & 1 == 1 {
+                            top.cut();
+                        }
+                    }
+                    let mut found = top.finish();
+                    found.sort_unstable();
+                    assert_eq!(found, expected, "{items:?} {limit} {cuts:b}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_short_sequence_of_groups_with_cuts_anywhere_has_the_best_of_the_best() {
+        // Distinct scores, so that nothing is a tie.
+        let is_distinct = |scores: &Vec<i32>| (0..4).all(|score| scores.contains(&score));
+        for scores in sequences(4, 4).filter(is_distinct) {
+            for groups in sequences(4, 3) {
+                let groups = groups.iter().map(|group| u32::try_from(*group).unwrap());
+                let items: Vec<(u32, i32)> = groups.zip(scores.clone()).collect();
+                for (limit, cuts) in
+                    (1..=4).flat_map(|limit| (0..16).map(move |cuts| (limit, cuts)))
+                {
+                    let mut top = TopGroups::new(limit);
+                    let mut best = std::collections::BTreeMap::new();
+                    for (number, (group, score)) in items.iter().enumerate() {
+                        top.offer(*group, (0_u8, *score));
+                        if cuts >> number & 1 == 1 {
+                            top.cut();
+                        }
+                        let known = best.entry(*group).or_insert(*score);
+                        *known = *score.max(known);
+                    }
+                    let mut expected: Vec<i32> = best.into_values().collect();
+                    let mut found: Vec<i32> = top.finish().into_iter().map(|item| item.1).collect();
+                    for list in [&mut expected, &mut found] {
+                        list.sort_unstable_by_key(|score| std::cmp::Reverse(*score));
+                    }
+                    expected.truncate(limit);
+                    assert_eq!(found, expected, "{items:?} {limit} {cuts:b}");
+                }
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn the_best_of_each_of_the_best_groups_stays(

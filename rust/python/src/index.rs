@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hedgerow_engine::chunks::{Filters, check_limit};
-use hedgerow_engine::index::{Index, Update};
+use hedgerow_engine::index::{Index, SUBJECTS, Update};
+use hedgerow_engine::storage::{Durability, Location};
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use hedgerow_engine::{Error, ErrorCode};
 use pyo3::prelude::*;
@@ -87,15 +88,16 @@ impl PyIndex {
     /// "en+nl", "en", "nl", "none" or words; the file keeps them, and left out they are those of the file.
     /// `metadata_index` names keys of the metadata, or "tags", "path" and "ordinal", whose values are
     /// indexed, so that filters on them are found sooner (spec/filters.md, "Declared keys"); the file
-    /// remembers them.
+    /// remembers them. `durability` is what a power failure leaves of acknowledged writes: "normal", all but
+    /// the last ones, or "full", all of them, for a wait at each write (spec/index.md, "Promises").
     ///
     /// Raises InvalidInputError for an unknown or another tokenizer, an unknown `ranking`, `vectors`,
-    /// `resident` or `stopwords`, for a wrong `metadata_index` and for dimensions that are not the file's,
+    /// `resident`, `durability` or `stopwords`, for a wrong `metadata_index` and for dimensions that are not the file's,
     /// IndexFileError for a file that cannot be used.
     #[staticmethod]
     #[pyo3(
-        signature = (path, *, dimensions=None, tokenizer=Word::of("words"), read_only=false, ranking=Word::of("auto"), vectors=Word::of("exact"), resident=Word::of("all"), stopwords=None, metadata_index=None),
-        text_signature = "(path, *, dimensions=None, tokenizer='words', read_only=False, ranking='auto', vectors='exact', resident='all', stopwords=None, metadata_index=None)"
+        signature = (path, *, dimensions=None, tokenizer=Word::of("words"), read_only=false, ranking=Word::of("auto"), vectors=Word::of("exact"), resident=Word::of("all"), stopwords=None, metadata_index=None, durability=Word::of("normal")),
+        text_signature = "(path, *, dimensions=None, tokenizer='words', read_only=False, ranking='auto', vectors='exact', resident='all', stopwords=None, metadata_index=None, durability='normal')"
     )]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn open(
@@ -109,11 +111,21 @@ impl PyIndex {
         resident: Word,
         stopwords: Option<StopWordsLike>,
         metadata_index: Option<Bound<'_, PyAny>>,
+        durability: Word,
     ) -> PyResult<Self> {
         index_options::check_path(&path, "Index")?;
         let methods = (&*ranking, &*vectors, &*resident);
         let keys = metadata_index.as_ref();
-        let open = |tokenizer, methods| Index::open_with(&path, tokenizer, read_only, methods);
+        let open = |tokenizer, methods| {
+            let durability = Durability::from_option("durability", &durability)?;
+            let location = Location::file(&path, read_only, SUBJECTS)?;
+            Index::open_at(
+                location.with_durability(durability),
+                tokenizer,
+                read_only,
+                methods,
+            )
+        };
         Self::made(py, dimensions, &tokenizer, methods, stopwords, keys, open)
     }
 
@@ -546,11 +558,13 @@ impl PyIndex {
         vectors: Word,
         resident: Word,
         stopwords: Option<String>,
+        durability: Word,
     ) -> PyResult<Self> {
         let stopwords = stopwords.map(|text| errors::call(|| text.parse()));
         let stopwords = stopwords.transpose()?.map(StopWordsLike);
         Self::open(
-            py, path, dimensions, tokenizer, read_only, ranking, vectors, resident, stopwords, None,
+            py, path, dimensions, tokenizer, read_only, ranking, vectors, resident, stopwords,
+            None, durability,
         )
     }
 }

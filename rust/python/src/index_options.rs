@@ -6,6 +6,7 @@ use hedgerow_engine::ErrorCode;
 use hedgerow_engine::bm25::Ranking;
 use hedgerow_engine::index::Index;
 use hedgerow_engine::query::StopWords;
+use hedgerow_engine::storage::Durability;
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use hedgerow_engine::vectors::{Resident, Vectors};
 use pyo3::prelude::*;
@@ -23,6 +24,7 @@ pub type OpenArguments = (
     &'static str,
     &'static str,
     Option<String>,
+    &'static str,
 );
 
 /// Refuse ":memory:", which names no file: the error leads to `in_memory` of the class.
@@ -57,6 +59,7 @@ pub fn arguments(
         index.resident().as_str(),
         // A handle that writes has stored them in the file.
         (index.read_only()).then(|| index.stopwords().to_string()),
+        index.database().location().durability().as_str(),
     ))
 }
 
@@ -83,6 +86,10 @@ pub fn repr(py: Python<'_>, index: &Index, dimensions: Option<usize>) -> PyResul
     if *index.stopwords() != StopWords::default() {
         let stopwords = stopwords::to_py(py, index.stopwords())?.repr()?;
         options.push(format!("stopwords={stopwords}"));
+    }
+    let durability = index.database().location().durability();
+    if durability != Durability::default() {
+        options.push(format!("durability='{}'", durability.as_str()));
     }
     let options = options.join(", ");
     Ok(match index.path() {

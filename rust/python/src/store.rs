@@ -4,10 +4,11 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use hedgerow_engine::ErrorCode;
+use hedgerow_engine::storage::Durability;
 use hedgerow_graph::graph::{Edge, Node, Store, TYPES, Visit};
 use hedgerow_graph::pipeline::{self, Options};
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PyDict, PyTuple};
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::bulk;
 use crate::errors;
@@ -19,7 +20,7 @@ use crate::node_iterator::PyNodes;
 use crate::notices;
 use crate::pipeline::{PipelineLike, named_types, ranked};
 use crate::results;
-use crate::text::Text;
+use crate::text::{Text, Word};
 use crate::value::Argument;
 
 /// Nodes, edges and visits, in the same SQLite file as an Index (spec/pipeline.md).
@@ -40,28 +41,31 @@ impl PyStore {
     /// Open the file of a store or an index; it is made when there is none.
     ///
     /// `types` are registered in the file, for good, as types that nodes may have. A `read_only`
-    /// handle refuses to write, and needs a file that was opened as a store before.
+    /// handle refuses to write, and needs a file that was opened as a store before. `durability` is as in
+    /// `Index.open`.
     ///
     /// Raises IndexFileError for a file that cannot be used, and InvalidInputError for a name that
-    /// a type cannot have.
+    /// a type cannot have and an unknown `durability`.
     #[staticmethod]
     #[pyo3(
-        signature = (path, *, types=None, read_only=false),
-        text_signature = "(path, *, types=(), read_only=False)"
+        signature = (path, *, types=None, read_only=false, durability=Word::of("normal")),
+        text_signature = "(path, *, types=(), read_only=False, durability='normal')"
     )]
     fn open(
         py: Python<'_>,
         path: PathBuf,
         types: Option<&Bound<'_, PyAny>>,
         read_only: bool,
+        durability: Word,
     ) -> PyResult<Self> {
         let types = named_types(types)?;
         index_options::check_path(&path, "Store")?;
         let store = errors::call_writing(py, None, || {
+            let durability = Durability::from_option("durability", &durability)?;
             let store = if read_only {
                 Store::open_to_read(&path)?
             } else {
-                Store::open(&path)?
+                Store::open_with(&path, durability)?
             };
             store.register(&types)?;
             Ok(store)
@@ -364,9 +368,17 @@ impl PyStore {
             ));
         };
         let mut open = slf.get_type().getattr("open")?;
+        let options = PyDict::new(py);
         if index.read_only() {
+            options.set_item("read_only", true)?;
+        }
+        let durability = index.database().location().durability();
+        if durability != Durability::default() {
+            options.set_item("durability", durability.as_str())?;
+        }
+        if !options.is_empty() {
             let partial = py.import("functools")?.getattr("partial")?;
-            open = partial.call((open,), Some(&[("read_only", true)].into_py_dict(py)?))?;
+            open = partial.call((open,), Some(&options))?;
         }
         Ok((open, (path.clone(),)))
     }

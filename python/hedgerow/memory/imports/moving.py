@@ -145,7 +145,6 @@ def _moved(
             return Moved(item.id, "taken", item.path)
         if apply:
             files.check_folders(derived.root, str(Path(item.path).parent))
-            path.parent.mkdir(parents=True, exist_ok=True)
             if not files.write_new(path, text):
                 return Moved(item.id, "taken", item.path)
         return Moved(item.id, "new", item.path)

@@ -464,3 +464,28 @@ impl Matcher {
         self.matched.iter().copied().map(weight_at).sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn galloping_finds_the_first_that_is_not_before() {
+        // Every ascending list of up to 12 of 4 numbers, which may repeat: 3 counts of each are enough.
+        for counts in 0..4_usize.pow(4) {
+            let times = |number: u32| counts / 4_usize.pow(number) % 4;
+            let list: Vec<u32> = (0..4)
+                .flat_map(|number| std::iter::repeat_n(number * 2, times(number)))
+                .collect();
+            for at in 0..=list.len() {
+                for chunk in 0..9 {
+                    let mut expected = at;
+                    while list.get(expected).is_some_and(|found| *found < chunk) {
+                        expected += 1;
+                    }
+                    assert_eq!(gallop(&list, at, chunk), expected, "{list:?} {at} {chunk}");
+                }
+            }
+        }
+    }
+}

@@ -65,8 +65,9 @@ pub(super) fn weigh(positions: &[u8]) -> Option<(u32, u32)> {
         if *first & 0x80 == 0 {
             rest = behind;
         } else {
-            // So that offsets, which are sums of these, stay within 64 bits.
-            u32::try_from(take_number(&mut rest)?).ok()?;
+            // So that offsets, which are sums of these, stay within 64 bits. FTS5 writes the mark of a column in one byte.
+            let number = u32::try_from(take_number(&mut rest)?).ok()?;
+            (number != u32::from(COLUMN)).then_some(())?;
         }
         weight = weight.checked_add(a_column)?;
         count += 1;
@@ -135,6 +136,119 @@ mod tests {
         let mut nine: &[u8] = &[0xff; 9];
         assert_eq!(take_number(&mut nine), Some(u64::MAX));
         assert!(nine.is_empty());
+    }
+
+    /// A number as FTS5 defines it, the slow way, with the count of its bytes.
+    fn number_of(bytes: &[u8]) -> Option<(u64, usize)> {
+        let last = bytes.iter().take(8).position(|byte| *byte < 0x80);
+        let (sevens, ninth) = match last {
+            Some(last) => (&bytes[..=last], None),
+            None => (bytes.get(..8)?, Some(bytes.get(8)?)),
+        };
+        let number = sevens
+            .iter()
+            .fold(0, |number, byte| number * 128 + u64::from(*byte & 0x7f));
+        Some(match ninth {
+            Some(byte) => (number * 256 + u64::from(*byte), 9),
+            None => (number, sevens.len()),
+        })
+    }
+
+    /// Every sequence of up to `longest` of some bytes.
+    fn sequences(bytes: &[u8], longest: usize) -> Vec<Vec<u8>> {
+        let mut all = vec![Vec::new()];
+        let mut from = 0;
+        for _ in 0..longest {
+            let end = all.len();
+            for at in from..end {
+                let longer = bytes.iter().map(|byte| [&all[at][..], &[*byte]].concat());
+                let longer: Vec<_> = longer.collect();
+                all.extend(longer);
+            }
+            from = end;
+        }
+        all
+    }
+
+    #[test]
+    fn every_short_sequence_is_the_number_that_it_says() {
+        let every: Vec<u8> = (0..=255).collect();
+        let long = sequences(&[0, 0x7f, 0x80, 0xff], 6);
+        let ends = |bytes: &Vec<u8>| [&[0x81; 5][..], bytes].concat();
+        let ends: Vec<_> = long.iter().map(ends).collect();
+        for bytes in sequences(&every, 2).iter().chain(&long).chain(&ends) {
+            let mut rest = bytes.as_slice();
+            let found = take_number(&mut rest);
+            let expected = number_of(bytes);
+            assert_eq!(found, expected.map(|(number, _)| number), "{bytes:?}");
+            if let Some((_, count)) = expected {
+                assert_eq!(bytes.len() - rest.len(), count, "{bytes:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_number_comes_back_in_the_fewest_bytes() {
+        let near = |power: u32| (-2..=2).map(move |more| (1_i64 << power) + more);
+        let near = (14..=32)
+            .flat_map(near)
+            .filter_map(|number| u32::try_from(number).ok());
+        for number in (0..=1 << 14).chain(near) {
+            let mut bytes = Vec::new();
+            put_number(&mut bytes, number);
+            let bits = u32::BITS - number.leading_zeros();
+            assert_eq!(bytes.len(), bits.div_ceil(7).max(1) as usize, "{number}");
+            assert_eq!(number_of(&bytes), Some((number.into(), bytes.len())));
+            for cut in 0..bytes.len() {
+                assert_eq!(take_number(&mut &bytes[..cut]), None, "{number}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_short_sequence_that_is_a_position_list_is_read_as_it_counts() {
+        let mut offsets = Vec::new();
+        let mut lists = 0;
+        for bytes in sequences(&[0, 1, 2, 3, 4, 5, 0x7f, 0x80, 0x81, 0xff], 5) {
+            let Some((weight, count)) = weigh(&bytes) else {
+                continue;
+            };
+            read_positions(&bytes, &mut offsets);
+            let weights = offsets.iter().map(|offset| weight_at(*offset));
+            assert_eq!(weights.sum::<u32>(), weight, "{bytes:?}");
+            assert_eq!(offsets.len(), count as usize, "{bytes:?}");
+            lists += 1;
+        }
+        assert!(lists > 10_000, "{lists}");
+    }
+
+    #[test]
+    fn a_mark_of_a_column_in_more_bytes_is_no_position_list() {
+        let largest = [0x8f, 0xff, 0xff, 0xff, 0x7f];
+        let damaged = [&[0x80, 1][..], &largest, &largest, &largest].concat();
+        assert_eq!(weigh(&damaged), None);
+    }
+
+    #[test]
+    fn every_set_of_occurrences_comes_back() {
+        let columns = [0_u32, 1, 4];
+        let all = columns.map(|column| [0_u32, 125, 126, 20_000].map(|offset| (column, offset)));
+        let all = all.concat();
+        let (mut bytes, mut offsets) = (Vec::new(), Vec::new());
+        for set in 1_u32..1 << all.len() {
+            let occurrences = || all.iter().zip(0..).filter(|(_, bit)| set >> bit & 1 == 1);
+            bytes.clear();
+            let mut writer = PositionWriter::default();
+            for ((column, offset), _) in occurrences() {
+                writer.put(&mut bytes, *column, *offset);
+            }
+            let expected = occurrences()
+                .map(|((column, offset), _)| u64::from(*column) << 32 | u64::from(*offset));
+            read_positions(&bytes, &mut offsets);
+            assert!(offsets.iter().copied().eq(expected), "{set:b}");
+            let weight = occurrences().map(|((column, _), _)| WEIGHTS[*column as usize]);
+            assert_eq!(weigh(&bytes), Some((weight.sum(), set.count_ones())));
+        }
     }
 
     #[test]

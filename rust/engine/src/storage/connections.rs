@@ -17,6 +17,8 @@ use crate::error::{Error, ErrorCode, Result};
 pub enum WorkError {
     /// SQLite's own error.
     Sqlite(rusqlite::Error),
+    /// SQLite's error while it committed a write.
+    Commit(rusqlite::Error),
     /// An error of ours.
     Refused(Error),
 }
@@ -144,7 +146,7 @@ impl Database {
                 Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
             let value = work(&transaction)?;
             let is_unfinished = Maintainer::after_write(self.location.subjects(), &transaction)?;
-            transaction.commit()?;
+            transaction.commit().map_err(WorkError::Commit)?;
             Ok::<_, WorkError>((value, is_unfinished))
         })?;
         if is_unfinished {
@@ -237,6 +239,7 @@ impl Database {
     pub fn map_error(&self, failure: impl Into<WorkError>) -> Error {
         match failure.into() {
             WorkError::Sqlite(error) => self.location.error(&error),
+            WorkError::Commit(error) => self.location.commit_error(&error),
             WorkError::Refused(error) => error,
         }
     }
@@ -271,7 +274,7 @@ impl Database {
 /// Whether work may have stopped because the disk is full.
 fn may_be_full(failure: &WorkError) -> bool {
     match failure {
-        WorkError::Sqlite(error) => matches!(
+        WorkError::Sqlite(error) | WorkError::Commit(error) => matches!(
             error.sqlite_error_code(),
             Some(rusqlite::ErrorCode::DiskFull | rusqlite::ErrorCode::SystemIoFailure)
         ),

@@ -71,6 +71,29 @@ impl Location {
         Error::new(code, sentence)
     }
 
+    /// Return an error of a commit. The write may be in the log by then, as a whole, and be found there when the file is
+    /// opened again: after a failed sync, for example. If the log could not be written, its end is missing, by which a
+    /// reader knows a transaction.
+    pub(super) fn commit_error(&self, error: &rusqlite::Error) -> Error {
+        let found = self.error(error);
+        let extended = error.sqlite_error().map(|error| error.extended_code);
+        let is_unwritten = matches!(
+            extended,
+            Some(ffi::SQLITE_FULL | ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_READ)
+        );
+        if is_unwritten || !matches!(found.code(), ErrorCode::IndexIo | ErrorCode::OutOfMemory) {
+            return found;
+        }
+        Error::new(
+            found.code(),
+            format!(
+                "{self} could not be brought onto its disk ({error}), and it is not known whether this \
+                 write was kept, all of it or nothing; check the disk, open the index again, and \
+                 repeat the write, which does no harm if it is there"
+            ),
+        )
+    }
+
     /// Whether SQLite finds damage in the file, or a definition in it is not ours. This reads all of
     /// it, so it is asked last.
     fn is_unsound(&self) -> bool {

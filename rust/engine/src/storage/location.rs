@@ -10,6 +10,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode as SqliteCode, FileControl, OpenFlags, vtab::array};
 
+use super::durability::Durability;
 use super::identity::Watch;
 use super::read_only;
 use super::subject::Subjects;
@@ -29,6 +30,7 @@ const MEMORY_LIMIT: i64 = 0x7fff_f000;
 pub struct Location {
     pub(super) medium: Medium,
     subjects: Subjects,
+    durability: Durability,
     /// The identity of the file. Clones share it.
     pub(super) watch: Arc<Watch>,
 }
@@ -77,9 +79,21 @@ impl Location {
             _ => Ok(Self {
                 medium: Medium::File(absolute),
                 subjects,
+                durability: Durability::default(),
                 watch: Arc::default(),
             }),
         }
+    }
+
+    /// Return the same place with a durability of the connections opened from now on.
+    #[must_use]
+    pub fn with_durability(self, durability: Durability) -> Self {
+        Self { durability, ..self }
+    }
+
+    /// Return the durability of writes through this handle.
+    pub fn durability(&self) -> Durability {
+        self.durability
     }
 
     /// Return a database in memory with a unique name.
@@ -88,6 +102,7 @@ impl Location {
         Self {
             medium: Medium::Memory(COUNTER.fetch_add(1, Ordering::Relaxed)),
             subjects,
+            durability: Durability::default(),
             watch: Arc::default(),
         }
     }
@@ -198,9 +213,9 @@ impl Location {
 
     fn configure(&self, connection: &mut Connection, read_only: bool) -> rusqlite::Result<()> {
         connection.busy_timeout(BUSY_TIMEOUT)?;
+        connection.execute_batch(self.durability.statements())?;
         connection.execute_batch(
-            "PRAGMA synchronous = NORMAL;
-             PRAGMA trusted_schema = OFF;
+            "PRAGMA trusted_schema = OFF;
              PRAGMA journal_size_limit = 67108864;",
         )?;
         if read_only {

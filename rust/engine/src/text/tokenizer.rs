@@ -403,6 +403,57 @@ mod tests {
     }
 
     #[test]
+    fn every_short_text_has_its_tokens_in_order_at_their_place() {
+        let alphabet = [
+            "a", "B", "1", " ", "-", "'", "+", "é", "\u{301}", "東", "キ", "ж", "😀", "\0",
+        ];
+        let mut texts = vec![String::new()];
+        let mut from = 0;
+        for _ in 0..4 {
+            let end = texts.len();
+            for at in from..end {
+                let longer: Vec<_> = alphabet
+                    .iter()
+                    .map(|one| format!("{}{one}", texts[at]))
+                    .collect();
+                texts.extend(longer);
+            }
+            from = end;
+        }
+        for kind in TokenizerKind::ALL {
+            for text in &texts {
+                for mode in [Mode::Document, Mode::Query, Mode::Prefix] {
+                    let (mut last, mut count) = (0..0, 0);
+                    kind.tokenize(text, mode, |token| {
+                        let range = token.range;
+                        assert!(
+                            text.get(range.clone()).is_some(),
+                            "{kind:?} {text:?} {range:?}"
+                        );
+                        assert!(range.start < range.end, "{kind:?} {text:?} {range:?}");
+                        assert!(!token.text.is_empty(), "{kind:?} {text:?}");
+                        assert!(!token.colocated || count > 0, "{kind:?} {text:?}");
+                        assert!(
+                            token.colocated || range.start >= last.start,
+                            "{kind:?} {text:?}: {range:?} after {last:?}"
+                        );
+                        (last, count) = (range, count + 1);
+                        true
+                    })
+                    .unwrap();
+                    if mode == Mode::Document {
+                        assert_eq!(
+                            kind.finds_token(text).unwrap(),
+                            count > 0,
+                            "{kind:?} {text:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
     fn a_text_without_tokens_is_seen() {
         for (kind, text, expected) in [
             (TokenizerKind::Porter, "…", false),

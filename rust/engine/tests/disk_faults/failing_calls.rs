@@ -1,50 +1,44 @@
 //! The n-th call of each kind fails, for n = 1, 2, 3 and so on until a run has fewer calls.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use hedgerow_engine::Result;
-use hedgerow_engine::index::Index;
+use hedgerow_engine::index::{Index, Methods, SUBJECTS};
+use hedgerow_engine::storage::{Durability, Location};
 use hedgerow_engine::text::tokenizer::TokenizerKind;
+use hedgerow_engine::{ErrorCode, Result};
 
 use super::vfs::{self, Call, Fault};
 use super::{State, chunk, contents, long};
 
-/// What may be in the file: the acknowledged state, and with a failed write that after it.
-struct Expected {
-    state: State,
-    or: Option<State>,
-}
+/// The words of an error after which a write may be there or not.
+const UNKNOWN: &str = "it is not known whether this write was kept";
+
+/// The states that may be in the file: one, or more after writes of which it is not known whether they were kept.
+struct Expected(Vec<State>);
 
 impl Expected {
-    /// Note the result of a write. A failed write is in the file whole or not at all: `found`, if it can be
-    /// read, says which.
-    fn wrote(&mut self, result: &Result<()>, after: State, index: &Index, at: &str) {
+    /// Note the result of a write that changes a state with `change`. An error that does not call the outcome unknown
+    /// promises that nothing was kept.
+    fn wrote(&mut self, result: Result<()>, index: &Index, change: impl Fn(&mut State)) {
+        let mut changed = self.0.clone();
+        changed.iter_mut().for_each(change);
         match result {
-            Ok(()) => (self.state, self.or) = (after, None),
-            Err(_) => match contents(index) {
-                Ok(found) if self.or.is_none() => {
-                    assert!(found == self.state || found == after, "{at}: {found:?}");
-                    // A log that was written, but not synced, can come back when the file is opened again.
-                    self.or = Some(if found == self.state {
-                        after
-                    } else {
-                        self.state.clone()
-                    });
-                    self.state = found;
+            // No later write follows one that was not kept: what can be read now stays.
+            Ok(()) => {
+                self.0 = changed;
+                if let Ok(found) = contents(index) {
+                    self.check(&found, "after a write");
+                    self.0 = vec![found];
                 }
-                _ => self.or = Some(after),
-            },
+            }
+            Err(error) if error.message().contains(UNKNOWN) => self.0.extend(changed),
+            Err(_) => {}
         }
     }
 
     fn check(&self, found: &State, at: &str) {
-        let holds = *found == self.state || self.or.as_ref() == Some(found);
-        assert!(
-            holds,
-            "{at}: found {found:?}, acknowledged {:?}",
-            self.state
-        );
+        let states = &self.0;
+        assert!(states.contains(found), "{at}: {found:?}, not of {states:?}");
     }
 }
 
@@ -58,19 +52,16 @@ fn run(folder: &Path, expected: &mut Expected, at: &str) {
         for step in 0..4 {
             let id = format!("{round}-{step}");
             let chunks = [chunk(&id, &format!("oak {id}")), chunk("same", &id)];
-            let mut after = expected.state.clone();
-            after.extend(
-                chunks
-                    .iter()
-                    .map(|chunk| (chunk.id.clone(), chunk.content.clone())),
-            );
             let result = index.upsert(&[&chunks[0], &chunks[1]]).map(drop);
-            expected.wrote(&result, after, &index, at);
+            expected.wrote(result, &index, |state| {
+                for chunk in &chunks {
+                    state.insert(chunk.id.clone(), chunk.content.clone());
+                }
+            });
             if step == 1 {
-                let mut after = expected.state.clone();
-                after.remove(&format!("{round}-0"));
-                let result = index.delete(&[format!("{round}-0")]).map(drop);
-                expected.wrote(&result, after, &index, at);
+                let id = format!("{round}-0");
+                let result = index.delete(&[&id]).map(drop);
+                expected.wrote(result, &index, |state| drop(state.remove(&id)));
                 let _ = index.optimize();
             }
         }
@@ -92,10 +83,7 @@ fn run(folder: &Path, expected: &mut Expected, at: &str) {
 fn try_fault(fault: Fault) -> bool {
     let at = format!("{fault:?}");
     let folder = tempfile::tempdir().unwrap();
-    let mut expected = Expected {
-        state: BTreeMap::new(),
-        or: None,
-    };
+    let mut expected = Expected(vec![State::new()]);
     vfs::arm(fault);
     run(folder.path(), &mut expected, &at);
     let failed = vfs::disarm();
@@ -128,4 +116,26 @@ fn a_failed_call_loses_nothing_acknowledged_and_leaves_no_damage() {
         }
     }
     proof.end();
+}
+
+#[test]
+fn a_failed_sync_says_that_the_outcome_is_unknown() {
+    let _use = vfs::install();
+    let folder = tempfile::tempdir().unwrap();
+    let location = Location::file(&folder.path().join("index.db"), false, SUBJECTS).unwrap();
+    let location = location.with_durability(Durability::Full);
+    let (tokenizer, methods) = (TokenizerKind::Porter, Methods::default());
+    let index = Index::open_at(location, tokenizer, false, methods).unwrap();
+    vfs::arm(Fault {
+        call: Call::Sync,
+        number: 1,
+        lasting: true,
+    });
+    let error = index.upsert(&[&chunk("a", "oak")]).unwrap_err();
+    assert!(vfs::disarm() > 0);
+    assert_eq!(error.code(), ErrorCode::IndexIo);
+    assert!(error.message().contains(UNKNOWN), "{error}");
+    assert!(error.message().contains("repeat the write"), "{error}");
+    assert_eq!(index.upsert(&[&chunk("a", "oak")]).unwrap(), 1);
+    assert_eq!(index.check().unwrap(), [] as [&str; 0]);
 }

@@ -8,7 +8,8 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hedgerow_engine::chunks::Chunk;
-use hedgerow_engine::index::Index;
+use hedgerow_engine::index::{Index, Methods, SUBJECTS};
+use hedgerow_engine::storage::{Durability, Location};
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 
 use super::disk::{Disk, Random};
@@ -32,18 +33,19 @@ struct Step {
 
 /// A random history: its states, in their order, and the changes of the disk.
 struct History {
+    /// None for an index that syncs nothing.
+    durability: Option<Durability>,
     steps: Vec<Step>,
     changes: Vec<Change>,
 }
 
 impl History {
-    /// Record a history of `calls` that begins with `files`, in which the index has the state `first`, with a value of
-    /// `PRAGMA synchronous`.
+    /// Record a history of `calls` that begins with `files`, in which the index has the state `first`.
     fn of(
         files: &Files,
         first: State,
         calls: usize,
-        synchronous: &str,
+        durability: Option<Durability>,
         random: &mut Random,
     ) -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -56,8 +58,13 @@ impl History {
         }];
         let path = folder.path().join(NAME);
         let open = || {
-            let index = Index::open(&path, TokenizerKind::Porter, false).unwrap();
-            pragma(&index, &format!("synchronous = {synchronous}"));
+            let location = Location::file(&path, false, SUBJECTS).unwrap();
+            let location = location.with_durability(durability.unwrap_or_default());
+            let (tokenizer, methods) = (TokenizerKind::Porter, Methods::default());
+            let index = Index::open_at(location, tokenizer, false, methods).unwrap();
+            if durability.is_none() {
+                pragma(&index, "synchronous = OFF");
+            }
             index
         };
         let mut index = open();
@@ -89,11 +96,15 @@ impl History {
         }
         drop(index);
         let changes = vfs::take_record();
-        Self { steps, changes }
+        Self {
+            durability,
+            steps,
+            changes,
+        }
     }
 
     /// The states that may be left when the power fails after a number of changes: none before that of the last sync of
-    /// the log.
+    /// the log, and with full durability none before the last that was acknowledged.
     fn allowed(&self, changes: usize) -> impl Iterator<Item = &State> {
         let mut log = None;
         let mut synced = 0;
@@ -103,6 +114,9 @@ impl History {
                 Change::Sync { file, .. } if log == Some(*file) => synced = number,
                 _ => {}
             }
+        }
+        if self.durability == Some(Durability::Full) {
+            synced = changes;
         }
         let is_durable = |step: &Step| step.done <= synced;
         let first = self.steps.iter().rposition(is_durable).unwrap_or(0);
@@ -136,7 +150,7 @@ impl History {
             }
             // While the file is opened, or soon after.
             if random.has(nested) {
-                let again = Self::of(&files, found, 2, "NORMAL", random);
+                let again = Self::of(&files, found, 2, self.durability, random);
                 losses += again.prove(10, 0, random).map_err(at)?;
             }
         }
@@ -230,15 +244,21 @@ fn duration() -> Duration {
     Duration::from_secs(seconds)
 }
 
-#[test]
-fn a_power_loss_leaves_a_whole_state_since_the_last_sync() {
+/// Lose power in histories of one durability, and print the record.
+fn prove(name: &'static str, durability: Durability) {
     let _use = vfs::install();
-    let mut proof = Proof::begin("power loss");
+    let mut proof = Proof::begin(name);
     let mut seed = seed();
     proof.seed = Some(seed);
     loop {
         let mut random = Random(seed);
-        let history = History::of(&Files::new(), State::new(), 30, "NORMAL", &mut random);
+        let history = History::of(
+            &Files::new(),
+            State::new(),
+            30,
+            Some(durability),
+            &mut random,
+        );
         let percent = if long() { 20 } else { 4 };
         let losses = history.prove(percent, 10, &mut random);
         proof.count += losses.unwrap_or_else(|problem| panic!("PROOF_SEED={seed}: {problem}"));
@@ -252,9 +272,30 @@ fn a_power_loss_leaves_a_whole_state_since_the_last_sync() {
 }
 
 #[test]
+fn a_power_loss_leaves_a_whole_state_since_the_last_sync() {
+    prove("power loss, normal durability", Durability::Normal);
+}
+
+#[test]
+fn a_power_loss_with_full_durability_loses_nothing_acknowledged() {
+    prove("power loss, full durability", Durability::Full);
+}
+
+#[test]
+fn a_power_loss_with_normal_durability_may_lose_the_last_writes() {
+    let _use = vfs::install();
+    let mut random = Random(1);
+    let normal = Some(Durability::Normal);
+    let mut history = History::of(&Files::new(), State::new(), 30, normal, &mut random);
+    // Held to the promise of the other durability.
+    history.durability = Some(Durability::Full);
+    history.prove(50, 0, &mut random).unwrap_err();
+}
+
+#[test]
 fn a_power_loss_without_syncs_is_noticed() {
     let _use = vfs::install();
     let mut random = Random(1);
-    let history = History::of(&Files::new(), State::new(), 30, "OFF", &mut random);
+    let history = History::of(&Files::new(), State::new(), 30, None, &mut random);
     history.prove(50, 0, &mut random).unwrap_err();
 }

@@ -59,7 +59,7 @@ impl Store {
 fn at(failure: WorkError, list: &str, position: usize) -> WorkError {
     match failure {
         WorkError::Refused(error) => WorkError::Refused(error.at(&format!("{list}[{position}]"))),
-        failure @ WorkError::Sqlite(_) => failure,
+        failure => failure,
     }
 }
 

@@ -11,7 +11,7 @@ use hedgerow_engine::index::{Index, Methods};
 use hedgerow_engine::retrieval::FuzzyChunks;
 use hedgerow_engine::sources::SOURCES;
 use hedgerow_engine::storage::settings;
-use hedgerow_engine::storage::{Location, Subjects};
+use hedgerow_engine::storage::{Durability, Location, Subjects};
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use hedgerow_engine::vectors::VECTORS;
 
@@ -33,7 +33,13 @@ pub struct Store {
 impl Store {
     /// Open the file of an index; it is made when there is none.
     pub fn open(path: &Path) -> Result<Self> {
-        Self::open_at(Location::file(path, false, SUBJECTS)?, false)
+        Self::open_with(path, Durability::default())
+    }
+
+    /// Like `open`, with the durability of writes.
+    pub fn open_with(path: &Path, durability: Durability) -> Result<Self> {
+        let location = Location::file(path, false, SUBJECTS)?;
+        Self::open_at(location.with_durability(durability), false)
     }
 
     /// Open a file for reading alone; it must have been opened as a store before.
