@@ -12,6 +12,7 @@ use hedgerow_engine::{Error, ErrorCode, Result};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use crate::about::{About, abouts};
 use crate::columns::{ColumnCache, FileColumns, FileFacts, LeftOut, RecallFilter, Selected};
 use crate::evidence::{Evidence, evidence};
 use crate::marks::Validity;
@@ -82,6 +83,8 @@ pub struct Recall {
     pub evidence: Vec<Evidence>,
     /// The number of files that match the words of the query and are left out, by reason.
     pub left_out: BTreeMap<LeftOut, usize>,
+    /// What the folders of the results are about.
+    pub about: Vec<About>,
     /// The search, without hits.
     pub found: Found,
 }
@@ -128,10 +131,13 @@ pub fn recall(
         } else {
             Vec::new()
         };
+        let files: Vec<&str> = results.iter().map(|one| one.texts.path.as_str()).collect();
+        let about = abouts(session, &columns, request.filter, &files)?;
         Ok(Recall {
             results,
             evidence,
             left_out,
+            about,
             found: ranked.found,
         })
     })

@@ -108,7 +108,11 @@ impl<'t> ScoredQuery<'t> {
             return self.most_exact_match();
         }
         let text = text.to_ascii_lowercase();
-        let words = self.long.iter().filter(|term| text.contains(**term)).count();
+        let words = self
+            .long
+            .iter()
+            .filter(|term| text.contains(**term))
+            .count();
         // The query has all its words.
         let has_whole = words == self.long.len();
         let whole = if has_whole { WHOLE_QUERY } else { 0.0 };
