@@ -253,6 +253,7 @@ class OpenedIndex:
             )
             as_of, period, wanted, text = options.as_of, options.period, options.wanted, query
             most = max(recalling.AT_LEAST, recalling.DEEPER * request.limit)
+            most = min(most, sys.maxsize)
             while True:
                 if period is not None and period.found:
                     wanted = replace(options.wanted, after=period.after, before=period.before)
