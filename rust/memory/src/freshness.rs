@@ -134,8 +134,8 @@ impl<T: Clone> Shared<T> {
             if !turns.is_working {
                 break;
             }
-            let waited = self.changed.wait(turns);
-            turns = waited.unwrap_or_else(PoisonError::into_inner);
+            let woken = self.changed.wait(turns);
+            turns = woken.unwrap_or_else(PoisonError::into_inner);
         }
         turns.is_working = true;
         turns.begun += 1;
