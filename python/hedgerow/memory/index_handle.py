@@ -229,8 +229,8 @@ class OpenedIndex:
                 is_same = (status.st_dev, status.st_ino) == state.identity
                 if is_same and state.check.is_same(state.index):
                     skips, listing = state.check.look(state.watch) if sync else ([], None)
-            except (OSError, IndexFileError):
-                pass  # reported by the longer way
+            except (OSError, HedgerowError):
+                pass  # A closed index is opened again, and other errors are reported, by the longer way.
         if state is None or skips is None:
             state, unreadable = None, self._brought_up_to_date(config, listing, sync=sync)
         else:
