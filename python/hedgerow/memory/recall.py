@@ -127,10 +127,11 @@ class Moment(NamedTuple):
 
     @classmethod
     def of(cls, as_of: QuestionDate | None, scope: Scope) -> Moment:
-        """Check a date. Raises InvalidInputError for one that does not exist."""
+        """Check a date. Raises InvalidInputError for one that does not exist, and for another type."""
         present = now()
-        end = None if as_of is None else checked_end(as_of, "as_of", present)
-        return cls(present, end, scope)
+        # The request checks the type.
+        given = RecallRequest(".", as_of=as_of).as_of
+        return cls(present, None if given is None else checked_end(given, "as_of", present), scope)
 
     def validity(self, marks: Marks, path: str) -> Validity:
         """Return whether a memory holds at that time."""
