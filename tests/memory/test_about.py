@@ -9,7 +9,6 @@ import pytest
 from command_line import as_json, ok
 from hedgerow import MemoryRoot
 from hedgerow.memory import About
-from hedgerow.memory.about import about_files
 from memory_doubles import put
 
 
@@ -109,11 +108,3 @@ def test_on_the_command_line(root: MemoryRoot) -> None:
     found = as_json("recall", "hedge", "--budget", "400", "--root", str(root.path))
     assert found["about"][0]["folder"] == "garden"
     assert found["text"].startswith("[about] garden/_about.md\n")
-
-
-def test_paths_around_files() -> None:
-    assert about_files([]) == []
-    assert about_files(["a.md", "x/y/b.md", "x/c.md"]) == [
-        "_about.md", "x/_about.md", "x/y/_about.md",
-    ]  # fmt: skip
-    assert about_files(["x/_about.md"]) == ["_about.md"]

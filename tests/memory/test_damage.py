@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hedgerow import IndexFileError, MemoryRoot
-from hedgerow.memory import recall as recalling
+from hedgerow.memory import index_handle
 from hedgerow.memory.doctor import diagnose
 from index_doubles import run_sql
 from memory_doubles import found, keys, put
@@ -134,7 +134,7 @@ def test_what_is_damaged_again_is_an_error(
         searches += 1
         raise IndexFileError(f"{root.path}/.hedgerow/index.db: damaged", code="index_damaged")
 
-    monkeypatch.setattr(recalling, "recall", search)
+    monkeypatch.setattr(index_handle, "_Recall", search)
     with pytest.raises(IndexFileError, match="damaged"):
         root.recall("hawthorn")
     assert searches == 2

@@ -21,7 +21,7 @@ from hedgerow.memory.times import memory_time, parse_end, parse_time
 from memory_doubles import WRAPUP, put
 
 RAVEN = "The silver raven rests."
-MOST_CALLS = 90
+MOST_CALLS = 6
 """The most functions of ours before the engine searches; lower it with each that goes."""
 LONG = st.lists(st.text("abc d", max_size=30), max_size=60).map("\n".join)
 

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from hedgerow.memory import MemoryRoot, derived, freshness
+import hedgerow
+from hedgerow._engine import _FileCheck
+from hedgerow.memory import MemoryRoot, derived, freshness, index_handle
 from memory_doubles import put
 
 SOON = 5.0
@@ -27,7 +29,24 @@ def listed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         folders.append(str(folder))
         return list_folder(folder, *options, **more)
 
+    class Check:
+        """A check that counts the looks at the files."""
+
+        def __init__(self, ledger: Any, folder: Path, rules: Any) -> None:
+            self._check = _FileCheck(ledger, folder, rules)
+            self._folder = str(folder)
+
+        def is_same(self, index: hedgerow.Index) -> bool:
+            return self._check.is_same(index)
+
+        def look(self, watch: Any) -> Any:
+            before = self._check.looks
+            looked = self._check.look(watch)
+            folders.extend([self._folder] * (self._check.looks - before))
+            return looked
+
     monkeypatch.setattr(derived, "list_folder", listing)
+    monkeypatch.setattr(index_handle, "_FileCheck", Check)
     return folders
 
 
@@ -139,7 +158,7 @@ def test_a_watch_that_missed_a_change_is_begun_again(
         changes = None
 
     check = watched._check
-    monkeypatch.setattr(check, "_watch", Lost())
+    monkeypatch.setattr(check, "active", Lost())
     assert found(watched, "hedge") == ["notes/a.md"]
     assert found(watched, "hedge") == ["notes/a.md"]
     assert len(listed) == 2

@@ -152,7 +152,7 @@ class Stages:
                         self.reranker, head, texts, found, embedded.error, threads=threads
                     )
                 for at, one, failed in zip(sound, found, failures, strict=True):
-                    answer = self._answer(request.offset, limit, one, embedded.error or failed)
+                    answer = self.answer(request.offset, limit, one, embedded.error or failed)
                     answers[at] = answer if report is None else _reported(answer, report)
             if watched is not None:
                 watched.answered(answers)
@@ -264,9 +264,10 @@ class Stages:
                     log_failure(error)
         return failures
 
-    def _answer(
+    def answer(
         self, offset: int, limit: int, found: Found | HedgerowError, part_error: Exception | None
     ) -> Response | HedgerowError:
+        """Return the response of what was found, or the error of a search without an answer."""
         if isinstance(found, HedgerowError):
             return found
         trace = found.trace

@@ -180,11 +180,10 @@ def _query(words: Sequence[str], topic: str | None, query: str | None) -> str:
 
 def _check(options: Mapping[str, Any]) -> None:
     """Report a date that does not exist as wrong usage, before anything is opened."""
-    from hedgerow.memory.recall import resolved_recall  # noqa: PLC0415 - slow to import
-    from hedgerow.memory.scope import Scope  # noqa: PLC0415
+    from hedgerow.memory.recall import resolved_options  # noqa: PLC0415 - slow to import
 
     with usage_errors():
-        resolved_recall(RecallRequest(".", **options), Scope())
+        resolved_options(RecallRequest(".", **options))
 
 
 def _check_packing(

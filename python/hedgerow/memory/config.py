@@ -6,7 +6,6 @@ import json
 import os
 import re
 import stat
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,8 +32,6 @@ LIMIT = 1024 * 1024
 """The most bytes of a configuration."""
 
 _LONGEST_SHOWN = 60
-_TICK = 2_000_000_000
-"""The coarsest resolution of file times, in nanoseconds."""
 _ADDRESS = re.compile(r"https?://[!-~]{1,500}\Z")
 
 
@@ -133,25 +130,6 @@ def read_config(root: Path, choices: Choices = Choices()) -> Config:  # noqa: B0
         durability=_durability(root / file, given.get("durability", "normal")),
     )
     return _as_allowed(config, choices)
-
-
-ConfigStamp = tuple[tuple[int, int, int, int] | None, ...]
-"""The size, times and inode of each file name of the configuration; None for a missing file."""
-
-
-def config_stamp(root: Path) -> ConfigStamp | None:
-    """Return a stamp of the configuration of a root; None if a recent change may not change it."""
-    found: list[tuple[int, int, int, int] | None] = []
-    for name in (CONFIG, LEGACY_CONFIG):
-        try:
-            status = os.stat(f"{root}/{name}")  # noqa: PTH116 - before every call
-        except OSError:
-            found.append(None)
-            continue
-        if time.time_ns() - status.st_ctime_ns < _TICK:
-            return None
-        found.append((status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino))
-    return tuple(found)
 
 
 def _as_allowed(config: Config, choices: Choices) -> Config:

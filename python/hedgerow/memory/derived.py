@@ -7,6 +7,7 @@ import hmac
 import logging
 import os
 import stat
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -226,10 +227,13 @@ def _has_signature(derived: Derived, index: Index) -> bool:
     return signature != "" and hmac.compare_digest(noted.encode(), signature.encode())
 
 
-def _is_ours(derived: Derived, file: Path) -> bool:
+def _is_ours(derived: Derived, file: Path, known: Collection[tuple[int, int]] = ()) -> bool:
     """Return whether this user made an index or a store. True if the file cannot be opened."""
-    if not stat.S_ISREG(file.lstat().st_mode):
+    status = file.lstat()
+    if not stat.S_ISREG(status.st_mode):
         return False
+    if (status.st_dev, status.st_ino) in known:
+        return True
     try:
         try:
             index = Index.open(file, read_only=True)
@@ -253,18 +257,19 @@ def _is_blank(file: Path) -> bool:
         return len(index) == 0 and _sync_note(index, LEDGER_NOTE) is None
 
 
-def disown(derived: Derived) -> None:
+def disown(derived: Derived, known: Collection[tuple[int, int]] = ()) -> None:
     """Put away what somebody else made, which is logged; the caller holds the lock.
 
+    `known` are the identities of files that were found to be of this user, and are open since.
     What can be made anew is removed, and the store, which alone has visits, is kept next to it. Raises
     HedgerowError where the system refuses that.
     """
     ensure_key()
     with system_errors("change", derived.folder):
-        _disown(derived)
+        _disown(derived, known)
 
 
-def _disown(derived: Derived) -> None:
+def _disown(derived: Derived, known: Collection[tuple[int, int]]) -> None:
     for file in (derived.index, derived.store):
         for suffix in ("-wal", "-shm", "-journal"):
             beside = file.with_name(file.name + suffix)
@@ -272,11 +277,11 @@ def _disown(derived: Derived) -> None:
                 beside.unlink()
     told = []
     # A link that leads nowhere is one too: a new file would be made where it leads.
-    if os.path.lexists(derived.index) and not _is_ours(derived, derived.index):
+    if os.path.lexists(derived.index) and not _is_ours(derived, derived.index, known):
         if not _is_blank(derived.index):
             told.append("the index is made anew from the files")
         _remove(derived.index)
-    if os.path.lexists(derived.store) and not _is_ours(derived, derived.store):
+    if os.path.lexists(derived.store) and not _is_ours(derived, derived.store, known):
         if _is_blank(derived.store):
             _remove(derived.store)
         else:
@@ -302,7 +307,7 @@ def open_to_write(derived: Derived) -> Index:
             raise
         discard(derived, error)
         index = Index.open(derived.index, durability=derived.durability)
-    return _with_words(index, index)
+    return with_words(index, index)
 
 
 def is_of_no_use(error: IndexFileError) -> bool:
@@ -328,10 +333,10 @@ def open_store_to_write(derived: Derived) -> Store:
             raise
         put_store_aside(derived, error)
         store = Store.open(derived.store, types=NODE_TYPES, durability=derived.durability)
-    return _with_words(store, store.index)
+    return with_words(store, store.index)
 
 
-def _with_words(opened: T, index: Index) -> T:
+def with_words(opened: T, index: Index) -> T:
     """Return what was opened, after its index was given the tokenizer of roots; closed if that fails."""
     if index.tokenizer != TOKENIZER:
         _logger.info(

@@ -315,11 +315,11 @@ def _try_lock(descriptor: int, file: Path) -> bool:
 @contextmanager
 def _held(descriptor: int) -> Iterator[None]:
     holder = os.getpid()
-    # On a full disk the lock holds all the same, without a name.
+    # On a full disk the lock holds all the same, without a name. A name as long as the last one needs no
+    # change of the file's size, which the system would write to the disk.
     with suppress(OSError):
-        os.ftruncate(descriptor, 0)
         os.lseek(descriptor, 0, os.SEEK_SET)
-        os.write(descriptor, str(holder).encode())
+        os.write(descriptor, str(holder).ljust(_LONGEST_NAME).encode())
     try:
         yield
     finally:
@@ -332,7 +332,7 @@ def _held(descriptor: int) -> Iterator[None]:
 def _holder(descriptor: int) -> str:
     """Name the process that wrote its id into the file when it took the lock."""
     os.lseek(descriptor, 0, os.SEEK_SET)
-    holder = os.read(descriptor, _LONGEST_NAME).decode(errors="replace")
+    holder = os.read(descriptor, _LONGEST_NAME).decode(errors="replace").strip()
     if holder == str(os.getpid()):
         return "another thread of this process"
     return f"process {holder}" if holder.isdecimal() else "another process"

@@ -6,10 +6,9 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, TypeVar
 
 from hedgerow._engine import Index, _Watch
 from hedgerow.errors import IndexFileError
@@ -18,50 +17,6 @@ from hedgerow.ingest.source import Listing, PassedBy, Rules, Skip
 
 from .derived import FOREIGN, OLDER, Derived, check_regular
 from .root_files import RootFiles
-
-T = TypeVar("T")
-
-
-class Shared(Generic[T]):
-    """Does work once for all threads that request it at about the same time.
-
-    A result is always of work that began after it was asked for: threads that ask while work is
-    going on wait until it ends; then one of them does it again for all of them.
-    """
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._is_working = False
-        self._begun = 0
-        self._done: tuple[int, Hashable, T] | None = None
-
-    def result(self, key: Hashable, work: Callable[[], T]) -> T:
-        """The result of the work that the key stands for; raises what it raises."""
-        with self._changed:
-            wanted = self._begun + 1
-            while True:
-                if self._done is not None and self._done[0] >= wanted and self._done[1] == key:
-                    return self._done[2]
-                if not self._is_working:
-                    break
-                self._changed.wait()
-            self._is_working = True
-            self._begun += 1
-            number = self._begun
-        try:
-            result = work()
-        except BaseException:
-            self._end(None)
-            raise
-        self._end((number, key, result))
-        return result
-
-    def _end(self, done: tuple[int, Hashable, T] | None) -> None:
-        with self._changed:
-            self._is_working = False
-            self._done = done
-            self._changed.notify_all()
-
 
 _RETRY = 60.0
 """Seconds after which a watch that ended or could not begin is tried again."""
@@ -108,8 +63,8 @@ class FileCheck:
     """
 
     def __init__(self, *, watch: bool) -> None:
-        self._watches = watch
-        self._watch: _Watch | None = None
+        self.watches = watch
+        self.active: _Watch | None = None
         self._of: tuple[Path, Rules] | None = None
         self._problem: str | None = None
         self._begun_at: float | None = None
@@ -121,7 +76,7 @@ class FileCheck:
     @property
     def state(self) -> str | None:
         """`active`, or the reason that each recall checks the files; None without a watch."""
-        if not self._watches:
+        if not self.watches:
             return None
         return self._problem or "active"
 
@@ -133,7 +88,7 @@ class FileCheck:
         for ledger in ledgers:
             if not ledger.is_current:
                 return Looked(None)
-        changes = self._changes(derived) if self._watches else None
+        changes = self._changes(derived) if self.watches else None
         # A ledger is one object as long as nothing has changed in it.
         seen = (changes, derived.source_root, derived.rules, *map(id, ledgers))
         known = self._fresh.get(len(ledgers))
@@ -147,10 +102,17 @@ class FileCheck:
             self._fresh[len(ledgers)] = seen, listing.skips, ledgers
         return Looked([*listing.skips, *ledgers[0].skips], listing)
 
+    def watch(self, derived: Derived) -> _Watch | None:
+        """Return the watch over the files of a root; None where there is none, or one that ended."""
+        if not self.watches or self._changes(derived) is None:
+            return None
+        return self.active
+
     def close(self) -> None:
         """End the watch; the next call begins it again."""
         with self._beginning:
-            self._of = self._watch = None
+            self._of = None
+            self.active = None
             self._fresh.clear()
 
     def _changes(self, derived: Derived) -> int | None:
@@ -158,11 +120,11 @@ class FileCheck:
         with self._beginning:
             of = (derived.source_root, derived.rules)
             if self._of != of:
-                self._of, self._watch, self._begun_at = of, None, None
-            changes = None if self._watch is None else self._watch.changes
+                self._of, self.active, self._begun_at = of, None, None
+            changes = None if self.active is None else self.active.changes
             if changes is None and self._may_begin():
                 changes = self._begin(derived)
-            elif changes is None and self._watch is not None:
+            elif changes is None and self.active is not None:
                 self._problem = f"{_LOOKED_AT}: the system may have missed a change"
             return changes
 
@@ -172,14 +134,14 @@ class FileCheck:
     def _begin(self, derived: Derived) -> int | None:
         self._begun_at = time.monotonic()
         try:
-            self._watch = _Watch(derived.source_root, derived.rules.compiled)
+            self.active = _Watch(derived.source_root, derived.rules.compiled)
         except OSError as error:
-            self._watch = None
+            self.active = None
             self._problem = f"{_LOOKED_AT}: {error}"
             _logger.warning("%s is not watched: %s", derived.source_root, error)
             return None
         self._problem = None
-        return self._watch.changes
+        return self.active.changes
 
 
 def index_state(derived: Derived) -> IndexState | None:

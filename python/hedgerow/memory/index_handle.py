@@ -3,29 +3,46 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from hedgerow._engine import Index, _FileColumns, _has_vectors, _is_embedded
+from hedgerow._engine import (
+    Index,
+    Searcher,
+    SearchOptions,
+    Stop,
+    _check_query,
+    _FileCheck,
+    _FileColumns,
+    _has_vectors,
+    _is_embedded,
+    _Listing,
+    _Recall,
+    _Watch,
+)
+from hedgerow._retrieval import observing
 from hedgerow._retrieval.embedding import Admitted, admission, embedding_missing, reembedding
+from hedgerow._retrieval.operations import SearchRequest
 from hedgerow._retrieval.searching import Stages
 from hedgerow._steps import run
 from hedgerow.embedders import AnyEmbedder
 from hedgerow.errors import HedgerowError, IndexFileError, InvalidInputError
 from hedgerow.ingest.ledger import Ledger
-from hedgerow.ingest.source import Skip
+from hedgerow.ingest.source import Listing, Skip
 from hedgerow.ranking import Ranking
+from hedgerow.results import Trace
 from hedgerow.retriever import Retriever
 from hedgerow.typing import Progress
 
 from . import recall as recalling
-from .about import abouts
 from .config import Config
 from .derived import (
     FOREIGN,
@@ -38,15 +55,16 @@ from .derived import (
 )
 from .documents import CODES, notices_of
 from .files import locked_at_once
-from .freshness import FileCheck, Looked, Shared
+from .freshness import FileCheck, Looked
 from .marks import Marks
 from .names import check_types
 from .note import now
-from .operations import GrepRequest
-from .recall import Asked, Evidence, Wanted
+from .operations import ContextRequest, GrepRequest, RecallRequest
+from .recall import ANY, Evidence, Wanted
 from .results import About, GrepResult, LineMatch, Recall
 from .scope import Scope
-from .score import DepthPolicy
+from .score import BOOSTS, DepthPolicy, depth_boost
+from .times import TICK, micros_of
 
 if TYPE_CHECKING:
     from hedgerow.embedders import AnyEmbedder
@@ -123,6 +141,23 @@ _RETRY = 60.0
 """Seconds after which a model that could not be loaded is tried again: loading may take long."""
 
 
+@dataclass(frozen=True, slots=True)
+class _State:
+    """The open index as of one state of its files, for the next recalls."""
+
+    config: Config
+    file: str
+    identity: tuple[int, int] | None
+    index: Index
+    ledger: Ledger
+    skips: list[Skip]
+    check: _FileCheck
+    watch: _Watch | None
+    columns: _FileColumns
+    stages: Stages
+    has_model: bool
+
+
 class OpenedIndex:
     """Searches the index of one root, which may be deleted and rebuilt at any time."""
 
@@ -135,11 +170,12 @@ class OpenedIndex:
     ) -> None:
         """`embedder`, where it is an object, is the caller's, who closes it."""
         self._root = root
+        self._name = str(root)
         self._check = check
         self._given = None if isinstance(embedder, str) else embedder
         self._policy = policy
         self._opening = threading.RLock()
-        self._looking: Shared[Looked] = Shared()
+        self._state: _State | None = None
         self._files = check.files
         self._damaged: tuple[int, int] | None = None
         self._columns: tuple[Index | None, _FileColumns] = None, _FileColumns()
@@ -149,27 +185,224 @@ class OpenedIndex:
         self._model_failed_at: float | None = None
         self._model_problem: str | None = None
 
-    def recall(
-        self, config: Config, asked: Asked, *, sync: bool, with_evidence: bool = False
+    def recall(  # noqa: PLR0912, PLR0913, PLR0915, C901 - one function, for each costs a recall time
+        self,
+        config: Config,
+        request: RecallRequest | ContextRequest,
+        scope: Scope,
+        *,
+        with_evidence: bool = False,
+        is_explained: bool = False,
+        is_repeat: bool = False,
     ) -> tuple[Recall, list[Evidence]]:
-        """Search, after bringing the index up to date with `sync`; a damaged index is rebuilt.
+        """Search, after bringing the index up to date with `sync`; a damaged index is rebuilt, once.
 
-        With `with_evidence` also returns the passages of the recalled files, best first.
+        With `with_evidence` also returns the passages of the recalled files, best first. Raises
+        InvalidInputError for a blank query or a date that does not exist.
         """
-
-        def search() -> tuple[Recall, list[Evidence]]:
-            return self._search(config, asked, sync=sync, with_evidence=with_evidence)
-
-        (found, evidence), skips = self._current(config, search, sync=sync)
-        # Nobody knows whose a file is that cannot be read.
-        named = [] if asked.scope else skips
-        files = [one.file for one in found]
-        notices = (
-            *(one.notice for one in config.not_allowed),
-            *found.notices,
-            *notices_of(skips, files, filtered=bool(asked.wanted), whole=not asked.scope),
+        query, sync, options = request.query, request.sync, recalling.PLAIN
+        if not query.strip():
+            raise InvalidInputError(
+                "there is nothing to search for: the query is blank", code="invalid_option"
+            )
+        if (
+            request.types
+            or request.tags
+            or request.written_by
+            or request.after is not None
+            or request.before is not None
+            or request.as_of is not None
+            or request.question_date is not None
+            or request.recency is not None
+        ):
+            options = recalling.resolved_options(request)
+        state, listing, skips = self._state, None, None
+        if (
+            state is not None
+            and state.config is config
+            and (not sync or state.index.tokenizer == TOKENIZER)
+            and state.watch is self._check.active
+            and (state.watch is None or state.watch.changes is not None)
+        ):
+            try:
+                status = os.stat(state.file)  # noqa: PTH116 - of each recall
+                is_same = (status.st_dev, status.st_ino) == state.identity
+                if is_same and state.check.is_same(state.index):
+                    skips, listing = state.check.look(state.watch) if sync else ([], None)
+            except (OSError, HedgerowError):
+                pass  # A closed index is opened again, and other errors are reported, by the longer way.
+        if state is None or skips is None:
+            state, unreadable = None, self._brought_up_to_date(config, listing, sync=sync)
+        else:
+            unreadable = [*starmap(Skip, skips), *state.skips]
+        try:
+            if state is None:
+                state = self._state_of(config)
+            ids, problem = (scope.user, scope.agent, scope.session), None
+            if options.wanted.types:
+                known = state.columns.types(state.index, ids, scope.shared)
+                check_types(options.wanted.types, known)
+            stages = state.stages
+            if state.has_model:
+                embedder, problem = self._ready_model(config, sync=sync)
+                stages = self._stages_of(state.index, embedder)
+            depths = (
+                BOOSTS[request.depth]
+                if self._policy is depth_boost
+                else recalling.depths(self._policy, request.depth, state.columns, stages.searcher)
+            )
+            as_of, period, wanted, text = options.as_of, options.period, options.wanted, query
+            most = max(recalling.AT_LEAST, recalling.DEEPER * request.limit)
+            most = min(most, sys.maxsize)
+            while True:
+                if period is not None and period.found:
+                    wanted = replace(options.wanted, after=period.after, before=period.before)
+                    text = period.rest if any(one.isalnum() for one in period.rest) else query
+                after, before = recalling.bounds(wanted) if wanted is not ANY else (None, None)
+                call = _Recall(
+                    state.columns,
+                    stages.searcher,
+                    query,
+                    min(request.limit, sys.maxsize),
+                    types=list(wanted.types),
+                    tags=list(wanted.tags),
+                    writers=list(wanted.writers),
+                    after=after,
+                    before=before,
+                    scope=ids,
+                    shared=scope.shared,
+                    at=time.time_ns() // 1000 if as_of is None else micros_of(as_of),
+                    was_known=as_of is not None,
+                    include_superseded=request.include_superseded,
+                    depths=depths[0],
+                    other_depth=depths[1],
+                    half_life=None if options.half_life is None else options.half_life // TICK,
+                    with_evidence=with_evidence,
+                )
+                answer: Any
+                is_plain = stages.embedder is None and observing.current is None
+                if is_plain:
+                    # The stages of a search by keywords are its check and the search.
+                    _check_query(text)
+                    asked = SearchOptions(
+                        "auto", most, most, None, True, None, "path", request.asker
+                    )
+                    [answer] = call.search(
+                        (text,), (None,), None, None, 0.0, asked, 1, Stop(), None
+                    )
+                    if isinstance(answer, HedgerowError) or answer.error is not None:
+                        answer, is_plain = stages.answer(0, most, answer, None), False
+                        if isinstance(answer, HedgerowError):
+                            raise answer
+                else:
+                    search = SearchRequest(
+                        text,
+                        limit=most,
+                        candidates=most,
+                        group_by="path",
+                        skip_retry_ladder=True,
+                        asker=request.asker,
+                    )
+                    # It searches as a Searcher does, and scores what it finds.
+                    answer = run(replace(stages, searcher=cast("Searcher", call)).search(search))
+                if sync and answer.error is not None:
+                    recalling.raise_damage(answer.error)
+                results, left_out, about, evidence = call.results()
+                if results or period is None or not period.found:
+                    break
+                # Nothing is from that time: search without it.
+                period, wanted, text = replace(period, found=False), options.wanted, query
+        except HedgerowError as error:
+            if is_repeat:
+                raise
+            self._rebuild(Derived.of(config), error, sync=sync)
+            return self.recall(
+                config,
+                request,
+                scope,
+                with_evidence=with_evidence,
+                is_explained=is_explained,
+                is_repeat=True,
+            )
+        trace: Trace | None = answer.trace if is_explained or not is_plain else None
+        how = "keywords" if is_plain or trace is None else recalling.how_found(trace)
+        found = tuple([recalling.recalled(one, request.depth, how) for one in results])
+        notices = [*answer.notices] if trace is None else [*trace.notices]
+        if period is not None:
+            notices.append(period.notice)
+        if problem is not None:
+            notices.append(problem)
+        if config.not_allowed:
+            notices[:0] = [one.notice for one in config.not_allowed]
+        if unreadable:
+            files = [one.file for one in found]
+            notices += notices_of(unreadable, files, filtered=bool(wanted), whole=not scope)
+        return (
+            Recall(
+                self._name,
+                query,
+                request.depth,
+                found,
+                # Nobody knows whose a file is that cannot be read.
+                unreadable=()
+                if not unreadable or scope
+                else tuple(one for one in unreadable if one.code not in CODES),
+                notices=tuple(notices),
+                left_out=dict(left_out),
+                as_of=as_of,
+                period=period,
+                about=tuple([About(*one) for one in about]),
+                trace=trace if is_explained else None,
+            ),
+            [Evidence(*one) for one in evidence],
         )
-        return replace(found.with_skips(named), notices=notices), evidence
+
+    def _brought_up_to_date(
+        self, config: Config, listing: _Listing | None, *, sync: bool
+    ) -> list[Skip]:
+        """Bring the index up to date with `sync`. Returns the files that it could not read.
+
+        `listing` has the files of the root, if they were listed a moment ago.
+        """
+        derived = Derived.of(config)
+        looked = Looked(None, Listing(listing)) if listing else self._look(derived, sync=sync)
+        if looked.skips is not None:
+            return looked.skips
+        from .sync import sync as bring_up_to_date  # noqa: PLC0415 - slow to import
+
+        return bring_up_to_date(derived, files=self._files, listing=looked.listing).skips
+
+    def _state_of(self, config: Config) -> _State:
+        """Return the open index, kept for the next recalls as long as nothing changes."""
+        derived = Derived.of(config)
+        index = self._index(derived)
+        ledger = self._files.ledger_of(derived, index)
+        known = self._state
+        if known is not None and known.config is config and known.ledger is ledger:
+            return known
+        has_model = self._given is not None or config.embedder is not None
+        if not has_model:
+            self._model(config)  # closes that of an earlier configuration
+        watch = self._check.watch(derived)
+        state = _State(
+            config,
+            str(derived.index),
+            self._damaged,
+            index,
+            ledger,
+            ledger.skips,
+            _FileCheck(ledger.found, derived.source_root, derived.rules.compiled),
+            watch,
+            self._columns_of(index),
+            self._stages_of(index, None),
+            has_model,
+        )
+        # Files of several roots have no listing of their own, the rules of a vault depend on its files,
+        # and a watch that ended is begun again.
+        is_watched = watch is not None or not self._check.watches
+        is_kept = not derived.members and config.vault is None and is_watched
+        self._state = state if is_kept else None
+        return state
 
     def grep(self, config: Config, request: GrepRequest, scope: Scope) -> GrepResult:
         """Search the files of a scope for a pattern, after bringing the index up to date with `sync`."""
@@ -205,24 +438,6 @@ class OpenedIndex:
         named = {skip.path: skip for skip in (*found.unreadable, *([] if scope else skips))}
         unread = (skip for skip in named.values() if skip.code not in CODES)
         return replace(found, unreadable=tuple(unread))
-
-    def about(
-        self, config: Config, asked: Asked, files: Iterable[str], *, sync: bool
-    ) -> tuple[About, ...]:
-        """Return the descriptions of the folders of some files, as of the last sync.
-
-        With `sync` a damaged index is rebuilt.
-        """
-        derived = Derived.of(config)
-
-        def search() -> tuple[About, ...]:
-            def is_seen(path: str) -> bool:
-                marks = self._marks(derived)
-                return asked.scope.has(marks.scope(path)) and asked.validity(marks, path).holds
-
-            return abouts(files, self._index(derived).get, is_seen)
-
-        return self._current(config, search, sync=sync, fresh=True)[0]
 
     def why_not(self, config: Config, query: str, id_: str) -> WhyNot:
         """Return the cause that kept a passage out of the search of a recall."""
@@ -324,35 +539,30 @@ class OpenedIndex:
 
         Also returns what the index could not read. `fresh` is as in `marks`.
         """
-        derived = Derived.of(config)
-        looked = Looked([]) if fresh else self._look(derived, sync=sync)
-        skips = looked.skips
-        if skips is None:
-            from .sync import sync as bring_up_to_date  # noqa: PLC0415 - slow to import
-
-            skips = bring_up_to_date(derived, files=self._files, listing=looked.listing).skips
+        skips = [] if fresh else self._brought_up_to_date(config, None, sync=sync)
         try:
             return search(), skips
         except HedgerowError as error:
-            damage = damage_in(error)
-            if damage is None or (damage.code == FOREIGN and not sync):
-                raise
-            if not sync:
-                raise IndexFileError(
-                    f"{derived.index} is damaged; leave out --no-sync (sync=False) once, and it is "
-                    f"rebuilt from the files ({damage.message})",
-                    code="index_damaged",
-                ) from error
-        return self._anew(derived, search, damage)
+            skips = self._rebuild(Derived.of(config), error, sync=sync)
+        return search(), skips
 
-    def _anew(
-        self, derived: Derived, search: Callable[[], T], damage: IndexFileError
-    ) -> tuple[T, list[Skip]]:
-        """Rebuild a damaged index, and search again. Raises the error of the second search."""
+    def _rebuild(self, derived: Derived, error: HedgerowError, *, sync: bool) -> list[Skip]:
+        """Rebuild a damaged index with `sync`. Returns the files that it could not read.
+
+        Raises the error if it is no damage.
+        """
+        damage = damage_in(error)
+        if damage is None or (damage.code == FOREIGN and not sync):
+            raise error
+        if not sync:
+            raise IndexFileError(
+                f"{derived.index} is damaged; leave out --no-sync (sync=False) once, and it is "
+                f"rebuilt from the files ({damage.message})",
+                code="index_damaged",
+            ) from error
         from .sync import rebuild  # noqa: PLC0415 - slow to import
 
-        skips = rebuild(derived, damage, self._damaged).skips
-        return search(), skips
+        return rebuild(derived, damage, self._damaged).skips
 
     def _look(self, derived: Derived, *, sync: bool) -> Looked:
         """Return the unreadable files of the index, without a lock.
@@ -372,9 +582,7 @@ class OpenedIndex:
             return Looked(None if sync else [])
         if not sync:
             return Looked(ledger.skips)
-        # Looking through many files takes most of a recall: those at the same time share it.
-        known = (derived.source_root, derived.scope, id(ledger))
-        return self._looking.result(known, lambda: self._check.look(derived, ledger))
+        return self._check.look(derived, ledger)
 
     def _known(self, derived: Derived) -> Ledger:
         """Return the ledger of the index, with the changes since the last call."""
@@ -413,30 +621,10 @@ class OpenedIndex:
         """Close the index and let go of the embedder; the next call opens them again."""
         self._files.close_index()
         with self._opening:
+            self._state = None
             self._columns = None, _FileColumns()
             self._stages = None
             self._close_embedder()
-
-    def _search(
-        self, config: Config, asked: Asked, *, sync: bool, with_evidence: bool
-    ) -> tuple[Recall, list[Evidence]]:
-        derived = Derived.of(config)
-        if asked.wanted.types:
-            check_types(asked.wanted.types, self._types(derived, asked.scope))
-        embedder, problem = self._ready_model(config, sync=sync)
-        index = self._index(derived)
-        found, evidence = recalling.recall(
-            self._stages_of(index, embedder),
-            self._columns_of(index),
-            asked,
-            root=str(self._root),
-            policy=self._policy,
-            whole=sync,
-            with_evidence=with_evidence,
-        )
-        if problem is not None:
-            found = replace(found, notices=(*found.notices, problem))
-        return found, evidence
 
     def _ready_model(self, config: Config, *, sync: bool) -> tuple[AnyEmbedder | None, str | None]:
         """Return the embedder, with `sync` after it has embedded what is new; None without one.

@@ -7,12 +7,12 @@ from pathlib import Path
 from .marks import SUPERSEDED_BY, SUPERSEDES
 from .names import check_types, type_word
 from .operations import ListRequest
-from .recall import Asked, Wanted
+from .recall import Moment, Wanted
 from .results import Listed, MemoryList, RootGraph
 from .session import Session
 
 
-def listed(root: Path, session: Session, request: ListRequest, time: Asked) -> MemoryList:
+def listed(root: Path, session: Session, request: ListRequest, time: Moment) -> MemoryList:
     """List memories, the last changed first, each as it is at a time."""
     store, visible = session.store(), session.visible()
     kind = None if request.type is None else type_word(request.type)

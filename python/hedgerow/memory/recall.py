@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone, tzinfo
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 from hedgerow._checks import checked_texts
-from hedgerow._engine import Hit, Index, Searcher, _FileColumns, _Recall
-from hedgerow._retrieval.operations import SearchRequest
-from hedgerow._retrieval.searching import Stages
-from hedgerow._steps import run
+from hedgerow._engine import Hit, Index, Searcher, _FileColumns
 from hedgerow.embedders import AnyEmbedder
-from hedgerow.errors import IndexFileError, InvalidInputError
+from hedgerow.errors import IndexFileError
 from hedgerow.ranking import Ranking
-from hedgerow.results import Response, Trace
+from hedgerow.results import Trace
 from hedgerow.retriever import Retriever
 from hedgerow.typing import FiltersLike, QuestionDate
 
@@ -26,11 +22,10 @@ from .marks import Marks
 from .names import compared, separate_tags, type_word
 from .note import now
 from .operations import ContextRequest, RecallRequest
-from .results import Provenance, Recall, Recalled
+from .results import Provenance, Recalled
 from .scope import Scope
 from .score import DepthPolicy, ScoreParts
 from .times import (
-    TICK,
     Period,
     checked_end,
     checked_half_life,
@@ -72,7 +67,7 @@ class Wanted:
     ) -> Wanted:
         """Check the filters. Raises InvalidInputError for a date that does not exist."""
         if not types and not tags and not writers and after is None and before is None:
-            return _ANY
+            return ANY
         return cls(
             frozenset(type_word(one) for one in checked_texts(types, "types")),
             frozenset(map(compared, separate_tags(checked_texts(tags, "tags")))),
@@ -86,67 +81,29 @@ class Wanted:
         return bool(filters) or self.after is not None or self.before is not None
 
 
-_ANY = Wanted()
+ANY = Wanted()
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a recall is about: the query, how much of what, and when it has to hold.
+class Options(NamedTuple):
+    """The checked options of a recall. The filters do not have the `period` that the query names."""
 
-    `as_of` is None for the present, which is `now`. With a `half_life`, newer memories count more. What does not hold is found as well with
-    `include_superseded`. What is not of the scope is not seen at all.
-    """
-
-    query: str
-    limit: int
-    depth: str
-    now: datetime
+    wanted: Wanted = ANY
     as_of: datetime | None = None
-    include_superseded: bool = False
-    wanted: Wanted = Wanted()
-    scope: Scope = Scope()  # noqa: RUF009
     period: Period | None = None
-    asker: str | None = None
     half_life: timedelta | None = None
 
-    def searched(self) -> str:
-        """Return the text of the search: the query without the words of a period, if others are left."""
-        rest = "" if self.period is None else self.period.rest
-        return rest if any(one.isalnum() for one in rest) else self.query
 
-    def in_period(self) -> Asked:
-        """Return the request for the period that the query names alone, if it names one."""
-        if self.period is None:
-            return self
-        after, before = self.period.after, self.period.before
-        return replace(self, wanted=replace(self.wanted, after=after, before=before))
-
-    def validity(self, marks: Marks, path: str) -> Validity:
-        """Return whether a memory holds when it has to."""
-        if self.as_of is None:
-            found = marks.at(path, self.now)
-        else:
-            found = marks.at(path, self.as_of, was_known=True)
-        return found.seen(lambda other: self.scope.has(marks.scope(other))) if self.scope else found
+PLAIN = Options()
+"""The options of a recall without filters and dates."""
 
 
-def resolved_recall(request: RecallRequest | ContextRequest, scope: Scope) -> Asked:
-    """Return what a recall is about; InvalidInputError for a blank query or a date that does not exist."""
-    present, query = now(), request.query
-    if not query.strip():
-        raise InvalidInputError(
-            "there is nothing to search for: the query is blank", code="invalid_option"
-        )
-    period = None
+def resolved_options(request: RecallRequest | ContextRequest) -> Options:
+    """Check the filters and dates of a recall. Raises InvalidInputError for a date that does not exist."""
+    present, period = now(), None
     if request.question_date is not None and request.after is None and request.before is None:
-        period = period_in(query, checked_question_date(request.question_date, present))
-    return Asked(
-        query,
-        request.limit,
-        request.depth,
-        present,
-        None if request.as_of is None else checked_end(request.as_of, "as_of", present),
-        request.include_superseded,
+        asked = checked_question_date(request.question_date, present)
+        period = period_in(request.query, asked)
+    return Options(
         Wanted.of(
             request.types,
             request.tags,
@@ -155,20 +112,42 @@ def resolved_recall(request: RecallRequest | ContextRequest, scope: Scope) -> As
             request.before,
             present,
         ),
-        scope,
+        None if request.as_of is None else checked_end(request.as_of, "as_of", present),
         period,
-        request.asker,
         None if request.recency is None else checked_half_life(request.recency),
     )
 
 
-def recall_time(as_of: QuestionDate | None, scope: Scope) -> Asked:
-    """Return the time at which memories of a scope have to hold; None for the present."""
-    return resolved_recall(RecallRequest(".", as_of=as_of), scope)
+class Moment(NamedTuple):
+    """A time at which memories of a scope have to hold: `as_of`, or the present without it."""
+
+    now: datetime
+    as_of: datetime | None
+    scope: Scope
+
+    @classmethod
+    def of(cls, as_of: QuestionDate | None, scope: Scope) -> Moment:
+        """Check a date. Raises InvalidInputError for one that does not exist, and for another type."""
+        present = now()
+        # The request checks the type.
+        given = RecallRequest(".", as_of=as_of).as_of
+        return cls(present, None if given is None else checked_end(given, "as_of", present), scope)
+
+    def validity(self, marks: Marks, path: str) -> Validity:
+        """Return whether a memory holds at that time."""
+        if self.as_of is None:
+            found = marks.at(path, self.now)
+        else:
+            found = marks.at(path, self.as_of, was_known=True)
+        return found.seen(lambda other: self.scope.has(marks.scope(other))) if self.scope else found
 
 
-_DEEPER = 10
-_AT_LEAST = 200
+DEEPER = 10
+"""Candidates for each result: the parts of the score can lift one by as many places."""
+
+AT_LEAST = 200
+"""The fewest candidates."""
+
 _RANKED = 1000
 _DIGITS, _GREATEST = 19, (1 << 63) - 1
 
@@ -191,99 +170,8 @@ class Found(NamedTuple):
     trace: Trace
 
 
-def recall(  # noqa: PLR0913 - all that a recall depends on
-    stages: Stages,
-    columns: _FileColumns,
-    asked: Asked,
-    *,
-    root: str,
-    policy: DepthPolicy,
-    whole: bool = False,
-    with_evidence: bool = False,
-) -> tuple[Recall, list[Evidence]]:
-    """Search the index and sort the results by the sum of the parts of the score.
-
-    With `whole` damage that leaves one leg to answer alone is raised. With `with_evidence` also returns the
-    passages of the files, the best first.
-    """
-    depths = _depths(policy, asked.depth, columns, stages.searcher)
-    recaller = _Recaller(columns, stages, depths, root, whole=whole, with_evidence=with_evidence)
-    period = asked.period
-    found, evidence = recaller.recall(asked.in_period())
-    if period is not None and not found.results:
-        period = replace(period, found=False)
-        found, evidence = recaller.recall(replace(asked, period=None))
-    if period is None:
-        return found, evidence
-    found = replace(found, period=period, notices=(*found.notices, period.notice))
-    return found, evidence
-
-
-@dataclass(frozen=True, slots=True)
-class _Recaller:
-    """Recalls of one index."""
-
-    columns: _FileColumns
-    stages: Stages
-    depths: tuple[dict[str, float], float]
-    root: str
-    whole: bool
-    with_evidence: bool
-
-    def recall(self, asked: Asked) -> tuple[Recall, list[Evidence]]:
-        """Recall what is asked for, in one call of the engine after the embedder's."""
-        wanted, scope = asked.wanted, asked.scope
-        zone = timezone.utc if wanted.after is None else wanted.after.tzinfo
-        call = _Recall(
-            self.columns,
-            self.stages.searcher,
-            asked.query,
-            min(asked.limit, sys.maxsize),
-            types=list(wanted.types),
-            tags=list(wanted.tags),
-            writers=list(wanted.writers),
-            after=None if wanted.after is None else _bound(wanted.after, zone),
-            before=None if wanted.before is None else _bound(wanted.before, zone),
-            scope=(scope.user, scope.agent, scope.session),
-            shared=scope.shared,
-            at=micros_of(asked.now if asked.as_of is None else asked.as_of),
-            was_known=asked.as_of is not None,
-            include_superseded=asked.include_superseded,
-            depths=self.depths[0],
-            other_depth=self.depths[1],
-            half_life=None if asked.half_life is None else asked.half_life // TICK,
-            with_evidence=self.with_evidence,
-        )
-        # It searches as a Searcher does, and scores what it finds.
-        stages = replace(self.stages, searcher=cast("Searcher", call))
-        most = max(_AT_LEAST, _DEEPER * asked.limit)
-        request = SearchRequest(
-            asked.searched(),
-            limit=most,
-            candidates=most,
-            group_by="path",
-            skip_retry_ladder=True,
-            asker=asked.asker,
-        )
-        response = run(stages.search(request))
-        if self.whole:
-            _raise_damage(response)
-        results, left_out, evidence = call.results()
-        how = _how(response.trace)
-        found = Recall(
-            self.root,
-            asked.query,
-            asked.depth,
-            tuple(_recalled(one, asked.depth, how) for one in results),
-            notices=tuple(response.trace.notices),
-            left_out=dict(left_out),
-            as_of=asked.as_of,
-            trace=response.trace,
-        )
-        return found, [Evidence(*one) for one in evidence]
-
-
-def _recalled(result: _RecallTuple, depth: str, how: str) -> Recalled:
+def recalled(result: _RecallTuple, depth: str, how: str) -> Recalled:
+    """Return a result of the engine; `how` is keywords or hybrid."""
     id_, snippet, path, (start, end), session, matter, parts, bucket, marks = result
     driver = f"{how}:{bucket}"
     scored = ScoreParts(*parts[:7], depth, driver, *parts[7:])
@@ -292,23 +180,31 @@ def _recalled(result: _RecallTuple, depth: str, how: str) -> Recalled:
     return Recalled(id_, scored.total, snippet, provenance, scored, session, validity)
 
 
-def _depths(
+def depths(
     policy: DepthPolicy, depth: str, columns: _FileColumns, searcher: Searcher
 ) -> tuple[dict[str, float], float]:
     """Return the weight of each bucket at a depth, and the weight of all others."""
-    if policy is score.depth_boost:
-        return score.boosts(depth)
     buckets = columns.buckets(searcher)
     return {bucket: score.rounded(policy(bucket, depth)) for bucket in buckets}, 0.0
 
 
+def bounds(wanted: Wanted) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
+    """Return the bounds of the time of memories, each as a moment and as a local time.
+
+    Both are microseconds since 1970, local in the zone of `after`.
+    """
+    zone = timezone.utc if wanted.after is None else wanted.after.tzinfo
+    after = None if wanted.after is None else _bound(wanted.after, zone)
+    return after, None if wanted.before is None else _bound(wanted.before, zone)
+
+
 def _bound(time: datetime, zone: tzinfo | None) -> tuple[int, int]:
-    """Return a moment, and the same as a local time in the zone, in microseconds since 1970."""
     local = time.astimezone(zone).replace(tzinfo=timezone.utc)
     return micros_of(time), micros_of(local)
 
 
-def _how(trace: Trace) -> str:
+def how_found(trace: Trace) -> str:
+    """Return `hybrid` if the embedder took part in a search, else `keywords`."""
     hybrid = trace.embedder_used and not trace.fell_back_to_bm25
     return "hybrid" if hybrid else "keywords"
 
@@ -347,9 +243,9 @@ def search(  # noqa: PLR0913 - what a search depends on
         filters=where,
     )
     if whole:
-        _raise_damage(response)
+        raise_damage(response.error)
     trace = response.trace
-    return Found(response.results, _how(trace), trace)
+    return Found(response.results, how_found(trace), trace)
 
 
 def ranked(
@@ -376,13 +272,13 @@ def ranked(
         filters=where,
     )
     if whole:
-        _raise_damage(response)
+        raise_damage(response.error)
     if embedder is not None and response.trace.fell_back_to_bm25:
         return None
     return [hit.path for hit in response.results]
 
 
-def _raise_damage(response: Response) -> None:
-    """Raise the damage that kept a leg from answering."""
-    if isinstance(response.error, IndexFileError) and is_of_no_use(response.error):
-        raise response.error
+def raise_damage(error: Exception | None) -> None:
+    """Raise an error that is damage, which kept a leg from answering."""
+    if isinstance(error, IndexFileError) and is_of_no_use(error):
+        raise error

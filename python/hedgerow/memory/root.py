@@ -15,6 +15,7 @@ from . import config, setup
 from .derived import Derived
 from .freshness import FileCheck, IndexState, index_state
 from .index_handle import OpenedIndex
+from .names import CONFIG, LEGACY_CONFIG
 from .node_store import NodeStore
 from .root_writes import RootWrites
 from .scope import Scope
@@ -77,6 +78,7 @@ class MemoryRoot(RootWrites):
         self._scope = Scope.of(scope, shared=shared)
         self._choices = Choices(trust, embedder, notify, durability)
         self._configured = self._stamp = None
+        self._config_files = f"{root}/{CONFIG}", f"{root}/{LEGACY_CONFIG}"
         self._check = FileCheck(watch=watch)
         self._opened = OpenedIndex(root, depth_policy, embedder, self._check)
         self._nodes = NodeStore(root, self._check)

@@ -14,7 +14,17 @@ from hedgerow._engine import Index, Store, _is_unlinked, _Names, _Nodes
 from hedgerow.errors import IndexFileError
 from hedgerow.ingest.ledger import Ledger
 
-from .derived import OLDER, Derived, check_ours, check_regular, identity_of
+from .derived import (
+    OLDER,
+    TOKENIZER,
+    Derived,
+    check_ours,
+    check_regular,
+    identity_of,
+    open_store_to_write,
+    open_to_write,
+    with_words,
+)
 
 
 class NodeState:
@@ -62,9 +72,14 @@ class _Open(Generic[T, K]):
 
     identity: tuple[int, int]
     file: T
+    durability: str
+    writes: bool = True
     scope: str = ""
     known: K | None = None
-    durability: str = "normal"
+
+    def has(self, derived: Derived, identity: tuple[int, int] | None) -> bool:
+        """Whether this is the file of that identity, opened with the durability of the root."""
+        return (self.identity, self.durability) == (identity, derived.durability)
 
     def is_of(self, derived: Derived, path: Path) -> bool:
         """Whether this is still the file of a path, and what is known is of the scope."""
@@ -87,6 +102,44 @@ class RootFiles:
         self._index: _Open[Index, Ledger] | None = None
         self._store: _Open[Store, NodeState] | None = None
         self._linked: NodeState | None = None
+        self._writer: _Open[Index, Ledger] | None = None
+
+    @property
+    def known(self) -> list[tuple[int, int]]:
+        """The identities of the open files, which this user made."""
+        opened = (self._index, self._store, self._writer)
+        return [one.identity for one in opened if one is not None]
+
+    def index_to_write(self, derived: Derived) -> Index:
+        """Return the index, open to write: reopened if its file was rebuilt, and made if there is none.
+
+        The caller holds the lock of the root, and has disowned what somebody else made.
+        """
+        with self._opening:
+            if self._index is not None and self._index.file.tokenizer != TOKENIZER:
+                # An earlier version wrote here. A handle sees that when it searches.
+                self.close()
+            writer = self._writer
+            if writer is not None and writer.has(derived, identity_of(derived.index)):
+                return with_words(writer.file, writer.file)
+            self._close_writer()
+            index = open_to_write(derived)
+            if identity := identity_of(derived.index):
+                self._writer = _Open(identity, index, derived.durability)
+            return index
+
+    def store_to_write(self, derived: Derived) -> Store:
+        """Return the store, open to write, as `index_to_write` does."""
+        with self._opening:
+            opened = self._store
+            is_open = opened is not None and opened.has(derived, identity_of(derived.store))
+            if opened is not None and is_open and opened.writes:
+                return with_words(opened.file, opened.file.index)
+            self.close_store()
+            store = open_store_to_write(derived)
+            if identity := identity_of(derived.store):
+                self._store = _Open(identity, store, derived.durability)
+            return store
 
     def index(self, derived: Derived, identity: tuple[int, int] | None = None) -> Index:
         """Return the open index, reopened if its file was rebuilt; `identity` is that of the file, if known.
@@ -103,7 +156,7 @@ class RootFiles:
             )
         with self._opening:
             if self._index is None or self._index.identity != identity:
-                self.close_index()
+                self._close_reader()
                 check_regular(derived.index)
                 reader = Index.open(derived.index, read_only=True)
                 try:
@@ -111,7 +164,7 @@ class RootFiles:
                 except IndexFileError:
                     reader.close()
                     raise
-                self._index = _Open(identity, reader)
+                self._index = _Open(identity, reader, derived.durability)
             return self._index.file
 
     def ledger(self, derived: Derived) -> Ledger:
@@ -147,19 +200,16 @@ class RootFiles:
         identity = (status.st_dev, status.st_ino)
         with self._opening:
             opened = self._store
-            if opened is None or (opened.identity, opened.durability) != (
-                identity,
-                derived.durability,
-            ):
+            if opened is None or not opened.has(derived, identity):
                 self.close_store()
                 check_regular(derived.store)
-                store = _opened(derived)
+                store, writes = _opened(derived)
                 try:
                     check_ours(derived, store.index, derived.store)
                 except IndexFileError:
                     store.close()
                     raise
-                self._store = opened = _Open(identity, store, durability=derived.durability)
+                self._store = opened = _Open(identity, store, derived.durability, writes)
             return opened.file
 
     def nodes(self, derived: Derived) -> NodeState:
@@ -209,12 +259,21 @@ class RootFiles:
         self.close_index()
         self.close_store()
 
+    def _close_writer(self) -> None:
+        opened, self._writer = self._writer, None
+        if opened is not None:
+            opened.file.close()
+
     def close_index(self) -> None:
         """Close the index; the next call opens it again."""
         with self._opening:
-            opened, self._index = self._index, None
-            if opened is not None:
-                opened.file.close()
+            self._close_writer()
+            self._close_reader()
+
+    def _close_reader(self) -> None:
+        opened, self._index = self._index, None
+        if opened is not None:
+            opened.file.close()
 
     def close_store(self) -> None:
         """Close the store; the next call opens it again."""
@@ -224,11 +283,11 @@ class RootFiles:
                 opened.file.close()
 
 
-def _opened(derived: Derived) -> Store:
-    """Open a store to write if that is possible, else to read."""
+def _opened(derived: Derived) -> tuple[Store, bool]:
+    """Open a store to write if that is possible, else to read; also returns whether it was."""
     try:
-        return Store.open(derived.store, durability=derived.durability)
+        return Store.open(derived.store, durability=derived.durability), True
     except IndexFileError as error:
         if error.code != OLDER:
             raise
-        return Store.open(derived.store, read_only=True)
+        return Store.open(derived.store, read_only=True), False

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hedgerow._checks import checked_flag, checked_list
+from hedgerow._engine import _settled_signatures
 from hedgerow._operations.operation import Request
 from hedgerow._steps import Call, Steps, arun
 from hedgerow.errors import InvalidInputError
 from hedgerow.typing import Legs, Progress, QuestionDate, Time
 
-from .config import Config, ConfigStamp, config_stamp, read_config, read_status
+from .config import Config, read_config, read_status
 from .derived import Derived
 from .freshness import FileCheck
 from .index_handle import OpenedIndex
@@ -31,7 +32,7 @@ from .operations import (
     RootOperations,
     StatusRequest,
 )
-from .recall import recall_time, resolved_recall
+from .recall import Moment, resolved_options
 from .results import (
     Audit,
     Context,
@@ -70,7 +71,8 @@ class RootReads(RootOperations):
     _opened: OpenedIndex
     _nodes: NodeStore
     _configured: Config | None
-    _stamp: ConfigStamp | None
+    _stamp: list[str | None] | None
+    _config_files: tuple[str, str]
 
     def _perform(self, request: Request[R]) -> R:
         """Carry out a request: each operation is a method with an underscore before its name."""
@@ -85,18 +87,23 @@ class RootReads(RootOperations):
         return await arun(steps())
 
     def _recall(self, request: RecallRequest) -> Recall:
-        config, asked = self._config(), resolved_recall(request, self._scope)
-        found, _ = self._opened.recall(config, asked, sync=request.sync)
-        about = self._opened.about(config, asked, [one.file for one in found], sync=request.sync)
-        return replace(found, about=about, trace=found.trace if request.explain else None)
+        config = self._configured
+        # Looked up without a call: each costs a recall time.
+        if (
+            config is None
+            or self._stamp is None
+            or self._stamp != _settled_signatures(self._config_files)
+        ):
+            config = self._config()
+        explains = request.explain
+        return self._opened.recall(config, request, self._scope, is_explained=explains)[0]
 
     def _context(self, request: ContextRequest) -> Context:
         from . import context  # noqa: PLC0415 - slow to import
 
-        config, asked = self._config(), resolved_recall(request, self._scope)
-        found, passages = self._opened.recall(config, asked, sync=request.sync, with_evidence=True)
-        about = self._opened.about(config, asked, [one.file for one in found], sync=request.sync)
-        found = replace(found, about=about)
+        found, passages = self._opened.recall(
+            self._config(), request, self._scope, with_evidence=True
+        )
         count = request.count_tokens or context.estimated_tokens
         return context.pack(
             found, passages, request.budget, request.per_file, count, diversify=request.diversify
@@ -106,7 +113,7 @@ class RootReads(RootOperations):
         from .listing import listed  # noqa: PLC0415 - slow to import
 
         session = self._session()
-        return listed(self._root, session, request, recall_time(None, self._scope))
+        return listed(self._root, session, request, Moment.of(None, self._scope))
 
     def _grep(self, request: GrepRequest) -> GrepResult:
         return self._opened.grep(self._config(), request, self._scope)
@@ -175,14 +182,15 @@ class RootReads(RootOperations):
         """
         from .why_not import why_not  # noqa: PLC0415 - slow to import
 
-        asked = resolved_recall(RecallRequest(query, **options), self._scope)
+        request = RecallRequest(query, **options, sync=False)
+        resolved_options(request)  # raises for a date that does not exist, before a sync
         session = self._session(sync=sync)
         session.nodes()
         # No name can mean a file that cannot be read.
         unreadable = [] if self._scope else self._opened.unreadable(session.config)
         is_path = any(skip.path == key for skip in unreadable)
         file = key if is_path else session.resolve(key)[0]
-        return why_not(self._opened, session.config, asked, file)
+        return why_not(self._opened, session.config, request, self._scope, file)
 
     def query(
         self,
@@ -238,7 +246,7 @@ class RootReads(RootOperations):
         """
         session = self._session(sync=sync)
         [path] = session.resolve(key)
-        return recall_time(as_of, self._scope).validity(session.marks(), path)
+        return Moment.of(as_of, self._scope).validity(session.marks(), path)
 
     def validities(
         self, keys: Iterable[str], *, as_of: QuestionDate | None = None, sync: bool = True
@@ -253,7 +261,7 @@ class RootReads(RootOperations):
     def _validities(
         self, session: Session, keys: Iterable[str], as_of: QuestionDate | None
     ) -> dict[str, Validity]:
-        at, marks = recall_time(as_of, self._scope), session.marks()
+        at, marks = Moment.of(as_of, self._scope), session.marks()
         seen = (key for key in keys if self._scope.has(marks.scope(key)))
         found = {key: at.validity(marks, key) for key in seen}
         return {key: validity for key, validity in found.items() if validity != HOLDS}
@@ -282,7 +290,7 @@ class RootReads(RootOperations):
 
         Returns the same object until the configuration changes.
         """
-        stamp = config_stamp(self._root)
+        stamp = _settled_signatures(self._config_files)
         if stamp is not None and stamp == self._stamp and self._configured is not None:
             return self._configured
         found = read_config(self._root, self._choices)

@@ -25,7 +25,7 @@ from .operations import (
     VisitRequest,
     WrapupRequest,
 )
-from .recall import recall_time
+from .recall import Moment
 from .results import (
     Forgotten,
     Linked,
@@ -186,7 +186,7 @@ class RootWrites(RootReads):
     ) -> Marked:
         """Sync, and return the result for a memory that was marked."""
         session.wrote([*changed, *([] if written is None else [written])])
-        validity = recall_time(None, self._scope).validity(session.marks(), path)
+        validity = Moment.of(None, self._scope).validity(session.marks(), path)
         return Marked(str(self._root), path, tuple(changed), validity, written)
 
     def _forget(self, request: ForgetRequest) -> Forgotten:

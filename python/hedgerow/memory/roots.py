@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from operator import is_
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -274,8 +275,11 @@ class _JointRoot(MemoryRoot):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             for number, config in enumerate(configs):
                 link_to(folder / mark_of(number), config.source_root)
+        known = self._configured
+        if known is not None and all(map(is_, known.members, configs)):
+            return known
         vaults = [one.vault for one in configs if one.vault is not None]
-        return replace(
+        self._configured = replace(
             configs[0],
             root=folder,
             source_root=folder,
@@ -286,6 +290,7 @@ class _JointRoot(MemoryRoot):
             not_allowed=tuple(request for one in configs for request in one.not_allowed),
             members=tuple(configs),
         )
+        return self._configured
 
 
 def _ignored(_: str) -> None:

@@ -73,15 +73,11 @@ def depth_boost(bucket: str, depth: str) -> float:
     return _BOOSTS.get(bucket, _OTHERS)[DEPTHS.index(depth)]
 
 
-def boosts(depth: str) -> tuple[dict[str, float], float]:
-    """Return the values of `depth_boost` for the known buckets, and the value for any other."""
-    return _BY_DEPTH[depth]
-
-
-_BY_DEPTH = {
+BOOSTS = {
     depth: ({bucket: values[at] for bucket, values in _BOOSTS.items()}, _OTHERS[at])
     for at, depth in enumerate(DEPTHS)
 }
+"""By depth the values of `depth_boost` for the known buckets, and the value for any other."""
 
 
 def rounded(value: float) -> float:

@@ -8,7 +8,6 @@ import os
 import time
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -36,8 +35,6 @@ from .derived import (
     identity_of,
     is_of_no_use,
     make_room,
-    open_store_to_write,
-    open_to_write,
 )
 from .files import locked, system_errors
 from .root_files import NodeState, RootFiles
@@ -131,7 +128,8 @@ def _sync(  # noqa: PLR0913 - the options of a sync
     allow_empty: bool,
     with_store: bool,
 ) -> SyncReport:
-    with locked(derived.lock), _Run(derived, files, with_store=with_store) as run:
+    with locked(derived.lock):
+        run = _Run(derived, files, with_store=with_store)
         if listing is not None:
             changes = run.changes(listing)
         if listing is None or changes.most_gone:
@@ -166,7 +164,8 @@ def sync_written(
     known = RootFiles() if files is None else files
     try:
         if derived.index.exists():
-            with locked(derived.lock), _Run(derived, known, with_store=with_store) as run:
+            with locked(derived.lock):
+                run = _Run(derived, known, with_store=with_store)
                 if run.has_read:
                     run.sync(_Changes.written(_signed(derived, paths)), relink=with_store)
                     return run.ledger
@@ -193,26 +192,16 @@ class _Run:
     def __init__(self, derived: Derived, files: RootFiles, *, with_store: bool = False) -> None:
         self._derived = derived
         self._files = files
-        self._with_store = with_store or derived.store.exists()
-        self._opened = ExitStack()
+        disown(derived, files.known)
+        index = files.index_to_write(derived)
+        self._index = index
+        self.ledger = files.ledger_in(derived, index).prepared(index)
         self._store: Store | None = None
         self._nodes: NodeState | None = None
+        if with_store or derived.store.exists():
+            self._store = store = files.store_to_write(derived)
+            self._nodes = files.nodes_in(derived, store).prepared(store)
         self.added_files = self.changed_files = 0
-
-    def __enter__(self) -> _Run:  # noqa: PYI034 - not for subclasses
-        derived, files = self._derived, self._files
-        disown(derived)
-        with self._opened as opened:
-            self._index = opened.enter_context(open_to_write(derived))
-            self.ledger = files.ledger_in(derived, self._index).prepared(self._index)
-            if self._with_store:
-                self._store = store = opened.enter_context(open_store_to_write(derived))
-                self._nodes = files.nodes_in(derived, store).prepared(store)
-            self._opened = opened.pop_all()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._opened.close()
 
     @property
     def has_read(self) -> bool:

@@ -9,8 +9,10 @@ from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
 
 from .config import Config
-from .recall import Asked, Wanted
+from .operations import RecallRequest
+from .recall import Moment
 from .results import Recall
+from .scope import Scope
 from .validity import LEFT_OUT
 
 if TYPE_CHECKING:
@@ -47,16 +49,18 @@ class RecallWhyNot(Result):
         return self.reason
 
 
-def why_not(opened: OpenedIndex, config: Config, asked: Asked, file: str) -> RecallWhyNot:
-    """Return the cause that kept a memory out of a recall, as of the last sync."""
+def why_not(
+    opened: OpenedIndex, config: Config, request: RecallRequest, scope: Scope, file: str
+) -> RecallWhyNot:
+    """Return the cause that kept a memory out of a recall without a sync."""
 
-    def recall(asked: Asked) -> Recall:
-        return opened.recall(config, asked, sync=False)[0]
+    def recall(request: RecallRequest) -> Recall:
+        return opened.recall(config, request, scope)[0]
 
-    found = recall(asked)
+    found = recall(request)
 
     def answer(cut: str | None, reason: str, **ranks: Any) -> RecallWhyNot:
-        return RecallWhyNot(found.root, asked.query, file, cut, reason, **ranks)
+        return RecallWhyNot(found.root, request.query, file, cut, reason, **ranks)
 
     if (rank := _rank(found, file)) is not None:
         score, needed = found.results[rank].score, found.results[-1].score
@@ -65,11 +69,11 @@ def why_not(opened: OpenedIndex, config: Config, asked: Asked, file: str) -> Rec
     for skip in opened.unreadable(config):
         if skip.path == file:
             return answer("unreadable", f"{file} could not be read: {skip.reason}.")
-    state = asked.validity(opened.marks(config, sync=False), file)
-    if state.why is not None and not asked.include_superseded:
+    state = Moment.of(request.as_of, scope).validity(opened.marks(config, sync=False), file)
+    if state.why is not None and not request.include_superseded:
         said = f"{file} does not hold ({state}); --include-superseded finds it."
         return answer(state.why, said)
-    everything = recall(replace(asked, limit=_ALL))
+    everything = recall(replace(request, limit=_ALL))
     if (rank := _rank(everything, file)) is not None:
         score, needed = everything.results[rank].score, found.results[-1].score
         said = (
@@ -77,9 +81,11 @@ def why_not(opened: OpenedIndex, config: Config, asked: Asked, file: str) -> Rec
             f"{len(found)} results has {needed:.4f}."
         )
         return answer("limit", said, rank=rank, score=score, needed=needed)
-    if _rank(recall(replace(asked, limit=_ALL, wanted=Wanted(), period=None)), file) is not None:
+    anything: Any = {"types": (), "tags": (), "written_by": ()}
+    anything |= {"after": None, "before": None, "question_date": None}
+    if _rank(recall(replace(request, limit=_ALL, **anything)), file) is not None:
         return answer("filtered", f"{file} is {LEFT_OUT['filtered']}.")
-    return answer(*_of_search(opened, config, asked.query, file))
+    return answer(*_of_search(opened, config, request.query, file))
 
 
 def _of_search(

@@ -285,6 +285,16 @@ impl FileColumns {
         why.is_none()
     }
 
+    /// Whether a filter sees a file, which holds at its time.
+    pub(crate) fn is_shown(&self, number: u32, filter: &RecallFilter) -> bool {
+        let ends = |number: usize| {
+            self.marks
+                .why_not(&self.files, number, filter.at, filter.was_known)
+        };
+        let file = self.file(number);
+        file.is_some_and(|file| filter.sees(&file.scope)) && ends(number as usize).is_none()
+    }
+
     /// The paths of the files that a scope sees, with those of no scope if they are `shared`.
     pub fn paths_in(&self, scope: &Scope, shared: bool) -> Vec<&str> {
         let is_seen = |file: &&FileColumn| {

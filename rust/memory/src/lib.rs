@@ -1,5 +1,6 @@
 //! The files of a folder as chunks, and the memory root on them (spec/ingest.md, spec/memory.md).
 
+pub mod about;
 pub mod chunks;
 pub mod columns;
 pub mod conflict;
@@ -11,6 +12,7 @@ pub mod field_links;
 pub mod file_node;
 pub mod files_index;
 pub mod folder;
+pub mod freshness;
 pub mod front_matter;
 pub mod grep;
 pub mod jsonl;

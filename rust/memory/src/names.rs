@@ -1,10 +1,14 @@
 //! Names: the type words of a memory, and the files that names mean (spec/memory.md, "Links").
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use crate::text::{casefold, normalized, one_line, split_spaces, trimmed};
+
+/// The most files by which names may differ from earlier ones that they share. Each lookup skips these.
+const MOST_CHANGED: usize = if cfg!(test) { 2 } else { 256 };
 
 /// The types of memories and the folder that each is written to.
 pub const FOLDERS: [(&str, &str); 6] = [
@@ -127,38 +131,42 @@ pub struct Named<'a> {
 /// Names are compared in Unicode's form NFC, because file systems and editors differ in the form they use.
 #[derive(Debug, Default)]
 pub struct Names {
-    paths: HashMap<String, usize>,
+    /// The names of the files of an earlier state.
+    base: Arc<Table>,
+    /// The files of the earlier state that are gone or have other names since.
+    hidden: BTreeSet<String>,
+    /// The names of the files that are new or have other names since.
+    changed: Table,
+}
+
+/// The names of some files.
+#[derive(Debug, Default)]
+struct Table {
+    /// By the path in form NFC.
+    by_path: HashMap<String, Vec<usize>>,
     by_name: HashMap<String, Vec<usize>>,
     by_title: HashMap<String, Vec<usize>>,
+    /// The paths, in their order.
     files: Vec<String>,
 }
 
-impl Names {
-    /// The names of files, which must be in the order of their paths.
-    pub fn new<'a>(files: impl Iterator<Item = Named<'a>>) -> Self {
-        let mut names = Self::default();
+impl Table {
+    fn new<'a>(files: impl Iterator<Item = Named<'a>>) -> Self {
+        let mut table = Self::default();
         for (number, file) in files.enumerate() {
-            names.files.push(file.path.to_owned());
-            names
-                .paths
-                .entry(normalized(file.path).into_owned())
-                .or_insert(number);
-            names
-                .by_name
-                .entry(stem(base_of(file.path)))
-                .or_default()
-                .push(number);
+            table.files.push(file.path.to_owned());
+            let path = normalized(file.path).into_owned();
+            table.by_path.entry(path).or_default().push(number);
+            let name = stem(base_of(file.path));
+            table.by_name.entry(name).or_default().push(number);
             if !file.title.is_empty() {
-                names.add_title(file.title, number);
+                table.add_title(file.title, number);
             }
             for alias in file.aliases {
-                names.add_title(alias, number);
+                table.add_title(alias, number);
             }
         }
-        for (number, path) in names.files.iter().enumerate() {
-            names.paths.insert(path.clone(), number);
-        }
-        names
+        table
     }
 
     fn add_title(&mut self, title: &str, number: usize) {
@@ -166,6 +174,63 @@ impl Names {
         if files.last() != Some(&number) {
             files.push(number);
         }
+    }
+
+    fn paths(&self, numbers: Option<&Vec<usize>>) -> impl Iterator<Item = &str> {
+        let numbers = numbers.into_iter().flatten();
+        numbers.map(|number| self.files[*number].as_str())
+    }
+}
+
+impl Names {
+    /// The names of files, which must be in the order of their paths.
+    pub fn new<'a>(files: impl Iterator<Item = Named<'a>>) -> Self {
+        Self {
+            base: Arc::new(Table::new(files)),
+            ..Self::default()
+        }
+    }
+
+    /// The names after files are added, removed or get other names. `renamed` are their paths; `named`
+    /// returns the names of a file, None if it was removed. None if so many have changed that new names of
+    /// all files take less time.
+    pub fn after<'a>(
+        &self,
+        renamed: &[&str],
+        named: impl Fn(&str) -> Option<Named<'a>>,
+    ) -> Option<Self> {
+        if self.hidden.len() + renamed.len() > MOST_CHANGED {
+            return None;
+        }
+        let mut hidden = self.hidden.clone();
+        hidden.extend(renamed.iter().map(|path| (*path).to_owned()));
+        Some(Self {
+            base: Arc::clone(&self.base),
+            changed: Table::new(hidden.iter().filter_map(|path| named(path))),
+            hidden,
+        })
+    }
+
+    /// The files under a key of one of the tables, in the order of their paths.
+    fn files_under<'n>(
+        &'n self,
+        numbers: impl Fn(&'n Table) -> Option<&'n Vec<usize>>,
+    ) -> Vec<&'n str> {
+        let before = self.base.paths(numbers(&self.base));
+        let mut files: Vec<&str> = before.filter(|path| !self.hidden.contains(*path)).collect();
+        let since = self.changed.paths(numbers(&self.changed));
+        files.extend(since);
+        files.sort_unstable();
+        files
+    }
+
+    /// The file of a path: of the path as it is, else of one that differs in its form alone.
+    fn at(&self, path: &str) -> Option<&str> {
+        let form = normalized(path);
+        let found = self.files_under(|table| table.by_path.get(&*form));
+        let exactly = |wanted: &str| found.iter().find(|one| **one == wanted);
+        let one = exactly(path).or_else(|| exactly(&form)).or(found.first());
+        one.copied()
     }
 
     /// The file that a name in the front matter of `source` means; None if there is none.
@@ -189,27 +254,21 @@ impl Names {
         for path in [from_top, in_folder.as_deref()].into_iter().flatten() {
             let path = normal_path(path);
             for path in [path.clone(), format!("{path}.md")] {
-                let found = self.paths.get(&path);
-                let found = found.or_else(|| self.paths.get(&*normalized(&path)));
-                if let Some(found) = found {
-                    return vec![&self.files[*found]];
+                if let Some(found) = self.at(&path) {
+                    return vec![found];
                 }
             }
         }
         if is_path {
             return Vec::new();
         }
-        let base = base_of(name);
         let ending = format!("/{}", stem(rooted));
-        let named = self.by_name.get(&stem(base)).into_iter().flatten();
-        let ends = |path: &&String| format!("/{}", stem(path)).ends_with(&ending);
-        let named: Vec<&str> = (named.map(|number| &self.files[*number]))
-            .filter(ends)
-            .map(String::as_str)
-            .collect();
+        let stem_of_name = stem(base_of(name));
+        let mut named = self.files_under(|table| table.by_name.get(&stem_of_name));
+        named.retain(|path| format!("/{}", stem(path)).ends_with(&ending));
         if named.is_empty() {
-            let titled = self.by_title.get(&title_key(name)).into_iter().flatten();
-            return titled.map(|number| self.files[*number].as_str()).collect();
+            let title = title_key(name);
+            return self.files_under(|table| table.by_title.get(&title));
         }
         named
     }

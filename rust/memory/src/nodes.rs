@@ -71,28 +71,42 @@ impl Nodes {
             };
             files.push((Arc::clone(record), linked));
         }
-        let names = match before.filter(|before| before.is_named_as(&files)) {
-            Some(before) => Arc::clone(&before.names),
-            None => Arc::new(names_of(&files, |path| path)),
-        };
+        let names = before.and_then(|before| before.names_with(&files));
+        let names = names.unwrap_or_else(|| Arc::new(names_of(&files, |path| path)));
         Ok(Self { files, names })
     }
 
-    fn is_named_as(&self, files: &[File]) -> bool {
-        let is_same = |((record, linked), (other, now)): (&File, &File)| {
-            Arc::ptr_eq(linked, now)
-                || (record.path() == other.path()
-                    && linked.title == now.title
-                    && linked.aliases == now.aliases)
+    /// The names of a later state, of files in the order of their paths. None if new names of all files
+    /// take less time.
+    fn names_with(&self, files: &[File]) -> Option<Arc<Names>> {
+        let is_renamed = |(old, new): &(Option<&File>, Option<&File>)| match (old, new) {
+            (Some((_, old)), Some((_, new))) => {
+                !Arc::ptr_eq(old, new) && (old.title != new.title || old.aliases != new.aliases)
+            }
+            _ => true,
         };
-        self.files.len() == files.len() && self.files.iter().zip(files).all(is_same)
+        let renamed: Vec<&str> = pairs(&self.files, files)
+            .into_iter()
+            .filter(is_renamed)
+            .filter_map(|(old, new)| old.or(new))
+            .map(|(record, _)| record.path())
+            .collect();
+        if renamed.is_empty() {
+            return Some(Arc::clone(&self.names));
+        }
+        let named = |path: &str| {
+            let found = files.binary_search_by(|(record, _)| record.path().cmp(path));
+            let (record, linked) = &files[found.ok()?];
+            Some(named(record.path(), linked))
+        };
+        self.names.after(&renamed, named).map(Arc::new)
     }
 
     /// The files whose links are others than before, or may lead elsewhere.
     pub fn relinked(&self, before: &Self) -> HashSet<String> {
         let mut sources = HashSet::new();
         let mut names = NameKeys::default();
-        for (old, new) in self.beside(before) {
+        for (old, new) in pairs(&before.files, &self.files) {
             if let (Some(old), Some(new)) = (old, new)
                 && Arc::ptr_eq(&old.1, &new.1)
             {
@@ -124,21 +138,6 @@ impl Nodes {
             sources.extend(may_lead_elsewhere.map(|(record, _)| record.path().to_owned()));
         }
         sources
-    }
-
-    /// Pair the files of an earlier state with those of this one, in the order of their paths.
-    fn beside<'n>(&'n self, before: &'n Self) -> Vec<(Option<&'n File>, Option<&'n File>)> {
-        let mut pairs = Vec::with_capacity(self.files.len());
-        let mut olds = before.files.iter().peekable();
-        for new in &self.files {
-            let path = new.0.path();
-            while let Some(old) = olds.next_if(|old| old.0.path() < path) {
-                pairs.push((Some(old), None));
-            }
-            pairs.push((olds.next_if(|old| old.0.path() == path), Some(new)));
-        }
-        pairs.extend(olds.map(|old| (Some(old), None)));
-        pairs
     }
 
     /// The files that names mean.
@@ -247,6 +246,21 @@ impl Nodes {
         }
         (edges, missing)
     }
+}
+
+/// Pair the files of an earlier state with those of a later one, in the order of their paths.
+fn pairs<'n>(before: &'n [File], after: &'n [File]) -> Vec<(Option<&'n File>, Option<&'n File>)> {
+    let mut pairs = Vec::with_capacity(after.len());
+    let mut olds = before.iter().peekable();
+    for new in after {
+        let path = new.0.path();
+        while let Some(old) = olds.next_if(|old| old.0.path() < path) {
+            pairs.push((Some(old), None));
+        }
+        pairs.push((olds.next_if(|old| old.0.path() == path), Some(new)));
+    }
+    pairs.extend(olds.map(|old| (Some(old), None)));
+    pairs
 }
 
 fn named<'f>(path: &'f str, linked: &'f Linked) -> Named<'f> {

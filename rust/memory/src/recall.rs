@@ -12,6 +12,7 @@ use hedgerow_engine::{Error, ErrorCode, Result};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use crate::about::{About, abouts};
 use crate::columns::{ColumnCache, FileColumns, FileFacts, LeftOut, RecallFilter, Selected};
 use crate::evidence::{Evidence, evidence};
 use crate::marks::Validity;
@@ -82,6 +83,8 @@ pub struct Recall {
     pub evidence: Vec<Evidence>,
     /// The number of files that match the words of the query and are left out, by reason.
     pub left_out: BTreeMap<LeftOut, usize>,
+    /// What the folders of the results are about.
+    pub about: Vec<About>,
     /// The search, without hits.
     pub found: Found,
 }
@@ -128,10 +131,13 @@ pub fn recall(
         } else {
             Vec::new()
         };
+        let files: Vec<&str> = results.iter().map(|one| one.texts.path.as_str()).collect();
+        let about = abouts(session, &columns, request.filter, &files)?;
         Ok(Recall {
             results,
             evidence,
             left_out,
+            about,
             found: ranked.found,
         })
     })
@@ -184,6 +190,8 @@ struct Candidate<'a> {
     row: i64,
     file: &'a FileFacts,
     parts: ScoreParts,
+    /// The total of the parts.
+    total: f64,
     weight: Option<f64>,
 }
 
@@ -193,25 +201,33 @@ impl Scoring<'_> {
         let terms = recall_terms(self.request.query);
         let query = ScoredQuery::new(self.request.query, &terms);
         let mut candidates = self.candidates(rows, &query)?;
-        candidates.sort_by(|left, right| right.parts.total().total_cmp(&left.parts.total()));
+        candidates.sort_by(|left, right| right.total.total_cmp(&left.total));
         let most = rounded(query.most_exact_match());
         let limit = self.request.limit;
         let mut results: Vec<Recalled> = Vec::new();
-        for batch in candidates.chunks(BATCH) {
-            let possible = |candidate: &Candidate<'_>| {
-                let best = ScoreParts {
-                    exact_match: most,
-                    ..candidate.parts
-                };
-                let last = results.get(limit.saturating_sub(1));
-                last.is_none_or(|last| best.total() >= last.parts.total())
+        let can_be_among = |results: &[Recalled], parts: &ScoreParts, exact_match: f64| {
+            let best = ScoreParts {
+                exact_match,
+                ..*parts
             };
-            let batch: Vec<&Candidate<'_>> = batch.iter().filter(|one| possible(one)).collect();
+            let last = results.get(limit.saturating_sub(1));
+            last.is_none_or(|last| best.total() >= last.parts.total())
+        };
+        for batch in candidates.chunks(BATCH) {
+            let possible = |one: &&Candidate<'_>| can_be_among(&results, &one.parts, most);
+            let batch: Vec<&Candidate<'_>> = batch.iter().filter(possible).collect();
             if batch.is_empty() {
                 break;
             }
             let rows: Vec<(i64, &str)> = batch.iter().map(|one| (one.row, FOUND)).collect();
-            for (candidate, texts) in batch.iter().zip(self.session.texts(&rows)?) {
+            let texts = self.session.texts(&rows)?;
+            let best: Vec<_> = (batch.into_iter().zip(texts))
+                .filter(|(one, texts)| {
+                    let most = rounded(query.most_exact_match_in(&texts.content));
+                    can_be_among(&results, &one.parts, most)
+                })
+                .collect();
+            for (candidate, texts) in best {
                 results.push(recalled(candidate, texts, &query, &terms)?);
             }
             results.sort_by(|left, right| {
@@ -252,20 +268,22 @@ impl Scoring<'_> {
             let at = self.request.filter.at;
             let half_life = self.request.half_life;
             let weight = half_life.map(|half_life| recency_weight(file.time, at, half_life));
+            let parts = ScoreParts {
+                retrieval,
+                exact_match: 0.0,
+                metadata: rounded(query.metadata_match(&file.words)),
+                temporal: rounded(temporal),
+                strength: rounded(file.strength),
+                provenance: rounded(provenance(true, file.has_session)),
+                depth: depth.copied().unwrap_or(self.request.other_depth),
+                recency: weight.map_or(0.0, |weight| rounded((weight - 1.0) * retrieval)),
+            };
             Candidate {
                 row: *row,
                 file,
+                parts,
+                total: parts.total(),
                 weight,
-                parts: ScoreParts {
-                    retrieval,
-                    exact_match: 0.0,
-                    metadata: rounded(query.metadata_match(&file.words)),
-                    temporal: rounded(temporal),
-                    strength: rounded(file.strength),
-                    provenance: rounded(provenance(true, file.has_session)),
-                    depth: depth.copied().unwrap_or(self.request.other_depth),
-                    recency: weight.map_or(0.0, |weight| rounded((weight - 1.0) * retrieval)),
-                },
             }
         });
         Ok(candidates.collect())

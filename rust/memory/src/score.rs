@@ -101,6 +101,24 @@ impl<'t> ScoredQuery<'t> {
         (whole + WORD * count(self.long.len())).min(EXACT_MATCH)
     }
 
+    /// The most that [`Self::exact_match`] of a part of a text can be, at less cost than cutting the part.
+    pub fn most_exact_match_in(&self, text: &str) -> f64 {
+        // The case of other letters depends on the letters next to them, which a part may lack.
+        if self.long.is_empty() || !text.is_ascii() {
+            return self.most_exact_match();
+        }
+        let text = text.to_ascii_lowercase();
+        let words = self
+            .long
+            .iter()
+            .filter(|term| text.contains(**term))
+            .count();
+        // The query has all its words.
+        let has_whole = words == self.long.len();
+        let whole = if has_whole { WHOLE_QUERY } else { 0.0 };
+        (whole + WORD * count(words)).min(EXACT_MATCH)
+    }
+
     /// Return the value of the query or its longer words in a snippet.
     pub fn exact_match(&self, snippet: &str) -> f64 {
         let text = snippet.to_lowercase();

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use hedgerow_engine::query::stopwords::{DUTCH, ENGLISH};
 
-use crate::text::{is_word, one_line, trimmed};
+use crate::text::{is_word, length, one_line, trimmed};
 
 /// The most characters of a snippet, without its ellipses.
 const LIMIT: usize = 500;
@@ -33,20 +33,26 @@ pub fn recall_terms(query: &str) -> Vec<String> {
 /// A passage on one line, cut to the part that has most of the tokens.
 pub fn cut_snippet(content: &str, tokens: &[String]) -> String {
     let text = one_line(content);
-    if text.len() <= LIMIT {
-        return text;
-    }
-    let offsets: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
-    let length = offsets.len();
+    let length = length(&text);
     if length <= LIMIT {
         return text;
     }
-    let at = |character: usize| offsets.get(character).copied().unwrap_or(text.len());
-    // A character for each, so that offsets are those of the text.
-    let lower: String = text
-        .chars()
-        .filter_map(|c| c.to_lowercase().next())
-        .collect();
+    let is_ascii = text.is_ascii();
+    let at = |character: usize| {
+        if is_ascii {
+            return character.min(text.len());
+        }
+        let mut offsets = text.char_indices().map(|(at, _)| at);
+        offsets.nth(character).unwrap_or(text.len())
+    };
+    let lower: String = if is_ascii {
+        text.to_ascii_lowercase()
+    } else {
+        // A character for each, so that offsets are those of the text.
+        text.chars()
+            .filter_map(|c| c.to_lowercase().next())
+            .collect()
+    };
     let mut start = best_start(&lower, tokens);
     if start + LIMIT >= length {
         start = length - LIMIT + 1;

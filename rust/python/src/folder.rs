@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use hedgerow_engine::sources::SourceFile;
 use hedgerow_memory::folder::{self, Listing, Reason, Rules, Signature};
+use hedgerow_memory::freshness::FileCheck;
 use hedgerow_memory::ledger::{Ledger, Record};
 use hedgerow_memory::skip::Skip;
 use hedgerow_memory::watch::Watch;
@@ -45,7 +46,8 @@ impl PyRules {
 
     /// List the files below a folder; `named` also lists skipped files.
     fn list(&self, py: Python<'_>, folder: PathBuf, named: bool) -> PyResult<PyListing> {
-        errors::call_detached(py, || Ok(folder::list(&folder, &self.0, named))).map(PyListing)
+        let list = || Ok(Arc::new(folder::list(&folder, &self.0, named)));
+        errors::call_detached(py, list).map(PyListing)
     }
 
     /// Return the reason to skip a file below a folder; None if it is read.
@@ -75,9 +77,51 @@ impl PyWatch {
     }
 }
 
+/// A check of the files of a root against one state of its index.
+#[pyclass(frozen, module = "hedgerow._engine", name = "_FileCheck")]
+pub struct PyFileCheck(FileCheck);
+
+#[pymethods]
+impl PyFileCheck {
+    /// Check the files below `folder` that the rules take, against the ledger of an index.
+    #[new]
+    fn new(ledger: &Bound<'_, PyLedger>, folder: PathBuf, rules: &Bound<'_, PyRules>) -> Self {
+        let (ledger, rules) = (ledger.get().0.clone(), Arc::clone(&rules.get().0));
+        Self(FileCheck::new(ledger, folder, rules))
+    }
+
+    /// Whether the index still has the ledger of this check, and that is about the root.
+    fn is_same(&self, py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResult<bool> {
+        let index = &index.get().index;
+        errors::call_detached(py, || self.0.is_same(index))
+    }
+
+    /// The number of looks begun.
+    #[getter]
+    fn looks(&self) -> u64 {
+        self.0.looks()
+    }
+
+    /// Return what could not be listed, if the index has read all files as they are; else None, and the
+    /// files. With a watch, the last result holds while the watch has seen no change.
+    fn look(
+        &self,
+        py: Python<'_>,
+        watch: Option<&Bound<'_, PyWatch>>,
+    ) -> PyResult<(Option<Vec<SkipTuple>>, Option<PyListing>)> {
+        let watch = watch.map(|watch| &watch.get().0);
+        let looked = errors::call_detached(py, || Ok(self.0.look(watch)))?;
+        let skips = looked.skips.iter().map(tuple_of).collect();
+        Ok((
+            looked.is_current.then_some(skips),
+            looked.listing.map(PyListing),
+        ))
+    }
+}
+
 /// The files below a folder.
 #[pyclass(frozen, module = "hedgerow._engine", name = "_Listing")]
-pub struct PyListing(pub Listing);
+pub struct PyListing(pub Arc<Listing>);
 
 #[pymethods]
 impl PyListing {
@@ -98,8 +142,8 @@ impl PyListing {
     /// The listings of several folders as one: the paths of each begin with its name and `/`.
     #[staticmethod]
     fn joined(parts: Vec<(String, Bound<'_, Self>)>) -> Self {
-        let parts = parts.iter().map(|(name, part)| (&**name, &part.get().0));
-        Self(Listing::joined(parts))
+        let parts = parts.iter().map(|(name, part)| (&**name, &*part.get().0));
+        Self(Arc::new(Listing::joined(parts)))
     }
 
     #[getter]
@@ -243,6 +287,23 @@ impl PyLedger {
 #[pyfunction]
 pub fn _signature(file: PathBuf) -> PyResult<String> {
     Ok(Signature::of(&fs::metadata(file)?).to_string())
+}
+
+/// Return a text for each file that changes with its content, None for a missing file; None instead of
+/// all if a change just made may hide another.
+#[pyfunction]
+pub fn _settled_signatures(files: Vec<PathBuf>) -> Option<Vec<Option<String>>> {
+    let now = folder::now();
+    let signature = |file: &PathBuf| match fs::metadata(file) {
+        Ok(status) => {
+            let signature = Signature::of(&status);
+            signature
+                .is_settled(now)
+                .then(|| Some(signature.to_string()))
+        }
+        Err(_) => Some(None),
+    };
+    files.iter().map(signature).collect()
 }
 
 fn texts(given: &[Text]) -> Vec<String> {

@@ -39,6 +39,12 @@ impl PyFound {
         results::trace(py, &self.0.trace)
     }
 
+    /// The notices of the trace, which costs more.
+    #[getter]
+    fn notices(&self) -> &[String] {
+        &self.0.trace.notices
+    }
+
     /// The id, title, text and score of each of the first hits. The text is whole up to `chars`
     /// characters, or the short rerank text if that is None.
     fn documents(&self, head: usize, chars: Option<usize>) -> Vec<(&str, &str, String, f64)> {

@@ -171,6 +171,7 @@ fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<linked::PyNodes>()?;
     module.add_class::<folder::PyRules>()?;
     module.add_class::<folder::PyWatch>()?;
+    module.add_class::<folder::PyFileCheck>()?;
     module.add_class::<folder::PyListing>()?;
     module.add_class::<folder::PyLedger>()?;
     module.add_class::<root_sync::PyChanges>()?;
@@ -206,6 +207,7 @@ fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(stated::_is_retracted, module)?,
         wrap_pyfunction!(ingest::_first_sentence, module)?,
         wrap_pyfunction!(ingest::_shorten, module)?,
+        wrap_pyfunction!(folder::_settled_signatures, module)?,
         wrap_pyfunction!(folder::_signature, module)?,
         wrap_pyfunction!(root_sync::_sync_root, module)?,
         wrap_pyfunction!(root_sync::_prepared_index, module)?,

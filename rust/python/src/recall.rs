@@ -192,8 +192,15 @@ pub struct PyRecall {
 type Counts = Vec<(&'static str, usize)>;
 /// The path, the number of the first chunk, the score, the first line and the text of a passage.
 type EvidenceTuple = (String, i64, f64, i64, String);
-/// Results, counts of files left out, and passages.
-type Results<'py> = (Vec<Bound<'py, PyTuple>>, Counts, Vec<EvidenceTuple>);
+/// The folder, the file and the text of a description.
+type AboutTuple = (String, String, String);
+/// Results, counts of files left out, descriptions of folders, and passages.
+type Results<'py> = (
+    Vec<Bound<'py, PyTuple>>,
+    Counts,
+    Vec<AboutTuple>,
+    Vec<EvidenceTuple>,
+);
 /// A moment, and the same as a local time, in microseconds since 1970.
 type BoundTuple = (i64, i64);
 
@@ -303,8 +310,8 @@ impl PyRecall {
         Ok(vec![found])
     }
 
-    /// Return the results of the search, each as a tuple; the number of files left out, by reason; and
-    /// the passages of the files, if requested.
+    /// Return the results of the search, each as a tuple; the number of files left out, by reason; what
+    /// the folders of the results are about; and the passages of the files, if requested.
     fn results<'py>(&self, py: Python<'py>) -> PyResult<Results<'py>> {
         let done = self
             .done
@@ -312,7 +319,7 @@ impl PyRecall {
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         let Some(done) = done else {
-            return Ok((Vec::new(), Vec::new(), Vec::new()));
+            return Ok((Vec::new(), Vec::new(), Vec::new(), Vec::new()));
         };
         let results = done
             .results
@@ -333,7 +340,13 @@ impl PyRecall {
             } = one;
             (path, ordinal, score, line_start, text)
         });
-        Ok((results, left_out.collect(), evidence.collect()))
+        let about = (done.about.into_iter()).map(|one| (one.folder, one.file, one.text));
+        Ok((
+            results,
+            left_out.collect(),
+            about.collect(),
+            evidence.collect(),
+        ))
     }
 }
 

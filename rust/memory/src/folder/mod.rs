@@ -6,7 +6,6 @@ mod signature;
 mod walk;
 
 pub use patterns::Patterns;
-pub use signature::Signature;
-pub(crate) use signature::now;
+pub use signature::{Signature, now};
 pub(crate) use walk::MARKS_OF_TOOLS;
 pub use walk::{Listing, PassedBy, Reason, Rules, list};

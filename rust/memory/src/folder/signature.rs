@@ -98,7 +98,7 @@ impl Signature {
 }
 
 /// The present, in nanoseconds since 1970.
-pub(crate) fn now() -> i128 {
+pub fn now() -> i128 {
     let passed = SystemTime::now().duration_since(UNIX_EPOCH);
     passed.map_or(0, |passed| {
         i128::try_from(passed.as_nanos()).unwrap_or(i128::MAX)

@@ -539,13 +539,14 @@ fn on_threads<E: Sync, T: Send>(entries: &[E], look: impl Fn(&E) -> T + Sync) ->
 
 /// Read the status of a file.
 fn see(place: &Place, entry: &Entry) -> Seen {
-    let (path, listed) = match entry {
-        Entry::File(path, listed) => (OsStr::new(&**path), listed),
-        Entry::BadName(path, listed) => (path.as_os_str(), listed),
+    // The paths of files that are read have `/` alone, so that the name is found without parsing.
+    let (path, name, listed) = match entry {
+        Entry::File(path, listed) => (OsStr::new(&**path), OsStr::new(name_of(path)), listed),
+        Entry::BadName(path, listed) => (path.as_os_str(), name_below(path), listed),
         Entry::Unknown(path, skip) => return Seen::Unknown(path.clone(), skip.clone()),
         Entry::Folder(..) | Entry::PassedBy(..) => return Seen::Gone,
     };
-    let signature = match place.file(name_below(path), listed) {
+    let signature = match place.file(name, listed) {
         Ok(Some(signature)) => signature,
         Ok(None) => {
             let skip = Skip::whole(printable(path), "not_a_file", "not a regular file");
