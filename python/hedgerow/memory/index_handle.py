@@ -67,11 +67,13 @@ from .score import BOOSTS, DepthPolicy, depth_boost
 from .times import TICK, micros_of
 
 if TYPE_CHECKING:
-    from hedgerow.embedders import AnyEmbedder
-    from hedgerow.typing import Progress
+    from datetime import datetime
+
+    from hedgerow._engine import _RecallTuple
     from hedgerow.why_not import WhyNot
 
     from .duplicates import Duplicate
+    from .times import Period
 
 
 _logger = logging.getLogger("hedgerow.memory")
@@ -158,6 +160,22 @@ class _State:
     has_model: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What the engine found, and the filters and the period with which it did."""
+
+    answer: Any
+    is_plain: bool
+    results: list[_RecallTuple]
+    left_out: list[tuple[str, int]]
+    about: list[tuple[str, str, str]]
+    evidence: list[tuple[str, int, float, int, str]]
+    wanted: Wanted
+    as_of: datetime | None
+    period: Period | None
+    problem: str | None
+
+
 class OpenedIndex:
     """Searches the index of one root, which may be deleted and rebuilt at any time."""
 
@@ -185,7 +203,7 @@ class OpenedIndex:
         self._model_failed_at: float | None = None
         self._model_problem: str | None = None
 
-    def recall(  # noqa: PLR0912, PLR0913, PLR0915, C901 - one function, for each costs a recall time
+    def recall(  # noqa: PLR0913 - what a recall depends on
         self,
         config: Config,
         request: RecallRequest | ContextRequest,
@@ -200,11 +218,12 @@ class OpenedIndex:
         With `with_evidence` also returns the passages of the recalled files, best first. Raises
         InvalidInputError for a blank query or a date that does not exist.
         """
-        query, sync, options = request.query, request.sync, recalling.PLAIN
+        query, sync = request.query, request.sync
         if not query.strip():
             raise InvalidInputError(
                 "there is nothing to search for: the query is blank", code="invalid_option"
             )
+        options = recalling.PLAIN
         if (
             request.types
             or request.tags
@@ -216,6 +235,7 @@ class OpenedIndex:
             or request.recency is not None
         ):
             options = recalling.resolved_options(request)
+        # Each call costs a recall time: what was open at the last one is looked up without any.
         state, listing, skips = self._state, None, None
         if (
             state is not None
@@ -238,80 +258,7 @@ class OpenedIndex:
         try:
             if state is None:
                 state = self._state_of(config)
-            ids, problem = (scope.user, scope.agent, scope.session), None
-            if options.wanted.types:
-                known = state.columns.types(state.index, ids, scope.shared)
-                check_types(options.wanted.types, known)
-            stages = state.stages
-            if state.has_model:
-                embedder, problem = self._ready_model(config, sync=sync)
-                stages = self._stages_of(state.index, embedder)
-            depths = (
-                BOOSTS[request.depth]
-                if self._policy is depth_boost
-                else recalling.depths(self._policy, request.depth, state.columns, stages.searcher)
-            )
-            as_of, period, wanted, text = options.as_of, options.period, options.wanted, query
-            most = max(recalling.AT_LEAST, recalling.DEEPER * request.limit)
-            most = min(most, sys.maxsize)
-            while True:
-                if period is not None and period.found:
-                    wanted = replace(options.wanted, after=period.after, before=period.before)
-                    text = period.rest if any(one.isalnum() for one in period.rest) else query
-                after, before = recalling.bounds(wanted) if wanted is not ANY else (None, None)
-                call = _Recall(
-                    state.columns,
-                    stages.searcher,
-                    query,
-                    min(request.limit, sys.maxsize),
-                    types=list(wanted.types),
-                    tags=list(wanted.tags),
-                    writers=list(wanted.writers),
-                    after=after,
-                    before=before,
-                    scope=ids,
-                    shared=scope.shared,
-                    at=time.time_ns() // 1000 if as_of is None else micros_of(as_of),
-                    was_known=as_of is not None,
-                    include_superseded=request.include_superseded,
-                    depths=depths[0],
-                    other_depth=depths[1],
-                    half_life=None if options.half_life is None else options.half_life // TICK,
-                    with_evidence=with_evidence,
-                )
-                answer: Any
-                is_plain = stages.embedder is None and observing.current is None
-                if is_plain:
-                    # The stages of a search by keywords are its check and the search.
-                    _check_query(text)
-                    asked = SearchOptions(
-                        "auto", most, most, None, True, None, "path", request.asker
-                    )
-                    [answer] = call.search(
-                        (text,), (None,), None, None, 0.0, asked, 1, Stop(), None
-                    )
-                    if isinstance(answer, HedgerowError) or answer.error is not None:
-                        answer, is_plain = stages.answer(0, most, answer, None), False
-                        if isinstance(answer, HedgerowError):
-                            raise answer
-                else:
-                    search = SearchRequest(
-                        text,
-                        limit=most,
-                        candidates=most,
-                        group_by="path",
-                        skip_retry_ladder=True,
-                        asker=request.asker,
-                    )
-                    # It searches as a Searcher does, and scores what it finds.
-                    answer = run(replace(stages, searcher=cast("Searcher", call)).search(search))
-                if sync and answer.error is not None:
-                    recalling.raise_damage(answer.error)
-                results, left_out, about, evidence = call.results()
-                if results or period is None or not period.found:
-                    break
-                # Nothing is from that time: search without it.
-                period, wanted, text = replace(period, found=False), options.wanted, query
+            done = self._search(state, request, options, scope, with_evidence=with_evidence)
         except HedgerowError as error:
             if is_repeat:
                 raise
@@ -324,37 +271,133 @@ class OpenedIndex:
                 is_explained=is_explained,
                 is_repeat=True,
             )
-        trace: Trace | None = answer.trace if is_explained or not is_plain else None
-        how = "keywords" if is_plain or trace is None else recalling.how_found(trace)
-        found = tuple([recalling.recalled(one, request.depth, how) for one in results])
-        notices = [*answer.notices] if trace is None else [*trace.notices]
+        found = self._found(config, request, scope, done, unreadable, is_explained=is_explained)
+        return found, [Evidence(*one) for one in done.evidence]
+
+    def _search(
+        self,
+        state: _State,
+        request: RecallRequest | ContextRequest,
+        options: recalling.Options,
+        scope: Scope,
+        *,
+        with_evidence: bool,
+    ) -> _Done:
+        """Search in one call of the engine, and once more if nothing is from the period that is named."""
+        query, sync = request.query, request.sync
+        ids, problem = (scope.user, scope.agent, scope.session), None
+        if options.wanted.types:
+            known = state.columns.types(state.index, ids, scope.shared)
+            check_types(options.wanted.types, known)
+        stages = state.stages
+        if state.has_model:
+            embedder, problem = self._ready_model(state.config, sync=sync)
+            stages = self._stages_of(state.index, embedder)
+        depths = (
+            BOOSTS[request.depth]
+            if self._policy is depth_boost
+            else recalling.depths(self._policy, request.depth, state.columns, stages.searcher)
+        )
+        as_of, period, wanted, text = options.as_of, options.period, options.wanted, query
+        while True:
+            if period is not None and period.found:
+                wanted = replace(options.wanted, after=period.after, before=period.before)
+                text = period.rest if any(one.isalnum() for one in period.rest) else query
+            after, before = recalling.bounds(wanted) if wanted is not ANY else (None, None)
+            call = _Recall(
+                state.columns,
+                stages.searcher,
+                query,
+                min(request.limit, sys.maxsize),
+                types=list(wanted.types),
+                tags=list(wanted.tags),
+                writers=list(wanted.writers),
+                after=after,
+                before=before,
+                scope=ids,
+                shared=scope.shared,
+                at=time.time_ns() // 1000 if as_of is None else micros_of(as_of),
+                was_known=as_of is not None,
+                include_superseded=request.include_superseded,
+                depths=depths[0],
+                other_depth=depths[1],
+                half_life=None if options.half_life is None else options.half_life // TICK,
+                with_evidence=with_evidence,
+            )
+            most = max(recalling.AT_LEAST, recalling.DEEPER * request.limit)
+            most = min(most, sys.maxsize)
+            answer: Any
+            is_plain = stages.embedder is None and observing.current is None
+            if is_plain:
+                # The stages of a search by keywords are its check and the search.
+                _check_query(text)
+                asked = SearchOptions("auto", most, most, None, True, None, "path", request.asker)
+                [answer] = call.search((text,), (None,), None, None, 0.0, asked, 1, Stop(), None)
+                if isinstance(answer, HedgerowError) or answer.error is not None:
+                    answer, is_plain = stages.answer(0, most, answer, None), False
+                    if isinstance(answer, HedgerowError):
+                        raise answer
+            else:
+                search = SearchRequest(
+                    text,
+                    limit=most,
+                    candidates=most,
+                    group_by="path",
+                    skip_retry_ladder=True,
+                    asker=request.asker,
+                )
+                # It searches as a Searcher does, and scores what it finds.
+                answer = run(replace(stages, searcher=cast("Searcher", call)).search(search))
+            if sync and answer.error is not None:
+                recalling.raise_damage(answer.error)
+            results, left_out, about, evidence = call.results()
+            if results or period is None or not period.found:
+                break
+            # Nothing is from that time: search without it.
+            period, wanted, text = replace(period, found=False), options.wanted, query
+        return _Done(
+            answer, is_plain, results, left_out, about, evidence, wanted, as_of, period, problem
+        )
+
+    def _found(  # noqa: PLR0913 - what a result is made of
+        self,
+        config: Config,
+        request: RecallRequest | ContextRequest,
+        scope: Scope,
+        done: _Done,
+        unreadable: list[Skip],
+        *,
+        is_explained: bool,
+    ) -> Recall:
+        """Return the result of a recall from what the engine found."""
+        answer, period = done.answer, done.period
+        trace: Trace | None = answer.trace if is_explained or not done.is_plain else None
+        how = "keywords" if done.is_plain or trace is None else recalling.how_found(trace)
+        results = tuple([recalling.recalled(one, request.depth, how) for one in done.results])
+        notices = [one.notice for one in config.not_allowed]
+        notices += answer.notices if trace is None else trace.notices
         if period is not None:
             notices.append(period.notice)
-        if problem is not None:
-            notices.append(problem)
-        if config.not_allowed:
-            notices[:0] = [one.notice for one in config.not_allowed]
+        if done.problem is not None:
+            notices.append(done.problem)
         if unreadable:
-            files = [one.file for one in found]
-            notices += notices_of(unreadable, files, filtered=bool(wanted), whole=not scope)
-        return (
-            Recall(
-                self._name,
-                query,
-                request.depth,
-                found,
-                # Nobody knows whose a file is that cannot be read.
-                unreadable=()
-                if not unreadable or scope
-                else tuple(one for one in unreadable if one.code not in CODES),
-                notices=tuple(notices),
-                left_out=dict(left_out),
-                as_of=as_of,
-                period=period,
-                about=tuple([About(*one) for one in about]),
-                trace=trace if is_explained else None,
-            ),
-            [Evidence(*one) for one in evidence],
+            files = [one.file for one in results]
+            filtered, whole = bool(done.wanted), not scope
+            notices += notices_of(unreadable, files, filtered=filtered, whole=whole)
+        # Nobody knows whose a file is that cannot be read.
+        named = () if scope else tuple(one for one in unreadable if one.code not in CODES)
+        return Recall(
+            self._name,
+            request.query,
+            request.depth,
+            results,
+            unreadable=named,
+            notices=tuple(notices),
+            left_out=dict(done.left_out),
+            as_of=done.as_of,
+            period=period,
+            about=tuple([About(*one) for one in done.about]),
+            trace=trace if is_explained else None,
         )
 
     def _brought_up_to_date(
