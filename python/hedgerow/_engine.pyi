@@ -584,6 +584,7 @@ class SearchOptions:
         filters: FiltersLike | None,
         group_by: str | None,
         asker: str | None,
+        half_life: int | None,
     ) -> SearchOptions: ...
 
 @final
@@ -604,7 +605,7 @@ class Searcher:
     def search(
         self,
         queries: Sequence[str],
-        dated: Sequence[tuple[str, Sequence[str]] | None],
+        dated: Sequence[tuple[str | None, Sequence[str], int] | None],
         vectors: Buffer | Iterable[Vector] | Literal["failed"] | None,
         embedder: str | None,
         embed_seconds: float,
@@ -616,7 +617,7 @@ class Searcher:
     def why_not(
         self,
         query: str,
-        dated: tuple[str, Sequence[str]] | None,
+        dated: tuple[str | None, Sequence[str], int] | None,
         vector: Buffer | Iterable[Vector] | Literal["failed"] | None,
         embedder: str | None,
         options: SearchOptions,
@@ -814,7 +815,7 @@ class _Recall:
     def search(
         self,
         queries: Sequence[str],
-        dated: Sequence[tuple[str, Sequence[str]] | None],
+        dated: Sequence[tuple[str | None, Sequence[str], int] | None],
         vectors: Buffer | Iterable[Vector] | Literal["failed"] | None,
         embedder: str | None,
         embed_seconds: float,

@@ -28,7 +28,7 @@ _OF_A_ROOT = frozenset(
     {"root", "scope", "shared", "target", "target_url", "remote_url", "depth", "sync"}
 )
 _OF_A_SERVER = frozenset({"url", "user", "ca", "insecure_http"})
-_OF_A_SEARCH = ("offset", "mode", "group_by", "candidates", "question_date", "asker")
+_OF_A_SEARCH = ("offset", "mode", "group_by", "candidates", "question_date", "asker", "recency")
 _OF_BOTH = frozenset({"words", "query", "limit", "explain", "report", "as_json"})
 
 

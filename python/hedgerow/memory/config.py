@@ -232,7 +232,7 @@ def _remote(file: Path, given: Any) -> str | None:
 
 def _defaults(file: Path, given: Any) -> Mapping[str, Mapping[str, str]]:
     """Return the default ages after which new memories of a type expire or are stale."""
-    from .times import parse_age  # noqa: PLC0415 - slow to import
+    from hedgerow._times import parse_age  # noqa: PLC0415 - slow to import
 
     if isinstance(given, dict) and all(
         kind in DIRECTORIES

@@ -13,6 +13,7 @@ from hedgerow._engine import Hit, Index, Searcher, _FileColumns, _Recall
 from hedgerow._retrieval.operations import SearchRequest
 from hedgerow._retrieval.searching import Stages
 from hedgerow._steps import run
+from hedgerow._times import checked_half_life
 from hedgerow.embedders import AnyEmbedder
 from hedgerow.errors import IndexFileError, InvalidInputError
 from hedgerow.ranking import Ranking
@@ -33,7 +34,6 @@ from .times import (
     TICK,
     Period,
     checked_end,
-    checked_half_life,
     checked_question_date,
     checked_start,
     micros_of,

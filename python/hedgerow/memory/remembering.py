@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
+from hedgerow._times import parse_age
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.source import passes_by
 from hedgerow.typing import QuestionDate
@@ -22,7 +23,7 @@ from .results import Remembered
 from .root_files import RootFiles
 from .scope import Scope
 from .sync import sync_one
-from .times import checked_end, parse_age
+from .times import checked_end
 from .writer import write_memory
 from .writers import WRITTEN_BY, checked_writer
 
