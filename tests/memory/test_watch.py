@@ -139,7 +139,7 @@ def test_a_watch_that_missed_a_change_is_begun_again(
         changes = None
 
     check = watched._check
-    monkeypatch.setattr(check, "_watch", Lost())
+    monkeypatch.setattr(check, "_watch", (Lost(),))
     assert found(watched, "hedge") == ["notes/a.md"]
     assert found(watched, "hedge") == ["notes/a.md"]
     assert len(listed) == 2

@@ -310,8 +310,11 @@ def open_memory(
     return open_server(missing, writes=writes) or open_root(missing)
 
 
-def open_roots() -> MemoryRoots | None:
-    """Open the roots if `--root` was given several times, else None; closed when the command is done."""
+def open_roots(*, watch: bool = False) -> MemoryRoots | None:
+    """Open the roots if `--root` was given several times, else None; closed when the command is done.
+
+    Commands that live long `watch` their files.
+    """
     given = named_roots()
     if len(given) < 2:  # noqa: PLR2004
         return None
@@ -326,6 +329,7 @@ def open_roots() -> MemoryRoots | None:
             notify=lambda notice: echo(visible(notice), err=True),
             scope=scope(),
             shared=bool(_place().get("shared")),
+            watch=watch,
         )
     click.get_current_context().call_on_close(memory.close)
     return memory

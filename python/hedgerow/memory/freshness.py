@@ -109,8 +109,9 @@ class FileCheck:
 
     def __init__(self, *, watch: bool) -> None:
         self._watches = watch
-        self._watch: _Watch | None = None
-        self._of: tuple[Path, Rules] | None = None
+        # One for each folder: several roots that are recalled together have several.
+        self._watch: tuple[_Watch, ...] = ()
+        self._of: tuple[tuple[Path, Rules], ...] | None = None
         self._problem: str | None = None
         self._begun_at: float | None = None
         self._beginning = threading.Lock()
@@ -135,7 +136,7 @@ class FileCheck:
                 return Looked(None)
         changes = self._changes(derived) if self._watches else None
         # A ledger is one object as long as nothing has changed in it.
-        seen = (changes, derived.source_root, derived.rules, *map(id, ledgers))
+        seen = (changes, _folders(derived), *map(id, ledgers))
         known = self._fresh.get(len(ledgers))
         if changes is not None and known is not None and known[0] == seen:
             return Looked([*known[1], *ledgers[0].skips])
@@ -150,36 +151,49 @@ class FileCheck:
     def close(self) -> None:
         """End the watch; the next call begins it again."""
         with self._beginning:
-            self._of = self._watch = None
+            self._of, self._watch = None, ()
             self._fresh.clear()
 
-    def _changes(self, derived: Derived) -> int | None:
-        """Return the number of changes that the watch has seen; None without a watch."""
+    def _changes(self, derived: Derived) -> tuple[int, ...] | None:
+        """Return the number of changes that the watch of each folder has seen; None without a watch."""
         with self._beginning:
-            of = (derived.source_root, derived.rules)
+            of = _folders(derived)
             if self._of != of:
-                self._of, self._watch, self._begun_at = of, None, None
-            changes = None if self._watch is None else self._watch.changes
+                self._of, self._watch, self._begun_at = of, (), None
+            changes = self._counted()
             if changes is None and self._may_begin():
-                changes = self._begin(derived)
-            elif changes is None and self._watch is not None:
+                changes = self._begin(of)
+            elif changes is None and self._watch:
                 self._problem = f"{_LOOKED_AT}: the system may have missed a change"
             return changes
+
+    def _counted(self) -> tuple[int, ...] | None:
+        counts = [one.changes for one in self._watch]
+        known = tuple(count for count in counts if count is not None)
+        return known if known and len(known) == len(counts) else None
 
     def _may_begin(self) -> bool:
         return self._begun_at is None or time.monotonic() > self._begun_at + _RETRY
 
-    def _begin(self, derived: Derived) -> int | None:
+    def _begin(self, folders: Sequence[tuple[Path, Rules]]) -> tuple[int, ...] | None:
         self._begun_at = time.monotonic()
+        folder = folders[0][0]
+        begun = []
         try:
-            self._watch = _Watch(derived.source_root, derived.rules.compiled)
+            for folder, rules in folders:
+                begun.append(_Watch(folder, rules.compiled))
         except OSError as error:
-            self._watch = None
+            self._watch = ()
             self._problem = f"{_LOOKED_AT}: {error}"
-            _logger.warning("%s is not watched: %s", derived.source_root, error)
+            _logger.warning("%s is not watched: %s", folder, error)
             return None
-        self._problem = None
-        return self._watch.changes
+        self._watch, self._problem = tuple(begun), None
+        return self._counted()
+
+
+def _folders(derived: Derived) -> tuple[tuple[Path, Rules], ...]:
+    """Return the folders whose files are looked at, each with its rules."""
+    return tuple((one.source_root, one.rules) for one in derived.members or (derived,))
 
 
 def index_state(derived: Derived) -> IndexState | None:

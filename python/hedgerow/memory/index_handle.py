@@ -12,8 +12,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from hedgerow._engine import Index, _FileColumns, _has_vectors, _is_embedded
-from hedgerow._retrieval.embedding import Admitted, admission, embedding_missing, reembedding
+from hedgerow._engine import (
+    Index,
+    _FileColumns,
+    _has_vectors,
+    _is_embedded,
+    _set_embeddings,
+    _unembedded_page,
+)
+from hedgerow._retrieval.embedding import (
+    Admitted,
+    admission,
+    chunk_text,
+    embedding_missing,
+    reembedding,
+)
 from hedgerow._retrieval.searching import Stages
 from hedgerow._steps import run
 from hedgerow.embedders import AnyEmbedder
@@ -40,7 +53,7 @@ from .documents import CODES, notices_of
 from .files import locked_at_once
 from .freshness import FileCheck, Looked, Shared
 from .marks import Marks
-from .names import check_types
+from .names import check_types, mark_of
 from .note import now
 from .operations import GrepRequest
 from .recall import Asked, Evidence, Wanted
@@ -57,6 +70,9 @@ if TYPE_CHECKING:
 
 
 _logger = logging.getLogger("hedgerow.memory")
+
+_PAGE = 256
+"""The chunks whose vectors are taken from another index in one transaction."""
 
 _OF_ANOTHER = frozenset({"embedder_mismatch", "dimension_mismatch"})
 
@@ -90,13 +106,17 @@ def embed(derived: Derived, embedder: AnyEmbedder, progress: Progress | None = N
             _logger.info("%s is being embedded by another process", derived.root)
             return False
         with Index.open(derived.index, durability=derived.durability) as index:
-            _bring_up_to_date(index, embedder, progress)
+            _bring_up_to_date(derived, index, embedder, progress)
         return True
 
 
-def _bring_up_to_date(index: Index, embedder: AnyEmbedder, progress: Progress | None) -> None:
+def _bring_up_to_date(
+    derived: Derived, index: Index, embedder: AnyEmbedder, progress: Progress | None
+) -> None:
     admitted = _admitted(index, embedder)
     if admitted is not None and not admitted.is_older:
+        for number, member in enumerate(derived.members):
+            _take_vectors(index, mark_of(number), member, embedder, admitted)
         try:
             run(embedding_missing(index, embedder, progress))
         except InvalidInputError as error:
@@ -105,6 +125,41 @@ def _bring_up_to_date(index: Index, embedder: AnyEmbedder, progress: Progress | 
         else:
             return
     run(reembedding(index, embedder, progress))
+
+
+def _take_vectors(
+    index: Index, mark: str, member: Derived, embedder: AnyEmbedder, admitted: Admitted
+) -> None:
+    """Take the vectors of a root that is recalled together with others from its own index.
+
+    Only those of equal texts and of the same embedder are taken. An index that cannot be read has none.
+    """
+    try:
+        with Index.open(member.index, read_only=True) as own:
+            of_member = _admitted(own, embedder)
+            if of_member is None or of_member.name != admitted.name or not _has_vectors(own):
+                return
+            _copy_vectors(index, own, f"{mark}/", admitted)
+    except (IndexFileError, OSError) as error:
+        _logger.info("no vectors are taken from %s: %s", member.index, error)
+
+
+def _copy_vectors(index: Index, own: Index, start: str, admitted: Admitted) -> None:
+    after = 0
+    while True:
+        page, after = _unembedded_page(index, after, _PAGE)
+        if not page:
+            return
+        wanted = [chunk for chunk in page if chunk.id.startswith(start)]
+        known = own.get_many([chunk.id.removeprefix(start) for chunk in wanted])
+        pairs = [
+            (chunk, one.embedding)
+            for chunk, one in zip(wanted, known, strict=True)
+            if one is not None and one.embedding and chunk_text(one) == chunk_text(chunk)
+        ]
+        if pairs:
+            chunks, vectors = zip(*pairs, strict=True)
+            _set_embeddings(index, chunks, vectors, admitted.name, admitted.details)
 
 
 def _admitted(index: Index, embedder: AnyEmbedder) -> Admitted | None:

@@ -17,14 +17,16 @@ from .config import Config
 from .files import system_errors
 from .freshness import IndexState
 from .joint import joint_folder, link_to
+from .names import mark_of
 from .operations import (
     ContextRequest,
     ListRequest,
     ReadRequest,
     RecallRequest,
     RootOperations,
+    StatusRequest,
 )
-from .results import Context, Listed, Memory, MemoryList, Recall, Recalled
+from .results import Context, Listed, Memory, MemoryList, Recall, Recalled, RootStatus
 from .root import MemoryRoot
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
     from .why_not import RecallWhyNot
 
-__all__ = ["MOST_ROOTS", "MemoryRoots", "mark_of"]
+__all__ = ["MOST_ROOTS", "MemoryRoots"]
 
 R = TypeVar("R")
 
@@ -41,11 +43,6 @@ MOST_ROOTS = 5
 """The most roots that are recalled together."""
 
 _NUMBERED = re.compile(r"(@{1,9})/")
-
-
-def mark_of(number: int) -> str:
-    """Return the beginning of paths of a root, by its number from 0: `@`, `@@` and so on."""
-    return "@" * (number + 1)
 
 
 class MemoryRoots(RootOperations):
@@ -73,6 +70,7 @@ class MemoryRoots(RootOperations):
         scope: Mapping[str, str] | None = None,
         shared: bool = False,
         durability: Durability | None = None,
+        watch: bool = False,
     ) -> MemoryRoots:
         """Open roots, whose options are those of `MemoryRoot.open`.
 
@@ -89,6 +87,7 @@ class MemoryRoots(RootOperations):
                 scope=scope,
                 shared=shared,
                 durability=durability,
+                watch=watch,
             )
 
         if not 0 < len(paths) <= MOST_ROOTS:
@@ -112,6 +111,7 @@ class MemoryRoots(RootOperations):
             scope=scope,
             shared=shared,
             durability=durability,
+            watch=watch,
         )
 
     @property
@@ -183,6 +183,11 @@ class MemoryRoots(RootOperations):
     def _context(self, request: ContextRequest) -> Context:
         found = self._joint._perform(request)  # noqa: SLF001 - of the same package
         return replace(found, root=str(self.path), roots=self._paths())
+
+    def _status(self, request: StatusRequest) -> RootStatus:
+        found = self._roots[0]._perform(request)  # noqa: SLF001 - of the same package
+        # Recalls look at the files of all roots.
+        return replace(found, watch=self._joint._check.state)  # noqa: SLF001 - of the same package
 
     def _memories(self, request: ListRequest) -> MemoryList:
         within = request.offset + request.limit
