@@ -260,7 +260,7 @@ def test_ages_count_on_request_and_are_explained(tmp_path: Path) -> None:
 
 
 def test_a_wrong_age_says_what_one_is() -> None:
-    error = failed(1, "search", "frost", "--db", "notes.db", "--recency", "month")
+    error = failed(2, "search", "frost", "--db", "notes.db", "--recency", "month")
     assert "recency must be an age of one day or more, as in 30d or 2w, not 'month'" in error
     error = failed(2, "search", "frost", "--root", ".", "--recency", "30d")
     assert "--recency goes with --db FILE or --url URL/NAME" in error

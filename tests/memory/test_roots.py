@@ -179,6 +179,24 @@ class TestCommands:
         assert "@/old.md" in said
         assert f"@@/: {folders[1]}" in said
 
+    def test_show_and_grep_take_the_paths_of_results(self, folders: tuple[Path, Path]) -> None:
+        roots = ("--root", str(folders[0]), "--root", str(folders[1]))
+        answer = as_json("show", "@@/notes/long.md", *roots)
+        assert answer["file"] == "@@/notes/long.md"
+        assert answer["text"].startswith("# Hedge plan")
+        said = ok("grep", "planted|after the birds", "--regex", *roots)
+        assert said == (
+            "@/old.md:1: The hedge was planted in 1999.\n"
+            "@@/decisions/2026-03-01-hedge.md:3: We cut the hedge in August, after the birds.\n"
+        )
+        answer = as_json("grep", "slugs", "-i", *roots)
+        assert {one["file"].partition("/")[0] for one in answer["matches"]} == {"@", "@@"}
+        assert answer["count"] == len(answer["matches"]) == 42
+        assert answer["files"] == 2
+        assert len(as_json("grep", "slugs", "-i", "-n", "3", *roots)["matches"]) == 3
+        error = failed(1, "retract", "@@/notes/long.md", *roots)
+        assert "only the first root is written to" in error
+
     def test_other_commands_take_the_first(self, folders: tuple[Path, Path]) -> None:
         roots = ("--root", str(folders[0]), "--root", str(folders[1]))
         assert f"Memory root: {folders[0]}" in ok("remember", "Mulch in spring.", *roots)

@@ -305,9 +305,9 @@ def open_root(
 
 def open_memory(
     missing: str = NO_ROOT_FOR_MEMORY, *, writes: bool = False
-) -> MemoryRoot | RemoteRoot:
-    """Open the root, or connect to its server; closed when the command is done."""
-    return open_server(missing, writes=writes) or open_root(missing)
+) -> MemoryRoot | MemoryRoots | RemoteRoot:
+    """Open the root or the roots, or connect to the server; closed when the command is done."""
+    return open_roots() or open_server(missing, writes=writes) or open_root(missing)
 
 
 def open_roots(*, watch: bool = False) -> MemoryRoots | None:

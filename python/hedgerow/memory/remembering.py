@@ -85,7 +85,11 @@ def stated_fields(
 
 def _written_date(given: QuestionDate, name: str) -> str:
     """Return a date as front matter has it: as it was given, or as the time that a word such as 2030 means."""
-    time = checked_end(given, name, now())
+    try:
+        time = checked_end(given, name, now())
+    except InvalidInputError as error:
+        message = f"{error.message}; or give an age, as in 30d"
+        raise InvalidInputError(message, code=error.code) from None
     if isinstance(given, date):
         return given.isoformat()
     return given if _DATE.match(given) else iso_time(time)

@@ -20,13 +20,14 @@ from .joint import joint_folder, link_to
 from .names import mark_of
 from .operations import (
     ContextRequest,
+    GrepRequest,
     ListRequest,
     ReadRequest,
     RecallRequest,
     RootOperations,
     StatusRequest,
 )
-from .results import Context, Listed, Memory, MemoryList, Recall, Recalled, RootStatus
+from .results import Context, GrepResult, Listed, Memory, MemoryList, Recall, Recalled, RootStatus
 from .root import MemoryRoot
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ _NUMBERED = re.compile(r"(@{1,9})/")
 
 
 class MemoryRoots(RootOperations):
-    """Several memory roots: recalled, packed and listed as one, and written to the first.
+    """Several memory roots: recalled, packed, searched for lines and listed as one, and written to the first.
 
     Paths in results begin with `@/` if they are of the first root, with `@@/` if they are of the second
     and so on, as in `@@/notes/hedge.md`; `root` of a result is its folder. The same paths are keys. Scores are those that
@@ -212,6 +213,24 @@ class MemoryRoots(RootOperations):
         count = sum(one.count for one in lists)
         page = tuple(found[request.offset : within])
         return MemoryList(str(self.path), count, page, self._paths())
+
+    def _grep(self, request: GrepRequest) -> GrepResult:
+        found = [root._perform(request) for root in self._roots]  # noqa: SLF001 - of the same package
+        numbered = [(mark_of(number), one) for number, one in enumerate(found)]
+        matches = [
+            replace(match, file=f"{mark}/{match.file}") for mark, one in numbered for match in one
+        ]
+        return GrepResult(
+            str(self.path),
+            sum(one.count for one in found),
+            sum(one.files for one in found),
+            tuple(matches[: request.limit]),
+            tuple(
+                replace(skip, path=f"{mark}/{skip.path}")
+                for mark, one in numbered
+                for skip in one.unreadable
+            ),
+        )
 
     def _read(self, request: ReadRequest) -> Memory:
         numbered = _NUMBERED.match(request.key)
