@@ -62,11 +62,12 @@ impl<'t> Document<'t> {
 
     /// Parse a file, with the day that its name states in a format as its `date`, unless its front matter
     /// states a time.
+    #[must_use]
     pub fn with_day_of_name(mut self, format: &DayFormat) -> Self {
-        let stated = TIME_FIELDS
+        let mut stated = TIME_FIELDS
             .iter()
             .filter_map(|key| self.front_matter.get(*key));
-        if stated.filter_map(parse_time).next().is_some() {
+        if stated.find_map(parse_time).is_some() {
             return self;
         }
         if let Some(stated) = format.day(self.path) {
