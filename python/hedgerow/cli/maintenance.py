@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from hedgerow import MemoryRoot
     from hedgerow.memory import Imported, Processed
     from hedgerow.memory.doctor import Diagnosis
-    from hedgerow.memory.trust import Consent, TrustRequest
     from hedgerow.memory.roots import MemoryRoots
+    from hedgerow.memory.trust import Consent, TrustRequest
     from hedgerow.remote import RemoteRoot
 
 _DRY_RUN = "Dry run. Add --apply to write."
