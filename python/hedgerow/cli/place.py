@@ -304,10 +304,14 @@ def open_root(
 
 
 def open_memory(
-    missing: str = NO_ROOT_FOR_MEMORY, *, writes: bool = False
+    missing: str = NO_ROOT_FOR_MEMORY, *, writes: bool = False, several: bool = True
 ) -> MemoryRoot | MemoryRoots | RemoteRoot:
-    """Open the root or the roots, or connect to the server; closed when the command is done."""
-    return open_roots() or open_server(missing, writes=writes) or open_root(missing)
+    """Open the root or the roots, or connect to the server; closed when the command is done.
+
+    Unless `several`, the first of several roots is opened alone.
+    """
+    roots = open_roots() if several else None
+    return roots or open_server(missing, writes=writes) or open_root(missing)
 
 
 def open_roots(*, watch: bool = False) -> MemoryRoots | None:
