@@ -586,6 +586,7 @@ class SearchOptions:
         filters: FiltersLike | None,
         group_by: str | None,
         asker: str | None,
+        half_life: int | None,
     ) -> SearchOptions: ...
 
 @final
@@ -606,7 +607,7 @@ class Searcher:
     def search(
         self,
         queries: Sequence[str],
-        dated: Sequence[tuple[str, Sequence[str]] | None],
+        dated: Sequence[tuple[str | None, Sequence[str], int] | None],
         vectors: Buffer | Iterable[Vector] | Literal["failed"] | None,
         embedder: str | None,
         embed_seconds: float,
@@ -618,7 +619,7 @@ class Searcher:
     def why_not(
         self,
         query: str,
-        dated: tuple[str, Sequence[str]] | None,
+        dated: tuple[str | None, Sequence[str], int] | None,
         vector: Buffer | Iterable[Vector] | Literal["failed"] | None,
         embedder: str | None,
         options: SearchOptions,
@@ -816,7 +817,7 @@ class _Recall:
     def search(
         self,
         queries: Sequence[str],
-        dated: Sequence[tuple[str, Sequence[str]] | None],
+        dated: Sequence[tuple[str | None, Sequence[str], int] | None],
         vectors: Buffer | Iterable[Vector] | Literal["failed"] | None,
         embedder: str | None,
         embed_seconds: float,
@@ -858,7 +859,7 @@ class _FileCheck:
     looks: int
     def __new__(cls, ledger: _Ledger, folder: str | PathLike[str], rules: _Rules) -> Self: ...
     def is_same(self, index: Index) -> bool: ...
-    def look(self, watch: _Watch | None) -> tuple[list[_Skip] | None, _Listing | None]: ...
+    def look(self, watch: _Watch | None = None) -> tuple[list[_Skip] | None, _Listing | None]: ...
 
 @final
 class _Listing:
@@ -938,6 +939,7 @@ def _sync_root(
     store_ledger: _Ledger | None,
     folder: str | PathLike[str],
     is_vault: bool,
+    day_formats: Sequence[tuple[str, str]],
     changes: _Changes,
     progress: Progress | None = None,
 ) -> tuple[int, int, list[_Skip]]: ...
@@ -1069,6 +1071,9 @@ def _links_in_fields(
 def _parse_time(value: object) -> tuple[int, int] | None: ...
 def _parse_end(value: object) -> tuple[int, int] | None: ...
 def _parse_age(value: object) -> int | None: ...
+def _days_in_name(path: str, format: str | None) -> list[str]: ...
+def _vault_names(path: str, body: str, format: str | None) -> tuple[str, list[str]]: ...
+def _day_format_problem(format: str) -> str | None: ...
 def _memory_time(path: str, metadata: Mapping[str, Any]) -> tuple[int, int] | None: ...
 def _scope_id(value: object) -> str | None: ...
 def _is_retracted(value: object) -> bool: ...

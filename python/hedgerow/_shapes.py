@@ -44,6 +44,15 @@ class DatePart(TypedDict):
     contribution: float
 
 
+class RecencyPart(TypedDict):
+    """The effect of the age of a chunk; `day` and `age` are null for a chunk without a date."""
+
+    day: str | None
+    age: int | None
+    weight: float
+    contribution: float
+
+
 class HitScore(TypedDict):
     """The parts of a score (spec/retrieval.md, "Explanations"); null for a part that does not count."""
 
@@ -57,6 +66,7 @@ class HitScore(TypedDict):
     speaker: SpeakerPart | None
     answers: dict[str, Any] | None
     date: DatePart | None
+    recency: NotRequired[RecencyPart]
     bestPossible: float | None
     fraction: float | None
     multipliers: list[dict[str, Any]]
@@ -89,6 +99,7 @@ class Trace(TypedDict):
     neighbors: NotRequired[bool]
     speakers: NotRequired[bool]
     dates: NotRequired[bool]
+    recency: NotRequired[str]
     reweight: NotRequired[bool]
     groupBy: NotRequired[str]
     originalQuery: str

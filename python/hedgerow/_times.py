@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from datetime import date, datetime, timedelta, timezone
 
+from ._checks import shown
+from ._engine import _parse_age
 from .errors import InvalidInputError
 from .typing import Time
 
@@ -39,6 +41,23 @@ def seconds_of(value: object) -> int | None:
     """The whole Unix seconds of a datetime or a date, rounded down; None for anything else."""
     time = aware(value) if isinstance(value, date) else None
     return None if time is None else (time - _EPOCH) // _SECOND
+
+
+def parse_age(value: object) -> timedelta | None:
+    """Return an age in days or weeks, such as `30d` or `2w`; None for anything else."""
+    days = _parse_age(value)
+    return None if days is None else timedelta(days=days)
+
+
+def checked_half_life(given: str) -> timedelta:
+    """Return an age in which a weight halves; InvalidInputError for a text that is none, or no time."""
+    found = parse_age(given)
+    if not found:
+        raise InvalidInputError(
+            f"recency must be an age of one day or more, as in 30d or 2w, not {shown(given)}",
+            code="invalid_option",
+        )
+    return found
 
 
 def checked_time(value: Time, name: str) -> int:

@@ -38,6 +38,7 @@ from .errors import HedgerowError, InvalidInputError
 from .memory import MemoryRoot
 from .memory.names import separate_tags
 from .memory.operations import (
+    AuditRequest,
     ContextRequest,
     EditRequest,
     GrepRequest,
@@ -210,6 +211,12 @@ _TOOLS = (
         (ListRequest,),
         ("type", "limit", "offset", "superseded", "expired"),
         defaults={"limit": 20},
+    ),
+    _Tool(
+        "memory_audit",
+        "Find memories to mend: secrets, duplicates, contradictions, expired, empty.",
+        (AuditRequest,),
+        (),
     ),
     _Tool(
         "memory_remember",

@@ -76,6 +76,7 @@ class Trace(Served):
     )
     error_stage: Literal["bm25", "vector", "rerank"] | None
     timings: dict[str, float] = field(compare=False, repr=False)
+    recency: str | None = None
     backend: str | None = None
     shards: dict[str, int] | None = field(default=None, compare=False)
     approximate: bool = False
@@ -110,6 +111,7 @@ class Trace(Served):
             "speakers": self.speakers or None,
             "dates": self.dates or None,
             "reweight": None if self.reweight else False,
+            "recency": self.recency,
             "groupBy": self.group_by,
             "originalQuery": self.original_query,
             "augmentedQuery": self.augmented_query,

@@ -166,6 +166,7 @@ class SearchKeywords(TypedDict, total=False):
     filters: FiltersLike | None
     group_by: str | None
     asker: str | None
+    recency: str | None
 
 
 # Evaluations.

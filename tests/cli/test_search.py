@@ -238,3 +238,29 @@ def test_a_collection_wins_over_the_default_of_db(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "opensearchpy", None)
     error = failed(1, "search", "oak", "--url", "http://127.0.0.1:9/notes")
     assert 'pip install "hedgerow[opensearch]"' in error
+
+
+def test_ages_count_on_request_and_are_explained(tmp_path: Path) -> None:
+    db = str(tmp_path / "dated.db")
+    for name, front in [("old", "date: 2026-01-01"), ("new", "date: 2026-04-01"), ("bare", "a: b")]:
+        (tmp_path / f"{name}.md").write_text(f"---\n{front}\n---\n# Frost\n\nfrost on hedges\n")
+    ok("index", str(tmp_path), "--db", db)
+    args = ("search", "frost", "--db", db, "--recency", "30d", "--question-date", "2026-04-01")
+    answer = as_json(*args, "--explain")
+    parts = {Path(hit["path"]).stem: hit["scoreParts"]["recency"] for hit in answer["results"]}
+    assert {name: (by["age"], by["weight"]) for name, by in parts.items()} == {
+        "new": (0, 1.0), "bare": (None, 0.5), "old": (90, 0.125),
+    }  # fmt: skip
+    assert Path(answer["results"][0]["path"]).stem == "new"
+    assert answer["trace"]["recency"] == "30d"
+    text = ok(*args, "--explain")
+    assert "halved every 30d" in text
+    assert "90 d, weight 0.12" in text
+    assert "no date, weight 0.50" in text
+
+
+def test_a_wrong_age_says_what_one_is() -> None:
+    error = failed(2, "search", "frost", "--db", "notes.db", "--recency", "month")
+    assert "recency must be an age of one day or more, as in 30d or 2w, not 'month'" in error
+    error = failed(2, "search", "frost", "--root", ".", "--recency", "30d")
+    assert "--recency goes with --db FILE or --url URL/NAME" in error

@@ -182,6 +182,35 @@ class TestList:
         assert answer(slugs_root, "memory_list", superseded=True) == "0 memories"
 
 
+class TestAudit:
+    def test_a_finding_names_the_tool_or_the_command_that_mends_it(self, tmp_path: Path) -> None:
+        assert answer(tmp_path, "memory_audit") == "0 memories: nothing to mend."
+        put(tmp_path, "notes/2026-01-01-key.md", "The key is AKIAIOSFODNN7EXAMPLQ here.\n")
+        put(tmp_path, "notes/2026-01-02-empty.md", "# Empty\n")
+        for day in (3, 4):
+            put(
+                tmp_path, f"notes/2026-01-0{day}.md", "Beer traps caught fifty slugs in one week.\n"
+            )
+        told = answer(tmp_path, "memory_audit").split("\n")
+        assert told[0] == "4 memories: 1 secret, 1 empty, 1 duplicate."
+        assert told[1].startswith("- secret: notes/2026-01-01-key.md:1 looks like it has a secret")
+        assert told[1].endswith("(memory_edit)")
+        assert "AKIAIOSFODNN7EXAMPLQ" not in "".join(told)
+        assert told[2].endswith(
+            "has no text (the user may run: hedgerow forget notes/2026-01-02-empty.md --purge)"
+        )
+        assert told[3] == (
+            "- duplicate: notes/2026-01-04.md says the same as notes/2026-01-03.md (memory_supersede)"
+        )
+
+    def test_many_findings_are_counted(self, tmp_path: Path) -> None:
+        for number in range(45):
+            put(tmp_path, f"notes/{number:02}.md", "# Empty\n")
+        told = answer(tmp_path, "memory_audit").split("\n")
+        assert (told[0], len(told)) == ("45 memories: 45 empty.", 42)
+        assert told[-1] == "5 more: ask again after mending these."
+
+
 class TestWriting:
     def test_a_new_memory_is_named(self, slugs_root: Path) -> None:
         wrote = answer(slugs_root, "memory_remember", title="Moles", text="Leave the moles be.")

@@ -30,7 +30,7 @@ from memory_doubles import WRAPUP, put
 from serving import ANA, READ, WRITE, listening
 from waiting import LONGEST
 
-READS = ["memory_recall", "memory_grep", "memory_read", "memory_list"]
+READS = ["memory_recall", "memory_grep", "memory_read", "memory_list", "memory_audit"]
 HELLO = {
     "jsonrpc": "2.0", "id": 0, "method": "initialize",
     "params": {
@@ -82,7 +82,7 @@ async def a_session(client: Client) -> None:
     await call("memory_wrapup", title="Moles", text=WRAPUP)
     assert "sessions/" in await call("memory_list", type="session")
     assert (await client.read_resource(f"memory://{file}")).contents
-    assert len((await client.list_tools()).tools) == 10
+    assert len((await client.list_tools()).tools) == 11
 
 
 def over(transport: AbstractAsyncContextManager[Any], asking: Any = a_session) -> Any:

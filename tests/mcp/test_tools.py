@@ -14,7 +14,7 @@ from hedgerow.memory import MemoryRoots
 from mcp_tools import answer, ask, refusal, text_of
 from memory_doubles import put
 
-READS = ["memory_recall", "memory_grep", "memory_read", "memory_list"]
+READS = ["memory_recall", "memory_grep", "memory_read", "memory_list", "memory_audit"]
 WRITES = [
     "memory_remember", "memory_supersede", "memory_retract", "memory_restore", "memory_edit",
     "memory_wrapup",

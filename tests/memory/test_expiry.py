@@ -93,7 +93,7 @@ def test_a_text_that_supersedes_expires_too(root: MemoryRoot) -> None:
         'stale_after: "12w"\n', ""
     )
     assert 'stale_after: "12w"' in text(root, done.written)
-    with pytest.raises(InvalidInputError, match="leave them out with by"):
+    with pytest.raises(InvalidInputError, match="stale_after would be those of a new text"):
         root.supersede("Code", "Code", stale_after="30d")
 
 

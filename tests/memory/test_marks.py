@@ -393,3 +393,24 @@ def test_an_index_of_an_earlier_version_is_read_anew(root: MemoryRoot, monkeypat
         index.execute("UPDATE sources SET facts = ''")
     with hr.MemoryRoot.open(root.path) as again:
         assert dict(again.recall("hedge").left_out) == {"retracted": 1}
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ({"title": "T"}, "title"),
+        ({"type": "decision", "tags": ["a"]}, "type and tags"),
+        ({"tags": []}, "tags"),
+        ({"allow_secret": True}, "allow_secret"),
+    ],
+)
+def test_what_belongs_to_a_new_text_is_refused_with_by(
+    tmp_path: Path, given: dict[str, object], names: str
+) -> None:
+    put(tmp_path, "a.md", "One.\n")
+    put(tmp_path, "b.md", "Two.\n")
+    root = MemoryRoot.open(tmp_path)
+    with pytest.raises(InvalidInputError, match=f"^{names} would be those of a new text") as raised:
+        root.supersede("a.md", "b.md", **given)  # type: ignore[arg-type]
+    assert raised.value.code == "invalid_option"
+    assert (tmp_path / "a.md").read_text() == "One.\n"

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+import hedgerow as hr
 from command_line import as_json, failed, ok
 from hedgerow import InvalidInputError, MemoryRoot
+from hedgerow.memory import derived
 from hedgerow.memory.joint import joint_folder
 from hedgerow.memory.roots import MemoryRoots
 from memory_doubles import put
@@ -175,6 +179,24 @@ class TestCommands:
         assert "@/old.md" in said
         assert f"@@/: {folders[1]}" in said
 
+    def test_show_and_grep_take_the_paths_of_results(self, folders: tuple[Path, Path]) -> None:
+        roots = ("--root", str(folders[0]), "--root", str(folders[1]))
+        answer = as_json("show", "@@/notes/long.md", *roots)
+        assert answer["file"] == "@@/notes/long.md"
+        assert answer["text"].startswith("# Hedge plan")
+        said = ok("grep", "planted|after the birds", "--regex", *roots)
+        assert said == (
+            "@/old.md:1: The hedge was planted in 1999.\n"
+            "@@/decisions/2026-03-01-hedge.md:3: We cut the hedge in August, after the birds.\n"
+        )
+        answer = as_json("grep", "slugs", "-i", *roots)
+        assert {one["file"].partition("/")[0] for one in answer["matches"]} == {"@", "@@"}
+        assert answer["count"] == len(answer["matches"]) == 42
+        assert answer["files"] == 2
+        assert len(as_json("grep", "slugs", "-i", "-n", "3", *roots)["matches"]) == 3
+        error = failed(1, "retract", "@@/notes/long.md", *roots)
+        assert "only the first root is written to" in error
+
     def test_other_commands_take_the_first(self, folders: tuple[Path, Path]) -> None:
         roots = ("--root", str(folders[0]), "--root", str(folders[1]))
         assert f"Memory root: {folders[0]}" in ok("remember", "Mulch in spring.", *roots)
@@ -200,3 +222,83 @@ def test_links_are_made_anew(both: MemoryRoots, folders: tuple[Path, Path], tmp_
     assert [one.file for one in both.recall("planted")] == ["@/old.md"]
     assert link.readlink() == folders[1]
     assert json.dumps(both.recall("hedge").to_dict())
+
+
+class Counting:
+    """An embedder that counts the texts that it embeds."""
+
+    def __init__(self, name: str = "counting") -> None:
+        self.name = name
+        self.texts: list[str] = []
+
+    def embed(self, texts: Sequence[str], /) -> list[list[float]]:
+        self.texts += texts
+        return [[1.0 + text.count("hedge"), 1.0 + text.count("slug")] for text in texts]
+
+
+def vectors_of(folder: Path) -> dict[str, object]:
+    with hr.Index.open(folder / ".hedgerow/index.db", read_only=True) as index:
+        return {chunk.id: list(chunk.embedding or ()) for chunk in index}
+
+
+def test_vectors_are_taken_from_the_roots(folders: tuple[Path, Path]) -> None:
+    embedder = Counting()
+    for folder in folders:
+        MemoryRoot.open(folder, embedder=embedder).sync()
+    put(folders[1], "notes/new.md", "A mole in the hedge.\n")
+    embedder.texts.clear()
+    both = MemoryRoots.open(folders, embedder=embedder)
+    assert both.recall("hedge").results
+    [text] = [text for text in embedder.texts if text != "hedge"]
+    assert text.endswith("A mole in the hedge.")
+    joint = vectors_of(joint_folder(list(folders)))
+    own = {
+        f"{mark}/{name}": vector
+        for mark, folder in zip(("@", "@@"), folders, strict=True)
+        for name, vector in vectors_of(folder).items()
+    }
+    assert own == {name: joint[name] for name in own}
+    assert len(joint) == len(own) + 1
+
+
+def test_vectors_of_another_embedder_or_text_are_not_taken(folders: tuple[Path, Path]) -> None:
+    MemoryRoot.open(folders[0], embedder=Counting("another")).sync()
+    MemoryRoot.open(folders[1], embedder=Counting()).sync()
+    put(folders[1], "notes/long.md", "Only slugs now.\n")
+    embedder = Counting()
+    both = MemoryRoots.open(folders, embedder=embedder)
+    both.recall("hedge")
+    assert any(text.endswith("Only slugs now.") for text in embedder.texts)
+    assert len([text for text in embedder.texts if text != "hedge"]) == len(OWN) + 1
+    (folders[1] / ".hedgerow/index.db").write_bytes(b"no index")
+    shutil.rmtree(joint_folder(list(folders)))
+    both.close()
+    assert both.recall("hedge").results
+
+
+def test_all_roots_are_watched(folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    listed: list[Path] = []
+    list_folder = derived.list_folder
+
+    def listing(folder: Path, *given: object, **more: object) -> object:
+        listed.append(folder)
+        return list_folder(folder, *given, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(derived, "list_folder", listing)
+    with MemoryRoots.open(folders, watch=True) as both:
+        both.recall("hedge")
+        assert both.status().watch == "active"
+        time.sleep(0.3)
+        both.recall("hedge")
+        listed.clear()
+        both.recall("hedge")
+        assert listed == []
+        for folder, mark in zip(folders, ("@", "@@"), strict=True):
+            put(folder, "notes/moles.md", "Moles dig.\n")
+            file = f"{mark}/notes/moles.md"
+            end = time.monotonic() + 5
+            while file not in [one.file for one in both.recall("moles")]:
+                assert time.monotonic() < end
+                time.sleep(0.02)
+    with MemoryRoots.open(folders) as both:
+        assert both.status().watch is None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import failed, ok
+from command_line import as_json, failed, ok
 from hedgerow import HedgerowError, MemoryRoot
 from memory_doubles import found, keys, put
 
@@ -198,3 +198,9 @@ class TestLogseq:
         assert "pages/Hedge.md" in root.process("synthesize", topic="august").summary
         done = root.remember("Mulch in spring.", title="Mulch")
         assert done.file.startswith("pages/")
+
+
+def test_doctor_knows_the_names_of_pages_and_journals(logseq: Path) -> None:
+    MemoryRoot.initialize(logseq)
+    unresolved = as_json("doctor", "--root", str(logseq))["links"]["unresolved"]
+    assert unresolved == [{"file": "pages/Hedge.md", "link": "garden/hedge"}]

@@ -158,7 +158,7 @@ def test_a_watch_that_missed_a_change_is_begun_again(
         changes = None
 
     check = watched._check
-    monkeypatch.setattr(check, "active", Lost())
+    monkeypatch.setattr(check, "active", (Lost(),))
     assert found(watched, "hedge") == ["notes/a.md"]
     assert found(watched, "hedge") == ["notes/a.md"]
     assert len(listed) == 2

@@ -28,6 +28,7 @@ QUERIES = ["when do I cut the hedge", "slugs OR compost", '"no such thing"', "ца
         {"filters": hr.Filters(tags=["scripts"], where={"year": {"$gte": 2000}})},
         {"filters": {"path_prefix": "memory/"}, "limit": 2, "candidates": 7},
         {"question_date": datetime(2026, 4, 18, tzinfo=timezone.utc)},
+        {"question_date": "2026-04-18", "recency": "30d"},
     ],
 )
 def test_searches_are_the_same(index, local, query, options):

@@ -22,6 +22,7 @@ def traces() -> list[hr.Trace]:
     ]
     broken = hr.Retriever(corpus("b"), embedder=BrokenEmbedder()).search("kaas").trace
     dated = retriever(jsonl("search")[0]).search("2 weeks ago", question_date="2026-04-18").trace
+    aged = retriever(jsonl("search")[0]).search("kaas", recency="30d").trace
     grouped = (
         hr.Retriever(corpus("b"), ranking=hr.Ranking("spec", fusion="score"))
         .search("kaas", group_by="path")
@@ -38,7 +39,7 @@ def traces() -> list[hr.Trace]:
         rescored=3,
         missing=["notes[1]"],
     )
-    return [*cases, broken, dated, grouped, best, noticed, elsewhere]
+    return [*cases, broken, dated, aged, grouped, best, noticed, elsewhere]
 
 
 TRACES = traces()

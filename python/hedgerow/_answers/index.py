@@ -128,7 +128,7 @@ class AskedFilters(Result):
     @classmethod
     def of(cls, filters: FiltersLike | None) -> AskedFilters:
         """Return the filters of a request."""
-        given = SearchOptions("auto", 1, 1, None, False, filters, None, None).filters
+        given = SearchOptions("auto", 1, 1, None, False, filters, None, None, None).filters
         return cls(*(getattr(given, one.name) for one in fields(cls)))
 
 

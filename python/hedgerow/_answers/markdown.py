@@ -29,6 +29,12 @@ _FEWEST = 40
 
 _NAMED = 3
 
+_FINDINGS = 40
+"""The most findings of an audit that are shown at once."""
+
+_FIXES = {"edit": "memory_edit", "supersede": "memory_supersede"}
+"""The tools that do what a command does."""
+
 
 def tokens_of(text: str) -> int:
     """Estimate the tokens of a text, as budgets count them."""
@@ -194,10 +200,29 @@ def _grep(_: Request[Any], found: results.GrepResult) -> str:
     return "\n".join([*lines, *([""] if notes else []), *notes])
 
 
+def _audit(_: Request[Any], found: results.Audit) -> str:
+    """Return a line for each finding, with the tool that mends it, or else the command for the user."""
+    lines = [_finding(one) for one in found.findings[:_FINDINGS]]
+    if len(found.findings) > _FINDINGS:
+        lines.append(f"{len(found.findings) - _FINDINGS:,} more: ask again after mending these.")
+    counts = ", ".join(f"{count} {rule}" for rule, count in found.counts.items())
+    head = f"{found.documents:,} memories: {counts or 'nothing to mend'}."
+    return "\n".join([head, *lines, *_notes((), found.unreadable)])
+
+
+def _finding(one: results.AuditFinding) -> str:
+    place = one.file if one.line is None else f"{one.file}:{one.line}"
+    command = one.fix.split(" ")[1:2]
+    fix = _FIXES.get(*command) if command else None
+    by = f" ({fix})" if fix else f" (the user may run: {one.fix})" if one.fix else ""
+    return f"- {one.rule}: {place} {one.text}{by}"
+
+
 _ANSWERS: Mapping[type, Callable[[Request[Any], Any], str]] = {
     results.Recall: _recall,
     results.Context: _context,
     results.GrepResult: _grep,
+    results.Audit: _audit,
     results.Memory: _memory,
     results.MemoryList: _list,
     results.Remembered: _remembered,

@@ -14,8 +14,8 @@ function partsOfChunk(parts) {
   return found.map((part) => ({ ...part, value: part.value * scale }));
 }
 
-/** What a chunk's speaker, the question before it and its day add. */
-const SAID = [["speaker", "Speaker"], ["answers", "Question"], ["date", "Date"]];
+/** What a chunk's speaker, the question before it, its day and its age add. */
+const SAID = [["speaker", "Speaker"], ["answers", "Question"], ["date", "Date"], ["recency", "Age"]];
 
 const CHUNK_PARTS = [["keywords", "Keywords"], ["meaning", "Meaning"], ["neighbor", "Neighbors in the file"],
   ...SAID];
@@ -121,6 +121,11 @@ function chunkLedger(parts) {
     const { day, because, contribution } = parts.date;
     const detail = `${day}, ${because === "day" ? "a day that the question names, or up to 3 days later" : "a month that the question names"}`;
     lines.push({ kind: "date", label: "Date", detail, value: signed(contribution, digits) });
+  }
+  if (parts.recency) {
+    const { day, age, weight, contribution } = parts.recency;
+    const detail = `${day === null ? "without a date" : `${day}, ${plural(age, "day")} old`}: weight ${fixed(weight, 2)}`;
+    lines.push({ kind: "recency", label: "Age", detail, value: signed(contribution, digits) });
   }
   // A total below 0 is lifted by division.
   const sign = raised(parts) < 0 ? "÷" : "×";

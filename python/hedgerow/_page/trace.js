@@ -79,6 +79,7 @@ function waysOf(trace) {
   ways.push(trace.neighbors ? "with neighbors" : "without neighbors");
   if (trace.speakers) ways.push("with speakers");
   if (trace.dates) ways.push("with dates");
+  if (trace.recency) ways.push(`halved every ${trace.recency}`);
   if (trace.groupBy) ways.push(`grouped by ${trace.groupBy}`);
   if (trace.backend) ways.push(`on ${trace.backend}`);
   if (trace.augmentedQuery) ways.push(`with dates: ${trace.dateHints.join(", ")}`);

@@ -94,6 +94,10 @@ class Searching(Request[R]):
         str | None,
         Field("The speaker who asks: what this speaker said counts more if the text says I or my"),
     ] = None
+    recency: Annotated[
+        str | None,
+        Field("Halve the score with each age, such as 30d, counted to the question date"),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,9 @@ class SearchRequest(Searching[Response]):
     query that finds nothing as it is. `filters` are applied before ranking. `group_by` keeps only
     the best chunk of each path ("path"), or of each value of a declared key such as "year", in each leg
     before it is cut (spec/retrieval.md, "Grouping"). `asker` is the name of the speaker who asks, whom
-    "my" in the query means. `explain` is for the JSON of servers and commands: in
+    "my" in the query means. With `recency`, a half-life such as `30d`, the score of a chunk is halved for each
+    half-life from the day of its `metadata["date"]` to the question date, or else today (spec/retrieval.md,
+    "Recency"). `explain` is for the JSON of servers and commands: in
     Python every response has its explanations.
 
     A failed embedder, leg or reranker is left out, and trace and log say so, unless the retriever was

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timezone
 from threading import Lock
 from time import perf_counter
 from typing import Any, NoReturn
@@ -15,6 +16,7 @@ from typing import Any, NoReturn
 from hedgerow._checks import shown
 from hedgerow._engine import Found, Index, Searcher, SearchOptions, Stop, _check_query
 from hedgerow._steps import Call, Steps
+from hedgerow._times import checked_half_life
 from hedgerow.embedders._forms import checked_rows
 from hedgerow.embedders.base import AnyEmbedder
 from hedgerow.errors import BackendError, HedgerowError, InvalidInputError, RetrievalError
@@ -30,6 +32,8 @@ from .reranking import RerankOptions, log_failure, reranking
 
 _log = logging.getLogger("hedgerow.search")
 _embedding_log = logging.getLogger("hedgerow.embedding")
+
+_EPOCH = date(1970, 1, 1).toordinal()
 
 # No text with fewer characters is over a limit of spec/query.md: 64 KiB are at least 16,384 of them,
 # and a token takes at least two.
@@ -93,6 +97,8 @@ class Stages:
         # A reranker may drop all that it sees; then those behind move up.
         head = request.rerank_top_n if request.rerank and self.reranker is not None else 0
         limit = DEFAULT_LIMIT if request.limit is None else request.limit
+        recency = request.recency
+        half_life = None if recency is None else checked_half_life(recency).days
         options = SearchOptions(
             request.mode,
             # A number too large for the machine means all.
@@ -103,10 +109,11 @@ class Stages:
             request.filters,
             request.group_by,
             request.asker,
+            half_life,
         )
         answers: list[Any] = [None] * len(queries)
         sound, texts, dated = [], [], []
-        for at, (query, date) in enumerate(zip(queries, dates, strict=True)):
+        for at, (query, asked) in enumerate(zip(queries, dates, strict=True)):
             if len(query) >= _SHORT or not query.isascii():
                 try:
                     _check_query(query)
@@ -115,7 +122,8 @@ class Stages:
                     continue
             sound.append(at)
             texts.append(query)
-            dated.append(None if date is None else dated_query(query, date))
+            has_dates = not (asked is None and recency is None)
+            dated.append(dated_query(query, asked, recency) if has_dates else None)
         current = observing.current
         with _UNWATCHED if current is None else current.search(self.index, queries) as watched:
             began = perf_counter()
@@ -303,13 +311,35 @@ def _reported(answer: Response | HedgerowError, report: dict[str, Any]) -> Respo
     return answer
 
 
-def dated_query(query: str, date: QuestionDate) -> tuple[str, list[str]] | None:
-    """The query augmented with its dates, and the dates; None without any."""
-    # Slow to import, and most searches have no date.
-    from hedgerow.temporal import augment_query, expand_temporal  # noqa: PLC0415
+def dated_query(
+    query: str, asked: QuestionDate | None, recency: str | None
+) -> tuple[str | None, list[str], int] | None:
+    """Return the query augmented with its dates, the dates, and the day of the question since 1970.
 
-    hints = list(expand_temporal(query, date).date_hints)
-    return (augment_query(query, date), hints) if hints else None
+    The first is None without dates. The result is None if there are no dates and no `recency`. Raises
+    InvalidInputError for a question date that cannot be read, if `recency` counts ages from it.
+    """
+    if asked is None:
+        return None if recency is None else (None, [], _day(datetime.now(timezone.utc)))
+    # Slow to import, and most searches have no date.
+    from hedgerow.temporal import augment_query, expand_temporal, parse_question_date  # noqa: PLC0415
+
+    hints = list(expand_temporal(query, asked).date_hints)
+    augmented = augment_query(query, asked) if hints else None
+    if recency is None:
+        return (augmented, hints, 0) if hints else None
+    day = parse_question_date(asked)
+    if day is None:
+        raise InvalidInputError(
+            f"recency counts ages from the question date, and {shown(asked)} is none; write it as "
+            "2026-04-18, or leave it out for today",
+            code="invalid_option",
+        )
+    return augmented, hints, _day(day)
+
+
+def _day(time: datetime) -> int:
+    return time.toordinal() - _EPOCH
 
 
 def _usable_cpus() -> int:

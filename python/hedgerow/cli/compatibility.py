@@ -35,7 +35,7 @@ def status(*, as_json: bool) -> None:
       hedgerow status
       hedgerow status --root memory --json
     """
-    found = open_memory().status()
+    found = open_memory(several=False).status()
     if as_json:
         write_json(found.to_dict())
         return
@@ -122,7 +122,7 @@ def search_root(  # noqa: PLR0913 - the options of a search
     as_json: bool,
 ) -> None:
     """Search a memory root, as `recall` does, but without filters and heading."""
-    memory = open_memory(NO_ROOT)
+    memory = open_memory(NO_ROOT, several=False)
     asked = datetime.now().astimezone()
     found = memory.recall(
         text,

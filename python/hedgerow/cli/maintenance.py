@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from hedgerow import MemoryRoot
     from hedgerow.memory import Imported, Processed
     from hedgerow.memory.doctor import Diagnosis
+    from hedgerow.memory.roots import MemoryRoots
     from hedgerow.memory.trust import Consent, TrustRequest
     from hedgerow.remote import RemoteRoot
 
@@ -288,7 +289,9 @@ def run_process(mode: Any, *, apply: bool, as_json: bool, **options: Any) -> Non
         echo(f"- {visible(sentence)}")
 
 
-def _processed(memory: MemoryRoot | RemoteRoot, mode: Any, **options: Any) -> Processed:
+def _processed(
+    memory: MemoryRoot | MemoryRoots | RemoteRoot, mode: Any, **options: Any
+) -> Processed:
     from hedgerow.memory import MemoryRoot  # noqa: PLC0415 - slow to import
 
     with usage_errors():

@@ -33,7 +33,7 @@ def command(*, read_only: bool, structured: bool) -> None:
     retracted, and edit them; docs/mcp.md lists them. An agent starts this command itself; that
     page shows how to configure it. Needs the extra "mcp": pip install "hedgerow[mcp]"
     """
-    memory = open_roots() or open_root(watch=True)
+    memory = open_roots(watch=True) or open_root(watch=True)
     try:
         with imports_of("mcp", needed_by="hedgerow mcp"):
             import anyio  # noqa: PLC0415 - slow to import

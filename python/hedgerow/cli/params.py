@@ -167,8 +167,9 @@ def ranking_options(command: F) -> F:
     )
     searching = request_options(
         SearchRequest,
-        *("mode", "group_by", "candidates", "question_date", "asker"),
+        *("mode", "group_by", "candidates", "question_date", "asker", "recency"),
         section=_RANKING,
+        recency={"metavar": "AGE"},
     )
     embedder = embedder_option(
         "Search by meaning too; that of the index, where it can be used unnamed:"

@@ -304,14 +304,21 @@ def open_root(
 
 
 def open_memory(
-    missing: str = NO_ROOT_FOR_MEMORY, *, writes: bool = False
-) -> MemoryRoot | RemoteRoot:
-    """Open the root, or connect to its server; closed when the command is done."""
-    return open_server(missing, writes=writes) or open_root(missing)
+    missing: str = NO_ROOT_FOR_MEMORY, *, writes: bool = False, several: bool = True
+) -> MemoryRoot | MemoryRoots | RemoteRoot:
+    """Open the root or the roots, or connect to the server; closed when the command is done.
+
+    Unless `several`, the first of several roots is opened alone.
+    """
+    roots = open_roots() if several else None
+    return roots or open_server(missing, writes=writes) or open_root(missing)
 
 
-def open_roots() -> MemoryRoots | None:
-    """Open the roots if `--root` was given several times, else None; closed when the command is done."""
+def open_roots(*, watch: bool = False) -> MemoryRoots | None:
+    """Open the roots if `--root` was given several times, else None; closed when the command is done.
+
+    Commands that live long `watch` their files.
+    """
     given = named_roots()
     if len(given) < 2:  # noqa: PLR2004
         return None
@@ -326,6 +333,7 @@ def open_roots() -> MemoryRoots | None:
             notify=lambda notice: echo(visible(notice), err=True),
             scope=scope(),
             shared=bool(_place().get("shared")),
+            watch=watch,
         )
     click.get_current_context().call_on_close(memory.close)
     return memory

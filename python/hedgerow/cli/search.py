@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import click
 
 from hedgerow._retrieval.operations import SearchRequest
+from hedgerow._times import checked_half_life
 from hedgerow.ranking import Ranking
 
 from .options import TEXT, Command, json_option, option, request_options, sync_option
 from .output import echo, visible, write_json
 from .params import alias_option, alias_table, filter_options, filters_of, ranking_options
-from .place import db_option, place_options
+from .place import db_option, place_options, usage_errors
 from .report import report_option, write_report
 from .servers import CollectionUrl, server_options
 
@@ -28,7 +29,7 @@ _OF_A_ROOT = frozenset(
     {"root", "scope", "shared", "target", "target_url", "remote_url", "depth", "sync"}
 )
 _OF_A_SERVER = frozenset({"url", "user", "ca", "insecure_http"})
-_OF_A_SEARCH = ("offset", "mode", "group_by", "candidates", "question_date", "asker")
+_OF_A_SEARCH = ("offset", "mode", "group_by", "candidates", "question_date", "asker", "recency")
 _OF_BOTH = frozenset({"words", "query", "limit", "explain", "report", "as_json"})
 
 
@@ -150,6 +151,9 @@ def command(  # noqa: PLR0913 - one argument for each option
         aliases=alias_table(alias),
         **others,
     )
+    with usage_errors():
+        if options["recency"] is not None:
+            checked_half_life(options["recency"])
     search = run(asked)
     if report is not None:
         name = asked.db if asked.url else Path(asked.db).name

@@ -256,6 +256,7 @@ def _show_scores(console: Console, response: Response) -> None:
             ("speaker", _speaker),
             ("answers", _answers),
             ("date", _date),
+            ("age", _age),
             ("multiplied by", _multipliers),
             ("reranked", _reranked),
         ]
@@ -321,6 +322,14 @@ def _answers(parts: dict[str, Any]) -> str:
 def _date(parts: dict[str, Any]) -> str:
     by = parts.get("date")
     return "" if by is None else f"{by['day']}: {_added(by)}"
+
+
+def _age(parts: dict[str, Any]) -> str:
+    by = parts.get("recency")
+    if by is None:
+        return ""
+    old = "no date" if by["age"] is None else f"{by['age']} d"
+    return f"{old}, weight {by['weight']:.2f}: {_added(by)}"
 
 
 def _multipliers(parts: dict[str, Any]) -> str:

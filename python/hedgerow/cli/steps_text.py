@@ -23,6 +23,8 @@ def ways(trace: Trace) -> str:
         ways.append("with speakers")
     if trace.dates:
         ways.append("with dates")
+    if trace.recency is not None:
+        ways.append(f"halved every {trace.recency}")
     ways.append("reweighted" if trace.reweight else "not reweighted")
     if trace.backend is not None:
         ways.append(f"on {trace.backend}")

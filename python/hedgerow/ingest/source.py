@@ -141,7 +141,8 @@ class Rules:
     stands for folders alone, and `!` takes back. `include` reads what would be passed by as hidden,
     made by tools or excluded. `temporary` are the beginning and the
     end of the names of files that a killed writer may have left. `is_vault` says whether the folder is a
-    vault of Obsidian or Logseq, whose folders say nothing about the types of notes.
+    vault of Obsidian or Logseq, whose folders say nothing about the types of notes, and `day_format` how the
+    names of daily notes are written, if that is known.
     """
 
     suffixes: tuple[str, ...] = SUFFIXES
@@ -149,6 +150,7 @@ class Rules:
     include: tuple[str, ...] = ()
     temporary: tuple[str, str] | None = None
     is_vault: bool = False
+    day_format: str | None = None
 
     @cached_property
     def compiled(self) -> _Rules:

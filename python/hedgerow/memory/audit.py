@@ -90,7 +90,7 @@ def _findings(documents: Sequence[Document], now: datetime) -> tuple[AuditFindin
     return (
         *_secrets(ordered),
         *_empty(ordered),
-        *_duplicates(holding),
+        *_duplicates([one for one in holding if not _is_empty(one)]),
         *_contradictions(ordered, now),
         *_expired(ordered, marks, now),
         *_repeated(holding),
@@ -114,9 +114,13 @@ def _secrets(documents: Iterable[Document]) -> Iterator[AuditFinding]:
 
 def _empty(documents: Iterable[Document]) -> Iterator[AuditFinding]:
     for one in documents:
-        lines = (line.strip() for line in one.body.split("\n"))
-        if all(not line or re.match(r"#{1,6}(?:\s|\Z)", line) for line in lines):
+        if _is_empty(one):
             yield AuditFinding("empty", one.path, "has no text", None, _forget(one.path))
+
+
+def _is_empty(document: Document) -> bool:
+    lines = (line.strip() for line in document.body.split("\n"))
+    return all(not line or re.match(r"#{1,6}(?:\s|\Z)", line) for line in lines)
 
 
 def _duplicates(documents: Sequence[Document]) -> Iterator[AuditFinding]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hedgerow._checks import checked_durability, checked_path
-from hedgerow._engine import __version__, _shorten
+from hedgerow._engine import __version__, _day_format_problem, _shorten
 from hedgerow.errors import HedgerowError, InvalidInputError
 
 from .names import AGENTS, CONFIG, DIRECTORIES, LEGACY_CONFIG, SCHEMA_VERSION
@@ -44,8 +44,8 @@ class Config:
     are the patterns of what in it is passed by, and of what is read nevertheless; `embedder`
     names the embedder as ADAPTER:MODEL, `remote` the server that commands go to. `defaults` has, for
     types of memories, the ages after which a new one expires or is due for a review; `vault` is the
-    tool that keeps the folder, obsidian or logseq, or None; `durability` is that of index and store, as in
-    `Index.open`; `members` are the roots that are recalled
+    tool that keeps the folder, obsidian or logseq, or None; `daily_notes` is the format of the names of
+    daily notes; `durability` is that of index and store, as in `Index.open`; `members` are the roots that are recalled
     together in this one. All of these are as
     allowed: `requests` has what the file asks for that needs the consent of the user, and
     `not_allowed` the part of it without consent.
@@ -64,6 +64,7 @@ class Config:
     defaults: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     vault: str | None = None
     durability: Durability = "normal"
+    daily_notes: str | None = None
     members: tuple[Config, ...] = ()
     requests: tuple[TrustRequest, ...] = ()
     not_allowed: tuple[TrustRequest, ...] = ()
@@ -128,6 +129,7 @@ def read_config(root: Path, choices: Choices = Choices()) -> Config:  # noqa: B0
         defaults=_defaults(root / file, given.get("defaults", {})),
         vault=_vault(root / file, given.get("vault")),
         durability=_durability(root / file, given.get("durability", "normal")),
+        daily_notes=_daily_notes(root / file, given.get("dailyNotes")),
     )
     return _as_allowed(config, choices)
 
@@ -210,7 +212,7 @@ def _remote(file: Path, given: Any) -> str | None:
 
 def _defaults(file: Path, given: Any) -> Mapping[str, Mapping[str, str]]:
     """Return the default ages after which new memories of a type expire or are stale."""
-    from .times import parse_age  # noqa: PLC0415 - slow to import
+    from hedgerow._times import parse_age  # noqa: PLC0415 - slow to import
 
     if isinstance(given, dict) and all(
         kind in DIRECTORIES
@@ -236,6 +238,18 @@ def _durability(file: Path, given: Any) -> Durability:
         return checked_durability(given)
     except InvalidInputError as error:
         raise _invalid(file, error.message) from error
+
+
+def _daily_notes(file: Path, given: Any) -> str | None:
+    if given is None:
+        return None
+    problem = _day_format_problem(given) if isinstance(given, str) else "it is no text"
+    if problem is None:
+        return str(given)
+    raise _invalid(
+        file,
+        f'dailyNotes must be the format of the names of daily notes, as in "DD-MM-YYYY": {problem}',
+    )
 
 
 def _patterns(file: Path, given: dict[str, Any], key: str) -> tuple[str, ...]:

@@ -23,8 +23,8 @@ from .config import Config
 from .documents import memory_rules
 from .files import system_errors
 from .identity import ensure_key, signature_of
-from .names import AGENTS, DERIVED, DIRECTORIES, NODE_TYPES
-from .vault import folder_for_notes, vault_patterns
+from .names import AGENTS, DERIVED, DIRECTORIES, NODE_TYPES, mark_of
+from .vault import daily_note_format, folder_for_notes, vault_patterns
 
 if TYPE_CHECKING:
     from hedgerow.typing import Durability
@@ -70,7 +70,12 @@ class Derived:
             *_own_patterns(config.root, config.source_root, config.vault),
             *config.exclude,
         )
-        rules = memory_rules(exclude, config.include, is_vault=config.vault is not None)
+        day_format = config.daily_notes
+        if day_format is None and config.vault is not None:
+            day_format = daily_note_format(config.root, config.vault)
+        rules = memory_rules(
+            exclude, config.include, is_vault=config.vault is not None, day_format=day_format
+        )
         if known is None or known.rules != rules:
             members = tuple(map(cls.of, config.members))
             known = cls(
@@ -87,14 +92,24 @@ class Derived:
         if not self.members:
             return list_folder(self.source_root, self.rules, named=named)
         parts = [
-            ("@" * number, one.listing(named=named).found)
-            for number, one in enumerate(self.members, start=1)
+            (mark_of(number), one.listing(named=named).found)
+            for number, one in enumerate(self.members)
         ]
         return Listing(_Listing.joined(parts))
 
     def folder_of(self, kind: str) -> str:
         """Return the folder, below the root, for new memories of a type; `.` for the root itself."""
         return DIRECTORIES[kind] if self.vault is None else folder_for_notes(self.root, self.vault)
+
+    @property
+    def day_formats(self) -> list[tuple[str, str]]:
+        """The formats of the names of daily notes, each with the beginning of the paths that it is for."""
+        roots = (
+            [("", self)]
+            if not self.members
+            else [(f"{mark_of(number)}/", one) for number, one in enumerate(self.members)]
+        )
+        return [(start, one.rules.day_format) for start, one in roots if one.rules.day_format]
 
     def unused(self, listing: Listing) -> list[str]:
         """Return the patterns of `exclude` in hedgerow.json that match nothing."""
@@ -153,7 +168,8 @@ class Derived:
             folder = str(self.source_root)
         signature = signature_of(self.root)
         kept_by = "" if self.vault is None else f" {self.vault}"
-        scope = f"{folder.replace(os.sep, '/')}{kept_by} {signature}"
+        days = "".join(f" {start}{format_}" for start, format_ in self.day_formats)
+        scope = f"{folder.replace(os.sep, '/')}{kept_by}{days} {signature}"
         if signature:  # else the key of the user is not made yet
             self.__dict__["_scope"] = scope
         return scope

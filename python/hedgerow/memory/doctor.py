@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hedgerow._engine import Chunk, Index, Store, __version__
+from hedgerow._engine import Chunk, Index, Store, __version__, _day_format_problem
 from hedgerow.errors import HedgerowError, IndexFileError
 from hedgerow.ingest.source import PassedBy, Skip
 
 from .derived import OLDER, Derived
-from .documents import problems_of, read_documents
+from .documents import ambiguous_day, problems_of, read_documents
 from .links import unresolved_links
 from .results import RootStatus
 from .root import MemoryRoot
@@ -197,7 +197,21 @@ def _links_and_files(root: MemoryRoot | None) -> tuple[Check, Check]:
         return failed, failed
     documents, unreadable = read_documents(derived.source_root, derived.rules)
     problems = [*unreadable, *(skip for one in documents for skip in problems_of(one))]
+    problems += [*_bad_format(derived), *filter(None, map(ambiguous_day, documents))]
     return _links(unresolved_links(documents, derived.source_root)), _files(problems)
+
+
+def _bad_format(derived: Derived) -> list[Skip]:
+    """Return the problem of the format of daily notes that a vault is configured with, if it has one."""
+    given = derived.rules.day_format
+    problem = None if given is None else _day_format_problem(given)
+    if problem is None:
+        return []
+    reason = (
+        f"the format of daily notes {given!r} is not read: {problem}. Notes named by it have no time; "
+        'hedgerow.json may state another ("dailyNotes")'
+    )
+    return [Skip(f"{derived.vault} settings", "bad_day_format", reason)]
 
 
 def _links(found: Sequence[tuple[str, str]]) -> Check:

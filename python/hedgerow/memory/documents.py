@@ -9,7 +9,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from hedgerow._engine import FrontMatter, _file_problems, _first_heading, read_front_matter
+from hedgerow._engine import (
+    FrontMatter,
+    _days_in_name,
+    _file_problems,
+    _first_heading,
+    _memory_time,
+    _vault_names,
+    read_front_matter,
+)
 from hedgerow.ingest.source import (
     Rules,
     Skip,
@@ -34,6 +42,7 @@ class Document:
     matter: FrontMatter
     lines: list[str]
     in_vault: bool = False
+    day_format: str | None = None
 
     @property
     def body(self) -> str:
@@ -47,17 +56,21 @@ class Document:
 
     @cached_property
     def metadata(self) -> dict[str, Any]:
-        """The front matter as plain JSON."""
-        return self.matter.to_dict()
+        """The front matter as plain JSON, with the day of a daily note whose format is known as `date`."""
+        found = self.matter.to_dict()
+        if self.day_format is not None and _memory_time("", found) is None:
+            days = _days_in_name(self.path, self.day_format)
+            if len(days) == 1:
+                found["date"] = days[0]
+        return found
 
     @property
     def aliases(self) -> tuple[str, ...]:
-        """Other names of it, as Obsidian has them: `aliases`, a list or one text with commas."""
+        """Other names of it: `aliases`, a list or one text with commas; in a vault also others."""
         given = self.metadata.get("aliases")
         found = given.split(",") if isinstance(given, str) else given
-        if not isinstance(found, list):
-            return ()
-        named = (one.strip() for one in found if isinstance(one, str))
+        stated = found if isinstance(found, list) else []
+        named = (one.strip() for one in [*stated, *self._in_vault[1]] if isinstance(one, str))
         return tuple(islice(dict.fromkeys(one for one in named if one), MOST_ALIASES))
 
     @property
@@ -70,16 +83,25 @@ class Document:
 
     @property
     def title(self) -> str:
-        """The title in its front matter, else its first heading, else an empty string."""
-        return self.matter.text("title") or _first_heading(self.body)
+        """The title in its front matter, else that of a vault, its first heading, or an empty string."""
+        return self.matter.text("title") or self._in_vault[0] or _first_heading(self.body)
+
+    @cached_property
+    def _in_vault(self) -> tuple[str, list[str]]:
+        """The title and the other names that a note of a vault has by its properties and its file name."""
+        return _vault_names(self.path, self.body, self.day_format) if self.in_vault else ("", [])
 
 
 def memory_rules(
-    exclude: Sequence[str] = (), include: Sequence[str] = (), *, is_vault: bool = False
+    exclude: Sequence[str] = (),
+    include: Sequence[str] = (),
+    *,
+    is_vault: bool = False,
+    day_format: str | None = None,
 ) -> Rules:
     """Return the rules of reading a root: Markdown files."""
     names = TEMPORARY_PREFIX, TEMPORARY_SUFFIX
-    return Rules((".md",), tuple(exclude), tuple(include), names, is_vault)
+    return Rules((".md",), tuple(exclude), tuple(include), names, is_vault, day_format)
 
 
 def read_documents(base: Path, rules: Rules) -> tuple[list[Document], tuple[Skip, ...]]:
@@ -89,16 +111,16 @@ def read_documents(base: Path, rules: Rules) -> tuple[list[Document], tuple[Skip
     for path in sorted(listing.files):
         try:
             data = read_bytes(Source(path, str(base / path)))
-            documents.append(parse_document(path, data, in_vault=rules.is_vault))
+            documents.append(parse_document(path, data, rules))
         except UnreadableSourceError as error:  # noqa: PERF203 - each file by itself
             skips.append(Skip(path, error.code, error.reason))
     return documents, tuple(skips)
 
 
-def parse_document(path: str, data: bytes, *, in_vault: bool = False) -> Document:
+def parse_document(path: str, data: bytes, rules: Rules = Rules()) -> Document:  # noqa: B008 - frozen
     """Parse a file's bytes; raises UnreadableSourceError when they are not text."""
     lines = text_of(data).split("\n")
-    return Document(path, read_front_matter(lines), lines, in_vault)
+    return Document(path, read_front_matter(lines), lines, rules.is_vault, rules.day_format)
 
 
 CONFLICT = "git_conflict"
@@ -106,6 +128,18 @@ CODES = frozenset({"bad_front_matter", CONFLICT})
 """The codes of problems of files that are read, and found, nevertheless."""
 
 _SHOWN = 3
+
+
+def ambiguous_day(document: Document) -> Skip | None:
+    """Return the problem of a name that may mean two days, which then count as none; None for other names."""
+    days = _days_in_name(document.path, document.day_format)
+    if len(days) < 2 or _memory_time("", document.metadata) is not None:  # noqa: PLR2004 - day and month
+        return None
+    reason = (
+        f"its name may mean {' or '.join(days)}: state the format in hedgerow.json "
+        '("dailyNotes": "DD-MM-YYYY"), or a date in its front matter'
+    )
+    return Skip(document.path, "ambiguous_day", reason)
 
 
 def problems_of(document: Document) -> tuple[Skip, ...]:

@@ -64,8 +64,9 @@ class FileCheck:
 
     def __init__(self, *, watch: bool) -> None:
         self.watches = watch
-        self.active: _Watch | None = None
-        self._of: tuple[Path, Rules] | None = None
+        # One for each folder: several roots that are recalled together have several.
+        self.active: tuple[_Watch, ...] = ()
+        self._of: tuple[tuple[Path, Rules], ...] | None = None
         self._problem: str | None = None
         self._begun_at: float | None = None
         self._beginning = threading.Lock()
@@ -90,7 +91,7 @@ class FileCheck:
                 return Looked(None)
         changes = self._changes(derived) if self.watches else None
         # A ledger is one object as long as nothing has changed in it.
-        seen = (changes, derived.source_root, derived.rules, *map(id, ledgers))
+        seen = (changes, _folders(derived), *map(id, ledgers))
         known = self._fresh.get(len(ledgers))
         if changes is not None and known is not None and known[0] == seen:
             return Looked([*known[1], *ledgers[0].skips])
@@ -102,46 +103,58 @@ class FileCheck:
             self._fresh[len(ledgers)] = seen, listing.skips, ledgers
         return Looked([*listing.skips, *ledgers[0].skips], listing)
 
-    def watch(self, derived: Derived) -> _Watch | None:
-        """Return the watch over the files of a root; None where there is none, or one that ended."""
+    def watch(self, derived: Derived) -> tuple[_Watch, ...]:
+        """Return the watches over the folders of a root; none where there are none, or one ended."""
         if not self.watches or self._changes(derived) is None:
-            return None
+            return ()
         return self.active
 
     def close(self) -> None:
         """End the watch; the next call begins it again."""
         with self._beginning:
-            self._of = None
-            self.active = None
+            self._of, self.active = None, ()
             self._fresh.clear()
 
-    def _changes(self, derived: Derived) -> int | None:
-        """Return the number of changes that the watch has seen; None without a watch."""
+    def _changes(self, derived: Derived) -> tuple[int, ...] | None:
+        """Return the number of changes that the watch of each folder has seen; None without a watch."""
         with self._beginning:
-            of = (derived.source_root, derived.rules)
+            of = _folders(derived)
             if self._of != of:
-                self._of, self.active, self._begun_at = of, None, None
-            changes = None if self.active is None else self.active.changes
+                self._of, self.active, self._begun_at = of, (), None
+            changes = self._counted()
             if changes is None and self._may_begin():
-                changes = self._begin(derived)
-            elif changes is None and self.active is not None:
+                changes = self._begin(of)
+            elif changes is None and self.active:
                 self._problem = f"{_LOOKED_AT}: the system may have missed a change"
             return changes
+
+    def _counted(self) -> tuple[int, ...] | None:
+        counts = [one.changes for one in self.active]
+        known = tuple(count for count in counts if count is not None)
+        return known if known and len(known) == len(counts) else None
 
     def _may_begin(self) -> bool:
         return self._begun_at is None or time.monotonic() > self._begun_at + _RETRY
 
-    def _begin(self, derived: Derived) -> int | None:
+    def _begin(self, folders: Sequence[tuple[Path, Rules]]) -> tuple[int, ...] | None:
         self._begun_at = time.monotonic()
+        folder = folders[0][0]
+        begun = []
         try:
-            self.active = _Watch(derived.source_root, derived.rules.compiled)
+            for folder, rules in folders:
+                begun.append(_Watch(folder, rules.compiled))
         except OSError as error:
-            self.active = None
+            self.active = ()
             self._problem = f"{_LOOKED_AT}: {error}"
-            _logger.warning("%s is not watched: %s", derived.source_root, error)
+            _logger.warning("%s is not watched: %s", folder, error)
             return None
-        self._problem = None
-        return self.active.changes
+        self.active, self._problem = tuple(begun), None
+        return self._counted()
+
+
+def _folders(derived: Derived) -> tuple[tuple[Path, Rules], ...]:
+    """Return the folders whose files are looked at, each with its rules."""
+    return tuple((one.source_root, one.rules) for one in derived.members or (derived,))
 
 
 def index_state(derived: Derived) -> IndexState | None:

@@ -195,7 +195,7 @@ def _committed(file: str, commit: Commit) -> Event:
 def _document(session: Session, path: str) -> Document:
     data = data_of(session.derived, path)
     try:
-        return parse_document(path, data)
+        return parse_document(path, data, session.derived.rules)
     except UnreadableSourceError as error:
         raise InvalidInputError(
             f"{path} is no text: {error.reason}", code="invalid_note"

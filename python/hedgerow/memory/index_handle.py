@@ -26,10 +26,18 @@ from hedgerow._engine import (
     _is_embedded,
     _Listing,
     _Recall,
+    _set_embeddings,
+    _unembedded_page,
     _Watch,
 )
 from hedgerow._retrieval import observing
-from hedgerow._retrieval.embedding import Admitted, admission, embedding_missing, reembedding
+from hedgerow._retrieval.embedding import (
+    Admitted,
+    admission,
+    chunk_text,
+    embedding_missing,
+    reembedding,
+)
 from hedgerow._retrieval.operations import SearchRequest
 from hedgerow._retrieval.searching import Stages
 from hedgerow._steps import run
@@ -57,7 +65,7 @@ from .documents import CODES, notices_of
 from .files import locked_at_once
 from .freshness import FileCheck, Looked
 from .marks import Marks
-from .names import check_types
+from .names import check_types, mark_of
 from .note import now
 from .operations import ContextRequest, GrepRequest, RecallRequest
 from .recall import ANY, Evidence, Wanted
@@ -77,6 +85,9 @@ if TYPE_CHECKING:
 
 
 _logger = logging.getLogger("hedgerow.memory")
+
+_PAGE = 256
+"""The chunks whose vectors are taken from another index in one transaction."""
 
 _OF_ANOTHER = frozenset({"embedder_mismatch", "dimension_mismatch"})
 
@@ -110,13 +121,17 @@ def embed(derived: Derived, embedder: AnyEmbedder, progress: Progress | None = N
             _logger.info("%s is being embedded by another process", derived.root)
             return False
         with Index.open(derived.index, durability=derived.durability) as index:
-            _bring_up_to_date(index, embedder, progress)
+            _bring_up_to_date(derived, index, embedder, progress)
         return True
 
 
-def _bring_up_to_date(index: Index, embedder: AnyEmbedder, progress: Progress | None) -> None:
+def _bring_up_to_date(
+    derived: Derived, index: Index, embedder: AnyEmbedder, progress: Progress | None
+) -> None:
     admitted = _admitted(index, embedder)
     if admitted is not None and not admitted.is_older:
+        for number, member in enumerate(derived.members):
+            _take_vectors(index, mark_of(number), member, embedder, admitted)
         try:
             run(embedding_missing(index, embedder, progress))
         except InvalidInputError as error:
@@ -125,6 +140,41 @@ def _bring_up_to_date(index: Index, embedder: AnyEmbedder, progress: Progress | 
         else:
             return
     run(reembedding(index, embedder, progress))
+
+
+def _take_vectors(
+    index: Index, mark: str, member: Derived, embedder: AnyEmbedder, admitted: Admitted
+) -> None:
+    """Take the vectors of a root that is recalled together with others from its own index.
+
+    Only those of equal texts and of the same embedder are taken. An index that cannot be read has none.
+    """
+    try:
+        with Index.open(member.index, read_only=True) as own:
+            of_member = _admitted(own, embedder)
+            if of_member is None or of_member.name != admitted.name or not _has_vectors(own):
+                return
+            _copy_vectors(index, own, f"{mark}/", admitted)
+    except (IndexFileError, OSError) as error:
+        _logger.info("no vectors are taken from %s: %s", member.index, error)
+
+
+def _copy_vectors(index: Index, own: Index, start: str, admitted: Admitted) -> None:
+    after = 0
+    while True:
+        page, after = _unembedded_page(index, after, _PAGE)
+        if not page:
+            return
+        wanted = [chunk for chunk in page if chunk.id.startswith(start)]
+        known = own.get_many([chunk.id.removeprefix(start) for chunk in wanted])
+        pairs = [
+            (chunk, one.embedding)
+            for chunk, one in zip(wanted, known, strict=True)
+            if one is not None and one.embedding and chunk_text(one) == chunk_text(chunk)
+        ]
+        if pairs:
+            chunks, vectors = zip(*pairs, strict=True)
+            _set_embeddings(index, chunks, vectors, admitted.name, admitted.details)
 
 
 def _admitted(index: Index, embedder: AnyEmbedder) -> Admitted | None:
@@ -154,7 +204,7 @@ class _State:
     ledger: Ledger
     skips: list[Skip]
     check: _FileCheck
-    watch: _Watch | None
+    watch: tuple[_Watch, ...]
     columns: _FileColumns
     stages: Stages
     has_model: bool
@@ -242,13 +292,13 @@ class OpenedIndex:
             and state.config is config
             and (not sync or state.index.tokenizer == TOKENIZER)
             and state.watch is self._check.active
-            and (state.watch is None or state.watch.changes is not None)
+            and (not state.watch or state.watch[0].changes is not None)
         ):
             try:
                 status = os.stat(state.file)  # noqa: PTH116 - of each recall
                 is_same = (status.st_dev, status.st_ino) == state.identity
                 if is_same and state.check.is_same(state.index):
-                    skips, listing = state.check.look(state.watch) if sync else ([], None)
+                    skips, listing = state.check.look(*state.watch) if sync else ([], None)
             except (OSError, HedgerowError):
                 pass  # A closed index is opened again, and other errors are reported, by the longer way.
         if state is None or skips is None:
@@ -331,7 +381,9 @@ class OpenedIndex:
             if is_plain:
                 # The stages of a search by keywords are its check and the search.
                 _check_query(text)
-                asked = SearchOptions("auto", most, most, None, True, None, "path", request.asker)
+                asked = SearchOptions(
+                    "auto", most, most, None, True, None, "path", request.asker, None
+                )
                 [answer] = call.search((text,), (None,), None, None, 0.0, asked, 1, Stop(), None)
                 if isinstance(answer, HedgerowError) or answer.error is not None:
                     answer, is_plain = stages.answer(0, most, answer, None), False
@@ -442,7 +494,7 @@ class OpenedIndex:
         )
         # Files of several roots have no listing of their own, the rules of a vault depend on its files,
         # and a watch that ended is begun again.
-        is_watched = watch is not None or not self._check.watches
+        is_watched = bool(watch) or not self._check.watches
         is_kept = not derived.members and config.vault is None and is_watched
         self._state = state if is_kept else None
         return state

@@ -87,3 +87,8 @@ def separate_tags(tags: Iterable[str]) -> list[str]:
     """Return each tag of a list whose items may be several tags with commas between."""
     parts = (part.strip() for one in tags for part in one.split(","))
     return list(dict.fromkeys(part for part in parts if part))
+
+
+def mark_of(number: int) -> str:
+    """Return the beginning of paths of one of several roots, by its number from 0: `@`, `@@` and so on."""
+    return "@" * (number + 1)

@@ -405,8 +405,8 @@ class SupersedeRequest(Request[Marked]):
     Both are paths, names or titles, as in `[[name]]`. With `text` instead of `by` a new memory is
     written first; unless they are given, its title is the beginning of the text, and type and tags are
     those of `old`. `valid_until`, `stale_after` and `written_by` are as in `remember`. Raises as `link`
-    does, and InvalidInputError unless exactly one of `by` and `text` is given, for these three without
-    `text`, and, unless `allow_secret`, for a text that looks like it has a secret (`looks_like_secret`).
+    does, and InvalidInputError unless exactly one of `by` and `text` is given, for any of the others with
+    `by`, and, unless `allow_secret`, for a text that looks like it has a secret (`looks_like_secret`).
     """
 
     operation = Operation("supersede", "supersede", writes=True)
@@ -430,12 +430,25 @@ class SupersedeRequest(Request[Marked]):
                 "give what takes its place: a memory that is there (by), or a text",
                 code="invalid_option",
             )
-        new = (self.valid_until, self.stale_after, self.written_by)
-        if self.text is None and new != (None, None, None):
+        given = [name for name in _OF_A_NEW_TEXT if getattr(self, name) not in (None, False)]
+        if self.by is not None and given:
             raise InvalidInputError(
-                "valid_until, stale_after and written_by are those of a new text: leave them out with by",
+                f"{' and '.join(given)} would be those of a new text, and by names a memory that is there: "
+                f"leave {'it' if len(given) == 1 else 'them'} out, or change that memory with edit",
                 code="invalid_option",
             )
+
+
+_OF_A_NEW_TEXT = (
+    "title",
+    "type",
+    "tags",
+    "valid_until",
+    "stale_after",
+    "written_by",
+    "allow_secret",
+)
+"""The arguments of `supersede` for the memory that it writes."""
 
 
 @dataclass(frozen=True)

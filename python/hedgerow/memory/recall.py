@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hedgerow._checks import checked_texts
 from hedgerow._engine import Hit, Index, Searcher, _FileColumns
+from hedgerow._times import checked_half_life
 from hedgerow.embedders import AnyEmbedder
 from hedgerow.errors import IndexFileError
 from hedgerow.ranking import Ranking
@@ -28,7 +29,6 @@ from .score import DepthPolicy, ScoreParts
 from .times import (
     Period,
     checked_end,
-    checked_half_life,
     checked_question_date,
     checked_start,
     micros_of,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
+from hedgerow._times import parse_age
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.source import passes_by
 from hedgerow.typing import QuestionDate
@@ -22,7 +23,7 @@ from .results import Remembered
 from .root_files import RootFiles
 from .scope import Scope
 from .sync import sync_one
-from .times import checked_end, parse_age
+from .times import checked_end
 from .writer import write_memory
 from .writers import WRITTEN_BY, checked_writer
 
@@ -84,7 +85,11 @@ def stated_fields(
 
 def _written_date(given: QuestionDate, name: str) -> str:
     """Return a date as front matter has it: as it was given, or as the time that a word such as 2030 means."""
-    time = checked_end(given, name, now())
+    try:
+        time = checked_end(given, name, now())
+    except InvalidInputError as error:
+        message = f"{error.message}; or give an age, as in 30d"
+        raise InvalidInputError(message, code=error.code) from None
     if isinstance(given, date):
         return given.isoformat()
     return given if _DATE.match(given) else iso_time(time)

@@ -18,14 +18,17 @@ from .config import Config
 from .files import system_errors
 from .freshness import IndexState
 from .joint import joint_folder, link_to
+from .names import mark_of
 from .operations import (
     ContextRequest,
+    GrepRequest,
     ListRequest,
     ReadRequest,
     RecallRequest,
     RootOperations,
+    StatusRequest,
 )
-from .results import Context, Listed, Memory, MemoryList, Recall, Recalled
+from .results import Context, GrepResult, Listed, Memory, MemoryList, Recall, Recalled, RootStatus
 from .root import MemoryRoot
 
 if TYPE_CHECKING:
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
 
     from .why_not import RecallWhyNot
 
-__all__ = ["MOST_ROOTS", "MemoryRoots", "mark_of"]
+__all__ = ["MOST_ROOTS", "MemoryRoots"]
 
 R = TypeVar("R")
 
@@ -44,13 +47,8 @@ MOST_ROOTS = 5
 _NUMBERED = re.compile(r"(@{1,9})/")
 
 
-def mark_of(number: int) -> str:
-    """Return the beginning of paths of a root, by its number from 0: `@`, `@@` and so on."""
-    return "@" * (number + 1)
-
-
 class MemoryRoots(RootOperations):
-    """Several memory roots: recalled, packed and listed as one, and written to the first.
+    """Several memory roots: recalled, packed, searched for lines and listed as one, and written to the first.
 
     Paths in results begin with `@/` if they are of the first root, with `@@/` if they are of the second
     and so on, as in `@@/notes/hedge.md`; `root` of a result is its folder. The same paths are keys. Scores are those that
@@ -74,6 +72,7 @@ class MemoryRoots(RootOperations):
         scope: Mapping[str, str] | None = None,
         shared: bool = False,
         durability: Durability | None = None,
+        watch: bool = False,
     ) -> MemoryRoots:
         """Open roots, whose options are those of `MemoryRoot.open`.
 
@@ -90,6 +89,7 @@ class MemoryRoots(RootOperations):
                 scope=scope,
                 shared=shared,
                 durability=durability,
+                watch=watch,
             )
 
         if not 0 < len(paths) <= MOST_ROOTS:
@@ -113,6 +113,7 @@ class MemoryRoots(RootOperations):
             scope=scope,
             shared=shared,
             durability=durability,
+            watch=watch,
         )
 
     @property
@@ -185,6 +186,11 @@ class MemoryRoots(RootOperations):
         found = self._joint._perform(request)  # noqa: SLF001 - of the same package
         return replace(found, root=str(self.path), roots=self._paths())
 
+    def _status(self, request: StatusRequest) -> RootStatus:
+        found = self._roots[0]._perform(request)  # noqa: SLF001 - of the same package
+        # Recalls look at the files of all roots.
+        return replace(found, watch=self._joint._check.state)  # noqa: SLF001 - of the same package
+
     def _memories(self, request: ListRequest) -> MemoryList:
         within = request.offset + request.limit
         lists: list[MemoryList] = []
@@ -208,6 +214,24 @@ class MemoryRoots(RootOperations):
         count = sum(one.count for one in lists)
         page = tuple(found[request.offset : within])
         return MemoryList(str(self.path), count, page, self._paths())
+
+    def _grep(self, request: GrepRequest) -> GrepResult:
+        found = [root._perform(request) for root in self._roots]  # noqa: SLF001 - of the same package
+        numbered = [(mark_of(number), one) for number, one in enumerate(found)]
+        matches = [
+            replace(match, file=f"{mark}/{match.file}") for mark, one in numbered for match in one
+        ]
+        return GrepResult(
+            str(self.path),
+            sum(one.count for one in found),
+            sum(one.files for one in found),
+            tuple(matches[: request.limit]),
+            tuple(
+                replace(skip, path=f"{mark}/{skip.path}")
+                for mark, one in numbered
+                for skip in one.unreadable
+            ),
+        )
 
     def _read(self, request: ReadRequest) -> Memory:
         numbered = _NUMBERED.match(request.key)

@@ -236,6 +236,7 @@ class _Run:
             None if self._nodes is None else self._nodes.ledger.found,
             self._derived.source_root,
             self._derived.vault is not None,
+            self._derived.day_formats,
             changes,
             progress,
         )

@@ -13,10 +13,10 @@ from datetime import date, datetime, timedelta, timezone
 from typing import Annotated, Any
 
 from hedgerow._checks import shown
-from hedgerow._engine import _memory_time, _parse_age, _parse_end, _parse_time
+from hedgerow._engine import _memory_time, _parse_end, _parse_time
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
-from hedgerow._times import aware, utc
+from hedgerow._times import aware, parse_age, utc
 from hedgerow.errors import InvalidInputError
 
 _MONTHS = (
@@ -284,12 +284,6 @@ def parse_end(value: object) -> datetime | None:
     return _time(_parse_end(value))
 
 
-def parse_age(value: object) -> timedelta | None:
-    """Return an age in days or weeks, such as `30d` or `2w`; None for anything else."""
-    days = _parse_age(value)
-    return None if days is None else timedelta(days=days)
-
-
 def memory_time(path: str, metadata: Mapping[str, Any]) -> datetime | None:
     """Return when a memory is from: by its front matter, else by the day its name begins with.
 
@@ -354,17 +348,6 @@ def checked_start(given: date | str, name: str, now: datetime) -> datetime:
             code="invalid_option",
         )
     return time
-
-
-def checked_half_life(given: str) -> timedelta:
-    """Return an age in which a weight halves; InvalidInputError for a text that is none, or no time."""
-    found = parse_age(given)
-    if not found:
-        raise InvalidInputError(
-            f"recency must be an age of one day or more, as in 30d or 2w, not {shown(given)}",
-            code="invalid_option",
-        )
-    return found
 
 
 def checked_question_date(given: date | str, now: datetime) -> datetime:

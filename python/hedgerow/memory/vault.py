@@ -23,7 +23,13 @@ _TEMPLATES = (
     (".obsidian/plugins/templater-obsidian/data.json", "templates_folder"),
 )
 _EXCALIDRAW = (".obsidian/plugins/obsidian-excalidraw-plugin/data.json", "folder")
-_EDN_FOLDER = r':%s\s+"((?:[^"\\]|\\.){1,200})"'
+_PERIODIC_NOTES = ".obsidian/plugins/periodic-notes/data.json"
+_EDN_TEXT = r':%s\s+"((?:[^"\\]|\\.){1,200})"'
+_JAVA_TOKEN = re.compile(r"'[^']*'|(.)\1*o?")
+_MOMENT = {
+    "yyyy": "YYYY", "dd": "DD", "d": "D", "do": "Do", "EEEE": "dddd", "EEE": "ddd", "EE": "ddd", "E": "ddd",
+}  # fmt: skip
+"""Tokens of Logseq's formats, and those of Moment.js."""
 _SPECIAL = re.compile(r"([\\*?\[\]!# ])")
 
 
@@ -47,6 +53,28 @@ def vault_patterns(root: Path, vault: str) -> tuple[str, ...]:
     folders = [_folder(_setting(root, file, key)) for file, key in settings]
     names = dict.fromkeys(one for one in folders if one is not None)
     return (*_DRAWINGS, *(f"/{_escaped(name)}/" for name in names))
+
+
+def daily_note_format(root: Path, vault: str) -> str | None:
+    """Return the format of the names of daily notes that a vault is configured with, in the tokens of Moment.js.
+
+    None without one: the default of either tool is read as a day in any root.
+    """
+    if vault == "logseq":
+        found = _edn_text(root, "journal/file-name-format")
+        return None if found is None else _JAVA_TOKEN.sub(_moment_token, found)
+    daily = _setting(root, _PERIODIC_NOTES, "daily")
+    if isinstance(daily, dict) and daily.get("enabled"):
+        given = daily.get("format")
+    else:
+        given = _setting(root, ".obsidian/daily-notes.json", "format")
+    return given.strip() or None if isinstance(given, str) else None
+
+
+def _moment_token(found: re.Match[str]) -> str:
+    """Translate a token of Logseq's formats."""
+    token = found[0]
+    return f"[{token[1:-1]}]" if token.startswith("'") else _MOMENT.get(token, token)
 
 
 def folder_for_notes(root: Path, vault: str) -> str:
@@ -75,9 +103,14 @@ def _setting(root: Path, file: str, key: str) -> Any:
 
 def _edn_folder(root: Path, key: str) -> str | None:
     """Return a folder that Logseq's configuration names outside of comments."""
-    pattern = re.compile(_EDN_FOLDER % re.escape(key))
+    return _folder(_edn_text(root, key))
+
+
+def _edn_text(root: Path, key: str) -> str | None:
+    """Return a text of Logseq's configuration, outside of comments; None without it."""
+    pattern = re.compile(_EDN_TEXT % re.escape(key))
     found = (pattern.search(line) for line in _edn_lines(root))
-    return next((_folder(one[1]) for one in found if one), None)
+    return next((one[1] for one in found if one), None)
 
 
 def _edn_lines(root: Path) -> Iterator[str]:

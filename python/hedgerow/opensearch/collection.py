@@ -467,7 +467,7 @@ def _filters(where: FiltersLike | None) -> Filters | None:
     """Return a filter as `Filters`, which a search makes of it too."""
     if where is None or isinstance(where, Filters):
         return where
-    return SearchOptions("auto", 1, 1, None, False, where, None, None).filters
+    return SearchOptions("auto", 1, 1, None, False, where, None, None, None).filters
 
 
 def _updated(chunk: Chunk, metadata: Mapping[str, Any], tags: Sequence[str] | None) -> Chunk:

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::chunks::bad_front_matter;
 use crate::conflict::conflict_line;
+use crate::day_format::DayFormat;
 use crate::front_matter::FrontMatter;
 use crate::passages::shorten;
 use crate::sections::first_heading;
@@ -59,16 +60,34 @@ impl<'t> Document<'t> {
         }
     }
 
+    /// Parse a file, with the day that its name states in a format as its `date`, unless its front matter
+    /// states a time.
+    #[must_use]
+    pub fn with_day_of_name(mut self, format: &DayFormat) -> Self {
+        let mut stated = TIME_FIELDS
+            .iter()
+            .filter_map(|key| self.front_matter.get(*key));
+        if stated.find_map(parse_time).is_some() {
+            return self;
+        }
+        if let Some(stated) = format.day(self.path) {
+            let mut day = stated.time.to_iso();
+            day.truncate("2026-04-18".len());
+            self.front_matter.insert("date".to_owned(), day.into());
+        }
+        self
+    }
+
     /// Parse a note of a vault, whose text is that of [`vault::without_marks`]: its page properties and
     /// its file name are names of it too.
-    pub fn parse_in_vault(path: &'t str, text: &'t str) -> Self {
+    pub fn parse_in_vault(path: &'t str, text: &'t str, format: Option<&DayFormat>) -> Self {
         let mut document = Self::parse(path, text);
         let properties = vault::page_properties(&document.body);
         if !properties.title.is_empty() && document.matter.text(&["title"]).is_empty() {
             document.title = properties.title;
         }
         let aliases = document.aliases.into_iter().chain(properties.aliases);
-        document.aliases = distinct(aliases.chain(vault::names_of_file(path)));
+        document.aliases = distinct(aliases.chain(vault::names_of_file(path, format)));
         document.aliases.truncate(MOST_ALIASES);
         document.property_tags = properties.tags;
         document

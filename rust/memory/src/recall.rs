@@ -104,7 +104,7 @@ pub fn recall(
         ),
         group_by: request.search.group_by,
         neighbors: setup.neighbors,
-        turns: setup.needs_turns(),
+        turns: request.search.needs_turns(setup),
         slugs: false,
     };
     index.session(needs, |session| {

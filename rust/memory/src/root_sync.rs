@@ -10,6 +10,7 @@ use hedgerow_engine::index::{FileSync, Index};
 use hedgerow_engine::sources::SourceFile as Row;
 use hedgerow_graph::graph::{NodeSync, Store};
 
+use crate::day_format::DayFormat;
 use crate::document::Document;
 use crate::folder::{Listing, Signature};
 use crate::ledger::{Ledger, Record};
@@ -48,6 +49,25 @@ pub struct Folder<'a> {
     /// Whether the folder is a vault of Obsidian or Logseq, whose notes have marks outside their
     /// text.
     pub is_vault: bool,
+    /// The formats of the names of daily notes, each for paths with a prefix.
+    pub day_formats: &'a [(String, DayFormat)],
+}
+
+impl Folder<'_> {
+    fn document<'t>(&self, path: &'t str, text: &'t str) -> Document<'t> {
+        let mut formats = self.day_formats.iter();
+        let format = formats.find(|(prefix, _)| path.starts_with(prefix.as_str()));
+        let format = format.map(|(_, format)| format);
+        let document = if self.is_vault {
+            Document::parse_in_vault(path, text, format)
+        } else {
+            Document::parse(path, text)
+        };
+        match format {
+            Some(format) => document.with_day_of_name(format),
+            None => document,
+        }
+    }
 }
 
 /// The files that a sync reads, and those that it drops.
@@ -252,13 +272,7 @@ impl Made {
                 Cow::Borrowed(text.as_str())
             }
         });
-        let document = text.as_ref().map(|text| {
-            if folder.is_vault {
-                Document::parse_in_vault(path, text)
-            } else {
-                Document::parse(path, text)
-            }
-        });
+        let document = text.as_ref().map(|text| folder.document(path, text));
         let document = document.as_ref().map_err(|unreadable| **unreadable);
         let row = || Row {
             path: reading.path.clone(),

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Value};
 
+use crate::day_format::day_of_name;
 use crate::text::trimmed;
 
 /// The fields that say when a memory is from; the first that holds a time counts.
@@ -124,17 +125,9 @@ pub fn memory_time(path: &str, metadata: &Map<String, Value>) -> Option<StatedTi
 /// The time under the first of the keys that holds one, else the day with which the name begins.
 pub fn event_time(path: &str, metadata: &Map<String, Value>, keys: &[&str]) -> Option<StatedTime> {
     let mut stated = keys.iter().filter_map(|key| metadata.get(*key));
-    stated.find_map(parse_time).or_else(|| day_in_name(path))
-}
-
-/// The day with which the name of a file begins, as in `2026-04-18-slugs.md`.
-fn day_in_name(path: &str) -> Option<StatedTime> {
-    let name = path.rsplit('/').next()?.as_bytes();
-    let day = name.get(..10)?;
-    let ends = name.get(10).is_none_or(|next| !next.is_ascii_digit());
-    let separated = matches!(day[4], b'-' | b'_') && day[4] == day[7];
-    let text = std::str::from_utf8(day).ok()?.replace('_', "-");
-    (ends && separated).then(|| iso_time(&text))?
+    stated
+        .find_map(parse_time)
+        .or_else(|| day_of_name(path, None))
 }
 
 /// The text of a value; of a link to a note, the name of the note.
@@ -430,20 +423,6 @@ mod tests {
         );
         let last = parse_time(&json!("9999-12-31")).unwrap().time;
         assert_eq!(last.after_days(1), None);
-    }
-
-    #[test]
-    fn a_name_may_begin_with_a_day() {
-        for (path, expected) in [
-            ("notes/2026-04-18-slugs.md", true),
-            ("2026_04_18.md", true),
-            ("2026-04_18.md", false),
-            ("2026-04-181.md", false),
-            ("é2026-04-18", false),
-            ("2026-04-1é", false),
-        ] {
-            assert_eq!(memory_time(path, &Map::new()).is_some(), expected, "{path}");
-        }
     }
 
     proptest! {

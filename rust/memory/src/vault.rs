@@ -3,8 +3,10 @@
 
 use std::borrow::Cow;
 
+use crate::day_format::DayFormat;
 use crate::front_matter::FrontMatter;
 use crate::text::trimmed;
+use crate::times::{StatedTime, iso_time};
 
 const COMMENT: &str = "%%";
 /// The longest run of backticks that counts as inline code. It keeps the time linear: a run without an
@@ -244,12 +246,15 @@ fn values(text: &str) -> impl Iterator<Item = String> {
 }
 
 /// Names of a file of Logseq that follow from its file name: `infra___k8s.md` is `infra/k8s`, and the
-/// journal `2026_04_18.md` is `2026-04-18` and `Apr 18th, 2026`.
-pub fn names_of_file(path: &str) -> Vec<String> {
+/// journal `2026_04_18.md` is `2026-04-18` and `Apr 18th, 2026`. Other names of journals are in the format.
+pub fn names_of_file(path: &str, format: Option<&DayFormat>) -> Vec<String> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    if let Some(names) = journal_names(stem) {
-        return names;
+    let journal = format
+        .and_then(|format| format.day(path))
+        .or_else(|| journal_day(stem));
+    if let Some(day) = journal {
+        return journal_names(&day.time.to_iso());
     }
     let parts = stem
         .replace("___", "/")
@@ -262,28 +267,26 @@ pub fn names_of_file(path: &str) -> Vec<String> {
     }
 }
 
-fn journal_names(stem: &str) -> Option<Vec<String>> {
-    let mut parts = stem.split('_');
-    let mut number = |digits: usize| {
-        let part = parts.next()?;
-        let is_number = part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit());
-        is_number.then(|| part.parse::<usize>().ok())?
-    };
-    let (year, month, day) = (number(4)?, number(2)?, number(2)?);
-    let name = MONTHS.get(month.checked_sub(1)?)?;
-    if parts.next().is_some() || !(1..=31).contains(&day) {
-        return None;
-    }
+/// The day of a name in the default format of Logseq.
+fn journal_day(stem: &str) -> Option<StatedTime> {
+    let is_journal = matches!(stem.as_bytes(), [_, _, _, _, b'_', _, _, b'_', _, _]);
+    is_journal.then(|| iso_time(&stem.replace('_', "-")))?
+}
+
+fn journal_names(iso: &str) -> Vec<String> {
+    let number = |range: std::ops::Range<usize>| iso[range].parse::<usize>().unwrap_or_default();
+    let (year, month, day) = (&iso[..4], number(5..7), number(8..10));
     let suffix = match day {
         1 | 21 | 31 => "st",
         2 | 22 => "nd",
         3 | 23 => "rd",
         _ => "th",
     };
-    Some(vec![
+    let name = MONTHS[month.saturating_sub(1)];
+    vec![
         format!("{name} {day}{suffix}, {year}"),
-        format!("{year:04}-{month:02}-{day:02}"),
-    ])
+        iso[..10].to_owned(),
+    ]
 }
 
 #[cfg(test)]
@@ -353,10 +356,15 @@ mod tests {
             "plain.md",
             "2026_13_01.md",
         ]
-        .map(names_of_file);
+        .map(|path| names_of_file(path, None));
         assert_eq!(names[0], ["Apr 2nd, 2026", "2026-04-02"]);
         assert_eq!(names[1], ["infra/k8s"]);
         assert_eq!(names[2], ["a/b"]);
         assert!(names[3].is_empty() && names[4].is_empty());
+        let format = DayFormat::parse("DD-MM-YYYY").unwrap();
+        assert_eq!(
+            names_of_file("journals/03-04-2026.md", Some(&format)),
+            ["Apr 3rd, 2026", "2026-04-03"]
+        );
     }
 }

@@ -104,6 +104,7 @@ impl PyFileCheck {
 
     /// Return what could not be listed, if the index has read all files as they are; else None, and the
     /// files. With a watch, the last result holds while the watch has seen no change.
+    #[pyo3(signature = (watch=None))]
     fn look(
         &self,
         py: Python<'_>,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use hedgerow_engine::{Error, ErrorCode};
+use hedgerow_memory::day_format::DayFormat;
 use hedgerow_memory::folder::Signature;
 use hedgerow_memory::ledger::{Owner, prepare_index};
 use hedgerow_memory::root_store;
@@ -86,7 +87,7 @@ type SyncedTuple = (usize, usize, Vec<SkipTuple>);
 ///
 /// `progress(done, total)` counts files.
 #[pyfunction]
-#[pyo3(signature = (index, ledger, store, store_ledger, folder, is_vault, changes, progress=None))]
+#[pyo3(signature = (index, ledger, store, store_ledger, folder, is_vault, day_formats, changes, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "two files, each with its ledger")]
 pub fn _sync_root(
     py: Python<'_>,
@@ -96,6 +97,7 @@ pub fn _sync_root(
     store_ledger: Option<&Bound<'_, PyLedger>>,
     folder: PathBuf,
     is_vault: bool,
+    day_formats: Vec<(String, String)>,
     changes: &Bound<'_, PyChanges>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<SyncedTuple> {
@@ -125,10 +127,16 @@ pub fn _sync_root(
     };
     let now = node::now();
     let bytes = changes.size().saturating_mul(WRITTEN) + changes.count() * errors::ITEM;
+    // A format of the tool of a vault that cannot be read counts as none.
+    let formats: Vec<(String, DayFormat)> = day_formats
+        .into_iter()
+        .filter_map(|(prefix, format)| Some((prefix, DayFormat::parse(&format).ok()?)))
+        .collect();
     let synced = errors::call_writing(py, Some(bytes), || {
         let folder = Folder {
             path: &folder,
             is_vault,
+            day_formats: &formats,
         };
         sync_files(&targets, &folder, changes, now, &mut report)
     });

@@ -1,7 +1,9 @@
 //! The arguments of a search: its options, and the vectors of its queries.
 
+use std::num::NonZeroU32;
+
 use hedgerow_engine::chunks::{Filters, GroupBy};
-use hedgerow_engine::retrieval::{Embedding, Mode, Request, Reranker};
+use hedgerow_engine::retrieval::{Embedding, Mode, Recency, Request, Reranker};
 use pyo3::prelude::*;
 
 use crate::chunk::PyChunk;
@@ -10,8 +12,9 @@ use crate::filters::{FiltersLike, PyFilters};
 use crate::text::Text;
 use crate::vector;
 
-/// The text of a query with its dates, and those dates.
-pub type Dated = (Text, Vec<String>);
+/// The text of a query with its dates if it has any, those dates, and the day of the question in days
+/// since 1970.
+pub type Dated = (Option<Text>, Vec<String>, i32);
 
 /// The options shared by all queries of one call, checked before any is embedded.
 #[pyclass(name = "SearchOptions", module = "hedgerow._engine", frozen)]
@@ -24,6 +27,8 @@ pub struct PySearchOptions {
     filters: Filters,
     group_by: Option<String>,
     asker: Option<String>,
+    /// In days.
+    half_life: Option<NonZeroU32>,
 }
 
 #[pymethods]
@@ -47,6 +52,7 @@ impl PySearchOptions {
         filters: Option<FiltersLike>,
         group_by: Option<&str>,
         asker: Option<Text>,
+        half_life: Option<NonZeroU32>,
     ) -> PyResult<Self> {
         Ok(Self {
             mode: errors::call(|| Mode::from_option("mode", mode))?,
@@ -63,6 +69,7 @@ impl PySearchOptions {
                 .map(|name| errors::call(|| group(name)).map(|_| name.to_owned()))
                 .transpose()?,
             asker: asker.map(|name| name.to_string()),
+            half_life,
         })
     }
 }
@@ -77,9 +84,10 @@ impl PySearchOptions {
     ) -> Request<'a> {
         Request {
             query,
-            augmented: dated.map(|(text, _)| &**text),
-            date_hints: dated.map_or(&[], |(_, hints)| hints),
+            augmented: dated.and_then(|(text, ..)| text.as_ref().map(|text| &**text)),
+            date_hints: dated.map_or(&[], |(_, hints, _)| hints),
             asker: self.asker.as_deref(),
+            recency: self.recency(dated),
             mode: self.mode,
             embedding: vector.embedding(),
             candidate_k: self.candidate_k,
@@ -89,6 +97,14 @@ impl PySearchOptions {
             filters: &self.filters,
             group_by: self.group_by.as_deref().and_then(|name| group(name).ok()),
         }
+    }
+
+    fn recency(&self, dated: Option<&Dated>) -> Option<Recency> {
+        let (half_life, (_, _, day)) = self.half_life.zip(dated)?;
+        Some(Recency {
+            half_life: half_life.get(),
+            day: *day,
+        })
     }
 }
 

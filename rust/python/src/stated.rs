@@ -1,7 +1,8 @@
 //! Values of front matter as the memory crate reads them: links, times, ages, scopes, marks.
 
+use hedgerow_memory::day_format::{DayFormat, days_in_name};
 use hedgerow_memory::times::{StatedTime, TIME_FIELDS};
-use hedgerow_memory::{field_links, marks, scope, times};
+use hedgerow_memory::{field_links, marks, scope, times, vault};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString};
 use serde_json::{Map, Value};
@@ -13,6 +14,9 @@ use crate::text::Text;
 type LinkTuple = (String, String, f64);
 /// The microseconds since 1970 in UTC, and the minutes that the zone is ahead of UTC.
 type TimeTuple = (i64, i32);
+
+/// The length of a day in ISO 8601.
+const DAY: usize = "2026-04-18".len();
 
 /// Return the links of front matter in order, and the problems of some.
 #[pyfunction]
@@ -55,6 +59,35 @@ pub fn _memory_time(path: Text, metadata: &Bound<'_, PyAny>) -> PyResult<Option<
         fields.insert(key.to_owned(), scalar(&value)?);
     }
     Ok(times::memory_time(&path, &fields).map(time_tuple))
+}
+
+/// Return the day with which the name of a file begins, in ISO 8601: the one in a format, else in any form. Two
+/// days if the order of day and month is unknown, none for another name. A format that cannot be read counts
+/// as none.
+#[pyfunction]
+pub fn _days_in_name(path: Text, format: Option<Text>) -> Vec<String> {
+    let format = format.and_then(|format| DayFormat::parse(&format).ok());
+    let found = format.and_then(|format| format.day(&path));
+    let found = found.map_or_else(|| days_in_name(&path), |day| vec![day]);
+    let iso = |stated: StatedTime| stated.time.to_iso()[..DAY].to_owned();
+    found.into_iter().map(iso).collect()
+}
+
+/// Return the title and the other names of a note of a vault, without those in its front matter: by its page
+/// properties, and by its file name in a format of daily notes.
+#[pyfunction]
+pub fn _vault_names(path: Text, body: Text, format: Option<Text>) -> (String, Vec<String>) {
+    let format = format.and_then(|format| DayFormat::parse(&format).ok());
+    let properties = vault::page_properties(&body);
+    let of_file = vault::names_of_file(&path, format.as_ref());
+    let names = properties.aliases.into_iter().chain(of_file).collect();
+    (properties.title, names)
+}
+
+/// Return what is wrong with a format of the names of daily notes; None if it can be used.
+#[pyfunction]
+pub fn _day_format_problem(format: Text) -> Option<String> {
+    DayFormat::parse(&format).err()
 }
 
 /// Return an id of a scope as text; None for a value that is no id. A text is returned unchanged, also

@@ -32,7 +32,7 @@ pub use texts::Texts;
 pub use turns::Turn;
 
 pub(crate) use filter_cache::FilterCache;
-pub(crate) use filters::{Field, civil, text_array};
+pub(crate) use filters::{Field, civil, iso_day, text_array};
 pub(crate) use kept_texts::KeptTexts;
 pub(crate) use metadata_index::{check_name, declare, declared};
 pub(crate) use neighbors::Neighbors;

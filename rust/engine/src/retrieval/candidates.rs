@@ -185,6 +185,7 @@ impl<'a> Candidate<'a> {
                 speaker: None,
                 answers: None,
                 date: None,
+                recency: None,
                 best_possible: None,
                 coverage: None,
                 weight: None,

@@ -3,7 +3,7 @@
 use super::explanation::{ByDate, DateKind};
 use super::fused::Document;
 use super::question_dates::{NamedDate, named_dates};
-use crate::chunks::{Turn, civil};
+use crate::chunks::{Turn, civil, iso_day};
 
 /// The gain of a chunk of a named day; the best keyword match gains 1.
 const ON_DAY: f64 = 0.4;
@@ -26,10 +26,9 @@ pub(super) fn raise(question: &str, turns: &[Turn], documents: &mut [Document<'_
             DateKind::Day => ON_DAY,
             DateKind::Month => IN_MONTH,
         };
-        let (year, month, day) = civil(day);
         document.explanation.score += contribution;
         document.explanation.date = Some(ByDate {
-            day: format!("{year:04}-{month:02}-{day:02}"),
+            day: iso_day(day),
             because: kind,
             contribution,
         });

@@ -39,6 +39,8 @@ pub struct Explanation {
     pub answers: Option<ByQuestion>,
     /// The part of the day of the hit, if the question names it or its month.
     pub date: Option<ByDate>,
+    /// The effect of the age of the hit, if the search counts ages.
+    pub recency: Option<ByRecency>,
     /// The score of a hit that is first in every leg that took part. None for score fusion, which has
     /// no bound.
     pub best_possible: Option<f64>,
@@ -168,6 +170,19 @@ pub struct ByDate {
     pub contribution: f64,
 }
 
+/// The effect of the age of the hit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ByRecency {
+    /// The day of the hit, in ISO 8601. None for a hit without one.
+    pub day: Option<String>,
+    /// The age in days, at least 0. None for a hit without a day.
+    pub age: Option<u32>,
+    /// The weight of that age, above 0 and at most 1.
+    pub weight: f64,
+    /// The contribution to the score of the hit, at most 0.
+    pub contribution: f64,
+}
+
 impl Explanation {
     /// The fused score with what neighbors added.
     pub(super) fn with_neighbors(&self) -> f64 {
@@ -181,6 +196,7 @@ impl Explanation {
             self.speaker.as_ref().map(|by| by.contribution),
             self.answers.as_ref().map(|by| by.contribution),
             self.date.as_ref().map(|by| by.contribution),
+            self.recency.as_ref().map(|by| by.contribution),
         ];
         let given = given.into_iter().flatten();
         given.fold(self.with_neighbors(), |total, given| total + given)
@@ -203,6 +219,9 @@ impl Explanation {
         put("speaker", json!(self.speaker));
         put("answers", json!(self.answers));
         put("date", json!(self.date));
+        if let Some(recency) = &self.recency {
+            put("recency", json!(recency));
+        }
         put("best_possible", json!(self.best_possible));
         let fraction = self.best_possible.map(|best| self.fused / best);
         put("fraction", json!(fraction));
@@ -238,6 +257,8 @@ struct Keys {
     answers: Option<ByQuestion>,
     #[serde(default)]
     date: Option<ByDate>,
+    #[serde(default)]
+    recency: Option<ByRecency>,
     best_possible: Option<f64>,
     multipliers: Vec<Factor>,
     score: f64,
@@ -280,6 +301,7 @@ impl TryFrom<Keys> for Explanation {
             speaker: keys.speaker,
             answers: keys.answers,
             date: keys.date,
+            recency: keys.recency,
             best_possible: keys.best_possible,
             coverage: keys.coverage,
             weight: keys.weight,

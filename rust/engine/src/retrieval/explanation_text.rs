@@ -96,11 +96,16 @@ impl Explanation {
         }
     }
 
-    fn write_neighbors(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let number = |number: f64| match self.fusion {
+    /// A part of the score in digits: those of ranks are small.
+    fn number(&self, number: f64) -> String {
+        match self.fusion {
             Fusion::Rrf => digits(number, 4),
             Fusion::Score => hundredths(number),
-        };
+        }
+    }
+
+    fn write_neighbors(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let number = |number| self.number(number);
         let given = |by: &ByNeighbor| {
             let place = if by.distance == 1 {
                 "next to it"
@@ -155,16 +160,32 @@ impl Explanation {
         )
     }
 
-    /// Write the parts of the speaker, of the question before it and of the day, and the total with
-    /// them.
+    /// Write the parts of the speaker, of the question before it, of the day and of the age, and the
+    /// total with them.
     fn write_given(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.write_speaker(f)?;
         self.write_answers(f)?;
         self.write_date(f)?;
-        if self.speaker.is_some() || self.answers.is_some() || self.date.is_some() {
-            write!(f, " = {}", hundredths(self.raised()))?;
+        self.write_recency(f)?;
+        let is_given = self.speaker.is_some() || self.answers.is_some() || self.date.is_some();
+        if is_given || self.recency.is_some() {
+            write!(f, " = {}", self.number(self.raised()))?;
         }
         Ok(())
+    }
+
+    fn write_recency(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Some(by) = &self.recency else {
+            return Ok(());
+        };
+        match (&by.day, by.age) {
+            (Some(day), Some(1)) => write!(f, "; from {day}, 1 day old")?,
+            (Some(day), Some(age)) => write!(f, "; from {day}, {age} days old")?,
+            _ => f.write_str("; without a date")?,
+        }
+        let weight = digits(by.weight, 2);
+        let contribution = self.number(by.contribution.abs());
+        write!(f, ", so that it counts {weight}: -{contribution}")
     }
 
     fn write_speaker(&self, f: &mut Formatter<'_>) -> fmt::Result {

@@ -224,6 +224,7 @@ pub(super) fn document_with_score(row: i64, score: f64) -> Document<'static> {
             speaker: None,
             answers: None,
             date: None,
+            recency: None,
             best_possible: None,
             coverage: None,
             weight: None,

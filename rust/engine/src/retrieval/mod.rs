@@ -23,6 +23,7 @@ mod neighbors;
 pub mod order;
 mod patterns;
 mod question_dates;
+mod recency;
 mod request;
 mod rerank;
 pub mod rerank_text;
@@ -43,14 +44,14 @@ use crate::query::stopwords::RETRY;
 pub use batch::search_many;
 pub use collection::{Collection, Reader, SimilarSlug, Step};
 pub use explanation::{
-    Because, ByDate, ByKeywords, ByMeaning, ByNeighbor, ByQuestion, BySpeaker, DateKind,
+    Because, ByDate, ByKeywords, ByMeaning, ByNeighbor, ByQuestion, ByRecency, BySpeaker, DateKind,
     ExplainedHit, Explanation, RerankBlend,
 };
 pub use fuse::reciprocal_rank_fusion;
 pub use fuzzy::FuzzyChunks;
 pub use intent::Intent;
 pub use multiplier::{Condition, Multiplier};
-pub use request::{Embedding, Fusion, Mode, Request, Reranker, Setup};
+pub use request::{Embedding, Fusion, Mode, Recency, Request, Reranker, Setup};
 pub use rerank::{RerankDocument, RerankScore, Reranking};
 pub use rerank_text::rerank_text;
 pub use reweight::{Reweighted, reweight};

@@ -84,8 +84,8 @@ impl Setup<'_> {
         self.fusion == Fusion::Score && self.dates
     }
 
-    /// Whether searches need the speaker and date of chunks.
-    pub fn needs_turns(&self) -> bool {
+    /// Whether every search needs the speaker and date of chunks.
+    fn needs_turns(&self) -> bool {
         self.counts_speakers() || self.counts_dates()
     }
 }
@@ -115,6 +115,15 @@ pub enum Reranker {
     Ready,
 }
 
+/// How fast the score of a chunk decreases with its age.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recency {
+    /// The age, in days and at least 1, at which a score is halved.
+    pub half_life: u32,
+    /// The day from which ages are counted, in days since 1970.
+    pub day: i32,
+}
+
 /// A search.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
@@ -126,6 +135,8 @@ pub struct Request<'a> {
     pub date_hints: &'a [String],
     /// The name of the asking speaker.
     pub asker: Option<&'a str>,
+    /// How the age of a chunk counts. None if it does not.
+    pub recency: Option<Recency>,
     /// The legs that take part.
     pub mode: Mode,
     /// The query's vector.
@@ -180,8 +191,13 @@ impl<'a> Request<'a> {
         found.truncate(behind.unwrap_or(found.len()));
     }
 
+    /// Whether the search needs the speaker and date of chunks.
+    pub fn needs_turns(&self, setup: &Setup<'_>) -> bool {
+        setup.needs_turns() || self.recency.is_some()
+    }
+
     /// Whether groups are made of the fused chunks, instead of by each leg.
     pub(super) fn groups_late(&self, setup: &Setup<'_>) -> bool {
-        self.group_by.is_some() && (setup.neighbors || setup.needs_turns())
+        self.group_by.is_some() && (setup.neighbors || self.needs_turns(setup))
     }
 }

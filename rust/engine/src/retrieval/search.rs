@@ -16,6 +16,7 @@ use super::leg_error::of_the_leg;
 use super::legs::{Bm25Leg, Nearest, VectorLeg, error_stage, timed, vector};
 use super::matches::Matches;
 use super::neighbors::Surroundings;
+use super::recency;
 use super::request::{Embedding, Fusion, Mode, Request, Reranker, Setup};
 use super::reweight::reweight_explained;
 use super::speakers;
@@ -68,7 +69,7 @@ pub(super) fn search_together(
         vectors,
         group_by,
         neighbors: setup.neighbors,
-        turns: setup.needs_turns(),
+        turns: requests.iter().any(|request| request.needs_turns(setup)),
         slugs: false,
     };
     let mut found = in_one_state(setup, requests, needs);
@@ -362,13 +363,16 @@ impl<'a> Legs<'a> {
         } else {
             candidates.fuse(fusion, self.that_took_part(mode))
         };
-        if setup.needs_turns() {
+        if request.needs_turns(setup) {
             let turns = turns_of(reader, &fused.0)?;
             if setup.counts_speakers() {
                 speakers::raise(reader, setup, request, &turns, &mut fused.0)?;
             }
             if setup.counts_dates() {
                 dates::raise(request.query, &turns, &mut fused.0);
+            }
+            if let Some(recency) = request.recency {
+                recency::lower(recency, &turns, &mut fused.0);
             }
         }
         if request.groups_late(setup) {
@@ -431,6 +435,7 @@ impl<'a> Legs<'a> {
             neighbors: setup.neighbors,
             speakers: setup.counts_speakers(),
             dates: setup.counts_dates(),
+            recency: request.recency.map(|recency| recency.half_life),
             reweight: setup.reweight,
             group_by: request.group_by.map(|by| by.as_str().to_owned()),
             original_query: request.query.to_owned(),

@@ -123,6 +123,8 @@ pub struct Trace {
     pub speakers: bool,
     /// Whether the days and months that the query names counted.
     pub dates: bool,
+    /// The age in days at which a score was halved. None if age did not count.
+    pub recency: Option<u32>,
     /// Whether scores were multiplied by the intent of the query.
     pub reweight: bool,
     /// The chunks that counted as one document.

@@ -46,7 +46,7 @@ pub fn why_not(setup: &Setup<'_>, request: &Request<'_>, id: &str) -> Result<Why
         keywords: true,
         vectors: super::legs::vector(request).is_some(),
         neighbors: setup.neighbors,
-        turns: setup.needs_turns(),
+        turns: request.needs_turns(setup),
         ..Needs::default()
     };
     let look = |needs| {

@@ -123,6 +123,7 @@ impl Run<'_> {
             augmented: None,
             date_hints: &[],
             asker: None,
+            recency: None,
             mode: Mode::Bm25,
             embedding: Embedding::Absent,
             candidate_k: wanted.limit.min(nodes.order.len()),

@@ -41,6 +41,12 @@ pub(crate) fn day(text: &str) -> Option<i32> {
     i32::try_from(seconds / 86_400).ok()
 }
 
+/// A number of days since 1970 as a day in ISO 8601.
+pub(crate) fn iso_day(days: i32) -> String {
+    let (year, month, day) = civil(days);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
 /// The year, the month and the day, both from 1, of a number of days since 1970.
 pub(crate) fn civil(days: i32) -> (i32, u32, u32) {
     let days = i64::from(days);

@@ -12,7 +12,7 @@ mod rows;
 mod where_and_period;
 
 pub(crate) use condition::{Comparison, Condition, Test};
-pub(crate) use dates::{Instant, civil, day, instant};
+pub(crate) use dates::{Instant, civil, day, instant, iso_day};
 pub(crate) use field::{Field, Subject};
 pub use filter::Filters;
 pub(super) use functions::{damaged, register, to_json};

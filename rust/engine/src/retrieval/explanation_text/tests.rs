@@ -4,7 +4,9 @@ use super::*;
 use crate::chunks::Texts;
 use crate::index::Hit;
 use crate::retrieval::explanation::RerankBlend;
-use crate::retrieval::explanation::{ByDate, ByKeywords, ByMeaning, ByQuestion, BySpeaker};
+use crate::retrieval::explanation::{
+    ByDate, ByKeywords, ByMeaning, ByQuestion, ByRecency, BySpeaker,
+};
 use crate::retrieval::intent::Intent;
 use crate::retrieval::multiplier::Multiplier;
 
@@ -29,6 +31,7 @@ fn rrf() -> Explanation {
         speaker: None,
         answers: None,
         date: None,
+        recency: None,
         best_possible: Some(2.0 / 61.0),
         coverage: None,
         weight: None,
@@ -60,6 +63,7 @@ fn score() -> Explanation {
         speaker: None,
         answers: None,
         date: None,
+        recency: None,
         best_possible: None,
         coverage: Some(0.5),
         weight: Some(1.0),
@@ -368,5 +372,49 @@ fn a_question_and_a_day_are_named_with_what_they_give() {
             text.ends_with(&format!("{answers}; from 2023-05-08, {expected}")),
             "{text}"
         );
+    }
+}
+
+#[test]
+fn an_age_is_named_with_its_weight() {
+    for (fusion, day, age, weight, contribution, expected) in [
+        (
+            Fusion::Score,
+            Some("2026-01-01"),
+            Some(30),
+            0.5,
+            -0.735,
+            "; from 2026-01-01, 30 days old, so that it counts 0.50: -0.74 = 0.74",
+        ),
+        (
+            Fusion::Rrf,
+            Some("2026-01-30"),
+            Some(1),
+            0.977,
+            -0.001,
+            "; from 2026-01-30, 1 day old, so that it counts 0.98: -0.0010 = ",
+        ),
+        (
+            Fusion::Score,
+            None,
+            None,
+            0.5,
+            -0.5,
+            "; without a date, so that it counts 0.50: -0.50 = ",
+        ),
+    ] {
+        let mut explained = score();
+        explained.fusion = fusion;
+        explained.recency = Some(ByRecency {
+            day: day.map(str::to_owned),
+            age,
+            weight,
+            contribution,
+        });
+        let text = explained.to_string();
+        assert!(text.contains(expected), "{text}");
+        let json = serde_json::to_string(&explained).unwrap();
+        let read: Explanation = serde_json::from_str(&json).unwrap();
+        assert_eq!(read, explained);
     }
 }
