@@ -1,8 +1,12 @@
 //! The legs of a search joined, every document once, and fused (spec/retrieval.md).
 
+use std::cmp::Ordering;
+
 use super::explanation::{ByKeywords, ByMeaning, Explanation};
 use super::fuse::{DEFAULT_K, contribution};
-use super::fused::{Document, Fused};
+#[cfg(test)]
+use super::fused::Fused;
+use super::fused::{Document, before};
 use super::legs::Nearest;
 use super::matches::{Match, Matches, Source};
 use super::multiplier::Multiplier;
@@ -20,6 +24,7 @@ pub(super) struct Candidates<'a> {
 }
 
 /// A document, known by its row alone, and what each leg knows of it.
+#[derive(Clone, Copy)]
 struct Candidate<'a> {
     /// The key shared with the same document of the other leg, if possible.
     key: Option<i64>,
@@ -98,36 +103,45 @@ impl<'a> Candidates<'a> {
             .extend(rows.iter().zip(cosines).map(candidate));
     }
 
-    /// Fuse the documents; `legs` is the number of legs that took part.
-    pub fn fuse(self, fusion: Fusion, legs: usize) -> Fused<'a> {
-        Fused(match fusion {
-            Fusion::Rrf => self.by_rank(legs),
-            Fusion::Score => self.by_score(),
-        })
+    /// Compute what each leg contributes to each document; `legs` is the number of legs that took part.
+    pub fn score(mut self, fusion: Fusion, legs: usize) -> ScoredCandidates<'a> {
+        let mut scored = ScoredCandidates {
+            documents: Vec::new(),
+            fusion,
+            best_possible: None,
+            coverage: None,
+            weight: None,
+        };
+        match fusion {
+            Fusion::Rrf => scored.best_possible = Some(self.by_rank(legs)),
+            Fusion::Score => {
+                let scale = self.by_score();
+                (scored.coverage, scored.weight) = (scale.coverage, Some(scale.weight));
+            }
+        }
+        scored.documents = self.documents;
+        scored
     }
 
-    fn by_rank(self, legs: usize) -> Vec<Document<'a>> {
+    /// Score by ranks. Returns the best possible score.
+    fn by_rank(&mut self, legs: usize) -> f64 {
         #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 ranks")]
         let of_rank = |rank: usize| contribution(DEFAULT_K, rank as f64);
-        let best_possible = (0..legs).map(|_| of_rank(0)).sum();
-        let fuse = |mut candidate: Candidate<'a>| {
+        for candidate in &mut self.documents {
             if let Some(keywords) = &mut candidate.keywords {
                 keywords.contribution = of_rank(keywords.rank);
             }
             if let Some(meaning) = &mut candidate.meaning {
                 meaning.contribution = meaning.rank.map_or(0.0, of_rank);
             }
-            let mut document = candidate.fused(Fusion::Rrf);
-            document.explanation.best_possible = Some(best_possible);
-            document
-        };
-        self.documents.into_iter().map(fuse).collect()
+        }
+        (0..legs).map(|_| of_rank(0)).sum()
     }
 
-    fn by_score(self) -> Vec<Document<'a>> {
+    fn by_score(&mut self) -> Scale {
         let scores = self.documents.iter().filter_map(|one| one.keywords);
         let scale = Scale::new(scores.map(|by| by.score), self.bound, self.spread);
-        let fuse = |mut candidate: Candidate<'a>| {
+        for candidate in &mut self.documents {
             if let Some(keywords) = &mut candidate.keywords {
                 let share = scale.share(keywords.score);
                 keywords.share = Some(share);
@@ -138,12 +152,59 @@ impl<'a> Candidates<'a> {
                 meaning.deviations = Some(deviations);
                 meaning.contribution = Scale::meaning(deviations);
             }
-            let mut document = candidate.fused(Fusion::Score);
-            document.explanation.coverage = scale.coverage;
-            document.explanation.weight = Some(scale.weight);
-            document
-        };
-        self.documents.into_iter().map(fuse).collect()
+        }
+        scale
+    }
+}
+
+/// Candidates with what each leg contributes to them.
+pub(super) struct ScoredCandidates<'a> {
+    documents: Vec<Candidate<'a>>,
+    fusion: Fusion,
+    best_possible: Option<f64>,
+    coverage: Option<f64>,
+    weight: Option<f64>,
+}
+
+impl<'a> ScoredCandidates<'a> {
+    /// The key of each document, and the total of both legs.
+    pub fn totals(&self) -> Vec<(Option<i64>, f64)> {
+        let documents = self.documents.iter();
+        documents.map(|one| (one.key, one.total())).collect()
+    }
+
+    /// The key of a document.
+    pub fn key(&self, at: usize) -> Option<i64> {
+        self.documents[at].key
+    }
+
+    /// Compare two documents with these scores as [`before`] does.
+    pub fn order(&self, left: (usize, f64), right: (usize, f64)) -> Ordering {
+        let cosine = |at: usize| self.documents[at].meaning.map(|by| by.cosine);
+        before(
+            self.fusion,
+            (left.1, cosine(left.0)),
+            (right.1, cosine(right.0)),
+        )
+    }
+
+    /// The document at a position.
+    pub fn document(&self, at: usize) -> Document<'a> {
+        let mut document = self.documents[at].fused(self.fusion);
+        document.explanation.best_possible = self.best_possible;
+        document.explanation.coverage = self.coverage;
+        document.explanation.weight = self.weight;
+        document
+    }
+
+    /// All documents fused.
+    #[cfg(test)]
+    pub fn fused(&self) -> Fused<'a> {
+        Fused::of(
+            (0..self.documents.len())
+                .map(|at| self.document(at))
+                .collect(),
+        )
     }
 }
 
@@ -157,6 +218,16 @@ fn by_meaning(rank: Option<usize>, cosine: f64) -> ByMeaning {
 }
 
 impl<'a> Candidate<'a> {
+    /// What both legs contribute. Two numbers add up to the same in either order.
+    fn total(&self) -> f64 {
+        let contributions = [
+            self.keywords.map(|by| by.contribution),
+            self.meaning.map(|by| by.contribution),
+        ];
+        let [keywords, meaning] = contributions.map(|one| one.unwrap_or(0.0));
+        keywords + meaning
+    }
+
     /// The document with what both legs contribute to its score.
     fn fused(self, fusion: Fusion) -> Document<'a> {
         let Self {
@@ -166,9 +237,7 @@ impl<'a> Candidate<'a> {
             keywords,
             meaning,
         } = self;
-        // Two numbers add up to the same in either order.
-        let fused =
-            keywords.map_or(0.0, |by| by.contribution) + meaning.map_or(0.0, |by| by.contribution);
+        let fused = self.total();
         Document {
             key,
             neighbors: Vec::new(),

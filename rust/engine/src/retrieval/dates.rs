@@ -12,6 +12,11 @@ const IN_MONTH: f64 = 0.2;
 /// Days after a named day on which chunks still count as of the day: events are mentioned a little later.
 const DAYS_AFTER: i32 = 3;
 
+/// Whether [`raise`] can change a score of documents with these turns.
+pub(super) fn may_raise(question: &str, turns: &[Turn]) -> bool {
+    turns.iter().any(|turn| turn.day.is_some()) && !named_dates(question).is_empty()
+}
+
 /// Add to the scores of the documents of the days and months that a question names; each has its turn.
 pub(super) fn raise(question: &str, turns: &[Turn], documents: &mut [Document<'_>]) {
     let named = named_dates(question);

@@ -35,6 +35,7 @@ pub(super) struct Document<'a> {
 }
 
 /// The contribution of a neighbor to the score of a document.
+#[derive(Clone, Copy)]
 pub(super) struct Beside {
     pub row: i64,
     pub distance: u8,
@@ -121,28 +122,36 @@ impl Document<'_> {
 }
 
 /// Documents in no order yet: ties are broken by texts, of which few are read.
-pub(super) struct Fused<'a>(pub Vec<Document<'a>>);
+pub(super) struct Fused<'a> {
+    /// All documents, or those that can be among the first of the wanted number.
+    pub documents: Vec<Document<'a>>,
+    /// The number of all documents.
+    pub count: usize,
+}
 
 impl<'a> Fused<'a> {
-    /// Return the number of documents.
-    pub fn len(&self) -> usize {
-        self.0.len()
+    /// All documents.
+    pub fn of(documents: Vec<Document<'a>>) -> Self {
+        Self {
+            count: documents.len(),
+            documents,
+        }
     }
 
     /// The best document of each group, of equal ones the first by row; documents without a group
     /// stay.
     #[must_use]
     pub fn grouped(self, group_of: impl Fn(i64) -> Option<i64>) -> Self {
-        let mut documents = self.0;
+        let mut documents = self.documents;
         documents.sort_by(|left, right| {
-            before(&left.explanation, &right.explanation).then(left.key.cmp(&right.key))
+            explained_before(&left.explanation, &right.explanation).then(left.key.cmp(&right.key))
         });
         let mut seen = HashSet::new();
         documents.retain(|document| {
             let group = document.key.and_then(&group_of);
             group.is_none_or(|group| seen.insert(group))
         });
-        Self(documents)
+        Self::of(documents)
     }
 
     /// The first `wanted` hits, with their texts; only those of possible hits are read. Ids of
@@ -163,7 +172,7 @@ impl<'a> Fused<'a> {
         };
         let mut hits: Vec<(ExplainedHit, Given)> = documents.into_iter().map(hit).collect();
         hits.sort_by(|(left, _), (right, _)| {
-            before(&left.explanation, &right.explanation)
+            explained_before(&left.explanation, &right.explanation)
                 .then_with(|| utf16::compare(&left.hit.path, &right.hit.path))
                 .then_with(|| utf16::compare(&left.hit.id, &right.hit.id))
         });
@@ -184,25 +193,32 @@ impl<'a> Fused<'a> {
 
     /// The best documents, as many as wanted and all that are as good as the last of them.
     fn first(self, wanted: usize) -> Vec<Document<'a>> {
-        let mut documents = self.0;
+        let mut documents = self.documents;
         top_k::select(&mut documents, wanted, |left, right| {
-            before(&left.explanation, &right.explanation)
+            explained_before(&left.explanation, &right.explanation)
         });
         documents
     }
 }
 
-/// By score, in score fusion then by cosine.
-pub(super) fn before(left: &Explanation, right: &Explanation) -> Ordering {
-    let cosine = |one: &Explanation| {
-        one.meaning
-            .map_or(f64::NEG_INFINITY, |meaning| meaning.cosine)
-    };
-    let by_cosine = match left.fusion {
+/// Compare two hits by score and, in score fusion, by cosine. Each has its score and its cosine.
+pub(super) fn before(
+    fusion: Fusion,
+    left: (f64, Option<f64>),
+    right: (f64, Option<f64>),
+) -> Ordering {
+    let cosine = |one: Option<f64>| one.unwrap_or(f64::NEG_INFINITY);
+    let by_cosine = match fusion {
         Fusion::Rrf => Ordering::Equal,
-        Fusion::Score => order::descending(cosine(left), cosine(right)),
+        Fusion::Score => order::descending(cosine(left.1), cosine(right.1)),
     };
-    order::descending(left.score, right.score).then(by_cosine)
+    order::descending(left.0, right.0).then(by_cosine)
+}
+
+/// [`before`], for explained hits.
+pub(super) fn explained_before(left: &Explanation, right: &Explanation) -> Ordering {
+    let of = |one: &Explanation| (one.score, one.meaning.map(|meaning| meaning.cosine));
+    before(left.fusion, of(left), of(right))
 }
 
 /// A document of a row with a fused score, for tests.
@@ -300,7 +316,9 @@ mod tests {
                 asked.set(asked.get() + rows.len());
                 read(rows)
             };
-            let fused = Candidates::join(&matches, &nearest).fuse(Fusion::Rrf, 2);
+            let fused = Candidates::join(&matches, &nearest)
+                .score(Fusion::Rrf, 2)
+                .fused();
             let hits = fused.hits(wanted, counted, id).unwrap();
             assert_eq!(asked.get(), reads, "{wanted}");
             let ids: Vec<&str> = hits.iter().map(|hit| hit.hit.id.as_str()).collect();
@@ -325,7 +343,9 @@ mod tests {
                 fuzzy: true,
                 bound: None,
             };
-            let fused = Candidates::join(&matches, &nearest(&[7])).fuse(Fusion::Rrf, 2);
+            let fused = Candidates::join(&matches, &nearest(&[7]))
+                .score(Fusion::Rrf, 2)
+                .fused();
             let hits = fused.hits(60, read, id).unwrap();
             let [found] = &hits[..] else {
                 panic!("{hits:?}")

@@ -1,10 +1,12 @@
 //! Neighbors: the chunks before and after a chunk in its path count for it (spec/retrieval.md,
 //! "Neighbors").
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
+
+use hashlink::DefaultHashBuilder;
 
 use super::collection::{Reader, Step};
-use super::fused::{Beside, Document, Fused};
+use super::fused::Beside;
 use super::order;
 use crate::chunks::{Filters, Side};
 use crate::error::Result;
@@ -14,71 +16,73 @@ pub(super) const SHARES: [f64; 2] = [0.4, 0.2];
 
 /// The candidates, and the neighbors of each.
 pub(super) struct Surroundings {
-    /// For each candidate the rows at distance 1, and those at distance 2; the row before it first.
-    candidates: BTreeMap<i64, RowsBeside>,
+    /// The candidates, ascending.
+    candidates: Vec<(i64, RowsBeside)>,
 }
 
-/// The neighbors of a row.
-struct RowsBeside {
-    distances: [Vec<i64>; 2],
-    /// The row before it.
-    before: Option<i64>,
-}
+/// The neighbors of a row at distance 1, and those at distance 2; the row before it first.
+#[derive(Clone, Copy)]
+struct RowsBeside([[Option<i64>; 2]; 2]);
 
 impl Surroundings {
     /// The surroundings of the documents that the legs found. These are candidates, and so are the rows
     /// next to them. Chunks that do not pass the filters are skipped as if they did not exist.
     pub fn of(reader: &dyn Reader, filters: &Filters, found: &[i64]) -> Result<Self> {
         let mut step = reader.beside(filters, found)?;
-        let mut candidates = BTreeMap::new();
+        let mut rows = Vec::with_capacity(3 * found.len());
         for row in found {
-            let beside = RowsBeside::of(&mut step, *row);
-            for near in beside.distances[0].iter().chain([row]) {
-                candidates
-                    .entry(*near)
-                    .or_insert_with(|| RowsBeside::of(&mut step, *near));
-            }
+            rows.push(*row);
+            rows.extend(Side::BOTH.iter().filter_map(|side| step(*row, *side)));
         }
-        Ok(Self { candidates })
+        rows.sort_unstable();
+        rows.dedup();
+        let with_neighbors = |row| (row, RowsBeside::of(&mut step, row));
+        Ok(Self {
+            candidates: rows.into_iter().map(with_neighbors).collect(),
+        })
     }
 
     /// All rows whose totals are needed, ascending.
     pub fn rows(&self) -> Vec<i64> {
-        let beside = self.candidates.values();
-        let beside = beside.flat_map(|one| one.distances.iter().flatten());
-        let mut rows: Vec<i64> = self.candidates.keys().chain(beside).copied().collect();
+        let mut rows: Vec<i64> = Vec::with_capacity(5 * self.candidates.len());
+        for (row, beside) in &self.candidates {
+            rows.push(*row);
+            rows.extend(beside.0.iter().flatten().flatten());
+        }
         rows.sort_unstable();
         rows.dedup();
         rows
     }
 
-    /// Add to the total of each candidate its shares of its neighbors' totals, or of their [gains](gain) if
-    /// paths are ranked, and drop rows that are not candidates.
-    pub fn raise<'a>(&self, fused: Fused<'a>, by_path: bool) -> Fused<'a> {
-        let documents = fused.0;
-        let of_row = |document: &Document<'_>| Some((document.key?, document.explanation.fused));
-        let totals: HashMap<i64, f64> = documents.iter().filter_map(of_row).collect();
-        let raised = documents.into_iter().filter_map(|mut document| {
-            let Some(row) = document.key else {
-                // The document is from outside the index.
-                return Some(document);
+    /// The neighbors of a candidate; None for another row.
+    fn beside(&self, row: i64) -> Option<RowsBeside> {
+        let found = self.candidates.binary_search_by_key(&row, |(row, _)| *row);
+        found.ok().map(|at| self.candidates[at].1)
+    }
+
+    /// The score of each candidate: its total and its shares of its neighbors' totals, or of their [gains](gain)
+    /// if paths are ranked. Rows that are not candidates are left out. `totals` has the row and the total of each
+    /// document; a document without a row is from outside the index.
+    pub fn raise(&self, totals: &[(Option<i64>, f64)], by_path: bool) -> Vec<Raised> {
+        let with_row = |(row, total): &(Option<i64>, f64)| Some(((*row)?, *total));
+        let by_row: Totals = totals.iter().filter_map(with_row).collect();
+        let raised = totals.iter().enumerate().filter_map(|(at, (row, own))| {
+            let mut raised = Raised::new(at, *own);
+            let Some(row) = row else {
+                return Some(raised);
             };
-            let beside = self.candidates.get(&row)?;
-            document.before =
-                (beside.before).and_then(|before| Some((before, *totals.get(&before)?)));
-            for (rows, (distance, share)) in beside.distances.iter().zip((1..).zip(SHARES)) {
-                if let Some((row, total)) = best(rows, &totals) {
-                    let counted = if by_path {
-                        gain(total, document.explanation.fused)
-                    } else {
-                        total
-                    };
-                    let contribution = share * counted;
-                    if contribution == 0.0 {
-                        continue;
-                    }
-                    document.explanation.score += contribution;
-                    document.neighbors.push(Beside {
+            let beside = self.beside(*row)?;
+            let before = beside.0[0][0];
+            raised.before = before.and_then(|before| Some((before, *by_row.get(&before)?)));
+            for (nth, (distance, share)) in (1..).zip(SHARES).enumerate() {
+                let Some((row, total)) = best(&beside.0[nth], &by_row) else {
+                    continue;
+                };
+                let counted = if by_path { gain(total, *own) } else { total };
+                let contribution = share * counted;
+                if contribution != 0.0 {
+                    raised.score += contribution;
+                    raised.neighbors[nth] = Some(Beside {
                         row,
                         distance,
                         total,
@@ -86,9 +90,34 @@ impl Surroundings {
                     });
                 }
             }
-            Some(document)
+            Some(raised)
         });
-        Fused(raised.collect())
+        raised.collect()
+    }
+}
+
+/// The totals by row.
+type Totals = HashMap<i64, f64, DefaultHashBuilder>;
+
+/// A document by its position, and what neighbors gave it.
+pub(super) struct Raised {
+    pub at: usize,
+    pub score: f64,
+    /// The neighbors that counted, by distance.
+    pub neighbors: [Option<Beside>; 2],
+    /// The row before it in its path, and the total of that.
+    pub before: Option<(i64, f64)>,
+}
+
+impl Raised {
+    /// A document to which no neighbor gave anything.
+    pub fn new(at: usize, score: f64) -> Self {
+        Self {
+            at,
+            score,
+            neighbors: [None, None],
+            before: None,
+        }
     }
 }
 
@@ -100,9 +129,10 @@ pub(super) fn gain(total: f64, own: f64) -> f64 {
 }
 
 /// The row of the greatest total, the first of equals.
-fn best(rows: &[i64], totals: &HashMap<i64, f64>) -> Option<(i64, f64)> {
+fn best(rows: &[Option<i64>], totals: &Totals) -> Option<(i64, f64)> {
     let known = rows
         .iter()
+        .flatten()
         .filter_map(|row| Some((*row, *totals.get(row)?)));
     known.reduce(|best, other| {
         if order::descending(best.1, other.1).is_gt() {
@@ -114,20 +144,15 @@ fn best(rows: &[i64], totals: &HashMap<i64, f64>) -> Option<(i64, f64)> {
 }
 
 impl RowsBeside {
-    /// The rows at distance 1 of a row, and those at distance 2; the row before it first.
     fn of(step: &mut Step<'_>, row: i64) -> Self {
-        let mut distances = [Vec::new(), Vec::new()];
-        let mut before = None;
-        for side in Side::BOTH {
+        let mut beside = Self([[None; 2]; 2]);
+        for (nth, side) in Side::BOTH.into_iter().enumerate() {
             let mut at = Some(row);
-            for rows in &mut distances {
+            for rows in &mut beside.0 {
                 at = at.and_then(|row| step(row, side));
-                rows.extend(at);
-            }
-            if side == Side::Before {
-                before = distances[0].first().copied();
+                rows[nth] = at;
             }
         }
-        Self { distances, before }
+        beside
     }
 }

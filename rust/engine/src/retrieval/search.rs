@@ -1,10 +1,9 @@
 //! A search, from the query to the fused hits: the stages in their order (spec/retrieval.md).
 
-use std::collections::HashSet;
 use std::slice;
 use std::time::Instant;
 
-use super::candidates::Candidates;
+use super::candidates::{Candidates, ScoredCandidates};
 use super::collection::Reader;
 use super::dates;
 use super::explanation::ExplainedHit;
@@ -15,7 +14,7 @@ use super::keywords::{Compiled, Keywords};
 use super::leg_error::of_the_leg;
 use super::legs::{Bm25Leg, Nearest, VectorLeg, error_stage, timed, vector};
 use super::matches::Matches;
-use super::neighbors::Surroundings;
+use super::neighbors::{Raised, Surroundings};
 use super::recency;
 use super::request::{Embedding, Fusion, Mode, Request, Reranker, Setup};
 use super::reweight::reweight_explained;
@@ -26,6 +25,7 @@ use crate::chunks::{Selection, Turn};
 use crate::error::{Error, ErrorCode, Result};
 use crate::index::session::Needs;
 use crate::interrupt;
+use crate::top_k;
 
 /// The notice for a collection without a text that has a word of the query.
 const NO_SPELLINGS: &str = "No text matches these words, and a collection on a server is not searched for other spellings: \
@@ -146,8 +146,8 @@ pub fn rank_in(
     let vector = vector.unwrap_or(Ok(VectorLeg::Absent));
     let rank = |legs: &Legs<'_>, timings: &mut Timings| {
         timed(&mut timings.fuse, || {
-            let fused = legs.fuse(reader, setup, request)?;
-            Ok((fused.len(), fused.rows(request.wanted)))
+            let fused = legs.fuse(reader, setup, request, request.wanted)?;
+            Ok((fused.count, fused.rows(request.wanted)))
         })
     };
     let (found, rows) = search.run(compiled, vector, timings, rank)?;
@@ -296,10 +296,10 @@ impl Search<'_> {
         };
         let readable = if intent.any() { usize::MAX } else { wanted };
         let (fused_count, hits) = timed(&mut timings.fuse, || {
-            let fused = legs.fuse(self.reader, self.setup, self.request)?;
+            let fused = legs.fuse(self.reader, self.setup, self.request, readable)?;
             let read = |rows: &[_]| self.reader.texts(rows);
             let id = |row| self.reader.id(row);
-            Ok((fused.len(), fused.hits(readable, read, id)?))
+            Ok((fused.count, fused.hits(readable, read, id)?))
         })?;
         let start = Instant::now();
         let mut hits = reweight_explained(intent, hits)?;
@@ -338,12 +338,14 @@ impl<'a> Legs<'a> {
         usize::from(keywords) + usize::from(meaning)
     }
 
-    /// Fuse the hits of the legs of the mode.
+    /// Fuse the hits of the legs of the mode: all documents, or only those that can be among the first `wanted`
+    /// where no later step adds to their scores.
     pub fn fuse(
         &self,
         reader: &dyn Reader,
         setup: &Setup<'_>,
         request: &Request<'_>,
+        wanted: usize,
     ) -> Result<Fused<'a>> {
         let mode = self.mode(request);
         let fusion = setup.fusion;
@@ -358,51 +360,76 @@ impl<'a> Legs<'a> {
                 Candidates::join(matches, &self.vector.nearest(reader, fusion, matches)?)
             }
         };
-        let mut fused = if setup.neighbors {
+        let (scored, mut raised) = if setup.neighbors {
             self.with_neighbors(reader, setup, request, candidates)?
         } else {
-            candidates.fuse(fusion, self.that_took_part(mode))
+            let scored = candidates.score(fusion, self.that_took_part(mode));
+            let totals = scored.totals().into_iter().enumerate();
+            let raised = totals.map(|(at, (_, total))| Raised::new(at, total));
+            let raised = raised.collect();
+            (scored, raised)
         };
-        if request.needs_turns(setup) {
-            let turns = turns_of(reader, &fused.0)?;
-            if setup.counts_speakers() {
-                speakers::raise(reader, setup, request, &turns, &mut fused.0)?;
-            }
-            if setup.counts_dates() {
-                dates::raise(request.query, &turns, &mut fused.0);
-            }
-            if let Some(recency) = request.recency {
-                recency::lower(recency, &turns, &mut fused.0);
-            }
+        let turns = if request.needs_turns(setup) {
+            turns_of(reader, &scored, &raised)?
+        } else {
+            Vec::new()
+        };
+        let speakers = setup.counts_speakers() && speakers::may_raise(setup, request, &turns);
+        let dates = setup.counts_dates() && dates::may_raise(request.query, &turns);
+        let count = raised.len();
+        let are_final = !speakers && !dates && request.recency.is_none();
+        if are_final && !request.groups_late(setup) {
+            top_k::select(&mut raised, wanted, |left, right| {
+                scored.order((left.at, left.score), (right.at, right.score))
+            });
         }
+        let document = |raised: Raised| {
+            let mut document = scored.document(raised.at);
+            document.explanation.score = raised.score;
+            document.neighbors = raised.neighbors.into_iter().flatten().collect();
+            document.before = raised.before;
+            document
+        };
+        let mut documents: Vec<Document<'a>> = raised.into_iter().map(document).collect();
+        if speakers {
+            speakers::raise(reader, setup, request, &turns, &mut documents)?;
+        }
+        if dates {
+            dates::raise(request.query, &turns, &mut documents);
+        }
+        if let Some(recency) = request.recency {
+            recency::lower(recency, &turns, &mut documents);
+        }
+        let fused = Fused { documents, count };
         if request.groups_late(setup) {
             return Ok(fused.grouped(|row| reader.group_of(row)));
         }
         Ok(fused)
     }
 
-    /// Fuse the candidates and their neighbors, and add the neighbors' shares.
+    /// Score the candidates and their neighbors, and add the neighbors' shares.
     fn with_neighbors(
         &self,
         reader: &dyn Reader,
         setup: &Setup<'_>,
         request: &Request<'_>,
         mut candidates: Candidates<'a>,
-    ) -> Result<Fused<'a>> {
+    ) -> Result<(ScoredCandidates<'a>, Vec<Raised>)> {
         let (mode, fusion) = (self.mode(request), setup.fusion);
-        let found = candidates.keys();
+        let mut found = candidates.keys();
         let surroundings = Surroundings::of(reader, request.filters, &found)?;
         let mut others = surroundings.rows();
-        let found: HashSet<i64> = found.into_iter().collect();
-        others.retain(|row| !found.contains(row));
+        found.sort_unstable();
+        others.retain(|row| found.binary_search(row).is_err());
         let cosines = if mode == Mode::Bm25 || fusion == Fusion::Rrf {
             vec![None; others.len()]
         } else {
             self.vector.cosines(reader, &others)?
         };
         candidates.add(&others, &cosines);
-        let fused = candidates.fuse(fusion, self.that_took_part(mode));
-        Ok(surroundings.raise(fused, request.group_by.is_some()))
+        let scored = candidates.score(fusion, self.that_took_part(mode));
+        let raised = surroundings.raise(&scored.totals(), request.group_by.is_some());
+        Ok((scored, raised))
     }
 
     /// Return the number of positions of the head where both legs agree, if that stops a reranker.
@@ -471,11 +498,16 @@ impl<'a> Legs<'a> {
 }
 
 /// Return the speaker and date of each document.
-fn turns_of(reader: &dyn Reader, documents: &[Document<'_>]) -> Result<Vec<Turn>> {
-    let rows: Vec<i64> = documents.iter().filter_map(|one| one.key).collect();
+fn turns_of(
+    reader: &dyn Reader,
+    scored: &ScoredCandidates<'_>,
+    raised: &[Raised],
+) -> Result<Vec<Turn>> {
+    let keys = || raised.iter().map(|one| scored.key(one.at));
+    let rows: Vec<i64> = keys().flatten().collect();
     let mut turns = reader.turns(&rows)?.into_iter();
-    let of = |one: &Document<'_>| one.key.and_then(|_| turns.next()).unwrap_or_default();
-    Ok(documents.iter().map(of).collect())
+    let of = |key: Option<i64>| key.and_then(|_| turns.next()).unwrap_or_default();
+    Ok(keys().map(of).collect())
 }
 
 fn asks_for_vectors(request: &Request<'_>) -> bool {

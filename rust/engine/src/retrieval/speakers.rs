@@ -80,6 +80,20 @@ impl Question {
     }
 }
 
+/// Whether [`raise`] can change a score of documents with these turns.
+pub(super) fn may_raise(setup: &Setup<'_>, request: &Request<'_>, turns: &[Turn]) -> bool {
+    if !turns
+        .iter()
+        .any(|turn| turn.by_user || turn.speaker.is_some())
+    {
+        return false;
+    }
+    let stopwords = setup.collection.stopwords();
+    let question = Question::of(request.query, request.asker, stopwords);
+    let mut named = ForEachSpeaker::new(|name| question.names(name));
+    question.first_person || turns.iter().any(|turn| named.holds(turn))
+}
+
 /// Raise the score of each document by a speaker in question. Each document has its turn.
 pub(super) fn raise(
     reader: &dyn Reader,

@@ -2,7 +2,7 @@
 
 use super::collection::Reader;
 use super::explanation::Explanation;
-use super::fused::before;
+use super::fused::explained_before;
 use super::intent::Intent;
 use super::keywords::{Compiled, Keywords};
 use super::legs::{Bm25Leg, VectorLeg};
@@ -140,13 +140,15 @@ fn ranked(
         let found = ranked.find(|(_, one)| one.hit.id == id);
         return Ok(found.map(|(rank, one)| (rank, one.explanation)));
     }
-    let mut fused = legs.fuse(search.reader, search.setup, search.request)?.0;
+    let mut fused = legs
+        .fuse(search.reader, search.setup, search.request, usize::MAX)?
+        .documents;
     let Some(at) = fused.iter().position(|one| one.key == Some(row)) else {
         return Ok(None);
     };
     let better = fused
         .iter()
-        .filter(|other| before(&other.explanation, &fused[at].explanation).is_lt());
+        .filter(|other| explained_before(&other.explanation, &fused[at].explanation).is_lt());
     let rank = better.count();
     let document = &mut fused[at];
     let given = document.take_given();

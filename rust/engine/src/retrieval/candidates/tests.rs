@@ -102,7 +102,9 @@ fn totals(
     nearest.cosines = found.map(|(id, _)| cosine(id)).collect();
     nearest.spread = CosineStats { mean, deviation };
     matches.bound = bound;
-    let fused = Candidates::join(&matches, &nearest).fuse(Fusion::Score, 2);
+    let fused = Candidates::join(&matches, &nearest)
+        .score(Fusion::Score, 2)
+        .fused();
     let fused = fused.hits(usize::MAX, read, id).unwrap();
     for ExplainedHit { hit, explanation } in &fused {
         let known = cosine(&hit.id);
@@ -197,8 +199,10 @@ fn places_fuse_as_lists_do() {
         let lists: [Vec<Hit>; 2] = [by_keywords.collect(), by_meaning.collect()];
         let expected = reciprocal_rank_fusion(&lists, DEFAULT_K).unwrap();
         for wanted in [0, 1, 2, 3, 4, 5, usize::MAX] {
-            let fused = Candidates::join(&matches, &nearest).fuse(Fusion::Rrf, 2);
-            assert_eq!(fused.len(), expected.len());
+            let fused = Candidates::join(&matches, &nearest)
+                .score(Fusion::Rrf, 2)
+                .fused();
+            assert_eq!(fused.count, expected.len());
             let fused = fused.hits(wanted, read, id).unwrap();
             for one in &fused {
                 assert_eq!(one.explanation.best_possible, Some(2.0 / 61.0));
@@ -216,7 +220,9 @@ fn a_group_is_its_best_chunk_by_keywords() {
         &[("p-2", 0.9), ("r-1", 0.5), ("q-1", 0.1)],
         60,
     );
-    let fused = Candidates::join(&matches, &nearest).fuse(Fusion::Rrf, 2);
+    let fused = Candidates::join(&matches, &nearest)
+        .score(Fusion::Rrf, 2)
+        .fused();
     let fused = fused.hits(60, read, id).unwrap();
     let found: Vec<(&str, &str, Option<f64>)> = (fused.iter())
         .map(|one| (&*one.hit.id, &*one.hit.title, one.hit.vector_similarity))

@@ -5,6 +5,8 @@
 
 use std::sync::LazyLock;
 
+use super::pages::Pages;
+
 /// How a character takes part in words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
@@ -32,64 +34,26 @@ pub(super) enum Class {
     Dropped,
 }
 
-const PAGE: usize = 256;
-
-/// The classes in pages of 256 characters, of which equal ones are kept once.
-pub(super) struct Classes {
-    pages: Vec<u16>,
-    classes: Vec<Class>,
-}
-
 /// The ranges of each class: its letter, the first and the last character in hexadecimal.
 const TABLE: &str = include_str!("classes.txt");
 
-/// The table of all characters.
-pub(super) static CLASSES: LazyLock<Classes> = LazyLock::new(|| Classes::read(TABLE));
+/// The class of each character.
+pub(super) static CLASSES: LazyLock<Pages<Class>> =
+    LazyLock::new(|| Pages::read(TABLE, Class::Separator, class));
 
-impl Classes {
-    /// The class of a character.
-    pub fn of(&self, c: char) -> Class {
-        let number = c as usize;
-        let page = usize::from(self.pages[number / PAGE]);
-        self.classes[page * PAGE + number % PAGE]
-    }
-
-    fn read(table: &str) -> Self {
-        let mut all = vec![Class::Separator; char::MAX as usize + 1];
-        for line in table.lines() {
-            let mut fields = line.split(' ');
-            let class = match fields.next() {
-                Some("E") => Class::Symbol,
-                Some("C") => Class::Cjk,
-                Some("G") => Class::Hangul,
-                Some("T") => Class::Thai,
-                Some("N") => Class::Number,
-                Some("L") => Class::Latin,
-                Some("W") => Class::Other,
-                Some("R") => Class::Arabic,
-                Some("M") => Class::Mark,
-                Some("D") => Class::Dropped,
-                _ => Class::Separator,
-            };
-            let mut number = || usize::from_str_radix(fields.next()?, 16).ok();
-            if let Some(first) = number() {
-                let last = number().unwrap_or(first);
-                all[first..=last].fill(class);
-            }
-        }
-        let mut read = Self {
-            pages: Vec::new(),
-            classes: Vec::new(),
-        };
-        for page in all.chunks(PAGE) {
-            let known = read.classes.chunks(PAGE).position(|known| known == page);
-            let number = known.unwrap_or(read.classes.len() / PAGE);
-            if known.is_none() {
-                read.classes.extend_from_slice(page);
-            }
-            read.pages.push(u16::try_from(number).unwrap_or_default());
-        }
-        read
+fn class(letter: &str) -> Option<Class> {
+    match letter {
+        "E" => Some(Class::Symbol),
+        "C" => Some(Class::Cjk),
+        "G" => Some(Class::Hangul),
+        "T" => Some(Class::Thai),
+        "N" => Some(Class::Number),
+        "L" => Some(Class::Latin),
+        "W" => Some(Class::Other),
+        "R" => Some(Class::Arabic),
+        "M" => Some(Class::Mark),
+        "D" => Some(Class::Dropped),
+        _ => None,
     }
 }
 

@@ -15,14 +15,17 @@ const ACCENTED: u32 = 0x2000;
 
 /// The fold of each character below [`ACCENTED`], and the letter under all its accents.
 struct Folds {
-    folded: Vec<char>,
+    /// None for dropped characters.
+    folded: Vec<Option<char>>,
     bare: Vec<char>,
 }
 
 static FOLDS: LazyLock<Folds> = LazyLock::new(|| {
     let below = || (0..ACCENTED).map(|number| char::from_u32(number).unwrap_or_default());
     Folds {
-        folded: below().map(|c| without_accent(lower(c), 1)).collect(),
+        folded: below()
+            .map(|c| is_kept(c).then(|| without_accent(lower(c), 1)))
+            .collect(),
         bare: below()
             .map(|c| without_accent(lower(c), usize::MAX))
             .collect(),
@@ -32,14 +35,21 @@ static FOLDS: LazyLock<Folds> = LazyLock::new(|| {
 /// Append a word in lower case, each letter without its accent if it has just one. The accent of `й`
 /// stays, since it makes another letter. Dropped characters are left out.
 pub(super) fn fold_into(word: &str, out: &mut String) {
-    let (folds, classes) = (&*FOLDS, &*CLASSES);
+    let folds = &*FOLDS;
     for c in word.chars() {
         if c.is_ascii() {
             out.push(c.to_ascii_lowercase());
-        } else if classes.of(c) != Class::Dropped {
-            out.push(*folds.folded.get(c as usize).unwrap_or(&lower(c)));
+        } else if let Some(folded) = folds.folded.get(c as usize) {
+            out.extend(*folded);
+        } else if is_kept(c) {
+            out.push(lower(c));
         }
     }
+}
+
+/// Whether words are searched with a character.
+fn is_kept(c: char) -> bool {
+    CLASSES.of(c) != Class::Dropped
 }
 
 /// Append a folded word without any accents; `đ` becomes `d`.

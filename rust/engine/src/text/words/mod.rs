@@ -12,6 +12,7 @@ mod arabic;
 mod classes;
 mod composed;
 mod folding;
+mod pages;
 mod parts;
 mod scan;
 mod symbols;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::classes::{CLASSES, Class};
 
-/// The most frequent function words of English, in lower case, without those that are frequent in
+/// The most frequent function words of English, in lower case and sorted, without those that are frequent in
 /// other languages too (`a`, `in`, `an`, `i`, `he`, `me`, `so`, `no`, `am`, `do`, `has`).
 const FREQUENT: [&str; 38] = [
     "about", "and", "are", "as", "at", "be", "been", "but", "by", "can", "for", "from", "had",
@@ -119,8 +119,32 @@ impl Scan {
 
 /// Whether `word` is one of the 38 frequent words, in any case.
 fn is_frequent_english(word: &str) -> bool {
-    (2..=5).contains(&word.len())
-        && FREQUENT
-            .iter()
-            .any(|frequent| frequent.eq_ignore_ascii_case(word))
+    let mut bytes = [0; 5];
+    let Some(lower) = bytes.get_mut(..word.len()) else {
+        return false;
+    };
+    lower.copy_from_slice(word.as_bytes());
+    lower.make_ascii_lowercase();
+    let found = FREQUENT.binary_search_by(|frequent| frequent.as_bytes().cmp(lower));
+    found.is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frequent_words_are_found_in_any_case() {
+        assert!(FREQUENT.iter().all(|word| is_frequent_english(word)));
+        for (word, expected) in [
+            ("The", true),
+            ("WOULD", true),
+            ("", false),
+            ("hedge", false),
+            ("the\u{301}", false),
+            ("theirs", false),
+        ] {
+            assert_eq!(is_frequent_english(word), expected, "{word}");
+        }
+    }
 }

@@ -101,7 +101,7 @@ fn tokens_are_where_they_come_from() {
 }
 
 /// Return arbitrary text, rich in characters of the rules.
-fn text() -> impl Strategy<Value = String> {
+pub(super) fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         3 => prop::sample::select(vec![
             "東京", "都", "ー", "の", "ｶ", "ﾞ", "서울", "ᄒ", "ᅡ", "ᆫ", "เม่น", "ไ", "ำ", "้", "ຫນ", "ខ្", "မြန်",

@@ -1,0 +1,46 @@
+//! A table of values by character.
+
+const PAGE: usize = 256;
+
+/// A value for each character, in pages of 256 characters, of which equal ones are stored once.
+pub(super) struct Pages<T> {
+    pages: Vec<u16>,
+    values: Vec<T>,
+}
+
+impl<T: Copy + PartialEq> Pages<T> {
+    /// Read ranges, one a line: the letter of the value, and the first and the last character in hexadecimal.
+    /// Other characters have the value `default`.
+    pub fn read(table: &str, default: T, value: impl Fn(&str) -> Option<T>) -> Self {
+        let mut all = vec![default; char::MAX as usize + 1];
+        for line in table.lines() {
+            let mut fields = line.split(' ');
+            let value = fields.next().and_then(&value).unwrap_or(default);
+            let mut number = || usize::from_str_radix(fields.next()?, 16).ok();
+            if let Some(first) = number() {
+                let last = number().unwrap_or(first);
+                all[first..=last].fill(value);
+            }
+        }
+        let mut read = Self {
+            pages: Vec::new(),
+            values: Vec::new(),
+        };
+        for page in all.chunks(PAGE) {
+            let known = read.values.chunks(PAGE).position(|known| known == page);
+            let number = known.unwrap_or(read.values.len() / PAGE);
+            if known.is_none() {
+                read.values.extend_from_slice(page);
+            }
+            read.pages.push(u16::try_from(number).unwrap_or_default());
+        }
+        read
+    }
+
+    /// The value of a character.
+    pub fn of(&self, c: char) -> T {
+        let number = c as usize;
+        let page = usize::from(self.pages[number / PAGE]);
+        self.values[page * PAGE + number % PAGE]
+    }
+}
