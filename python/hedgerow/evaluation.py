@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from ._dual import run
 from ._engine import Index
 from ._extras import imports_of
 from ._judged import JudgedQuery
 from ._profiles import PROFILES, profile_of
 from ._retrieval.embedding import admission, own_admission
-from ._steps import run
 from .embedders.base import AnyEmbedder, Embedder, Embeddings
 from .errors import InvalidInputError
 from .ranking import Ranking

@@ -27,9 +27,9 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 
-from ._answers.markdown import STATUS, answer
 from ._checks import shown
 from ._engine import __version__
+from ._json.markdown import STATUS, answer
 from ._operations.fields import declared
 from ._operations.operation import Request
 from ._operations.schema import Definitions

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, TypeVar, cast
 
 from ._checks import checked_durability, listed, shown
+from ._dual import Call, Steps, arun, run
 from ._engine import Chunk, Index, Searcher
 from ._operations.operation import Request
 from ._profiles import CANDIDATES
@@ -29,7 +30,6 @@ from ._retrieval.operations import (
 from ._retrieval.reranking import is_asynchronous, rerank_options
 from ._retrieval.searching import Stages, checked_slow_ms, needed
 from ._retrieval.why_not import looking
-from ._steps import Call, Steps, arun, run
 from .embedders._forms import forms_of
 from .embedders.base import AnyEmbedder
 from .errors import IndexFileError, InvalidInputError

@@ -11,7 +11,7 @@ import pytest
 from mcp import Client
 
 from hedgerow import MemoryRoot
-from hedgerow._answers.markdown import tokens_of
+from hedgerow._json.markdown import tokens_of
 from local_server import LocalServer
 from mcp_tools import answer, ask, refusal, text_of
 from memory_doubles import WRAPUP, put

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow._ray.checkpoint import Asked, Checkpoint, shape
+from hedgerow._ray.checkpoint import BatchQueries, Checkpoint, shape
 from hedgerow._ray.given import GivenVectors
 from hedgerow._ray.place import content_digest, place_of
 from hedgerow._ray.plan import Columns, Makers, Plan, checked_fields, plan_of
@@ -238,7 +238,7 @@ def test_a_text_has_the_vector_of_its_row(rows: list[tuple[str, int]], refused: 
 # Answers that are kept.
 
 ASKED = st.builds(
-    Asked,
+    BatchQueries,
     st.lists(st.none() | st.text(st.characters(exclude_categories=["Cs"])), max_size=3),
     st.none() | st.lists(st.lists(st.floats(allow_nan=False, width=32), max_size=2), max_size=3),
     st.none() | st.lists(st.none() | st.text() | st.dates() | st.datetimes(), max_size=3),
@@ -246,7 +246,7 @@ ASKED = st.builds(
 
 
 @given(ASKED, ASKED)
-def test_only_equal_questions_have_one_name(one: Asked, other: Asked) -> None:
+def test_only_equal_questions_have_one_name(one: BatchQueries, other: BatchQueries) -> None:
     # Compared as written: -0.0 is another vector than 0.0.
     assert (one.digest() == other.digest()) == (repr(one) == repr(other))
     assert pickle.loads(pickle.dumps(one)).digest() == one.digest()
@@ -254,7 +254,7 @@ def test_only_equal_questions_have_one_name(one: Asked, other: Asked) -> None:
 
 def test_the_digest_of_questions_stays() -> None:
     """Else nobody's run goes on after an update that did not need that."""
-    asked = Asked(
+    asked = BatchQueries(
         ["oak", None], [[0.5, -1.0], ()], [None, datetime(2026, 1, 2, tzinfo=timezone.utc)]
     )
     assert asked.digest() == "66084a167daccaaea3fcebd267bda5c23421071ba0ba5bde8ff550860a4c4264"

@@ -77,7 +77,7 @@ def in_order(chunks: Iterable[hr.Chunk]) -> list[hr.Chunk]:
 
 
 @dataclass(frozen=True)
-class Asked:
+class SearchCase:
     """One search, and how the retriever is made that is asked."""
 
     query: str
@@ -86,7 +86,7 @@ class Asked:
     known: str  # a word of the texts
 
 
-def searches(count: int, seed: int, words: Sequence[str] = WORDS) -> Iterator[Asked]:
+def searches(count: int, seed: int, words: Sequence[str] = WORDS) -> Iterator[SearchCase]:
     """Searches of every kind."""
     drawn = random.Random(seed)
     for _ in range(count):
@@ -121,10 +121,10 @@ def searches(count: int, seed: int, words: Sequence[str] = WORDS) -> Iterator[As
             "group_by": drawn.choice([None, None, "path"]),
             "filters": filters,
         }
-        yield Asked(_query(drawn, words), retriever, options, words[0])
+        yield SearchCase(_query(drawn, words), retriever, options, words[0])
 
 
-def check(index: hr.Index, collection: Any, asked: Asked) -> None:
+def check(index: hr.Index, collection: Any, asked: SearchCase) -> None:
     """The collection has the answer of the index to the bit: hits, explanations and trace."""
     query = _words(asked.query, asked)
     expected = _retriever(index, asked).search(query, **asked.options)
@@ -132,7 +132,7 @@ def check(index: hr.Index, collection: Any, asked: Asked) -> None:
     compare(expected, found)
 
 
-def check_batch(index: hr.Index, collection: Any, batch: Sequence[Asked]) -> None:
+def check_batch(index: hr.Index, collection: Any, batch: Sequence[SearchCase]) -> None:
     """The same for many queries in one call, with the options of the first."""
     first = batch[0]
     queries = [_words(asked.query, first) for asked in batch]
@@ -154,14 +154,14 @@ def compare(expected: hr.Response, found: hr.Response) -> None:
     assert {**ours, "notices": None} == {**theirs, "notices": None}
 
 
-def _words(query: str, asked: Asked) -> str:
+def _words(query: str, asked: SearchCase) -> str:
     """The query without words that no text has, which only an index spells in other ways."""
     if asked.retriever["ranking"].matching == "spec":
         return query
     return query.replace("wintre", asked.known).replace("nothing", asked.known)
 
 
-def _retriever(searched: Any, asked: Asked) -> hr.Retriever:
+def _retriever(searched: Any, asked: SearchCase) -> hr.Retriever:
     return hr.Retriever(searched, embedder=FnvEmbedder(), **asked.retriever)
 
 

@@ -16,7 +16,7 @@ from retrieval_doubles import FakeReranker, fnv64
 class ToldEmbedder:
     """Writes down the texts it is asked for, a line for each call, in a file for each process.
 
-    It waits `seconds` at each call. Asked for the text `kills_at` it ends its process, once for the whole
+    It waits `seconds` at each call. BatchQueries for the text `kills_at` it ends its process, once for the whole
     `folder`; asked for `fails_at` it raises.
     """
 

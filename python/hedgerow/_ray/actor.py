@@ -13,7 +13,7 @@ from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.results import Response
 
 from .answers import answers_table, parquet_bytes, table_of_parquet
-from .checkpoint import Asked, Checkpoint
+from .checkpoint import BatchQueries, Checkpoint
 from .given import GivenVectors
 from .plan import Plan
 
@@ -43,7 +43,7 @@ class Searching:
     def _answers(self, batch: pa.Table) -> pa.Table:
         """The columns that are added: from the checkpoint if it has them, or found now."""
         columns = self.plan.columns
-        asked = Asked(
+        asked = BatchQueries(
             _texts(batch, columns.query),
             None if columns.vector is None else _vectors(batch, columns.vector),
             None if columns.date is None else batch.column(columns.date).to_pylist(),
@@ -52,7 +52,7 @@ class Searching:
             return answers_table(self._search(asked), columns.fields, columns.trace)
         return self._kept(self.checkpoint, asked)
 
-    def _kept(self, checkpoint: Checkpoint, asked: Asked) -> pa.Table:
+    def _kept(self, checkpoint: Checkpoint, asked: BatchQueries) -> pa.Table:
         """The answers from the checkpoint, which keeps them if it did not yet."""
         fields, trace = self.plan.columns.fields, self.plan.columns.trace
         name = asked.digest() + ".parquet"
@@ -72,7 +72,7 @@ class Searching:
         # As a later run reads it: Ray Data cuts blocks by their bytes, which are then the same.
         return table_of_parquet(content, fields, trace, found.num_rows)
 
-    def _search(self, asked: Asked) -> list[Response | HedgerowError]:
+    def _search(self, asked: BatchQueries) -> list[Response | HedgerowError]:
         places = [place for place, query in enumerate(asked.queries) if query is not None]
         texts = [query for query in asked.queries if query is not None]
         options = dict(self.plan.search)

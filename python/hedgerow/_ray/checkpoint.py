@@ -69,7 +69,7 @@ class Checkpoint:
 
 
 @dataclass(frozen=True)
-class Asked:
+class BatchQueries:
     """The queries of a batch, None for a row without one, and the values passed with each."""
 
     queries: Sequence[str | None]

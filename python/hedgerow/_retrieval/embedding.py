@@ -14,6 +14,7 @@ from time import perf_counter
 from typing import Any
 
 from hedgerow._checks import listed
+from hedgerow._dual import Call, Steps
 from hedgerow._engine import (
     Chunk,
     Index,
@@ -29,7 +30,6 @@ from hedgerow._engine import (
     _unstaged_page,
     _upsert_from,
 )
-from hedgerow._steps import Call, Steps
 from hedgerow.embedders._forms import Forms, forms_of
 from hedgerow.embedders._prompted import Prompted
 from hedgerow.embedders._prompts import Prompts
@@ -47,7 +47,7 @@ _reported: set[tuple[str, str]] = set()
 
 
 @dataclass(frozen=True, slots=True)
-class Admitted:
+class EmbedderBinding:
     """An embedder for one index: how it is asked, and what its vectors are stored with.
 
     `is_older` is for vectors that an earlier version made without the prompts of the model: queries
@@ -109,11 +109,11 @@ def stored_name(name: str | None, document_prompt: str) -> str | None:
     return f"{name} + {json.dumps(document_prompt, ensure_ascii=False)}"
 
 
-def own_admission(embedder: AnyEmbedder) -> Admitted:
+def own_admission(embedder: AnyEmbedder) -> EmbedderBinding:
     """The binding of the embedder alone, for an index without vectors or to replace its vectors."""
     forms, name = forms_of(embedder), embedder_name(embedder)
     if name is None or not isinstance(embedder, Prompted):
-        return Admitted(name, None, forms)
+        return EmbedderBinding(name, None, forms)
     prompts = _prompts(embedder)
     details: dict[str, Any] = {
         "name": name,
@@ -123,10 +123,12 @@ def own_admission(embedder: AnyEmbedder) -> Admitted:
         "document_prompt": prompts.document,
     }
     stored = json.dumps(details, ensure_ascii=False)
-    return Admitted(stored_name(name, prompts.document), stored, forms)
+    return EmbedderBinding(stored_name(name, prompts.document), stored, forms)
 
 
-def admission(index: Searchable, embedder: AnyEmbedder, *, reports: bool = True) -> Steps[Admitted]:
+def admission(
+    index: Searchable, embedder: AnyEmbedder, *, reports: bool = True
+) -> Steps[EmbedderBinding]:
     """How to use the embedder with this index; with `reports`, vectors of an older version are logged.
 
     Raises InvalidInputError (`embedder_mismatch`) when the vectors of the index were made by another
@@ -150,7 +152,7 @@ def admission(index: Searchable, embedder: AnyEmbedder, *, reports: bool = True)
     if recorded.document_prompt is None and not prompts.document_given:
         if reports:
             _report(index, name)
-        return Admitted(name, None, own.forms.without_prompts, is_older=True)
+        return EmbedderBinding(name, None, own.forms.without_prompts, is_older=True)
     raise _mismatch(index, name, "document", recorded.document_prompt or "", prompts.document)
 
 
@@ -261,7 +263,7 @@ def index_of(searched: Searchable, what: str) -> Index:
 _BLOCK = 256
 
 
-def embedded(admitted: Admitted, texts: Sequence[str]) -> Steps[Embeddings]:
+def embedded(admitted: EmbedderBinding, texts: Sequence[str]) -> Steps[Embeddings]:
     """Return an embedding for each text of a document."""
     form = admitted.forms.documents
     with observing.observer().embedding(form.embedder, len(texts)) as call:

@@ -10,8 +10,8 @@ from time import perf_counter
 from typing import Any
 
 from hedgerow._checks import shown
+from hedgerow._dual import Call, Steps, Together, is_async
 from hedgerow._engine import Found
-from hedgerow._steps import Call, Steps, Together, is_async
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ranking import Ranking
 from hedgerow.rerankers.base import AnyReranker, RerankDocument, RerankScore, read_scores

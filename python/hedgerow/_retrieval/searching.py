@@ -14,8 +14,8 @@ from time import perf_counter
 from typing import Any, NoReturn
 
 from hedgerow._checks import shown
+from hedgerow._dual import Call, Steps
 from hedgerow._engine import Found, Index, Searcher, SearchOptions, Stop, _check_query
-from hedgerow._steps import Call, Steps
 from hedgerow._times import checked_half_life
 from hedgerow.embedders._forms import checked_rows
 from hedgerow.embedders.base import AnyEmbedder
@@ -26,7 +26,7 @@ from hedgerow.results import Response, Trace
 from hedgerow.typing import OnLegFailure, QuestionDate, Searchable
 
 from . import observing
-from .embedding import Admitted, admission
+from .embedding import EmbedderBinding, admission
 from .operations import DEFAULT_LIMIT, SearchManyRequest, SearchRequest, WhyNotRequest
 from .reranking import RerankOptions, log_failure, reranking
 
@@ -71,7 +71,7 @@ class Stages:
     candidates: int
     explain: Callable[..., QueryExplanation]
     # How the index accepted the embedder last, and the vectors of the last queries.
-    _admitted: Admitted | None = None
+    _admitted: EmbedderBinding | None = None
     _cache: QueryVectors = field(default_factory=lambda: QueryVectors())  # noqa: PLW0108 - defined below
 
     def search(  # noqa: PLR0912, PLR0915, C901 - one function, for each costs a search time

@@ -6,8 +6,8 @@ import sys
 from dataclasses import replace
 from typing import Any
 
+from hedgerow._dual import Call, Steps
 from hedgerow._engine import Index, Stop, _group
-from hedgerow._steps import Call, Steps
 from hedgerow.results import Response
 from hedgerow.typing import Cut
 from hedgerow.why_not import LegRank, WhyNot

@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
 
 from hedgerow import Chunk, Filters, Token, Trace, _shapes
-from hedgerow._answers.index import HitScore, answer_type
+from hedgerow._json.index import HitScore, answer_type
 from hedgerow._operations.fields import Declared, declared
 from hedgerow._operations.operation import Request
 from hedgerow._operations.schema import Definitions, summary_of

@@ -16,8 +16,8 @@ from starlette.background import BackgroundTask
 
 from hedgerow import Index, Retriever
 from hedgerow import Response as Found
-from hedgerow._answers.highlight import Highlighter
-from hedgerow._answers.index import (
+from hedgerow._json.highlight import Highlighter
+from hedgerow._json.index import (
     Deleted,
     Failed,
     SearchAnswer,

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict
 
 from hedgerow import PipelineError, parse_pipeline
-from hedgerow._answers.query import query_answer
+from hedgerow._json.query import query_answer
 from hedgerow._operations.operation import Request as Operation
 from hedgerow._operations.schema import Definitions
 from hedgerow.errors import HedgerowError

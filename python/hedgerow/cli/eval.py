@@ -50,7 +50,7 @@ _CHARTS = (".png", ".svg")
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _EvalArguments:
     """The arguments of the user.
 
     `modes` is empty if none were named. `db` is a file of passages if `is_folder`.
@@ -220,7 +220,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     if conversations is not None:
         from . import eval_conversations as talks  # noqa: PLC0415 - most evaluations do without
 
-        wish = talks.Asked(
+        wish = talks.ConversationArguments(
             conversations, by or "id", modes or (), depth, embedder, per_query, compare
         )
         talks.run(wish, as_json=as_json)
@@ -234,7 +234,7 @@ def command(  # noqa: PLR0913 - one argument for each option
         if given is not None and len(files) > 1:
             raise click.UsageError(f"{name} is of one --folder, and there are {len(files)}.")
     asked = [
-        _Asked(
+        _EvalArguments(
             db=one.db,
             is_folder=bool(folders),
             queries=one.queries,
@@ -306,7 +306,7 @@ def _file_in(folder: str, name: str) -> str:
     return str(compressed if compressed.exists() and not plain.exists() else plain)
 
 
-def _index(asked: _Asked) -> Index:
+def _index(asked: _EvalArguments) -> Index:
     """Open the index, or make one in memory of the passages."""
     if not asked.is_folder:
         return Index.open(asked.db, read_only=True)
@@ -315,7 +315,7 @@ def _index(asked: _Asked) -> Index:
     return index
 
 
-def _run(asked: _Asked) -> _Evaluation:
+def _run(asked: _EvalArguments) -> _Evaluation:
     """Search the index in every way asked for, and measure each."""
     if asked.embedder and asked.query_vectors is not None:
         raise click.UsageError("Give --embedder or --query-vectors, not both.")
@@ -345,7 +345,7 @@ def _run(asked: _Asked) -> _Evaluation:
 
 
 def _embedder(
-    asked: _Asked, queries: Sequence[JudgedQuery], index: Index, named: Embedder | None
+    asked: _EvalArguments, queries: Sequence[JudgedQuery], index: Index, named: Embedder | None
 ) -> Found:
     """Return the embedder that was named, or that of the index where nothing else has vectors."""
     ready = asked.query_vectors is not None or queries[0].vector is not None
@@ -358,7 +358,7 @@ def _embedder(
     return Found() if is_own and not asked.modes else found
 
 
-def _ways(asked: _Asked, modes: Sequence[JudgedMode]) -> list[Combination]:
+def _ways(asked: _EvalArguments, modes: Sequence[JudgedMode]) -> list[Combination]:
     ways = combinations(modes, asked.matchings, asked.fusions, asked.neighbors, asked.reweight)
     if asked.best:
         ways += best_in(modes)
@@ -366,7 +366,7 @@ def _ways(asked: _Asked, modes: Sequence[JudgedMode]) -> list[Combination]:
 
 
 def _modes(
-    asked: _Asked, queries: Sequence[JudgedQuery], stats: IndexStats, found: Found
+    asked: _EvalArguments, queries: Sequence[JudgedQuery], stats: IndexStats, found: Found
 ) -> Sequence[JudgedMode]:
     """Return the requested modes, if there are vectors for them, or all that are possible."""
     have = (
@@ -393,7 +393,7 @@ def _modes(
 
 
 def _vectors(
-    asked: _Asked,
+    asked: _EvalArguments,
     queries: Sequence[JudgedQuery],
     task: Task,
     index: Index,

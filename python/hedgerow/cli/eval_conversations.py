@@ -55,7 +55,7 @@ _JSON = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ConversationArguments:
     """The options of the user; `compared` is the file of a former run."""
 
     path: str
@@ -78,7 +78,7 @@ class _Run:
     left_out: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_LEFT_OUT, 0))
 
 
-def run(asked: Asked, *, as_json: bool) -> None:
+def run(asked: ConversationArguments, *, as_json: bool) -> None:
     """Search each conversation for its questions, and show the figures by type of question."""
     for name, parameter in given_options():
         if name not in _OPTIONS:
@@ -103,7 +103,7 @@ def run(asked: Asked, *, as_json: bool) -> None:
         _show(asked, found, changed)
 
 
-def _search(asked: Asked) -> _Run:
+def _search(asked: ConversationArguments) -> _Run:
     modes = asked.modes or (("bm25", "hybrid") if asked.embedder.name else ("bm25",))
     if set(modes) != {"bm25"} and not asked.embedder.name:
         raise click.UsageError("semantic and hybrid need --embedder NAME, or give --modes bm25.")
@@ -122,7 +122,7 @@ def _search(asked: Asked) -> _Run:
     return found
 
 
-def _write_json(asked: Asked, found: _Run, changed: Sequence[Row] | None) -> None:
+def _write_json(asked: ConversationArguments, found: _Run, changed: Sequence[Row] | None) -> None:
     write_json(
         {
             "conversations": found.conversations,
@@ -136,7 +136,7 @@ def _write_json(asked: Asked, found: _Run, changed: Sequence[Row] | None) -> Non
     )
 
 
-def _show(asked: Asked, found: _Run, changed: Sequence[Row] | None) -> None:
+def _show(asked: ConversationArguments, found: _Run, changed: Sequence[Row] | None) -> None:
     questions = len({(one.conversation, one.question) for one in found.measured})
     echo(
         f"{plural(questions, 'question')} about {plural(found.conversations, 'conversation')} of "

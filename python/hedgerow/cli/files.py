@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hedgerow import Filters, Index, IndexFileError, IndexStats, InvalidInputError, Store
-from hedgerow._answers.index import chunk_answer, stats_answer
+from hedgerow._json.index import chunk_answer, stats_answer
 from hedgerow.memory.operations import ReadRequest
 
 from .failures import FAILED, InterruptedRunError, UnfinishedError

@@ -341,8 +341,8 @@ def _run(run: IndexRun, db: str) -> None:
 
 def _embed(index: Index, embedder: Embedder, db: str) -> int:
     """Embed the chunks without a vector. Each block is stored before the next begins."""
+    from hedgerow._dual import run  # noqa: PLC0415
     from hedgerow._retrieval.embedding import embedding_missing  # noqa: PLC0415 - only when it is asked for
-    from hedgerow._steps import run  # noqa: PLC0415
 
     try:
         with progress_bar("Embedding") as progress:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hedgerow import PipelineError, parse_pipeline
-from hedgerow._answers.query import query_answer
+from hedgerow._json.query import query_answer
 
 from .options import TEXT, Command, json_option, option, sync_option
 from .output import write_json

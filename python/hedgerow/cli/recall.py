@@ -313,7 +313,7 @@ def _show_in_terminal(found: Recall, *, explain: bool) -> None:
     from rich.padding import Padding  # noqa: PLC0415 - slow to import
     from rich.text import Text  # noqa: PLC0415
 
-    from hedgerow._answers.highlight import Highlighter  # noqa: PLC0415
+    from hedgerow._json.highlight import Highlighter  # noqa: PLC0415
 
     console = make_console()
     match = "" if found.trace is None else found.trace.match_query or ""

@@ -131,13 +131,13 @@ def command(  # noqa: PLR0913 - one argument for each option
             as_json=as_json,
         )
         return
-    from .search_run import Asked, run  # noqa: PLC0415 - a root does without
+    from .search_run import SearchArguments, run  # noqa: PLC0415 - a root does without
 
     ranking: dict[str, Any] = {}
     others: dict[str, Any] = {}
     for name, value in options.items():
         (ranking if name in Ranking.__dataclass_fields__ else others)[name] = value
-    asked = Asked(
+    asked = SearchArguments(
         request=SearchRequest(
             text,
             limit=limit,
@@ -208,7 +208,7 @@ def _ranking(*, matching: Any, operator: Any, **options: Any) -> Ranking:
 
 
 def _as_json(search: Search, *, explain: bool) -> dict[str, Any]:
-    from hedgerow._answers.index import search_answer  # noqa: PLC0415 - a root does without
+    from hedgerow._json.index import search_answer  # noqa: PLC0415 - a root does without
 
     asked = search.asked
     answer = search_answer(

@@ -18,7 +18,7 @@ from hedgerow import (
     WhyNot,
     explain_query,
 )
-from hedgerow._answers.highlight import Highlighter
+from hedgerow._json.highlight import Highlighter
 from hedgerow._retrieval.operations import Searching, SearchRequest, whole_page
 from hedgerow.ranking import Ranking
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SearchArguments:
     """A search as the user requested it, and with what."""
 
     request: SearchRequest
@@ -52,7 +52,7 @@ class Asked:
 class Search:
     """The request of one search, with its results."""
 
-    asked: Asked
+    asked: SearchArguments
     chunks: int
     explanation: QueryExplanation
     response: Response
@@ -67,7 +67,7 @@ class Search:
         return self.response.results
 
 
-def run(asked: Asked) -> Search:
+def run(asked: SearchArguments) -> Search:
     """Search the index or the collection, which must be there."""
     with (
         embedder_of(asked.embedder) as named,
@@ -92,7 +92,7 @@ def run(asked: Asked) -> Search:
         return replace(found, why_not=why_not)
 
 
-def _opened(asked: Asked) -> Index | Collection:
+def _opened(asked: SearchArguments) -> Index | Collection:
     if asked.url is not None:
         return opened_collection(asked.url, asked.server)
     check_exists(asked.db)
@@ -106,7 +106,7 @@ def _id_of(index: Index | Collection, what: str) -> str:
 
 
 def _embedder(
-    asked: Asked, index: Index | Collection, named: Embedder | None
+    asked: SearchArguments, index: Index | Collection, named: Embedder | None
 ) -> tuple[Embedder | None, tuple[str, ...]]:
     """Return the embedder that was named, or that of the index if the mode needs one."""
     if named is not None or asked.request.mode == "bm25":
@@ -123,7 +123,7 @@ def _embedder(
 
 
 def _with_what_shows_it(
-    asked: Asked, index: Index | Collection, response: Response, notices: tuple[str, ...]
+    asked: SearchArguments, index: Index | Collection, response: Response, notices: tuple[str, ...]
 ) -> Search:
     return Search(
         asked=asked,

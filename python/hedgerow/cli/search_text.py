@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from hedgerow import Filters
-from hedgerow._answers.highlight import Highlighter
-from hedgerow._answers.index import AskedFilters
+from hedgerow._json.highlight import Highlighter
+from hedgerow._json.index import AskedFilters
 
 from .output import make_console, plural, printable, visible
 from .steps_text import steps, ways
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from hedgerow import ExplainedWord, Hit, QueryExplanation, Response, Token, Trace
-    from hedgerow._answers.highlight import Span
+    from hedgerow._json.highlight import Span
 
     from .search_run import Search
 

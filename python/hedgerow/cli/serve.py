@@ -113,8 +113,8 @@ def command(
     """
     with imports_of("serve", needed_by="hedgerow serve"):
         from hedgerow._serve.app import Access, Limits, build  # noqa: PLC0415 - needs an extra
-        from hedgerow._serve.only_one import only_one  # noqa: PLC0415
         from hedgerow._serve.running import Address, run  # noqa: PLC0415
+        from hedgerow._serve.single_instance import single_instance  # noqa: PLC0415
         from hedgerow._serve.tokens import Tokens  # noqa: PLC0415
     from hedgerow.memory.identity import user_folder  # noqa: PLC0415 - slow to import
 
@@ -136,7 +136,7 @@ def command(
         service, lock = _service(stack, db, options["durability"], read_only=read_only)
         listening = stack.enter_context(address.bound())
         url = address.url(listening)
-        stack.enter_context(only_one(lock, url))
+        stack.enter_context(single_instance(lock, url))
         access = Access(
             known,
             [*address.names, *options["hosts"]],

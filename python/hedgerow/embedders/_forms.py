@@ -12,7 +12,7 @@ from types import GeneratorType
 from typing import Any, NamedTuple
 
 from hedgerow._checks import shown
-from hedgerow._steps import Call, Steps, is_async
+from hedgerow._dual import Call, Steps, is_async
 from hedgerow.errors import HedgerowError, InvalidInputError
 
 from .base import AnyEmbedder, Embeddings

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hedgerow._checks import checked_flag, listed
+from hedgerow._dual import run
 from hedgerow._engine import Index, _FilesRun
 from hedgerow._retrieval.embedding import embedding_missing
-from hedgerow._steps import run
 from hedgerow.embedders._forms import forms_of
 from hedgerow.embedders.base import AnyEmbedder
 from hedgerow.errors import InvalidInputError

@@ -273,7 +273,7 @@ def _is_blank(file: Path) -> bool:
         return len(index) == 0 and _sync_note(index, LEDGER_NOTE) is None
 
 
-def disown(derived: Derived, known: Collection[tuple[int, int]] = ()) -> None:
+def quarantine_foreign(derived: Derived, known: Collection[tuple[int, int]] = ()) -> None:
     """Put away what somebody else made, which is logged; the caller holds the lock.
 
     `known` are the identities of files that were found to be of this user, and are open since.
@@ -347,7 +347,7 @@ def open_store_to_write(derived: Derived) -> Store:
     except IndexFileError as error:
         if not is_of_no_use(error):
             raise
-        put_store_aside(derived, error)
+        quarantine_store(derived, error)
         store = Store.open(derived.store, types=NODE_TYPES, durability=derived.durability)
     return with_words(store, store.index)
 
@@ -366,13 +366,13 @@ def with_words(opened: T, index: Index) -> T:
     return opened
 
 
-def make_room(derived: Derived, damage: IndexFileError) -> bool:
+def remove_damaged(derived: Derived, damage: IndexFileError) -> bool:
     """Remove a damaged index, or quarantine a damaged store. Return False if the damage is in neither.
 
     The caller holds the lock, and rebuilds the file.
     """
     if str(derived.store) in damage.message:
-        put_store_aside(derived, damage)
+        quarantine_store(derived, damage)
     elif str(derived.index) in damage.message:
         discard(derived, damage)
     else:
@@ -380,7 +380,7 @@ def make_room(derived: Derived, damage: IndexFileError) -> bool:
     return True
 
 
-def put_store_aside(derived: Derived, damage: IndexFileError) -> None:
+def quarantine_store(derived: Derived, damage: IndexFileError) -> None:
     """Keep a damaged store under another name, for only the store has visits; which is logged."""
     kept = _put_aside(derived.store, "damaged")
     _logger.warning(

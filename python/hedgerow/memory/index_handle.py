@@ -14,6 +14,7 @@ from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from hedgerow._dual import run
 from hedgerow._engine import (
     Index,
     Searcher,
@@ -32,7 +33,7 @@ from hedgerow._engine import (
 )
 from hedgerow._retrieval import observing
 from hedgerow._retrieval.embedding import (
-    Admitted,
+    EmbedderBinding,
     admission,
     chunk_text,
     embedding_missing,
@@ -40,7 +41,6 @@ from hedgerow._retrieval.embedding import (
 )
 from hedgerow._retrieval.operations import SearchRequest
 from hedgerow._retrieval.searching import Stages
-from hedgerow._steps import run
 from hedgerow.embedders import AnyEmbedder
 from hedgerow.errors import HedgerowError, IndexFileError, InvalidInputError
 from hedgerow.ingest.ledger import Ledger
@@ -143,7 +143,7 @@ def _bring_up_to_date(
 
 
 def _take_vectors(
-    index: Index, mark: str, member: Derived, embedder: AnyEmbedder, admitted: Admitted
+    index: Index, mark: str, member: Derived, embedder: AnyEmbedder, admitted: EmbedderBinding
 ) -> None:
     """Take the vectors of a root that is recalled together with others from its own index.
 
@@ -159,7 +159,7 @@ def _take_vectors(
         _logger.info("no vectors are taken from %s: %s", member.index, error)
 
 
-def _copy_vectors(index: Index, own: Index, start: str, admitted: Admitted) -> None:
+def _copy_vectors(index: Index, own: Index, start: str, admitted: EmbedderBinding) -> None:
     after = 0
     while True:
         page, after = _unembedded_page(index, after, _PAGE)
@@ -177,7 +177,7 @@ def _copy_vectors(index: Index, own: Index, start: str, admitted: Admitted) -> N
             _set_embeddings(index, chunks, vectors, admitted.name, admitted.details)
 
 
-def _admitted(index: Index, embedder: AnyEmbedder) -> Admitted | None:
+def _admitted(index: Index, embedder: AnyEmbedder) -> EmbedderBinding | None:
     """How the index takes the embedder; None where its vectors are of another, or another prompt."""
     try:
         return run(admission(index, embedder, reports=False))

@@ -18,7 +18,7 @@ from .derived import (
     Derived,
     damage_in,
     is_of_no_use,
-    make_room,
+    remove_damaged,
 )
 from .files import locked, system_errors
 from .freshness import FileCheck, Looked
@@ -125,7 +125,7 @@ class NodeStore:
             if damage is None:
                 raise
             with locked(derived.lock), system_errors("remove", derived.folder):
-                if not make_room(derived, damage):
+                if not remove_damaged(derived, damage):
                     raise
         return work()
 

@@ -37,7 +37,7 @@ Roots = Annotated[
         "Only if several roots were searched: their folders, that of @/ first", omit_default=True
     ),
 ]
-Holding = Annotated[Validity, Field("Only if the memory has marks that count", omit_default=True)]
+IfMarked = Annotated[Validity, Field("Only if the memory has marks that count", omit_default=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Recalled(Result):
     provenance: Provenance
     parts: Annotated[ScoreParts, Field(key="scoreBreakdown")]
     session_id: Annotated[str | None, Field(also="session_id")] = None
-    validity: Holding = HOLDS
+    validity: IfMarked = HOLDS
     root: OfRoot = None
 
     @property
@@ -156,7 +156,7 @@ class Passage(Result):
     file: str
     lines: tuple[tuple[int, int], ...]
     text: str
-    validity: Holding = HOLDS
+    validity: IfMarked = HOLDS
     date: str | None = None
 
     @property
@@ -352,7 +352,7 @@ class Listed(Result):
     type: str
     timestamp: int
     title: str = ""
-    validity: Holding = HOLDS
+    validity: IfMarked = HOLDS
     root: OfRoot = None
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hedgerow._checks import checked_flag, checked_list
+from hedgerow._dual import Call, Steps, arun
 from hedgerow._engine import _settled_signatures
 from hedgerow._operations.operation import Request
-from hedgerow._steps import Call, Steps, arun
 from hedgerow.errors import InvalidInputError
 from hedgerow.typing import Legs, Progress, QuestionDate, Time
 

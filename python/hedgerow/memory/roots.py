@@ -10,8 +10,8 @@ from operator import is_
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from hedgerow._dual import Call, Steps, arun
 from hedgerow._operations.operation import Request
-from hedgerow._steps import Call, Steps, arun
 from hedgerow.errors import InvalidInputError
 
 from .config import Config

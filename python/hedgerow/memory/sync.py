@@ -31,10 +31,10 @@ from .derived import (
     Derived,
     check_folder,
     discard,
-    disown,
     identity_of,
     is_of_no_use,
-    make_room,
+    quarantine_foreign,
+    remove_damaged,
 )
 from .files import locked, system_errors
 from .root_files import NodeState, RootFiles
@@ -114,7 +114,7 @@ def sync(  # noqa: PLR0913 - the options of a sync
         if not is_of_no_use(error):
             raise
         with locked(derived.lock), system_errors("remove", derived.folder):
-            if not make_room(derived, error):
+            if not remove_damaged(derived, error):
                 raise
     return attempt()
 
@@ -192,7 +192,7 @@ class _Run:
     def __init__(self, derived: Derived, files: RootFiles, *, with_store: bool = False) -> None:
         self._derived = derived
         self._files = files
-        disown(derived, files.known)
+        quarantine_foreign(derived, files.known)
         index = files.index_to_write(derived)
         self._index = index
         self.ledger = files.ledger_in(derived, index).prepared(index)

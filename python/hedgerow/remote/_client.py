@@ -30,7 +30,7 @@ from hedgerow._adapters.connection import ApiKey
 from hedgerow._adapters.endpoint import checked_url
 from hedgerow._adapters.http import Connections
 from hedgerow._checks import checked_seconds
-from hedgerow._steps import Call, Steps
+from hedgerow._dual import Call, Steps
 from hedgerow.errors import BackendError, HedgerowError, InvalidInputError
 
 from ._problems import error_of

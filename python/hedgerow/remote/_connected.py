@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
+from hedgerow._dual import Steps, arun, run
 from hedgerow._operations.fields import declared
 from hedgerow._operations.operation import Request, result_of, sent_arguments
 from hedgerow._operations.shapes import from_json
-from hedgerow._steps import Steps, arun, run
 
 if TYPE_CHECKING:
     from typing_extensions import Self

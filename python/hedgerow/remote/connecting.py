@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any, Literal, overload
 
+from hedgerow._dual import run
 from hedgerow._extras import imports_of
-from hedgerow._steps import run
 from hedgerow.errors import BackendError, InvalidInputError
 
 from .retriever import RemoteRetriever

@@ -9,8 +9,9 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hedgerow._answers.index import AskedFilters, ChunkAnswer, SearchAnswer
+from hedgerow._dual import Steps, run
 from hedgerow._engine import Chunk, _chunks
+from hedgerow._json.index import AskedFilters, ChunkAnswer, SearchAnswer
 from hedgerow._operations.operation import Request
 from hedgerow._retrieval.operations import (
     MOST_RESULTS,
@@ -22,7 +23,6 @@ from hedgerow._retrieval.operations import (
     SearchRequest,
     UpsertRequest,
 )
-from hedgerow._steps import Steps, run
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.results import Response
 from hedgerow.typing import QuestionDate

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from hedgerow._checks import checked_flag, checked_list
+from hedgerow._dual import Steps, arun, run
 from hedgerow._operations.shapes import with_snake_case
-from hedgerow._steps import Steps, arun, run
 from hedgerow._times import checked_time
 from hedgerow.memory.operations import RootOperations
 from hedgerow.results import QueryResult, QueryStage

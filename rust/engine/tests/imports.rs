@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, ItemMod, ItemUse, UseTree};
 
-/// The rooms of each crate, bottom up: a room uses those before it. Rooms that stand together know
-/// nothing of each other.
-const ROOMS: [(&str, &[&[&str]]); 3] = [
+/// The layers of each crate, the lowest first: a module uses only lower layers. Modules of one layer do not
+/// use each other.
+const LAYERS: [(&str, &[&[&str]]); 3] = [
     (
         "engine",
         &[
@@ -295,22 +295,22 @@ fn no_module_imports_itself_through_others() {
 }
 
 #[test]
-fn rooms_use_only_those_below() {
+fn modules_use_only_lower_layers() {
     let mut wrong = Vec::new();
-    for (name, floors) in ROOMS {
-        let floor = |room: &String| {
-            floors
+    for (name, layers) in LAYERS {
+        let layer = |module: &String| {
+            layers
                 .iter()
-                .position(|rooms| rooms.contains(&room.as_str()))
+                .position(|modules| modules.contains(&module.as_str()))
         };
         for (module, used) in crate_named(name).edges() {
-            let Some(room) = module.first() else {
+            let Some(top) = module.first() else {
                 continue;
             };
-            let at = floor(room).unwrap_or_else(|| panic!("{room} is in no floor of {name}"));
+            let at = layer(top).unwrap_or_else(|| panic!("{top} is in no layer of {name}"));
             let above = used
                 .iter()
-                .filter(|used| &used[0] != room && floor(&used[0]) >= Some(at));
+                .filter(|used| &used[0] != top && layer(&used[0]) >= Some(at));
             wrong.extend(
                 above.map(|used| format!("{name}: {} uses {}", module.join("::"), used.join("::"))),
             );

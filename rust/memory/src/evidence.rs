@@ -79,7 +79,7 @@ fn whole(session: &Session<'_>, row: i64, score: f64, hit: &Arc<Texts>) -> Resul
     let (mut before, mut after) = (vec![Arc::clone(hit)], Vec::new());
     for side in [Side::Before, Side::After] {
         let (mut at, mut last) = (row, Arc::clone(hit));
-        while let Some(next) = session.beside(at, side) {
+        while let Some(next) = session.adjacent_row(at, side) {
             let Some(texts) = session.texts(&[(next, FOUND)])?.pop() else {
                 break;
             };

@@ -250,18 +250,20 @@ impl Reader for RemoteReader<'_> {
         false
     }
 
-    fn beside<'r>(&'r self, _: &Filters, rows: &[i64]) -> Result<Step<'r>> {
+    fn adjacent_rows<'r>(&'r self, _: &Filters, rows: &[i64]) -> Result<Step<'r>> {
         let entries = self.entries(rows)?;
-        let mut beside: HashMap<(i64, Side), i64> = HashMap::new();
+        let mut adjacent: HashMap<(i64, Side), i64> = HashMap::new();
         for pair in entries.windows(2) {
             let [before, after] = pair else { continue };
             if before.path == after.path {
                 let (before, after) = (self.row_of(before), self.row_of(after));
-                beside.insert((before, Side::After), after);
-                beside.insert((after, Side::Before), before);
+                adjacent.insert((before, Side::After), after);
+                adjacent.insert((after, Side::Before), before);
             }
         }
-        Ok(Box::new(move |row, side| beside.get(&(row, side)).copied()))
+        Ok(Box::new(move |row, side| {
+            adjacent.get(&(row, side)).copied()
+        }))
     }
 
     fn turns(&self, rows: &[i64]) -> Result<Vec<Turn>> {

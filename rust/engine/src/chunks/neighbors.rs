@@ -18,7 +18,7 @@ const NONE: i64 = i64::MIN;
 pub(crate) struct Neighbors {
     generation: i64,
     /// The rows before and after each row: by ordinal, then by row.
-    beside: RowBlocks<Values<[i64; 2]>>,
+    adjacent: RowBlocks<Values<[i64; 2]>>,
 }
 
 /// On which side of a row.
@@ -50,19 +50,19 @@ impl RowVersion for Neighbors {
     }
 
     fn rows(&self) -> usize {
-        self.beside.len()
+        self.adjacent.len()
     }
 
     fn load((): &(), connection: &Connection) -> rusqlite::Result<Self> {
         let mut neighbors = Self {
             generation: generations::generation(connection)?,
-            beside: RowBlocks::default(),
+            adjacent: RowBlocks::default(),
         };
         let mut links = Vec::new();
         each_path(connection, |_, rows| link(rows, &mut links))?;
         links.sort_unstable();
-        for (row, beside) in links {
-            neighbors.beside.set(row, beside);
+        for (row, adjacent) in links {
+            neighbors.adjacent.set(row, adjacent);
         }
         Ok(neighbors)
     }
@@ -76,7 +76,7 @@ impl RowVersion for Neighbors {
     ) -> rusqlite::Result<Option<Self>> {
         let mut next = Self {
             generation,
-            beside: self.beside.clone(),
+            adjacent: self.adjacent.clone(),
         };
         // All that changed goes first, so that those which stay are linked to each other.
         for row in changed.iter() {
@@ -91,27 +91,27 @@ impl RowVersion for Neighbors {
 
 impl Neighbors {
     /// Return the neighbor of a row, on one side.
-    pub fn beside(&self, row: i64, side: Side) -> Option<i64> {
-        let found = self.beside.get(row)?[side as usize];
+    pub fn adjacent_row(&self, row: i64, side: Side) -> Option<i64> {
+        let found = self.adjacent.get(row)?[side as usize];
         (found != NONE).then_some(found)
     }
 
     fn set(&mut self, row: i64, side: Side, neighbor: Option<i64>) {
-        if let Some(beside) = self.beside.get(row) {
-            let mut beside = *beside;
-            beside[side as usize] = neighbor.unwrap_or(NONE);
-            self.beside.set(row, beside);
+        if let Some(adjacent) = self.adjacent.get(row) {
+            let mut adjacent = *adjacent;
+            adjacent[side as usize] = neighbor.unwrap_or(NONE);
+            self.adjacent.set(row, adjacent);
         }
     }
 
     fn unlink(&mut self, row: i64) {
-        let neighbors = Side::BOTH.map(|side| self.beside(row, side));
+        let neighbors = Side::BOTH.map(|side| self.adjacent_row(row, side));
         for (side, neighbor) in Side::BOTH.into_iter().zip(neighbors) {
             if let Some(neighbor) = neighbor {
                 self.set(neighbor, side.other(), neighbors[side.other() as usize]);
             }
         }
-        self.beside.remove(row, &());
+        self.adjacent.remove(row, &());
     }
 
     /// Link a changed row to its current neighbors. A neighbor that changed too is linked in its
@@ -127,7 +127,7 @@ impl Neighbors {
             beside_in_file(connection, row, Side::Before)?,
             beside_in_file(connection, row, Side::After)?,
         ];
-        self.beside
+        self.adjacent
             .set(row, neighbors.map(|neighbor| neighbor.unwrap_or(NONE)));
         for (side, neighbor) in Side::BOTH.into_iter().zip(neighbors) {
             if let Some(neighbor) = neighbor {
@@ -227,7 +227,7 @@ mod tests {
                     }
                     links.sort_unstable();
                     let kept: Vec<(i64, [i64; 2])> =
-                        neighbors.beside.iter().map(|(row, beside)| (row, *beside)).collect();
+                        neighbors.adjacent.iter().map(|(row, adjacent)| (row, *adjacent)).collect();
                     Ok((kept, links))
                 });
                 let (kept, expected) = checked.unwrap();

@@ -181,8 +181,8 @@ impl Session<'_> {
     }
 
     /// Return the neighbor of a row in its path, on one side.
-    pub fn beside(&self, row: i64, side: Side) -> Option<i64> {
-        self.neighbors.as_ref()?.beside(row, side)
+    pub fn adjacent_row(&self, row: i64, side: Side) -> Option<i64> {
+        self.neighbors.as_ref()?.adjacent_row(row, side)
     }
 
     /// Return the speaker and date of the chunk of a row.

@@ -90,7 +90,7 @@ pub trait Reader {
     fn lacks_slugs(&self) -> bool;
 
     /// A function that steps along the paths of `rows`.
-    fn beside<'r>(&'r self, filters: &Filters, rows: &[i64]) -> Result<Step<'r>>;
+    fn adjacent_rows<'r>(&'r self, filters: &Filters, rows: &[i64]) -> Result<Step<'r>>;
 
     /// Return the speaker and date of the chunk of each row. Called only if turns are needed.
     fn turns(&self, rows: &[i64]) -> Result<Vec<Turn>>;

@@ -96,17 +96,17 @@ impl Reader for Session<'_> {
         self.lacks_slugs()
     }
 
-    fn beside<'r>(&'r self, filters: &Filters, _: &[i64]) -> Result<Step<'r>> {
+    fn adjacent_rows<'r>(&'r self, filters: &Filters, _: &[i64]) -> Result<Step<'r>> {
         let Some(allowed_rows) = self.allowed_rows(filters)? else {
-            return Ok(Box::new(|row, side| self.beside(row, side)));
+            return Ok(Box::new(|row, side| self.adjacent_row(row, side)));
         };
         // Steps over chunks that do not pass, so that none is walked over again.
         let mut steps: HashMap<(i64, Side), Option<i64>> = HashMap::new();
         Ok(Box::new(move |row, side| {
             *steps.entry((row, side)).or_insert_with(|| {
-                let mut at = self.beside(row, side);
+                let mut at = self.adjacent_row(row, side);
                 while let Some(other) = at.filter(|row| !allowed_rows.contains(*row)) {
-                    at = self.beside(other, side);
+                    at = self.adjacent_row(other, side);
                 }
                 at
             })

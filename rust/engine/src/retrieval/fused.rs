@@ -23,11 +23,11 @@ pub(super) struct Document<'a> {
     /// one.
     pub key: Option<i64>,
     /// The neighbors that counted.
-    pub neighbors: Vec<Beside>,
+    pub neighbors: Vec<NeighborContribution>,
     /// The row before it in its path and what both legs gave that, if neighbors counted.
     pub before: Option<(i64, f64)>,
     /// The question before it that counted.
-    pub answers: Option<Beside>,
+    pub answers: Option<NeighborContribution>,
     pub source: Source<'a>,
     /// The row under which the vector leg found the keyword hit elsewhere.
     pub partner: Option<i64>,
@@ -36,7 +36,7 @@ pub(super) struct Document<'a> {
 
 /// The contribution of a neighbor to the score of a document.
 #[derive(Clone, Copy)]
-pub(super) struct Beside {
+pub(super) struct NeighborContribution {
     pub row: i64,
     pub distance: u8,
     pub total: f64,
@@ -45,8 +45,8 @@ pub(super) struct Beside {
 
 /// The chunks that gave to the score of a document, by their rows.
 pub(super) struct Given {
-    neighbors: Vec<Beside>,
-    answers: Option<Beside>,
+    neighbors: Vec<NeighborContribution>,
+    answers: Option<NeighborContribution>,
 }
 
 impl Given {
@@ -56,12 +56,12 @@ impl Given {
         explanation: &mut Explanation,
         id: impl Fn(i64) -> Result<String>,
     ) -> Result<()> {
-        for beside in self.neighbors {
+        for adjacent in self.neighbors {
             explanation.neighbors.push(ByNeighbor {
-                id: id(beside.row)?,
-                distance: beside.distance,
-                total: beside.total,
-                contribution: beside.contribution,
+                id: id(adjacent.row)?,
+                distance: adjacent.distance,
+                total: adjacent.total,
+                contribution: adjacent.contribution,
             });
         }
         if let Some(question) = self.answers {

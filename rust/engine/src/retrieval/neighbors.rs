@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use hashlink::DefaultHashBuilder;
 
 use super::collection::{Reader, Step};
-use super::fused::Beside;
+use super::fused::NeighborContribution;
 use super::order;
 use crate::chunks::{Filters, Side};
 use crate::error::Result;
@@ -15,20 +15,20 @@ use crate::error::Result;
 pub(super) const SHARES: [f64; 2] = [0.4, 0.2];
 
 /// The candidates, and the neighbors of each.
-pub(super) struct Surroundings {
+pub(super) struct NeighborScores {
     /// The candidates, ascending.
-    candidates: Vec<(i64, RowsBeside)>,
+    candidates: Vec<(i64, AdjacentRows)>,
 }
 
 /// The neighbors of a row at distance 1, and those at distance 2; the row before it first.
 #[derive(Clone, Copy)]
-struct RowsBeside([[Option<i64>; 2]; 2]);
+struct AdjacentRows([[Option<i64>; 2]; 2]);
 
-impl Surroundings {
+impl NeighborScores {
     /// The surroundings of the documents that the legs found. These are candidates, and so are the rows
     /// next to them. Chunks that do not pass the filters are skipped as if they did not exist.
     pub fn of(reader: &dyn Reader, filters: &Filters, found: &[i64]) -> Result<Self> {
-        let mut step = reader.beside(filters, found)?;
+        let mut step = reader.adjacent_rows(filters, found)?;
         let mut rows = Vec::with_capacity(3 * found.len());
         for row in found {
             rows.push(*row);
@@ -36,7 +36,7 @@ impl Surroundings {
         }
         rows.sort_unstable();
         rows.dedup();
-        let with_neighbors = |row| (row, RowsBeside::of(&mut step, row));
+        let with_neighbors = |row| (row, AdjacentRows::of(&mut step, row));
         Ok(Self {
             candidates: rows.into_iter().map(with_neighbors).collect(),
         })
@@ -45,9 +45,9 @@ impl Surroundings {
     /// All rows whose totals are needed, ascending.
     pub fn rows(&self) -> Vec<i64> {
         let mut rows: Vec<i64> = Vec::with_capacity(5 * self.candidates.len());
-        for (row, beside) in &self.candidates {
+        for (row, adjacent) in &self.candidates {
             rows.push(*row);
-            rows.extend(beside.0.iter().flatten().flatten());
+            rows.extend(adjacent.0.iter().flatten().flatten());
         }
         rows.sort_unstable();
         rows.dedup();
@@ -55,7 +55,7 @@ impl Surroundings {
     }
 
     /// The neighbors of a candidate; None for another row.
-    fn beside(&self, row: i64) -> Option<RowsBeside> {
+    fn adjacent(&self, row: i64) -> Option<AdjacentRows> {
         let found = self.candidates.binary_search_by_key(&row, |(row, _)| *row);
         found.ok().map(|at| self.candidates[at].1)
     }
@@ -71,18 +71,18 @@ impl Surroundings {
             let Some(row) = row else {
                 return Some(raised);
             };
-            let beside = self.beside(*row)?;
-            let before = beside.0[0][0];
+            let adjacent = self.adjacent(*row)?;
+            let before = adjacent.0[0][0];
             raised.before = before.and_then(|before| Some((before, *by_row.get(&before)?)));
             for (nth, (distance, share)) in (1..).zip(SHARES).enumerate() {
-                let Some((row, total)) = best(&beside.0[nth], &by_row) else {
+                let Some((row, total)) = best(&adjacent.0[nth], &by_row) else {
                     continue;
                 };
                 let counted = if by_path { gain(total, *own) } else { total };
                 let contribution = share * counted;
                 if contribution != 0.0 {
                     raised.score += contribution;
-                    raised.neighbors[nth] = Some(Beside {
+                    raised.neighbors[nth] = Some(NeighborContribution {
                         row,
                         distance,
                         total,
@@ -104,7 +104,7 @@ pub(super) struct Raised {
     pub at: usize,
     pub score: f64,
     /// The neighbors that counted, by distance.
-    pub neighbors: [Option<Beside>; 2],
+    pub neighbors: [Option<NeighborContribution>; 2],
     /// The row before it in its path, and the total of that.
     pub before: Option<(i64, f64)>,
 }
@@ -143,16 +143,16 @@ fn best(rows: &[Option<i64>], totals: &Totals) -> Option<(i64, f64)> {
     })
 }
 
-impl RowsBeside {
+impl AdjacentRows {
     fn of(step: &mut Step<'_>, row: i64) -> Self {
-        let mut beside = Self([[None; 2]; 2]);
+        let mut adjacent = Self([[None; 2]; 2]);
         for (nth, side) in Side::BOTH.into_iter().enumerate() {
             let mut at = Some(row);
-            for rows in &mut beside.0 {
+            for rows in &mut adjacent.0 {
                 at = at.and_then(|row| step(row, side));
                 rows[nth] = at;
             }
         }
-        beside
+        adjacent
     }
 }

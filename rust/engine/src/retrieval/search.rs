@@ -14,7 +14,7 @@ use super::keywords::{Compiled, Keywords};
 use super::leg_error::of_the_leg;
 use super::legs::{Bm25Leg, Nearest, VectorLeg, error_stage, timed, vector};
 use super::matches::Matches;
-use super::neighbors::{Raised, Surroundings};
+use super::neighbors::{NeighborScores, Raised};
 use super::recency;
 use super::request::{Embedding, Fusion, Mode, Request, Reranker, Setup};
 use super::reweight::reweight_explained;
@@ -417,7 +417,7 @@ impl<'a> Legs<'a> {
     ) -> Result<(ScoredCandidates<'a>, Vec<Raised>)> {
         let (mode, fusion) = (self.mode(request), setup.fusion);
         let mut found = candidates.keys();
-        let surroundings = Surroundings::of(reader, request.filters, &found)?;
+        let surroundings = NeighborScores::of(reader, request.filters, &found)?;
         let mut others = surroundings.rows();
         found.sort_unstable();
         others.retain(|row| found.binary_search(row).is_err());

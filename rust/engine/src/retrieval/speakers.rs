@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::collection::Reader;
 use super::explanation::{Because, BySpeaker};
-use super::fused::{Beside, Document};
+use super::fused::{Document, NeighborContribution};
 use super::request::{Request, Setup};
 use crate::chunks::Turn;
 use crate::error::Result;
@@ -151,7 +151,7 @@ fn count_answer(document: &mut Document<'_>, turn: &Turn, question: &Turn, row: 
     }
     let contribution = ANSWERS * total;
     document.explanation.score += contribution;
-    document.answers = Some(Beside {
+    document.answers = Some(NeighborContribution {
         row,
         distance: 1,
         total,

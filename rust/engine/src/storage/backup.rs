@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, ErrorCode as SqliteCode, ffi};
 
-use super::beside::{LOG, SHARED, beside};
 use super::database::Database;
 use super::identity;
+use super::sidecar::{LOG, SHARED, sidecar};
 use crate::error::{Error, ErrorCode, Result};
 use crate::interrupt;
 
@@ -30,7 +30,7 @@ impl Database {
             return Err(exists(target));
         }
         let partial = partial_name(target)?;
-        let logs = [LOG, SHARED].map(|suffix| beside(&partial, suffix));
+        let logs = [LOG, SHARED].map(|suffix| sidecar(&partial, suffix));
         let copied = self
             .read(|connection| Ok(copy(connection, &partial)))
             .and_then(|copied| copied.map_err(|error| self.copy_error(target, &error)))

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::beside::{LOG, beside};
+use super::sidecar::{LOG, sidecar};
 
 /// The log begins with a header, whose last quarter but one are two salts; a frame is a header with
 /// the same salts, and a page (<https://sqlite.org/fileformat2.html#the_write_ahead_log>).
@@ -39,7 +39,7 @@ fn cut_log(connection: &Connection, file: &Path) -> rusqlite::Result<()> {
     let opened = OpenOptions::new()
         .read(true)
         .write(true)
-        .open(beside(file, LOG));
+        .open(sidecar(file, LOG));
     if let Ok(log) = opened {
         let _ = committed_bytes(&log).and_then(|length| match length {
             Some(length) if length < log.metadata()?.len() => log.set_len(length),
@@ -97,7 +97,7 @@ mod tests {
     }
 
     fn log_bytes(path: &Path) -> u64 {
-        fs::metadata(beside(path, LOG)).map_or(0, |log| log.len())
+        fs::metadata(sidecar(path, LOG)).map_or(0, |log| log.len())
     }
 
     #[test]

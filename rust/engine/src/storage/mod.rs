@@ -7,7 +7,6 @@
 
 pub mod background;
 mod backup;
-mod beside;
 pub mod cache;
 mod check;
 mod checkpoint;
@@ -29,6 +28,7 @@ mod replaced;
 pub mod row_blocks;
 mod schema;
 pub mod settings;
+mod sidecar;
 mod snapshot;
 mod subject;
 

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rusqlite::{Error, ErrorCode};
 
-use super::beside::{JOURNAL, LOG, SHARED, beside, followed};
+use super::sidecar::{JOURNAL, LOG, SHARED, followed, sidecar};
 
 /// Whether an error may come of a folder in which nothing can be made.
 pub(super) fn may_explain(error: &Error) -> bool {
@@ -45,7 +45,7 @@ pub(super) fn is_folder_read_only(file: &Path) -> bool {
 
 /// Return the log next to a file that has, or may have, pages missing in the file.
 pub(super) fn log_of(file: &Path) -> Option<PathBuf> {
-    let [log, shared, journal] = [LOG, SHARED, JOURNAL].map(|suffix| beside(file, suffix));
+    let [log, shared, journal] = [LOG, SHARED, JOURNAL].map(|suffix| sidecar(file, suffix));
     let has_content = |log: &PathBuf| fs::metadata(log).is_ok_and(|metadata| metadata.len() > 0);
     // An empty log with its index is that of a process that has the file open.
     if has_content(&log) || (log.exists() && shared.exists()) {

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode as SqliteCode, OpenFlags};
 
-use super::beside::{LOG, SHARED, beside};
 use super::identity::{Known, Stamp, has_moved, recorded, try_identify};
 use super::location::Location;
 use super::read_only;
+use super::sidecar::{LOG, SHARED, sidecar};
 use crate::error::{Error, ErrorCode, Result};
 
 impl Location {
@@ -29,7 +29,7 @@ impl Location {
         }
         // Closing must not move that log into this file.
         self.keep_log(connection, true)?;
-        let [log, shared] = [LOG, SHARED].map(|suffix| beside(path, suffix));
+        let [log, shared] = [LOG, SHARED].map(|suffix| sidecar(path, suffix));
         if fs::metadata(&log).map_or(0, |metadata| metadata.len()) == 0 {
             return Err(self.damaged("its identity is not the one in its settings"));
         }

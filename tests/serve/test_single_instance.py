@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from hedgerow._serve.only_one import only_one
+from hedgerow._serve.single_instance import single_instance
 from hedgerow.errors import HedgerowError
 
 
@@ -16,8 +16,8 @@ from hedgerow.errors import HedgerowError
 def test_a_holder_that_cannot_be_read_is_another_process(tmp_path, written):
     file = tmp_path / "server"
     with ExitStack() as stack:
-        stack.enter_context(only_one(file, "http://127.0.0.1:1"))
+        stack.enter_context(single_instance(file, "http://127.0.0.1:1"))
         file.write_bytes(written)
         with pytest.raises(HedgerowError, match="another process serves this already") as caught:
-            stack.enter_context(only_one(file, "http://127.0.0.1:2"))
+            stack.enter_context(single_instance(file, "http://127.0.0.1:2"))
     assert caught.value.code == "already_served"

@@ -12,7 +12,7 @@ pub(super) const SHARED: &str = "-shm";
 pub(super) const JOURNAL: &str = "-journal";
 
 /// Return the file with this suffix next to a database.
-pub(super) fn beside(file: &Path, suffix: &str) -> PathBuf {
+pub(super) fn sidecar(file: &Path, suffix: &str) -> PathBuf {
     let mut name = followed(file).into_os_string();
     name.push(suffix);
     PathBuf::from(name)

@@ -19,7 +19,7 @@ _LONGEST = 4_096
 
 
 @contextmanager
-def only_one(file: Path, url: str) -> Iterator[None]:
+def single_instance(file: Path, url: str) -> Iterator[None]:
     """Hold the lock of a server; the system frees it however the process ends.
 
     Raises HedgerowError (`already_served`), which names the server that holds the lock.
