@@ -33,7 +33,7 @@ _FINDINGS = 40
 """The most findings of an audit that are shown at once."""
 
 _FIXES = {"edit": "memory_edit", "supersede": "memory_supersede"}
-"""The tools that do what a command does."""
+"""The tool for the fix of each command."""
 
 
 def tokens_of(text: str) -> int:

@@ -316,7 +316,7 @@ def dated_query(
 ) -> tuple[str | None, list[str], int] | None:
     """Return the query augmented with its dates, the dates, and the day of the question since 1970.
 
-    The first is None without dates. The result is None if there are no dates and no `recency`. Raises
+    The first is None without dates. The result is None without dates and `recency`. Raises
     InvalidInputError for a question date that cannot be read, if `recency` counts ages from it.
     """
     if asked is None:

@@ -64,7 +64,7 @@ class FileCheck:
 
     def __init__(self, *, watch: bool) -> None:
         self.watches = watch
-        # One for each folder: several roots that are recalled together have several.
+        # A watch for each folder of a root, or of several roots that are recalled together.
         self.active: tuple[_Watch, ...] = ()
         self._of: tuple[tuple[Path, Rules], ...] | None = None
         self._problem: str | None = None

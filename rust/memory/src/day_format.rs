@@ -60,8 +60,8 @@ enum Part {
 }
 
 impl DayFormat {
-    /// Parse a format. Fails with a sentence for a format without a year, a month and a day, and for
-    /// tokens that stand for something else, such as weeks.
+    /// Parse a format. Fails with a sentence for a format without a year, a month and a day, and for other
+    /// tokens, such as weeks.
     pub fn parse(format: &str) -> Result<Self, String> {
         let mut parts = Vec::new();
         let mut rest = format.trim().trim_matches('/');
@@ -158,11 +158,11 @@ fn part_of(token: &str) -> Result<Part, String> {
     })
 }
 
-/// The rest of a name.
+/// The unread part of a name.
 struct Name<'n>(&'n str);
 
 impl Name<'_> {
-    /// The number of the next digits, at least and at most so many.
+    /// The number of the next digits, between `least` and `most` of them.
     fn digits(&mut self, least: usize, most: usize) -> Option<u32> {
         let digits = self.0.bytes().take(most);
         let count = digits.take_while(u8::is_ascii_digit).count();
@@ -241,8 +241,7 @@ pub fn days_in_name(path: &str) -> Vec<StatedTime> {
     }
 }
 
-/// The day of a name by a format, if there is one and the name has it; else the only one with which the
-/// name may begin.
+/// The day of a name by a format, or else the only day with which the name may begin.
 pub fn day_of_name(path: &str, format: Option<&DayFormat>) -> Option<StatedTime> {
     let by_format = format.and_then(|format| format.day(path));
     by_format.or_else(|| match days_in_name(path).as_slice() {

@@ -84,7 +84,7 @@ pub fn _vault_names(path: Text, body: Text, format: Option<Text>) -> (String, Ve
     (properties.title, names)
 }
 
-/// Return what is wrong with a format of the names of daily notes; None if it can be used.
+/// Return the problem of a format of the names of daily notes, or None.
 #[pyfunction]
 pub fn _day_format_problem(format: Text) -> Option<String> {
     DayFormat::parse(&format).err()

@@ -120,7 +120,7 @@ pub enum Reranker {
 pub struct Recency {
     /// The age, in days and at least 1, at which a score is halved.
     pub half_life: u32,
-    /// The day from which ages are counted, in days since 1970.
+    /// The last day of ages, in days since 1970.
     pub day: i32,
 }
 
