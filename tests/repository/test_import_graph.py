@@ -18,7 +18,7 @@ LAYERS = [
     {"cli"},
     {"_serve"},
     {"remote"},
-    {"mcp", "integrations", "ray", "_ray", "_answers"},
+    {"mcp", "integrations", "ray", "_ray", "_json"},
     {"memory"},
     {"agents"},
     {"evaluation", "_evaluate", "_evidence", "otel", "_graph"},

@@ -9,6 +9,7 @@ not say what the matter is.
 from __future__ import annotations
 
 import contextlib
+import logging
 import resource
 import sys
 from collections.abc import Callable, Iterator
@@ -100,6 +101,8 @@ def remember_until_full(folder: Path, disk: Disk) -> None:
 
 def main(kind: str, folder: Path, seed: str, size: int, disk: str) -> None:
     """Fill the disk of a folder."""
+    # A full disk stops the merges of the background too, which a warning reports.
+    logging.getLogger("hedgerow.index").setLevel(logging.ERROR)
     fill: Callable[[Disk], None]
     if kind == "root":
         hr.MemoryRoot.open(folder).close()
