@@ -94,6 +94,6 @@ def _check_distinct(ids: Sequence[str]) -> None:
     for name, count in Counter(ids).items():
         if count > 1:
             raise InvalidInputError(
-                f"ids has {name!r} {count} times; every text needs an id of its own",
+                f"ids has {name!r} {count} times; every text needs its own id",
                 code="invalid_chunk",
             )

@@ -68,7 +68,7 @@ class Ranking:
     ] = None
     speakers: Annotated[
         bool | None,
-        Field("Let what a speaker said count more if the question asks about that speaker"),
+        Field("Let chunks by a speaker count more if the question asks about that speaker"),
     ] = None
     dates: Annotated[
         bool | None,

@@ -149,7 +149,7 @@ class Response(Served):
         if trace.error_stage is not None:
             lines.append(f"Degraded: the stage {trace.error_stage} failed.")
         if trace.fell_back_to_bm25:
-            lines.append("Meaning was asked for, and keywords answered alone.")
+            lines.append("Keywords alone answered a search by meaning.")
         if trace.reranked:
             lines.append(f"Reranked by {trace.rerank_provider}.")
         if self.offset:

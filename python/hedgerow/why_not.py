@@ -94,7 +94,7 @@ def _too_far(why: WhyNot) -> str:
 
 
 def _grouped(why: WhyNot) -> str:
-    return f"{why.group_best!r} stands for the group of {why.id!r}, as its better chunk."
+    return f"{why.group_best!r} represents the group of {why.id!r}, as its better chunk."
 
 
 def _cut_off(why: WhyNot) -> str:

@@ -125,7 +125,7 @@ class TestSearch:
         args = ["search", "list winter", "--db", "n.db", "--explain", "--profile", "spec"]
         shown = ok(*args, "--rerank", f"tei:{server.url}")
         assert "  multiplied by  " in shown
-        assert "2.2 (a fact is asked for and this is one)  0.000" in shown
+        assert "2.2 (the question asks for a fact and this is one)  0.000" in shown
         assert "  0.0355\n" in shown
         assert any(line.strip().startswith("rerank") for line in shown.splitlines()[-6:])
 

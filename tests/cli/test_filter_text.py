@@ -61,10 +61,10 @@ WRONG = [
     (
         "a = 1 and b = 2",
         6,
-        "give each condition a --filter of its own; all of them must hold",
+        "give each condition its own --filter; all of them must hold",
     ),
     ('a = "open', 4, "this quote is not closed"),
-    ("a in open", 5, "the values stand in parentheses, as in (a, b)"),
+    ("a in open", 5, "put the values in parentheses, as in (a, b)"),
     ("a in (b", 7, "a ) is missing"),
     ("a in (b c)", 8, "a comma is missing, or quotes around a text"),
     ("a in (b,)", 8, 'a value is missing after ,; "" is the empty text'),

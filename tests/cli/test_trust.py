@@ -116,7 +116,7 @@ class TestTrust:
     def test_without_a_terminal_nothing_is_allowed(self, asking_root: Path) -> None:
         result = run("trust", stdin=b"y\ny\n")
         assert result.exit_code == 2
-        assert "Nothing was allowed: this is what the root asks for. To allow it, add --yes." in (
+        assert "Nothing was allowed. The root requests this; to allow it, add --yes." in (
             result.stderr
         )
         assert str(asking_root) in result.stdout

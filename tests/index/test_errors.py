@@ -103,7 +103,7 @@ def test_half_a_surrogate_pair(field):
 
 def test_what_is_no_chunk():
     with hr.Index.in_memory() as index:
-        empty = "chunks[1]: the id is empty; give every chunk an id of its own"
+        empty = "chunks[1]: the id is empty; give every chunk its own id"
         refused("invalid_chunk", empty, index.upsert, [chunk(), chunk("")])
         wrong = "chunks[0] must be a Chunk or a mapping, not str"
         refused("invalid_chunk", wrong, index.upsert, ["a"])

@@ -64,7 +64,7 @@ def test_doctor_names_what_is_damaged_and_what_was_put_aside(root: MemoryRoot) -
     root.close()
     index = diagnose(root.path).index
     assert index.ok
-    assert index.message.endswith(" Put aside by a sync: store.db.damaged.")
+    assert index.message.endswith(" Quarantined by a sync: store.db.damaged.")
 
 
 @pytest.mark.parametrize("what", ["zeros", "text"])

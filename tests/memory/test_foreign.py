@@ -82,7 +82,7 @@ class TestWhatSomebodyElseMade:
             assert root.query("all | visited:linker").keys == []
         assert [record.getMessage() for record in caplog.records] == [
             f"{cloned}/.hedgerow was not made by you on this machine: the index is made anew from the "
-            "files; the store is made anew without visits, and the old one kept as "
+            "files; the store is rebuilt without visits, and the old one is kept as "
             f"{cloned}/.hedgerow/store.db.foreign"
         ]
         assert not (cloned / ".hedgerow" / "index.json").exists()

@@ -115,7 +115,7 @@ def test_why_not_names_the_chunk_that_stands_for_the_group(grouped: hr.Index) ->
     other = "a1" if best == "a2" else "a2"
     why = retriever.why_not("oak", other, group_by="kind", limit=20)
     assert (why.cut, why.group_best) == ("group", best)
-    assert f"'{best}' stands for the group of '{other}'" in str(why)
+    assert f"'{best}' represents the group of '{other}'" in str(why)
     assert retriever.why_not("oak", best, group_by="kind", limit=20).cut is None
 
 

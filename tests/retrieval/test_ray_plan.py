@@ -144,7 +144,7 @@ def raised_by(index: Any, **options: Any) -> tuple[type[Exception], str]:
          "question_date and date_column are for the same thing; give one of them"),
         ({"checkpoint_path": "x", "embedder": lambda texts: [fnv64(text) for text in texts]},
          hr.InvalidInputError, "a checkpoint tells embedders apart by their names, and this one has none; "
-         "give it an attribute name that stands for the model"),
+         "give it an attribute name that identifies the model"),
     ],
 )  # fmt: skip
 def test_wrong_arguments_are_told_at_once(

@@ -138,7 +138,7 @@ def test_equal_scores_at_the_limit():
 def test_a_better_chunk_of_the_path(index):
     found = why(index, "c4", group_by="path")
     assert (found.cut, found.group_best) == ("group", "c3")
-    assert str(found).startswith("'c3' stands for the group of 'c4', as its better chunk.")
+    assert str(found).startswith("'c3' represents the group of 'c4', as its better chunk.")
 
 
 def test_the_reranker(index):

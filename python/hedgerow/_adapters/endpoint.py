@@ -46,7 +46,7 @@ _LONGEST_DETAIL = 300
 _HINTS = {
     400: "check the model and the options",
     401: "check the API key",
-    403: "check the API key and what it may do",
+    403: "check the API key and its permissions",
     404: "check base_url and the model",
     405: "check base_url",
     413: "lower batch_size",

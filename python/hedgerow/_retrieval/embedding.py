@@ -176,7 +176,7 @@ def _mismatch(index: Searchable, name: str, form: str, known: str, own: str) -> 
     other = (
         f'another prompt, "" for none, by {form}_prompt too'
         if form == "query"
-        else "all vectors made anew: Retriever.reembed(), or hedgerow index --reembed"
+        else "re-embed all chunks: Retriever.reembed(), or hedgerow index --reembed"
     )
     return InvalidInputError(
         f'{_place(index)} has vectors of the embedder "{name}", for which {texts} embedded with '
@@ -198,7 +198,7 @@ def _report(index: Searchable, name: str) -> None:
         _reported.add((_place(index), name))
         _log.warning(
             '%s has vectors that an earlier version made without the prompts of "%s"; queries and new '
-            "chunks are embedded without them too. For better results make all vectors anew: "
+            "chunks are embedded without them too. For better results re-embed all chunks: "
             "Retriever.reembed(), or hedgerow index --reembed",
             _place(index),
             name,
@@ -335,7 +335,7 @@ def reembedding(index: Index, embedder: AnyEmbedder, progress: Progress | None) 
     stored += yield from embedding_missing(index, embedder, None)
     seconds = perf_counter() - started
     _embedding_log.info(
-        "embedded %d chunks anew in %.2f s with %s",
+        "re-embedded %d chunks in %.2f s with %s",
         stored,
         seconds,
         own.name or "an unnamed embedder",

@@ -80,9 +80,9 @@ class Searching(Request[R]):
             served_most=10 * MOST_RESULTS,
         ),
     ] = None
-    rerank: Annotated[bool, Field("Use the reranker, if there is one")] = True
+    rerank: Annotated[bool, Field("Use the reranker, if one is set")] = True
     rerank_top_n: Annotated[
-        int, Field("How many hits the reranker sees", least=0, served_most=MOST_RESULTS)
+        int, Field("The number of hits to rerank", least=0, served_most=MOST_RESULTS)
     ] = 20
     skip_retry_ladder: Annotated[bool, Field("Leave a query that finds nothing as it is")] = False
     filters: Annotated[FiltersLike | None, Field("What hits must have, as `Filters` has it")] = None
@@ -92,7 +92,7 @@ class Searching(Request[R]):
     ] = None
     asker: Annotated[
         str | None,
-        Field("The speaker who asks: what this speaker said counts more if the text says I or my"),
+        Field("The speaker who asks: hits by this speaker count more if the text says I or my"),
     ] = None
     recency: Annotated[
         str | None,

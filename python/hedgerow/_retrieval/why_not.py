@@ -35,7 +35,7 @@ def _best_of_group(
     fused: Response,
     id: str,  # noqa: A002 - as everywhere
 ) -> Steps[str | None]:
-    """Return the id of the hit that stands for the group of a chunk; None without groups or hits."""
+    """Return the id of the hit that represents the group of a chunk; None without groups or hits."""
     if group_by is None:
         return None
     chunk = yield Call(stages.index.get, id)

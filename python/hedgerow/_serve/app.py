@@ -151,7 +151,9 @@ def _add_own_routes(
     async def people() -> HTMLResponse:
         return HTMLResponse(page(None), headers=_OF_PAGE)
 
-    @app.get("/v1/about", tags=["server"], summary="Say what is served", **answers(About))
+    @app.get(
+        "/v1/about", tags=["server"], summary="Name the served root or index", **answers(About)
+    )
     async def about(request: Request) -> JSONResponse:
         grant, state = request.scope["grant"], app.state
         return JSONResponse(
@@ -182,7 +184,7 @@ def _add_own_routes(
     @app.get(
         "/readyz",
         tags=["server"],
-        summary="Say whether what is served can be read",
+        summary="Check that the served root or index can be read",
         **answers(State),
     )
     async def readyz() -> JSONResponse:
@@ -190,7 +192,9 @@ def _add_own_routes(
             await work.run(service.check)
         except (HedgerowError, Problem):
             # The reason is only for clients with a token, who get it with any other request.
-            return answer(Problem(503, "not_ready", "what is served cannot be read at the moment"))
+            return answer(
+                Problem(503, "not_ready", "the served root or index cannot be read at the moment")
+            )
         return JSONResponse({"status": "ok"})
 
 

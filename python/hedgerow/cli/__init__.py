@@ -35,7 +35,7 @@ _MAIN = {
     "Memory": {
         "init": _Entry("maintenance", "init", "Make a folder a memory root."),
         "remember": _Entry("memories", "remember", "Write a text as a memory."),
-        "recall": _Entry("recall", "recall", "Find what a memory root knows."),
+        "recall": _Entry("recall", "recall", "Search a memory root."),
         "grep": _Entry("memories", "grep", "Find lines by a text or a pattern."),
         "list": _Entry("memories", "list_", "List memories, the last changed first."),
         "show": _Entry("files", "show", "Print a memory, or chunks of an index."),
@@ -54,12 +54,12 @@ _MAIN = {
         "dedupe": _Entry("maintenance", "dedupe", "Mark copies of a memory as superseded."),
         "synthesize": _Entry("maintenance", "synthesize", "Write a page about a topic."),
         "doctor": _Entry("maintenance", "doctor", "Check that everything works."),
-        "trust": _Entry("maintenance", "trust", "Allow what a memory root asks for."),
+        "trust": _Entry("maintenance", "trust", "Allow the requests of a memory root."),
     },
     "Index files": {
         "index": _Entry("index", "command", "Read files, or a root, into an index."),
         "search": _Entry("search", "command", "Search an index."),
-        "stats": _Entry("files", "stats", "Count what is in an index."),
+        "stats": _Entry("files", "stats", "Show the counts of an index."),
         "check": _Entry("files", "check", "Look for damage in an index."),
         "backup": _Entry("files", "backup", "Copy an index into a new file."),
     },
@@ -87,7 +87,7 @@ _FURTHER = {
         "chunks": _Entry("files", "chunks", "List or count chunks of an index."),
         "update": _Entry("files", "update", "Change metadata and tags of chunks."),
         "delete": _Entry("files", "delete", "Remove chunks from an index."),
-        "explain": _Entry("explain", "explain", "Show what a query compiles to."),
+        "explain": _Entry("explain", "explain", "Show how a query is compiled."),
         "cluster": _Entry("cluster", "cluster", "Copy an index to an OpenSearch server."),
     },
     "Compatibility": {

@@ -94,7 +94,7 @@ def copy(  # noqa: PLR0913 - one argument for each option
                     collection.optimize()
             except KeyboardInterrupt as stop:
                 raise InterruptedRunError(
-                    f"interrupted: {place[1]} has what was copied so far; run the command again to go on"
+                    f"interrupted: {place[1]} has the chunks copied so far; run the command again to continue"
                 ) from stop
     seconds = round(time.monotonic() - started, 3)
     if as_json:

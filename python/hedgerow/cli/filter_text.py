@@ -145,7 +145,7 @@ class _Reader:
     def values(self) -> list[Any]:
         self.space()
         if not self.literal("("):
-            raise self.error(self.at, "the values stand in parentheses, as in (a, b)")
+            raise self.error(self.at, "put the values in parentheses, as in (a, b)")
         values: list[Any] = []
         self.space()
         if self.literal(")"):
@@ -184,7 +184,7 @@ class _Reader:
     def surplus(self) -> str:
         rest = self.take(_WORD) or ""
         if rest.lower() in _JOINS:
-            return "give each condition a --filter of its own; all of them must hold"
+            return "give each condition its own --filter; all of them must hold"
         return "put a text with spaces in quotes"
 
     def space(self) -> None:

@@ -91,7 +91,7 @@ _DEFAULT_TOKENIZER: Tokenizer = "words"
     multiple=True,
     help="Read names that match even if they are hidden, made by tools or excluded; may be repeated.",
 )
-@option("--allow-empty", is_flag=True, help="Drop what the index has of a PATH without any file.")
+@option("--allow-empty", is_flag=True, help="Drop the chunks of a PATH that has no file.")
 @option("--verbose", is_flag=True, help="Name everything that was skipped, and why.")
 @option("--strict", is_flag=True, help="Exit with 1 if anything could not be indexed.")
 @json_option

@@ -412,8 +412,8 @@ def _show_diagnosis(found: Diagnosis, *, verbose: bool) -> None:
 @click.command("trust", cls=Command)
 @place_options(scope=False, target=False, trust=False)
 @option("--yes", is_flag=True, help="Allow all of it without asking.")
-@option("--list", "listed", is_flag=True, help="List what was allowed, of every root.")
-@option("--revoke", is_flag=True, help="Forget what the root was allowed.")
+@option("--list", "listed", is_flag=True, help="List the permissions of every root.")
+@option("--revoke", is_flag=True, help="Forget the permissions of the root.")
 @json_option
 def trust(*, yes: bool, listed: bool, revoke: bool, as_json: bool) -> None:
     """Show the models, servers and folders outside itself that a memory root asks for, and allow them.
@@ -456,7 +456,7 @@ def _ask(memory: MemoryRoot, *, yes: bool, as_json: bool) -> None:
         echo(f"Allowed: {len(allowed)} of {len(pending)}.")
     if pending and not (yes or can_ask):
         raise UnfinishedError(
-            "Nothing was allowed: this is what the root asks for. To allow it, add --yes."
+            "Nothing was allowed. The root requests this; to allow it, add --yes."
         )
 
 

@@ -50,12 +50,12 @@ def embedder_option(help_text: str, *, required: bool = False) -> Callable[[F], 
         of_embedder(
             "--query-prompt",
             metavar="TEXT",
-            help='What the embedder puts before a query, "" for nothing.  [default: what its model expects]',
+            help='The text before each query, "" for none.  [default: that of its model]',
         ),
         of_embedder(
             "--document-prompt",
             metavar="TEXT",
-            help='What it puts before a chunk, "" for nothing.  [default: what its model expects]',
+            help='The text before each chunk, "" for none.  [default: that of its model]',
         ),
     ]
 

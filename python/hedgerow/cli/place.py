@@ -78,7 +78,7 @@ def place_options(
         for name in ("--remote-url", "--target-url") if remote else ():
             command = add(command, name, _refuse_remote, type=TEXT, hidden=True)
         if trust:
-            text = "Allow what the root asks for, this time; see `hedgerow trust`."
+            text = "Allow the requests of the root this time; see `hedgerow trust`."
             command = add(command, "--trust", _keep, is_flag=True, help=text)
         if target:
             text = "A server instead of a folder; see `hedgerow serve`."
@@ -355,7 +355,7 @@ def read_stdin() -> str:
     if sys.stdin is None:
         return ""
     if has_terminal():
-        echo("Type the text, then Ctrl-D on a line of its own.", err=True)
+        echo("Type the text, then press Ctrl-D on an empty line.", err=True)
     try:
         return sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:

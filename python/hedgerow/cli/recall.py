@@ -196,7 +196,7 @@ def _check_packing(
     if budget is not None:
         limit = click.get_current_context().get_parameter_source("limit")
         if limit is not None and limit.name == "COMMANDLINE":
-            raise click.UsageError("--budget says how much there may be: leave --limit out.")
+            raise click.UsageError("--budget limits the text: leave out --limit.")
         if explain:
             raise click.UsageError("--budget packs passages: leave --explain and --report out.")
 

@@ -157,8 +157,8 @@ class Ledger:
             told = dict(json.loads(facts)) if facts else {}
         except (TypeError, ValueError) as error:
             raise IndexFileError(
-                f"the index {self._file} is damaged (what it notes of {path!r} is not JSON); make it "
-                "anew from the files",
+                f"the index {self._file} is damaged (its notes on {path!r} are not JSON); rebuild "
+                "it from the files",
                 code="index_damaged",
             ) from error
         return Record(path, signature, digest, settled, chunks, skipped, told)

@@ -232,7 +232,7 @@ def check_regular(file: Path) -> None:
 def _foreign(file: Path) -> IndexFileError:
     return IndexFileError(
         f"{file} was not made by you on this machine, so it is not read; leave out --no-sync "
-        "(sync=False) once, and it is made anew from the files",
+        "(sync=False) once, and it is rebuilt from the files",
         code="index_foreign",
     )
 
@@ -277,7 +277,7 @@ def quarantine_foreign(derived: Derived, known: Collection[tuple[int, int]] = ()
     """Put away what somebody else made, which is logged; the caller holds the lock.
 
     `known` are the identities of files that were found to be of this user, and are open since.
-    What can be made anew is removed, and the store, which alone has visits, is kept next to it. Raises
+    Rebuildable files are removed, and the store, which alone has visits, is kept next to it. Raises
     HedgerowError where the system refuses that.
     """
     ensure_key()
@@ -295,14 +295,14 @@ def _disown(derived: Derived, known: Collection[tuple[int, int]]) -> None:
     # A link that leads nowhere is one too: a new file would be made where it leads.
     if os.path.lexists(derived.index) and not _is_ours(derived, derived.index, known):
         if not _is_blank(derived.index):
-            told.append("the index is made anew from the files")
+            told.append("the index is rebuilt from the files")
         _remove(derived.index)
     if os.path.lexists(derived.store) and not _is_ours(derived, derived.store, known):
         if _is_blank(derived.store):
             _remove(derived.store)
         else:
             kept = _put_aside(derived.store, "foreign")
-            told.append(f"the store is made anew without visits, and the old one kept as {kept}")
+            told.append(f"the store is rebuilt without visits, and the old one is kept as {kept}")
     if not derived.index.exists():
         derived.manifest.unlink(missing_ok=True)
     if told:

@@ -134,7 +134,7 @@ def _index(root: MemoryRoot | None) -> tuple[Check, tuple[PassedBy, ...]]:
     try:
         broken, aside = _broken(root), _put_aside(root)
         facts: dict[str, Any] = {"broken": broken, "putAside": aside}
-        kept = f" Put aside by a sync: {', '.join(aside)}." if aside else ""
+        kept = f" Quarantined by a sync: {', '.join(aside)}." if aside else ""
         if broken:
             message = f"Damaged: {_some(broken)}. The next recall or query rebuilds it.{kept}"
             return Check(ok=False, message=message, facts=facts, is_warning=True), ()
@@ -143,7 +143,7 @@ def _index(root: MemoryRoot | None) -> tuple[Check, tuple[PassedBy, ...]]:
         return Check(ok=False, message=error.message, facts={}, is_warning=True), ()
     how = f"Retrieval: {root.retrieval}."
     if state is None:
-        message = f"There is none yet; the first recall makes it. {how}{kept}"
+        message = f"Not made yet; the first recall makes it. {how}{kept}"
         return Check(ok=False, message=message, facts=facts, is_warning=True), ()
     stale = state.stale > 0
     behind = f"{state.stale} files have changed since; the next recall reads them."

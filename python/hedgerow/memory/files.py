@@ -35,7 +35,7 @@ def check_no_link(path: Path) -> None:
     if path.is_symlink():
         raise HedgerowError(
             f"nothing was written: {path} is a link to {os.path.realpath(path)}, and hedgerow "
-            "neither writes nor reads memories through a link; replace it with what it leads to",
+            "neither writes nor reads memories through a link; replace it with its target",
             code="linked_path",
         )
 

@@ -163,7 +163,7 @@ def forget(
         found = copies(derived, traces, [one.path for one in others]) if visible is None else []
     except (HedgerowError, OSError) as error:
         message = error.message if isinstance(error, HedgerowError) else str(error)
-        raise _not_forgotten(derived, file, f"what was derived may be left: {message}") from error
+        raise _not_forgotten(derived, file, f"derived files may be left: {message}") from error
     if left:
         problem = f"{', '.join(left)} still has parts of it, perhaps for a process that reads it"
         raise _not_forgotten(derived, file, problem)
@@ -225,7 +225,7 @@ def _purged(derived: Derived, traces: list[bytes]) -> tuple[str, ...]:
 def _not_forgotten(derived: Derived, file: str, problem: str) -> HedgerowError:
     return HedgerowError(
         f"{file} was deleted, but {problem}; delete {derived.folder} when nothing uses it, and the "
-        "next command makes it anew from the files",
+        "next command rebuilds it from the files",
         code="not_forgotten",
     )
 

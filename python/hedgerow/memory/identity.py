@@ -77,7 +77,7 @@ def ensure_key() -> None:
         reason = str(error)
     if _known_key() is None:
         _logger.warning(
-            "each process makes .hedgerow/ anew, since hedgerow can keep no key of its user: %s; set "
+            "each process rebuilds .hedgerow/, since hedgerow cannot keep a key for this user: %s; set "
             "%s to a folder that you may write to",
             reason,
             VARIABLE,

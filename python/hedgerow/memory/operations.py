@@ -68,7 +68,7 @@ StaleAfter = Annotated[
     QuestionDate | None, Field("When to review it: a date, a time, or an age such as 90d")
 ]
 WrittenBy = Annotated[
-    str | None, Field("Who writes it: an agent, and after slashes a session and a tool")
+    str | None, Field("The writer: an agent, then a session and a tool after slashes")
 ]
 Writers = Annotated[Sequence[str], Field("Only memories that one of these has written")]
 AllTags = Annotated[Sequence[str], Field("Only memories with all these tags")]
@@ -102,7 +102,7 @@ class Recalling(Request[R]):
         QuestionDate | None, Field('When the question was asked, for "last week" in it')
     ] = None
     asker: Annotated[
-        str | None, Field("The speaker who asks: what this one said counts more for I and my")
+        str | None, Field("The speaker who asks: memories by this speaker count more for I and my")
     ] = None
     recency: Annotated[
         str | None, Field("Halve the score of the search with each age, such as 30d")
@@ -414,7 +414,7 @@ class SupersedeRequest(Request[Marked]):
     old: Key
     by: Annotated[str | None, Field("An existing memory that takes its place")] = None
     _: KW_ONLY
-    text: Annotated[str | None, Field("What is true now, to write as a new memory")] = None
+    text: Annotated[str | None, Field("The text that is true now, for a new memory")] = None
     title: Annotated[str | None, Field("Title of the text")] = None
     type: Annotated[MemoryType | None, Field("Kind of the text")] = None
     tags: Annotated[Sequence[str] | None, Field("Tags of the text")] = None

@@ -53,9 +53,7 @@ _HEADING = re.compile(r"\s{0,3}#{1,6}(?:\s|\Z)")
 def checked_topic(selection: Selection) -> str:
     """Return the topic of a page; InvalidInputError without one."""
     if selection.topic is None:
-        raise InvalidInputError(
-            "a page needs a topic; name what it is about", code="invalid_option"
-        )
+        raise InvalidInputError("a page needs a topic; name its subject", code="invalid_option")
     return selection.topic
 
 

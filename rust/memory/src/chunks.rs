@@ -185,7 +185,7 @@ fn card(
     let mut title = front_matter.text(&["title"]);
     let tags = front_matter.tags();
     if title.is_empty() && summary.is_empty() && tags.is_empty() {
-        let reason = "the file holds nothing but front matter";
+        let reason = "the file holds only front matter";
         return Err(Unreadable::new("empty", reason));
     }
     if title.is_empty() {

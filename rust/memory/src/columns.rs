@@ -471,7 +471,7 @@ fn facts_of(source: &SourceFile) -> Result<FileFacts> {
     }
     let facts: Map<String, Value> = serde_json::from_str(&source.facts).map_err(|_| {
         let message = format!(
-            "the index is damaged (what it notes of {:?} is not JSON); make it anew from the files",
+            "the index is damaged (its notes on {:?} are not JSON); rebuild it from the files",
             source.path
         );
         Error::new(ErrorCode::IndexDamaged, message)

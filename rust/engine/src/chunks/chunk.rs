@@ -43,7 +43,7 @@ impl Chunk {
         if self.id.is_empty() {
             return Err(Error::new(
                 ErrorCode::InvalidChunk,
-                "the id is empty; give every chunk an id of its own",
+                "the id is empty; give every chunk its own id",
             ));
         }
         match &self.embedding {

@@ -12,20 +12,20 @@ named_enum! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum Condition {
         /// The query asks for a preference, and this is a user preference of the global memory.
-        UserPreference = "a preference is asked for and this is a user preference",
+        UserPreference = "the question asks for a preference and this is a user preference",
         /// The query asks for a preference, and this note of the global memory mentions one.
-        PreferenceNote = "a preference is asked for and this note speaks of one",
+        PreferenceNote = "the question asks for a preference and this note speaks of one",
         /// The query asks for a preference, and this is general advice from outside the global
         /// memory.
-        GeneralAdvice = "a preference is asked for and this is general advice",
+        GeneralAdvice = "the question asks for a preference and this is general advice",
         /// The query asks for a preference, and this is a summary of others.
-        RollUp = "a preference is asked for and this is a summary",
+        RollUp = "the question asks for a preference and this is a summary",
         /// The query asks for a fact, and this is one: by its path, its date or its words.
-        ConcreteFact = "a fact is asked for and this is one",
+        ConcreteFact = "the question asks for a fact and this is one",
         /// The query asks for a fact, and this is a summary of others.
-        RollUpOfFacts = "a fact is asked for and this is a summary",
+        RollUpOfFacts = "the question asks for a fact and this is a summary",
         /// The query asks for a fact, and this is general advice from outside the global memory.
-        AdviceForFact = "a fact is asked for and this is general advice",
+        AdviceForFact = "the question asks for a fact and this is general advice",
     }
 }
 

@@ -395,7 +395,7 @@ impl<'a> Builder<'a> {
             self.attach(node);
             return;
         }
-        let problem = "an alias is inside of what it stands for";
+        let problem = "an alias is inside its own anchor";
         self.problem.get_or_insert(YamlError::of_aliases(problem));
         // The value needs a placeholder, or keys would become values.
         let nothing = Content::Scalar {

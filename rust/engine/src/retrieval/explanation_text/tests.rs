@@ -133,8 +133,8 @@ fn every_multiplier_is_named() {
     };
     assert!(
         explanation.to_string().ends_with(
-            "0.0328; multiplied by 2.35 (a preference is asked for and this is a user \
-             preference) and 2.2 (a fact is asked for and this is one) = 0.1668"
+            "0.0328; multiplied by 2.35 (the question asks for a preference and this is a user \
+             preference) and 2.2 (the question asks for a fact and this is one) = 0.1668"
         ),
         "{explanation}"
     );
