@@ -87,13 +87,7 @@ impl<B: RowBlock> RowBlocks<B> {
     pub fn find(&self, row: i64) -> Option<(usize, usize)> {
         let number = self.firsts.partition_point(|first| *first <= row);
         let number = number.checked_sub(1)?;
-        let rows = self.blocks[number].rows();
-        // Rows mostly have no gaps, and a search would miss the cache several times.
-        let without_gaps = usize::try_from(row.wrapping_sub(self.firsts[number])).ok();
-        if let Some(offset) = without_gaps.filter(|offset| rows.get(*offset) == Some(&row)) {
-            return Some((number, offset));
-        }
-        let offset = rows.binary_search(&row).ok()?;
+        let offset = offset_of(row, self.firsts[number], self.blocks[number].rows())?;
         Some((number, offset))
     }
 
@@ -198,6 +192,20 @@ impl<B: RowBlock> RowBlocks<B> {
     }
 }
 
+/// The offset of a row in ascending rows that begin with `first`.
+fn offset_of(row: i64, first: i64, rows: &[i64]) -> Option<usize> {
+    if row < first {
+        return None;
+    }
+    // Rows mostly have no gaps, and a search would miss the cache several times.
+    let without_gaps = usize::try_from(row.abs_diff(first)).ok();
+    let found = without_gaps.filter(|offset| rows.get(*offset) == Some(&row));
+    found.or_else(|| {
+        let is_within = rows.last() >= Some(&row);
+        is_within.then(|| rows.binary_search(&row).ok())?
+    })
+}
+
 /// Looks rows up that mostly ascend, in constant time for one that follows the last.
 #[derive(Debug)]
 pub struct Cursor<'b, B> {
@@ -236,8 +244,7 @@ impl<B: RowBlock> Cursor<'_, B> {
     fn find_ahead(&self, row: i64) -> Option<(usize, usize)> {
         let block = self.blocks.blocks.get(self.number)?;
         let ahead = block.rows().get(self.offset..)?;
-        let is_ahead = ahead.first() <= Some(&row) && ahead.last() >= Some(&row);
-        let found = is_ahead.then(|| ahead.binary_search(&row).ok())??;
+        let found = offset_of(row, *ahead.first()?, ahead)?;
         Some((self.number, self.offset + found))
     }
 

@@ -20,8 +20,10 @@ const ROUNDING: f32 = 4e-7;
 const LEAST_ROUNDING: f32 = 4e-6;
 
 /// The codes of some vectors, row after row.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Codes {
+    /// The bytes of a row in one plane.
+    width: usize,
     /// Both planes of each row.
     high: Vec<u8>,
     low: Vec<u8>,
@@ -87,8 +89,10 @@ fn length(vector: &[f32]) -> f32 {
 impl Codes {
     /// Codes with room for this number of rows.
     pub fn with_capacity(rows: usize, rotation: &Rotation) -> Self {
-        let bytes = rows * rotation.codes() / 2;
+        let width = rotation.codes() / 2;
+        let bytes = rows * width;
         Self {
+            width,
             high: Vec::with_capacity(bytes),
             low: Vec::with_capacity(bytes),
             steps: Vec::with_capacity(rows),
@@ -97,25 +101,14 @@ impl Codes {
         }
     }
 
-    /// The number of rows.
-    pub fn len(&self) -> usize {
-        self.steps.len()
-    }
-
     /// The high plane from a row on.
     pub fn high_from(&self, row: usize) -> &[u8] {
-        &self.high[row * self.width()..]
+        &self.high[row * self.width..]
     }
 
     /// Both planes of a row.
     pub fn planes(&self, row: usize) -> Planes<'_> {
-        let width = self.width();
-        [&self.high, &self.low].map(|plane| &plane[row * width..][..width])
-    }
-
-    /// The bytes of a row in one plane.
-    fn width(&self) -> usize {
-        self.high.len() / self.len().max(1)
+        [&self.high, &self.low].map(|plane| &plane[row * self.width..][..self.width])
     }
 
     /// Insert a row at `at`.
@@ -140,7 +133,7 @@ impl Codes {
 
     /// Remove the row at `at`.
     pub fn remove(&mut self, at: usize) {
-        let bytes = at * self.width()..(at + 1) * self.width();
+        let bytes = at * self.width..(at + 1) * self.width;
         self.high.drain(bytes.clone());
         self.low.drain(bytes);
         self.steps.remove(at);
@@ -150,7 +143,7 @@ impl Codes {
 
     /// Append rows of another.
     pub fn extend(&mut self, other: &Self, rows: Range<usize>) {
-        let bytes = rows.start * other.width()..rows.end * other.width();
+        let bytes = rows.start * other.width..rows.end * other.width;
         self.high.extend_from_slice(&other.high[bytes.clone()]);
         self.low.extend_from_slice(&other.low[bytes]);
         self.steps.extend_from_slice(&other.steps[rows.clone()]);

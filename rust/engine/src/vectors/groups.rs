@@ -1,18 +1,26 @@
 //! Search by path: a path has the rank of its nearest chunk.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use hashlink::DefaultHashBuilder;
+
 use super::best_slots::select;
-use super::codes::CodeQuery;
+use super::block::Rows;
+use super::codes::{Bound, CodeQuery};
 use super::kernels::{Planes, code_dots};
 use super::matrix::{CoarsePass, SlotCursor};
 use super::nearest::VectorReader;
 use super::path_sample::{Members, PathSample};
-use super::slots::{ScoredSlot, Slots};
+use super::slots::{NEAREST, ScoredSlot, Slots};
 use super::spread::{CosineStats, SAMPLE};
 use crate::chunks::Paths;
+use crate::interrupt::CancelTicker;
 use crate::storage::cache::RowVersion;
+
+/// The number of codes compared at once: their sums stay in the fastest cache.
+const AT_ONCE: usize = 512;
 
 /// The result of a search by path.
 pub(super) struct NearestByPath {
@@ -21,7 +29,7 @@ pub(super) struct NearestByPath {
     /// The spread of the similarities of the paths.
     pub spread: CosineStats,
     /// The similarity of each path by its number if all were computed; else empty.
-    pub similarities: HashMap<u32, f32>,
+    pub similarities: HashMap<u32, f32, DefaultHashBuilder>,
 }
 
 /// Vectors, and the paths of their chunks.
@@ -51,30 +59,89 @@ impl Groups<'_> {
             let of_direction = |(nearest, spread)| NearestByPath {
                 nearest,
                 spread,
-                similarities: HashMap::new(),
+                similarities: HashMap::default(),
             };
             return Ok(found.map(of_direction).collect());
         }
         // All paths count, so one search finds the best of each for everything.
-        let of_paths = nearest(CoarsePass::HighPlane, self.paths.len())?;
+        let of_paths = self.best_of_all(directions, slots)?;
         let fast = match look {
             CoarsePass::SignBits => nearest(look, limit)?,
             CoarsePass::HighPlane => Vec::new(),
         };
         let mut fast = fast.into_iter();
-        let of_direction = |scored: Vec<ScoredSlot>| {
-            let slots: Vec<usize> = scored.iter().map(|(slot, _)| *slot).collect();
-            let paths = self.vectors.paths_of(&slots, Some(self.paths))?;
-            let of_paths: Vec<(u32, ScoredSlot)> = paths.into_iter().zip(scored).collect();
+        let of_direction = |of_paths: Vec<(u32, ScoredSlot)>| {
             let similarities = of_paths.iter().map(|(path, best)| (*path, best.1));
-            let similarities: HashMap<u32, f32> = similarities.collect();
-            Ok(NearestByPath {
-                nearest: fast.next().unwrap_or_else(|| select(of_paths, limit, true)),
+            let similarities: HashMap<_, _, _> = similarities.collect();
+            NearestByPath {
                 spread: CosineStats::of(similarities.values().copied()),
+                nearest: fast.next().unwrap_or_else(|| select(of_paths, limit, true)),
                 similarities,
-            })
+            }
         };
-        of_paths.into_iter().map(of_direction).collect()
+        Ok(of_paths.into_iter().map(of_direction).collect())
+    }
+
+    /// For each direction the nearest vectors of every path that has some among `slots`, with the number of
+    /// the path.
+    fn best_of_all(
+        &self,
+        directions: &[&[f32]],
+        slots: Slots<'_>,
+    ) -> rusqlite::Result<Vec<Vec<(u32, ScoredSlot)>>> {
+        let matrix = self.vectors.matrix;
+        let sample = match slots {
+            Slots::All => self.kept_sample(),
+            Slots::These(_) => None,
+        };
+        // A vector without a chunk is in no path. The search below reports it.
+        if let Some(sample) = sample.filter(|sample| sample.first.slots.len() == matrix.len()) {
+            let best = |direction: &&[f32]| self.best_of_members(direction, &sample.first);
+            return directions.iter().map(best).collect();
+        }
+        let paths = self.paths;
+        let look = CoarsePass::HighPlane;
+        let found = self
+            .vectors
+            .nearest(look, directions, paths.len(), slots, Some(paths))?;
+        let with_paths = |scored: Vec<ScoredSlot>| {
+            let slots: Vec<usize> = scored.iter().map(|(slot, _)| *slot).collect();
+            let numbers = self.vectors.paths_of(&slots, Some(paths))?;
+            Ok(numbers.into_iter().zip(scored).collect())
+        };
+        found.into_iter().map(with_paths).collect()
+    }
+
+    /// The nearest of each path's vectors, with the number of the path.
+    fn best_of_members(
+        &self,
+        direction: &[f32],
+        members: &Members,
+    ) -> rusqlite::Result<Vec<(u32, ScoredSlot)>> {
+        let (members, scored) = self.compared(direction, members)?;
+        let mut cursor = self.paths.cursor();
+        let mut best = Vec::with_capacity(scored.len());
+        for range in members.ranges() {
+            let scored = &scored[range];
+            let highest = scored.iter().map(|(_, similarity)| *similarity);
+            let highest = highest.fold(f32::NEG_INFINITY, f32::max);
+            let Some((first, _)) = scored.first() else {
+                continue;
+            };
+            let number = cursor.number(self.vectors.matrix.row(*first), NEAREST)?;
+            let nearest = scored
+                .iter()
+                .filter(|(_, similarity)| *similarity >= highest);
+            best.extend(nearest.map(|nearest| (number, *nearest)));
+        }
+        Ok(best)
+    }
+
+    /// The sample that the matrix keeps, if it is of these paths. The first search makes it.
+    fn kept_sample(&self) -> Option<&PathSample> {
+        let kept = &self.vectors.matrix.path_sample;
+        let sample = kept.get_or_init(|| self.sample());
+        Arc::ptr_eq(&sample.paths, self.paths).then_some(sample)
     }
 
     /// The spread of the similarities of the paths for each direction; where there are many paths, those
@@ -84,15 +151,12 @@ impl Groups<'_> {
         directions: &[&[f32]],
         slots: Slots<'_>,
     ) -> rusqlite::Result<Vec<CosineStats>> {
-        let kept = &self.vectors.matrix.path_sample;
         let made;
-        let sample = match kept.get() {
-            Some(kept) if Arc::ptr_eq(&kept.paths, self.paths) => kept,
-            Some(_) => {
-                made = self.sample();
-                &made
-            }
-            None => kept.get_or_init(|| self.sample()),
+        let sample = if let Some(kept) = self.kept_sample() {
+            kept
+        } else {
+            made = self.sample();
+            &made
         };
         let filtered;
         let members = match slots {
@@ -165,14 +229,7 @@ impl Groups<'_> {
 
     /// The similarity of the most similar of each path's vectors; None where it has none.
     fn best(&self, direction: &[f32], members: &Members) -> rusqlite::Result<Vec<Option<f32>>> {
-        let possible;
-        let members = if self.vectors.matrix.has_codes() {
-            possible = self.possible(direction, members);
-            &possible
-        } else {
-            members
-        };
-        let scored = self.vectors.similarities(direction, &members.slots)?;
+        let (members, scored) = self.compared(direction, members)?;
         let best = members.ranges().map(|range| {
             let similarities = scored[range].iter().map(|(_, similarity)| *similarity);
             similarities.reduce(f32::max)
@@ -180,30 +237,46 @@ impl Groups<'_> {
         Ok(best.collect())
     }
 
+    /// The vectors of each path that can be its nearest, and the similarities of these.
+    fn compared<'m>(
+        &self,
+        direction: &[f32],
+        members: &'m Members,
+    ) -> rusqlite::Result<(Cow<'m, Members>, Vec<ScoredSlot>)> {
+        let possible = if self.vectors.matrix.has_codes() {
+            Cow::Owned(self.possible(direction, members)?)
+        } else {
+            Cow::Borrowed(members)
+        };
+        let scored = self.vectors.similarities(direction, &possible.slots)?;
+        Ok((possible, scored))
+    }
+
     /// The vectors of each path that can be its nearest, by their codes.
-    fn possible(&self, direction: &[f32], members: &Members) -> Members {
+    fn possible(&self, direction: &[f32], members: &Members) -> rusqlite::Result<Members> {
         let matrix = self.vectors.matrix;
         let rotated = matrix.rotation().rotated(direction);
         let query = CodeQuery::new(direction, &rotated, matrix.rotation(), matrix.longest());
-        let planes = members.slots.iter().map(|slot| {
-            let (rows, at) = matrix.at(*slot);
-            rows.codes.planes(at)
-        });
-        let planes: Vec<Planes<'_>> = planes.collect();
-        let sums = code_dots(query.both(), &planes);
-        let bounds = members.slots.iter().zip(sums).map(|(slot, sums)| {
-            let (rows, at) = matrix.at(*slot);
-            query.bound(sums, rows.codes.steps[at], rows.codes.errors[at])
-        });
-        let bounds: Vec<_> = bounds.collect();
-        Members::of(members.ranges().map(|range| {
+        let mut bounds: Vec<Bound> = Vec::with_capacity(members.slots.len());
+        let mut pace = CancelTicker::default();
+        for slots in members.slots.chunks(AT_ONCE) {
+            pace.read(slots.len())?;
+            let codes = slots.iter().map(|slot| {
+                let (Rows { codes, .. }, at) = matrix.at(*slot);
+                (codes.planes(at), (codes.steps[at], codes.errors[at]))
+            });
+            let (planes, scales): (Vec<Planes<'_>>, Vec<(f32, f32)>) = codes.unzip();
+            let sums = code_dots(query.both(), &planes).into_iter().zip(scales);
+            bounds.extend(sums.map(|(sums, (step, error))| query.bound(sums, step, error)));
+        }
+        Ok(Members::of(members.ranges().map(|range| {
             let of_path = &bounds[range.clone()];
             let certain = of_path.iter().map(|bound| bound.lowest());
             let certain = certain.fold(f32::NEG_INFINITY, f32::max);
             let possible = members.slots[range].iter().zip(of_path);
-            let possible = possible.filter(|(_, bound)| bound.highest() >= certain);
-            possible.map(|(slot, _)| *slot).collect()
-        }))
+            let possible = possible.filter(move |(_, bound)| bound.highest() >= certain);
+            possible.map(|(slot, _)| *slot)
+        })))
     }
 }
 
@@ -246,6 +319,25 @@ mod tests {
         (index, Arc::new(paths.unwrap()))
     }
 
+    /// The similarity of each path, found by comparing all.
+    fn best_of_paths(
+        groups: &Groups<'_>,
+        direction: &[f32],
+        slots: Slots<'_>,
+    ) -> BTreeMap<u32, f32> {
+        let all = groups.vectors.listed(slots);
+        let scored = groups.vectors.similarities(direction, &all).unwrap();
+        let mut best = BTreeMap::new();
+        for (slot, similarity) in scored {
+            let row = groups.vectors.matrix.row(slot);
+            let of_path = best
+                .entry(groups.paths.of_row(row).unwrap())
+                .or_insert(similarity);
+            *of_path = similarity.max(*of_path);
+        }
+        best
+    }
+
     /// Slots and bits of similarities of the nearest vector of each of the `limit` nearest paths, with
     /// their equals, found by comparing all.
     fn compared(
@@ -262,11 +354,7 @@ mod tests {
                 .of_row(groups.vectors.matrix.row(slot))
                 .unwrap()
         };
-        let mut best: BTreeMap<u32, f32> = BTreeMap::new();
-        for (slot, similarity) in &scored {
-            let of_path = best.entry(path(*slot)).or_insert(*similarity);
-            *of_path = of_path.max(*similarity);
-        }
+        let best = best_of_paths(groups, direction, slots);
         let mut of_paths: Vec<f32> = best.values().copied().collect();
         of_paths.sort_by(|left, right| right.total_cmp(left));
         let last = of_paths
@@ -344,6 +432,20 @@ mod tests {
                         let exact = groups.vectors.similarities(direction, &groups.vectors.listed(slots))?;
                         let exact = bits(exact);
                         assert!(bits(found).iter().all(|found| exact.contains(found)));
+                    }
+                }
+                // The matrix keeps a sample of the first paths, and none of the others.
+                let others = Arc::new(Paths::load(&crate::chunks::GroupField::Path, connection)?);
+                for (paths, slots) in [(&paths, Slots::All), (&others, Slots::All), (&paths, Slots::These(&set))] {
+                    let groups = Groups { paths, ..groups };
+                    let found = groups.nearest_and_spreads(CoarsePass::HighPlane, &directions, limit, slots)?;
+                    for (direction, found) in directions.iter().zip(found) {
+                        assert_eq!(bits(found.nearest), compared(&groups, direction, limit, slots));
+                        if paths.len() <= SAMPLE {
+                            let best = best_of_paths(&groups, direction, slots);
+                            assert_eq!(found.spread, CosineStats::of(best.values().copied()));
+                            assert_eq!(found.similarities.into_iter().collect::<BTreeMap<_, _>>(), best);
+                        }
                     }
                 }
                 Ok(())

@@ -15,7 +15,7 @@ pub(super) struct Members {
 }
 
 impl Members {
-    pub fn of(slots: impl Iterator<Item = Vec<usize>>) -> Self {
+    pub fn of(slots: impl Iterator<Item = impl IntoIterator<Item = usize>>) -> Self {
         let mut members = Self::default();
         for of_path in slots {
             members.slots.extend(of_path);
@@ -35,7 +35,7 @@ impl Members {
 #[derive(Debug, Clone)]
 pub(super) struct PathSample {
     pub paths: Arc<Paths>,
-    /// The members of the first [`SAMPLE`] paths.
+    /// The members of the first [`SAMPLE`] paths, in the order of their first slots.
     pub first: Members,
     /// The members of as many more paths, for searches with a filter.
     more: Members,
@@ -44,9 +44,12 @@ pub(super) struct PathSample {
 impl PathSample {
     /// A sample of the members of the first `2 * SAMPLE` paths.
     pub fn new(paths: Arc<Paths>, members: &Members) -> Self {
-        let mut slots = members.ranges().map(|range| members.slots[range].to_vec());
-        let first = Members::of(slots.by_ref().take(SAMPLE));
-        let more = Members::of(slots);
+        let mut slots = members.ranges().map(|range| &members.slots[range]);
+        let mut first: Vec<&[usize]> = slots.by_ref().take(SAMPLE).collect();
+        // A comparison reads codes faster in the order of memory.
+        first.sort_unstable_by_key(|of_path| of_path.first());
+        let first = Members::of(first.into_iter().map(|of_path| of_path.iter().copied()));
+        let more = Members::of(slots.map(|of_path| of_path.iter().copied()));
         Self { paths, first, more }
     }
 

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use hashlink::DefaultHashBuilder;
 use rusqlite::Connection;
 
 use super::groups::Groups;
@@ -32,7 +33,7 @@ pub struct NearestRows {
     /// so that nothing is near it.
     asked: Option<VectorRequest>,
     /// The cosines by key if all of them were computed; else empty.
-    pub cosines: HashMap<i64, f64>,
+    pub cosines: HashMap<i64, f64, DefaultHashBuilder>,
 }
 
 /// A direction, and which vectors may be found.
@@ -157,7 +158,7 @@ impl VectorSearch<'_> {
         let vectors = self.vectors();
         let look = self.matrix.coarse_pass();
         let groups = self.groups();
-        let mut cosines = vec![HashMap::new(); directions.len()];
+        let mut cosines = vec![HashMap::default(); directions.len()];
         let (nearest, spreads) = match (&groups, selection.statistics) {
             (None, true) => vectors.nearest_and_spreads(look, directions, limit, slots)?,
             (None, false) => (
