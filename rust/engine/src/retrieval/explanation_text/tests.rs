@@ -145,7 +145,7 @@ fn every_multiplier_is_named() {
         ..score()
     };
     let text = explanation.to_string();
-    assert!(text.contains(" = -0.50; divided by 2.35 (a pref"), "{text}");
+    assert!(text.contains(" = -0.50; divided by 2.35 (the question asks for a pref"), "{text}");
     assert!(text.ends_with(" = -0.10"), "{text}");
 }
 
@@ -383,8 +383,8 @@ fn an_age_is_named_with_its_weight() {
             Some("2026-01-01"),
             Some(30),
             0.5,
-            -0.735,
-            "; from 2026-01-01, 30 days old, so that it counts 0.50: -0.74 = 0.74",
+            -0.736,
+            "; from 2026-01-01, 30 days old, so that it counts 0.50: -0.74 = 0.73",
         ),
         (
             Fusion::Rrf,
