@@ -218,8 +218,8 @@ def test_async_embedders_do_the_same(server: LocalServer) -> None:
             with pytest.raises(hr.HedgerowError) as raised:
                 await embedder.embed(["a"])
         assert str(raised.value) == (
-            f"{server.url}/v1/embeddings answered 403 Forbidden (no); check the API key and what "
-            "it may do"
+            f"{server.url}/v1/embeddings answered 403 Forbidden (no); check the API key and its "
+            "permissions"
         )
         with pytest.raises(hr.HedgerowError, match="is closed; make another"):
             await embedder.embed(["a"])

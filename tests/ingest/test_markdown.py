@@ -230,7 +230,7 @@ class TestFrontMatter:
 
     @pytest.mark.parametrize("text", ["---\n---\n", "---\nyear: 1\n---\n \n"])
     def test_one_that_says_nothing_is_named(self, text: str) -> None:
-        with pytest.raises(UnreadableSourceError, match="nothing but front matter"):
+        with pytest.raises(UnreadableSourceError, match="only front matter"):
             read(text)
 
 

@@ -81,7 +81,7 @@ class TestWhatSomebodyElseMade:
             assert edges(root) == []
             assert root.query("all | visited:linker").keys == []
         assert [record.getMessage() for record in caplog.records] == [
-            f"{cloned}/.hedgerow was not made by you on this machine: the index is made anew from the "
+            f"{cloned}/.hedgerow was not made by you on this machine: the index is rebuilt from the "
             "files; the store is rebuilt without visits, and the old one is kept as "
             f"{cloned}/.hedgerow/store.db.foreign"
         ]

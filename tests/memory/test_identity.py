@@ -99,7 +99,7 @@ class TestTheKey:
         finally:
             identity._key_of_this_process.cache_clear()
         [record] = caplog.records
-        assert "each process makes .hedgerow/ anew" in record.getMessage()
+        assert "each process rebuilds .hedgerow/" in record.getMessage()
         assert "set HEDGEROW_CONFIG_DIR to a folder that you may write to" in record.getMessage()
         assert not (users / "here").exists()
 

@@ -75,7 +75,7 @@ def test_another_document_prompt_is_refused_until_all_is_embedded_anew() -> None
     assert refused(index, Adapter()) == (
         'the index in memory has vectors of the embedder "e5", for which documents were embedded '
         "with the prompt 'text: ', not with the prompt 'passage: '; give document_prompt='text: ' to "
-        "the embedder, on the command line --document-prompt. Or have all vectors made anew: "
+        "the embedder, on the command line --document-prompt. Or have all chunks embedded again: "
         "Retriever.reembed(), or hedgerow index --reembed"
     )
     assert "not with no prompt; give document_prompt='text: '" in refused(
@@ -129,8 +129,8 @@ def test_an_older_file_goes_on_as_it_was_embedded(
         [message] = [record.getMessage() for record in caplog.records]
         assert message == (
             f"{tmp_path / 'i.db'} has vectors that an earlier version made without the prompts of "
-            '"e5"; queries and new chunks are embedded without them too. For better results make '
-            "all vectors anew: Retriever.reembed(), or hedgerow index --reembed"
+            '"e5"; queries and new chunks are embedded without them too. For better results '
+            "re-embed all chunks: Retriever.reembed(), or hedgerow index --reembed"
         )
         assert index.stats().embedder == "e5"
         embedder.calls.clear()

@@ -282,7 +282,7 @@ def _identity(embedder: AnyEmbedder | None) -> list[str | None] | None:
     if name is None:
         raise InvalidInputError(
             "a checkpoint tells embedders apart by their names, and this one has none; give it an "
-            "attribute name that stands for the model",
+            "attribute name that identifies the model",
             code="invalid_option",
         )
     return [name, own_admission(embedder).details]

@@ -176,7 +176,7 @@ def _mismatch(index: Searchable, name: str, form: str, known: str, own: str) -> 
     other = (
         f'another prompt, "" for none, by {form}_prompt too'
         if form == "query"
-        else "re-embed all chunks: Retriever.reembed(), or hedgerow index --reembed"
+        else "all chunks embedded again: Retriever.reembed(), or hedgerow index --reembed"
     )
     return InvalidInputError(
         f'{_place(index)} has vectors of the embedder "{name}", for which {texts} embedded with '

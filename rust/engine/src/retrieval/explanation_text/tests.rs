@@ -145,7 +145,10 @@ fn every_multiplier_is_named() {
         ..score()
     };
     let text = explanation.to_string();
-    assert!(text.contains(" = -0.50; divided by 2.35 (the question asks for a pref"), "{text}");
+    assert!(
+        text.contains(" = -0.50; divided by 2.35 (the question asks for a pref"),
+        "{text}"
+    );
     assert!(text.ends_with(" = -0.10"), "{text}");
 }
 
