@@ -93,7 +93,7 @@ fn multipliers_lift_and_lower_below_zero_too() {
     assert_eq!(ids, ["near", "tea", "tips", "far"]);
     let text = found.hits[1].explanation.to_string();
     assert!(
-        text.contains("; divided by 2.35 (a preference is asked"),
+        text.contains("; divided by 2.35 (the question asks for a preference"),
         "{text}"
     );
 }
