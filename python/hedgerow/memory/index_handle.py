@@ -23,22 +23,11 @@ from hedgerow._engine import (
     _check_query,
     _FileCheck,
     _FileColumns,
-    _has_vectors,
-    _is_embedded,
     _Listing,
     _Recall,
-    _set_embeddings,
-    _unembedded_page,
     _Watch,
 )
 from hedgerow._retrieval import observing
-from hedgerow._retrieval.embedding import (
-    EmbedderBinding,
-    admission,
-    chunk_text,
-    embedding_missing,
-    reembedding,
-)
 from hedgerow._retrieval.operations import SearchRequest
 from hedgerow._retrieval.searching import Stages
 from hedgerow.embedders import AnyEmbedder
@@ -51,6 +40,7 @@ from hedgerow.retriever import Retriever
 from hedgerow.typing import Progress
 
 from . import recall as recalling
+from . import vectors
 from .config import Config
 from .derived import (
     FOREIGN,
@@ -62,10 +52,9 @@ from .derived import (
     is_of_no_use,
 )
 from .documents import CODES, notices_of
-from .files import locked_at_once
 from .freshness import FileCheck, Looked
 from .marks import Marks
-from .names import check_types, mark_of
+from .names import check_types
 from .note import now
 from .operations import ContextRequest, GrepRequest, RecallRequest
 from .recall import ANY, Evidence, Wanted
@@ -85,107 +74,6 @@ if TYPE_CHECKING:
 
 
 _logger = logging.getLogger("hedgerow.memory")
-
-_PAGE = 256
-"""The chunks whose vectors are taken from another index in one transaction."""
-
-_OF_ANOTHER = frozenset({"embedder_mismatch", "dimension_mismatch"})
-
-
-def are_current(index: Index, embedder: AnyEmbedder) -> bool:
-    """Return whether every chunk has been embedded, and by this embedder."""
-    admitted = _admitted(index, embedder)
-    if admitted is None or admitted.is_older:
-        return False
-    return _is_embedded(index)
-
-
-def may_search(index: Index, embedder: AnyEmbedder) -> bool:
-    """Return whether there are vectors of this embedder, even if not for all chunks yet."""
-    return _has_vectors(index) and _admitted(index, embedder) is not None
-
-
-def embed(derived: Derived, embedder: AnyEmbedder, progress: Progress | None = None) -> bool:
-    """Embed the chunks without a vector.
-
-    Embeds all if the vectors are of another embedder or prompt.
-
-    The lock of the root is free meanwhile, for a remote embedder may take long. Where another
-    process embeds already, this one leaves it to that, and returns False. `progress(done, total)`
-    counts chunks.
-
-    Raises what the embedder raises; what was embedded before stays.
-    """
-    with locked_at_once(derived.embedding_lock) as is_ours:
-        if not is_ours:
-            _logger.info("%s is being embedded by another process", derived.root)
-            return False
-        with Index.open(derived.index, durability=derived.durability) as index:
-            _bring_up_to_date(derived, index, embedder, progress)
-        return True
-
-
-def _bring_up_to_date(
-    derived: Derived, index: Index, embedder: AnyEmbedder, progress: Progress | None
-) -> None:
-    admitted = _admitted(index, embedder)
-    if admitted is not None and not admitted.is_older:
-        for number, member in enumerate(derived.members):
-            _take_vectors(index, mark_of(number), member, embedder, admitted)
-        try:
-            run(embedding_missing(index, embedder, progress))
-        except InvalidInputError as error:
-            if error.code not in _OF_ANOTHER:
-                raise
-        else:
-            return
-    run(reembedding(index, embedder, progress))
-
-
-def _take_vectors(
-    index: Index, mark: str, member: Derived, embedder: AnyEmbedder, admitted: EmbedderBinding
-) -> None:
-    """Take the vectors of a root that is recalled together with others from its own index.
-
-    Only those of equal texts and of the same embedder are taken. An index that cannot be read has none.
-    """
-    try:
-        with Index.open(member.index, read_only=True) as own:
-            of_member = _admitted(own, embedder)
-            if of_member is None or of_member.name != admitted.name or not _has_vectors(own):
-                return
-            _copy_vectors(index, own, f"{mark}/", admitted)
-    except (IndexFileError, OSError) as error:
-        _logger.info("no vectors are taken from %s: %s", member.index, error)
-
-
-def _copy_vectors(index: Index, own: Index, start: str, admitted: EmbedderBinding) -> None:
-    after = 0
-    while True:
-        page, after = _unembedded_page(index, after, _PAGE)
-        if not page:
-            return
-        wanted = [chunk for chunk in page if chunk.id.startswith(start)]
-        known = own.get_many([chunk.id.removeprefix(start) for chunk in wanted])
-        pairs = [
-            (chunk, one.embedding)
-            for chunk, one in zip(wanted, known, strict=True)
-            if one is not None and one.embedding and chunk_text(one) == chunk_text(chunk)
-        ]
-        if pairs:
-            chunks, vectors = zip(*pairs, strict=True)
-            _set_embeddings(index, chunks, vectors, admitted.name, admitted.details)
-
-
-def _admitted(index: Index, embedder: AnyEmbedder) -> EmbedderBinding | None:
-    """How the index takes the embedder; None where its vectors are of another, or another prompt."""
-    try:
-        return run(admission(index, embedder, reports=False))
-    except InvalidInputError as error:
-        if error.code not in _OF_ANOTHER:
-            raise
-        return None
-
 
 T = TypeVar("T")
 
@@ -703,14 +591,14 @@ class OpenedIndex:
         derived = Derived.of(config)
         file = identity_of(derived.index)
         try:
-            embed(derived, embedder, progress)
+            vectors.embed(derived, embedder, progress)
         except IndexFileError as error:
             if not is_of_no_use(error):
                 raise
             from .sync import rebuild  # noqa: PLC0415 - slow to import
 
             rebuild(derived, error, file)
-            embed(derived, embedder, progress)
+            vectors.embed(derived, embedder, progress)
 
     def close(self) -> None:
         """Close the index and let go of the embedder; the next call opens them again."""
@@ -753,9 +641,11 @@ class OpenedIndex:
         That is so while another process makes the first vectors. While it makes more, those that are
         there are searched. Raises what the embedder raises.
         """
-        if are_current(self._index(derived), embedder):
+        if vectors.are_current(self._index(derived), embedder):
             return True
-        return bool(embed(derived, embedder)) or may_search(self._index(derived), embedder)
+        return bool(vectors.embed(derived, embedder)) or vectors.may_search(
+            self._index(derived), embedder
+        )
 
     def _index(self, derived: Derived) -> Index:
         """Return the open index, reopened if its file was rebuilt."""

@@ -10,12 +10,12 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode as SqliteCode, FileControl, OpenFlags, vtab::array};
 
-use super::durability::Durability;
 use super::identity::Watch;
 use super::read_only;
 use super::subject::Subjects;
 use crate::error::{Error, ErrorCode, Result};
 use crate::interrupt;
+use crate::named_enum;
 use crate::text::tokenizer;
 
 /// How long a connection waits for a lock that another process holds.
@@ -24,6 +24,32 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 const STEPS: i32 = 1000;
 /// The largest database in memory: SQLite allocates it in one piece of less than 2 GiB.
 const MEMORY_LIMIT: i64 = 0x7fff_f000;
+
+named_enum! {
+    /// What of the acknowledged writes is kept if the power fails. A killed process loses none in either case.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub enum Durability {
+        /// All but the last transactions: a write does not wait for the disk.
+        #[default]
+        Normal = "normal",
+        /// All of them: each write waits until it is on the disk.
+        Full = "full",
+    }
+}
+
+impl Durability {
+    /// The statements that give a connection this durability. `fullfsync` is for macOS, whose fsync does not wait for the
+    /// cache of the disk; other systems ignore it.
+    pub(super) fn statements(self) -> &'static str {
+        match self {
+            Self::Normal => "PRAGMA synchronous = NORMAL;",
+            Self::Full => {
+                "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;
+                 PRAGMA checkpoint_fullfsync = ON;"
+            }
+        }
+    }
+}
 
 /// Where a database is, and what its connections know of it.
 #[derive(Debug, Clone)]
