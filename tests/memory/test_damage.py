@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from pathlib import Path
 
 import pytest
@@ -138,3 +139,14 @@ def test_what_is_damaged_again_is_an_error(
     with pytest.raises(IndexFileError, match="damaged"):
         root.recall("hawthorn")
     assert searches == 2
+
+
+@pytest.mark.parametrize("name", ["index.db", "store.db"])
+def test_a_file_that_is_cut_short_while_it_is_open_is_rebuilt(root: MemoryRoot, name: str) -> None:
+    with MemoryRoot.open(root.path) as opened:
+        assert found(opened, "hawthorn") == ["notes/a.md"]
+        opened.retract("notes/1.md")
+        os.truncate(root.path / ".hedgerow" / name, PAGE)
+        assert found(opened, "hawthorn") == ["notes/a.md"]
+        opened.restore("notes/1.md")
+        assert_whole(opened)

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from hedgerow._engine import Index, Store, _is_unlinked, _Names, _Nodes
+from hedgerow._engine import Index, Store, _is_replaced, _is_unlinked, _Names, _Nodes
 from hedgerow.errors import IndexFileError
 from hedgerow.ingest.ledger import Ledger
 
@@ -78,8 +78,13 @@ class _Open(Generic[T, K]):
     known: K | None = None
 
     def has(self, derived: Derived, identity: tuple[int, int] | None) -> bool:
-        """Whether this is the file of that identity, opened with the durability of the root."""
-        return (self.identity, self.durability) == (identity, derived.durability)
+        """Whether this is the file of that identity, opened with the durability of the root.
+
+        A file that another one was copied over keeps its identity, and is another all the same.
+        """
+        if (self.identity, self.durability) != (identity, derived.durability):
+            return False
+        return not _is_replaced(self.file if isinstance(self.file, Index) else self.file.index)
 
     def is_of(self, derived: Derived, path: Path) -> bool:
         """Whether this is still the file of a path, and what is known is of the scope."""
@@ -155,7 +160,7 @@ class RootFiles:
                 code="index_not_found",
             )
         with self._opening:
-            if self._index is None or self._index.identity != identity:
+            if self._index is None or not self._index.has(derived, identity):
                 self._close_reader()
                 check_regular(derived.index)
                 reader = Index.open(derived.index, read_only=True)

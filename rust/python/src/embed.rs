@@ -60,6 +60,13 @@ pub fn _is_embedded(py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResult<bool
     errors::call_detached(py, || index.is_embedded())
 }
 
+/// Whether another file is where that of an index was, also in the same inode. It costs a look at the file.
+#[pyfunction]
+pub fn _is_replaced(py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResult<bool> {
+    let index = &index.get().index;
+    errors::call_detached(py, || Ok(index.database().location().is_replaced()))
+}
+
 /// Whether any stored chunk has a vector.
 #[pyfunction]
 pub fn _has_vectors(py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResult<bool> {

@@ -135,6 +135,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(embed::_unembedded_page, module)?,
         wrap_pyfunction!(embed::_is_embedded, module)?,
         wrap_pyfunction!(embed::_has_vectors, module)?,
+        wrap_pyfunction!(embed::_is_replaced, module)?,
         wrap_pyfunction!(embed::_set_embeddings, module)?,
         wrap_pyfunction!(embed::_check_embedder, module)?,
         wrap_pyfunction!(embed::_embedder_of, module)?,

@@ -152,7 +152,7 @@ impl Location {
     }
 
     /// Whether there is another file where that of the handle was.
-    pub(super) fn is_replaced(&self) -> bool {
+    pub fn is_replaced(&self) -> bool {
         let found = self.check_file();
         found.is_err_and(|error| error.code() == ErrorCode::IndexReplaced)
     }
