@@ -1,4 +1,4 @@
-//! Enums whose cases have names that users see.
+//! Enums whose cases have names in the public interface.
 
 /// An enum with a name for each case: `ALL`, `as_str`, `from_name`, and `from_option` for the value of
 /// an option.

@@ -1,7 +1,7 @@
 //! Properties of every run of an agent, for any actions.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use hedgerow_graph::agents::{Action, Applied, Record, RunRequest, RunStatus};
+use hedgerow_graph::agents::{Action, Record, RunOutcome, RunRequest, RunStatus};
 use hedgerow_graph::graph::{Node, Store};
 use hedgerow_graph::pipeline::{Options, parse, run};
 use proptest::prelude::*;
@@ -48,7 +48,7 @@ fn apply(store: &Store, run: i64, actions: &[Action]) -> Option<Vec<Option<Strin
         .iter()
         .map(|action| (action.clone(), record.clone()))
         .collect();
-    let applied = Applied {
+    let applied = RunOutcome {
         run,
         now: NOW,
         actions: &actions,

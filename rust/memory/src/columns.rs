@@ -192,7 +192,7 @@ impl LeftOut {
 
 /// The rows that a recall may find, and the files of the scope that it leaves out.
 #[derive(Debug)]
-pub struct Selected {
+pub struct SelectedRows {
     /// None if all rows may be found.
     pub rows: Option<Arc<RowSet>>,
     /// Why each file is left out, by its number; None if it passes or is not seen.
@@ -366,7 +366,7 @@ impl FileColumns {
     }
 
     /// Select the rows of the files that pass a filter.
-    pub fn select(&self, filter: &RecallFilter) -> Selected {
+    pub fn select(&self, filter: &RecallFilter) -> SelectedRows {
         let mut left_out: Vec<Option<LeftOut>> = vec![None; self.files.len()];
         let mut is_unseen = vec![false; self.files.len()];
         if filter.narrows() || !filter.scope.is_empty() {
@@ -396,7 +396,7 @@ impl FileColumns {
         let leaves_out = left_out.iter().any(Option::is_some);
         let narrows = leaves_out || is_unseen.contains(&true);
         let passes = |number: usize| left_out[number].is_none() && !is_unseen[number];
-        Selected {
+        SelectedRows {
             rows: narrows.then(|| Arc::new(self.rows_where(passes))),
             left_out,
             leaves_out,

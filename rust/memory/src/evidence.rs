@@ -10,7 +10,7 @@ use hedgerow_engine::retrieval::{Request, Setup, rank_in};
 use serde_json::Value;
 
 use crate::columns::FileColumns;
-use crate::recall::{FOUND, Recalled, damaged};
+use crate::recall::{FOUND, RecallHit, damaged};
 
 /// The most passages for each file, on average.
 const PASSAGES: usize = 5;
@@ -40,7 +40,7 @@ pub(crate) fn evidence(
     columns: &FileColumns,
     setup: &Setup<'_>,
     request: &Request<'_>,
-    results: &[Recalled],
+    results: &[RecallHit],
 ) -> Result<Vec<Evidence>> {
     let files = results.iter().map(|one| one.texts.path.as_str());
     let numbers: BTreeSet<u32> = files.filter_map(|path| columns.number_of(path)).collect();

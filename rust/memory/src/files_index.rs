@@ -110,7 +110,7 @@ struct Queue {
 }
 
 /// A read file, its number, and its chunks.
-struct Made {
+struct NumberedFile {
     number: usize,
     row: Row,
     content: Content,
@@ -206,8 +206,8 @@ impl<'a> FilesRun<'a> {
         self.drop_gone(gone)
     }
 
-    fn take(&mut self, file: &FoundFile, made: Made) -> Result<()> {
-        let Made {
+    fn take(&mut self, file: &FoundFile, made: NumberedFile) -> Result<()> {
+        let NumberedFile {
             number,
             row,
             content,
@@ -467,7 +467,7 @@ impl<'a> FilesRun<'a> {
 }
 
 /// Return the chunks and the record of a file that was read.
-fn made(number: usize, file: &FoundFile, reading: Reading, ledger: &Ledger) -> Made {
+fn made(number: usize, file: &FoundFile, reading: Reading, ledger: &Ledger) -> NumberedFile {
     let row = Row {
         path: file.file.clone(),
         signature: reading.signature.to_string(),
@@ -497,7 +497,7 @@ fn made(number: usize, file: &FoundFile, reading: Reading, ledger: &Ledger) -> M
             }
         }
     };
-    Made {
+    NumberedFile {
         number,
         row,
         content,

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::columns::FileFacts;
 use crate::facts::key;
 use crate::front_matter::json_text;
-use crate::names::{Named, Names};
+use crate::names::{FileTitles, Names};
 use crate::text::one_line;
 use crate::times::{Time, parse_age, parse_end, parse_time};
 
@@ -388,7 +388,7 @@ impl<F: AsRef<FileFacts>> Lookup<'_, F> {
         let names = self.names.get_or_insert_with(|| {
             Names::new(files.iter().map(|file| {
                 let file = file.as_ref();
-                Named {
+                FileTitles {
                     path: &file.path,
                     title: &file.title,
                     aliases: &file.aliases,

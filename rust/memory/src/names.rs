@@ -117,7 +117,7 @@ fn wikilink(text: &str) -> Option<(&str, usize)> {
 
 /// The titles of a file to look names up by.
 #[derive(Debug, Clone, Copy)]
-pub struct Named<'a> {
+pub struct FileTitles<'a> {
     /// The path of the file.
     pub path: &'a str,
     /// The title, or an empty text.
@@ -151,7 +151,7 @@ struct Table {
 }
 
 impl Table {
-    fn new<'a>(files: impl Iterator<Item = Named<'a>>) -> Self {
+    fn new<'a>(files: impl Iterator<Item = FileTitles<'a>>) -> Self {
         let mut table = Self::default();
         for (number, file) in files.enumerate() {
             table.files.push(file.path.to_owned());
@@ -184,7 +184,7 @@ impl Table {
 
 impl Names {
     /// The names of files, which must be in the order of their paths.
-    pub fn new<'a>(files: impl Iterator<Item = Named<'a>>) -> Self {
+    pub fn new<'a>(files: impl Iterator<Item = FileTitles<'a>>) -> Self {
         Self {
             base: Arc::new(Table::new(files)),
             ..Self::default()
@@ -197,7 +197,7 @@ impl Names {
     pub fn after<'a>(
         &self,
         renamed: &[&str],
-        named: impl Fn(&str) -> Option<Named<'a>>,
+        named: impl Fn(&str) -> Option<FileTitles<'a>>,
     ) -> Option<Self> {
         if self.hidden.len() + renamed.len() > MOST_CHANGED {
             return None;
@@ -283,7 +283,7 @@ pub struct NameKeys {
 
 impl NameKeys {
     /// Add the names of a file.
-    pub fn add(&mut self, file: &Named<'_>) {
+    pub fn add(&mut self, file: &FileTitles<'_>) {
         self.stems.insert(stem(base_of(file.path)));
         if !file.title.is_empty() {
             self.titles.insert(title_key(file.title));
@@ -372,7 +372,7 @@ mod tests {
     use super::*;
 
     fn names(files: &[(&str, &str)]) -> Names {
-        let named = files.iter().map(|(path, title)| Named {
+        let named = files.iter().map(|(path, title)| FileTitles {
             path,
             title,
             aliases: &[],

@@ -8,7 +8,7 @@ use hedgerow_graph::graph::Edge;
 use serde::Deserialize;
 
 use crate::ledger::{Ledger, Record};
-use crate::names::{NameKeys, Named, Names};
+use crate::names::{FileTitles, NameKeys, Names};
 
 /// A link as written.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -25,7 +25,7 @@ pub struct Link(
 
 /// A file that is a node.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Linked {
+pub struct LinkedFile {
     /// The title, or an empty text.
     pub title: String,
     /// The links, in their order.
@@ -36,7 +36,7 @@ pub struct Linked {
 }
 
 /// A file: its record, and the data read from it.
-type File = (Arc<Record>, Arc<Linked>);
+type File = (Arc<Record>, Arc<LinkedFile>);
 
 /// The files that are nodes, in the order of their paths.
 #[derive(Debug)]
@@ -160,7 +160,7 @@ impl Nodes {
     }
 
     /// Return the data of a file.
-    pub fn get(&self, path: &str) -> Option<&Linked> {
+    pub fn get(&self, path: &str) -> Option<&LinkedFile> {
         let found = self
             .files
             .binary_search_by(|(record, _)| record.path().cmp(path));
@@ -263,8 +263,8 @@ fn pairs<'n>(before: &'n [File], after: &'n [File]) -> Vec<(Option<&'n File>, Op
     pairs
 }
 
-fn named<'f>(path: &'f str, linked: &'f Linked) -> Named<'f> {
-    Named {
+fn named<'f>(path: &'f str, linked: &'f LinkedFile) -> FileTitles<'f> {
+    FileTitles {
         path,
         title: &linked.title,
         aliases: &linked.aliases,
@@ -272,14 +272,14 @@ fn named<'f>(path: &'f str, linked: &'f Linked) -> Named<'f> {
 }
 
 fn names_of<'f>(files: &'f [File], renamed: impl Fn(&'f str) -> &'f str) -> Names {
-    let mut names: Vec<Named<'_>> = (files.iter())
+    let mut names: Vec<FileTitles<'_>> = (files.iter())
         .map(|(record, linked)| named(renamed(record.path()), linked))
         .collect();
     names.sort_by_key(|file| file.path);
     Names::new(names.into_iter())
 }
 
-fn read(record: &Record) -> Result<Linked> {
+fn read(record: &Record) -> Result<LinkedFile> {
     serde_json::from_str(&record.source.facts).map_err(|error| {
         let path = &record.source.path;
         let message = format!(
@@ -302,9 +302,9 @@ mod tests {
     use super::*;
 
     /// The path, the title and the targets of links of a file.
-    type Drawn = (String, String, Vec<(String, bool)>);
+    type FileLinks = (String, String, Vec<(String, bool)>);
 
-    fn source((path, title, links): &Drawn) -> SourceFile {
+    fn source((path, title, links): &FileLinks) -> SourceFile {
         let links: Vec<_> = links
             .iter()
             .map(|(to, is_path)| json!([to, "link", 0.7, is_path]))
@@ -317,7 +317,7 @@ mod tests {
     }
 
     /// Write a state of all files into the ledger of an index, and take it in.
-    fn ledger(index: &Index, files: &[Drawn], before: &Ledger) -> Ledger {
+    fn ledger(index: &Index, files: &[FileLinks], before: &Ledger) -> Ledger {
         let gone = before.records().map(|record| record.path().to_owned());
         let sync = FileSync {
             read: files
@@ -340,7 +340,7 @@ mod tests {
             path in "(|d/|d/e/)[abdÄ](|[.]x|[.]md)[.]md",
             title in "(|a|b|A  b|d)",
             links in prop::collection::vec(("(|/|[.][.]/|d/)(a|b|ä|a b|e|[.][.]|[.]|d)(|[.]md)", any::<bool>()), 0..4),
-        ) -> Drawn {
+        ) -> FileLinks {
             (path, title, links)
         }
     }

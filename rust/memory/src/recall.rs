@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::about::{About, abouts};
-use crate::columns::{ColumnCache, FileColumns, FileFacts, LeftOut, RecallFilter, Selected};
+use crate::columns::{ColumnCache, FileColumns, FileFacts, LeftOut, RecallFilter, SelectedRows};
 use crate::evidence::{Evidence, evidence};
 use crate::marks::Validity;
 use crate::score::{
@@ -48,7 +48,7 @@ pub struct RecallRequest<'a> {
 
 /// A memory in the results, at its best passage.
 #[derive(Debug, Clone)]
-pub struct Recalled {
+pub struct RecallHit {
     /// The id of the passage, the same for every query.
     pub id: String,
     /// The passage and the front matter of its file.
@@ -67,7 +67,7 @@ pub struct Recalled {
     pub validity: Validity,
 }
 
-impl Recalled {
+impl RecallHit {
     /// The front matter of the file.
     pub fn front_matter(&self) -> Option<&Map<String, Value>> {
         self.texts.metadata.get("front_matter")?.as_object()
@@ -78,7 +78,7 @@ impl Recalled {
 #[derive(Debug)]
 pub struct Recall {
     /// The best results, by score, then by id.
-    pub results: Vec<Recalled>,
+    pub results: Vec<RecallHit>,
     /// The passages of the files, best first; empty unless requested.
     pub evidence: Vec<Evidence>,
     /// The number of files that match the words of the query and are left out, by reason.
@@ -156,7 +156,7 @@ fn count_left_out(
     columns: &FileColumns,
     setup: &Setup<'_>,
     request: &RecallRequest<'_>,
-    selected: &Selected,
+    selected: &SelectedRows,
 ) -> Result<BTreeMap<LeftOut, usize>> {
     let mut counts = BTreeMap::new();
     if !selected.leaves_out {
@@ -197,15 +197,15 @@ struct Candidate<'a> {
 
 impl Scoring<'_> {
     /// The best results. Texts are read of candidates that can be among them alone.
-    fn best(&self, rows: &[(i64, f64)]) -> Result<Vec<Recalled>> {
+    fn best(&self, rows: &[(i64, f64)]) -> Result<Vec<RecallHit>> {
         let terms = recall_terms(self.request.query);
         let query = ScoredQuery::new(self.request.query, &terms);
         let mut candidates = self.candidates(rows, &query)?;
         candidates.sort_by(|left, right| right.total.total_cmp(&left.total));
         let most = rounded(query.most_exact_match());
         let limit = self.request.limit;
-        let mut results: Vec<Recalled> = Vec::new();
-        let can_be_among = |results: &[Recalled], parts: &ScoreParts, exact_match: f64| {
+        let mut results: Vec<RecallHit> = Vec::new();
+        let can_be_among = |results: &[RecallHit], parts: &ScoreParts, exact_match: f64| {
             let best = ScoreParts {
                 exact_match,
                 ..*parts
@@ -296,7 +296,7 @@ fn recalled(
     texts: Arc<Texts>,
     query: &ScoredQuery<'_>,
     terms: &[String],
-) -> Result<Recalled> {
+) -> Result<RecallHit> {
     let line = |key: &str| texts.metadata.get(key).and_then(Value::as_i64);
     let front_matter = texts.metadata.get("front_matter");
     let is_whole = front_matter.is_some_and(Value::is_object);
@@ -305,7 +305,7 @@ fn recalled(
     };
     let snippet = cut_snippet(&texts.content, terms);
     let has_lines = 0 < start && start <= end;
-    Ok(Recalled {
+    Ok(RecallHit {
         id: id_of(&texts, start, end),
         lines: (start, end),
         parts: ScoreParts {

@@ -49,13 +49,13 @@ impl IndexPart {
         document: Result<&Document<'_>, &Unreadable>,
         file: &str,
     ) -> Self {
-        let Parsed {
+        let ParsedFile {
             chunks,
             skips,
             facts,
         } = match document {
             Ok(document) => parse(document, file),
-            Err(unreadable) => Parsed::refused(unreadable.clone().skip(&row.path)),
+            Err(unreadable) => ParsedFile::refused(unreadable.clone().skip(&row.path)),
         };
         let known = before.map_or(0, |before| {
             usize::try_from(before.source.chunks).unwrap_or(0)
@@ -85,7 +85,7 @@ impl IndexPart {
 /// A file as chunks, with its front matter in each; the reason that they are missing, or the problems; and
 /// the facts of the file.
 #[derive(Debug, Default)]
-pub struct Parsed {
+pub struct ParsedFile {
     /// The chunks, in their order.
     pub chunks: Vec<Chunk>,
     /// The skipped parts.
@@ -95,7 +95,7 @@ pub struct Parsed {
     pub facts: Map<String, Value>,
 }
 
-impl Parsed {
+impl ParsedFile {
     fn refused(skip: Skip) -> Self {
         Self {
             skips: vec![skip],
@@ -105,7 +105,7 @@ impl Parsed {
 }
 
 /// Make the chunks of a document, whose file has an absolute path that can be shown.
-pub fn parse(document: &Document<'_>, file: &str) -> Parsed {
+pub fn parse(document: &Document<'_>, file: &str) -> ParsedFile {
     let Document { path, matter, .. } = document;
     let stated = matter
         .tags()
@@ -140,7 +140,7 @@ pub fn parse(document: &Document<'_>, file: &str) -> Parsed {
     let skips = document.problems();
     let source = SourceFile { path, file };
     match markdown_chunks(&source, &without_frame(&document.lines), matter, shared) {
-        Ok(chunks) => Parsed {
+        Ok(chunks) => ParsedFile {
             chunks,
             skips,
             facts: facts(),
@@ -149,13 +149,13 @@ pub fn parse(document: &Document<'_>, file: &str) -> Parsed {
         Err(unreadable) if unreadable.code == "empty" => {
             let mut facts = facts();
             facts.extend(metadata);
-            Parsed {
+            ParsedFile {
                 chunks: Vec::new(),
                 skips,
                 facts,
             }
         }
-        Err(unreadable) => Parsed::refused(unreadable.skip(path)),
+        Err(unreadable) => ParsedFile::refused(unreadable.skip(path)),
     }
 }
 
@@ -178,7 +178,7 @@ mod tests {
 
     use super::*;
 
-    fn parsed(text: &str) -> Parsed {
+    fn parsed(text: &str) -> ParsedFile {
         parse(&Document::parse("notes/a.md", text), "/r/notes/a.md")
     }
 

@@ -73,7 +73,7 @@ impl Folder<'_> {
 /// The files that a sync reads, and those that it drops.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// Files that the index or the store has not read as they are, in the order of their paths.
+    /// Files whose present content the index or the store has not read, sorted by path.
     pub read: Vec<(String, Signature)>,
     /// Files that only the index still has.
     pub gone: Vec<String>,
@@ -117,9 +117,9 @@ impl Changes {
 /// The counts of a sync, in files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Synced {
-    /// Files that the index did not know before, and that could be read.
+    /// Readable files that are new to the index.
     pub added: usize,
-    /// Files that the index knew with other content.
+    /// Files that the index had with other content.
     pub changed: usize,
     /// Problems of the nodes of files that were read.
     pub skips: Vec<Skip>,

@@ -1,7 +1,7 @@
 //! The effects of agents' runs on a store, for `hedgerow.agents`.
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_graph::agents::{Action, Applied, Record, Run, RunRequest, RunStatus};
+use hedgerow_graph::agents::{Action, Record, Run, RunOutcome, RunRequest, RunStatus};
 use hedgerow_graph::pipeline::{self, Options};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -12,7 +12,7 @@ use crate::results;
 use crate::store::PyStore;
 
 /// An action, its line in the reply (from 1), and the text to keep of it.
-type Acted<'py> = (Bound<'py, PyAny>, u32, String);
+type ActionLine<'py> = (Bound<'py, PyAny>, u32, String);
 
 /// Run a pipeline without the nodes that are claimed at `now`; `legs` is as in Store.query.
 #[pyfunction]
@@ -104,7 +104,7 @@ pub fn _apply_run(
     store: &PyStore,
     run: i64,
     now: i64,
-    actions: Vec<Acted<'_>>,
+    actions: Vec<ActionLine<'_>>,
     rejected: Vec<(u32, String, String)>,
     visited: Vec<String>,
     shown: Vec<(String, String)>,
@@ -131,7 +131,7 @@ pub fn _apply_run(
         })
         .collect();
     errors::call_writing(py, None, || {
-        store.store.apply(&Applied {
+        store.store.apply(&RunOutcome {
             run,
             now,
             actions: &actions,

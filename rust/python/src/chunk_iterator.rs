@@ -7,14 +7,14 @@ use hedgerow_engine::index::{ChunkReader, Index};
 use pyo3::prelude::*;
 
 use crate::chunk::PyChunk;
+use crate::engine_handle::EngineHandle;
 use crate::errors;
-use crate::held::Held;
 
 /// An iterator over the chunks that an index had when the iteration began, in row order.
 #[pyclass(name = "ChunkIterator", module = "hedgerow._engine", frozen)]
 pub struct PyChunks {
-    index: Held<Arc<Index>>,
-    state: Held<Mutex<Iteration>>,
+    index: EngineHandle<Arc<Index>>,
+    state: EngineHandle<Mutex<Iteration>>,
 }
 
 struct Iteration {
@@ -28,8 +28,8 @@ impl PyChunks {
     pub fn new(py: Python<'_>, index: &Arc<Index>, filters: &Filters) -> PyResult<Self> {
         let reader = errors::call_detached(py, || index.chunks(filters))?;
         Ok(Self {
-            index: Held::new(Arc::clone(index)),
-            state: Held::new(Mutex::new(Iteration {
+            index: EngineHandle::new(Arc::clone(index)),
+            state: EngineHandle::new(Mutex::new(Iteration {
                 reader: Some(reader),
                 left: Vec::new(),
             })),

@@ -17,7 +17,7 @@ use crate::text::Text;
 pub struct PyFilesRun(Mutex<Report>);
 
 /// The path of the chunks, the absolute path, the signature, and whether the file was named itself.
-type Found = (String, String, String, bool);
+type FileTuple = (String, String, String, bool);
 /// Files read and removed, chunks added, changed, unchanged and removed, and skipped parts.
 type Counts = (usize, usize, usize, usize, usize, usize, Vec<SkipTuple>);
 
@@ -38,7 +38,7 @@ impl PyFilesRun {
         py: Python<'_>,
         index: &Bound<'_, PyIndex>,
         ledger: &Bound<'_, PyLedger>,
-        found: Vec<Found>,
+        found: Vec<FileTuple>,
         gone: Vec<Text>,
         progress: Option<Py<PyAny>>,
         longest_queue: usize,
@@ -85,7 +85,7 @@ impl PyFilesRun {
     }
 }
 
-fn file((path, file, signature, is_named): Found) -> PyResult<FoundFile> {
+fn file((path, file, signature, is_named): FileTuple) -> PyResult<FoundFile> {
     let Ok(signature) = signature.parse() else {
         let message = format!("{file} has no signature: {signature:?}");
         return Err(PyValueError::new_err(message));

@@ -16,9 +16,9 @@ use crate::aliases::Aliases;
 use crate::calling;
 use crate::chunk::{self, PyChunk};
 use crate::chunk_iterator::PyChunks;
+use crate::engine_handle::EngineHandle;
 use crate::errors;
 use crate::filters::FiltersLike;
-use crate::held::Held;
 use crate::hit::PyHit;
 use crate::index_options::{self, OpenArguments};
 use crate::notices;
@@ -48,7 +48,7 @@ const PROGRESS: Duration = Duration::from_millis(100);
 /// when the handle is closed or was opened by another process.
 #[pyclass(name = "Index", module = "hedgerow", frozen)]
 pub struct PyIndex {
-    pub index: Held<Arc<Index>>,
+    pub index: EngineHandle<Arc<Index>>,
     /// The tokenizer and the dimensions as they were passed to `open`.
     pub(crate) tokenizer: TokenizerKind,
     pub(crate) dimensions: Option<usize>,

@@ -12,9 +12,9 @@ use pyo3::prelude::*;
 
 use crate::aliases::Aliases;
 use crate::compile;
+use crate::engine_handle::EngineHandle;
 use crate::errors;
 use crate::filters::FiltersLike;
-use crate::held::Held;
 use crate::hit::PyHit;
 use crate::index::PyIndex;
 use crate::notices;
@@ -46,7 +46,7 @@ impl PyIndex {
     /// The index of a store, on the store's own handle.
     pub fn of(index: Arc<Index>) -> Self {
         Self {
-            index: Held::new(index),
+            index: EngineHandle::new(index),
             tokenizer: TokenizerKind::default(),
             dimensions: None,
         }
@@ -55,7 +55,7 @@ impl PyIndex {
     /// Another object with the handle of this one.
     pub(crate) fn shared(&self) -> Self {
         Self {
-            index: Held::new(Arc::clone(&self.index)),
+            index: EngineHandle::new(Arc::clone(&self.index)),
             tokenizer: self.tokenizer,
             dimensions: self.dimensions,
         }
@@ -94,7 +94,7 @@ impl PyIndex {
             let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
             index.index_metadata(&keys)?;
             Ok(Self {
-                index: Held::new(Arc::new(index)),
+                index: EngineHandle::new(Arc::new(index)),
                 tokenizer: asked,
                 dimensions,
             })

@@ -19,6 +19,7 @@ mod chunk;
 mod chunk_iterator;
 mod compile;
 mod embed;
+mod engine_handle;
 mod errors;
 mod explain;
 mod fields;
@@ -27,7 +28,7 @@ mod filters;
 mod folder;
 mod fork;
 mod found;
-mod held;
+mod front_matter_values;
 mod hit;
 mod index;
 mod index_calls;
@@ -52,7 +53,6 @@ mod search_target;
 mod searcher;
 mod source;
 mod sources;
-mod stated;
 mod static_table;
 mod stats;
 mod stopwords;
@@ -199,16 +199,16 @@ fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(ingest::_link_positions, module)?,
         wrap_pyfunction!(ingest::_level_two_sections, module)?,
         wrap_pyfunction!(ingest::_first_heading, module)?,
-        wrap_pyfunction!(stated::_links_in_fields, module)?,
-        wrap_pyfunction!(stated::_parse_time, module)?,
-        wrap_pyfunction!(stated::_parse_end, module)?,
-        wrap_pyfunction!(stated::_parse_age, module)?,
-        wrap_pyfunction!(stated::_memory_time, module)?,
-        wrap_pyfunction!(stated::_days_in_name, module)?,
-        wrap_pyfunction!(stated::_day_format_problem, module)?,
-        wrap_pyfunction!(stated::_vault_names, module)?,
-        wrap_pyfunction!(stated::_scope_id, module)?,
-        wrap_pyfunction!(stated::_is_retracted, module)?,
+        wrap_pyfunction!(front_matter_values::_links_in_fields, module)?,
+        wrap_pyfunction!(front_matter_values::_parse_time, module)?,
+        wrap_pyfunction!(front_matter_values::_parse_end, module)?,
+        wrap_pyfunction!(front_matter_values::_parse_age, module)?,
+        wrap_pyfunction!(front_matter_values::_memory_time, module)?,
+        wrap_pyfunction!(front_matter_values::_days_in_name, module)?,
+        wrap_pyfunction!(front_matter_values::_day_format_problem, module)?,
+        wrap_pyfunction!(front_matter_values::_vault_names, module)?,
+        wrap_pyfunction!(front_matter_values::_scope_id, module)?,
+        wrap_pyfunction!(front_matter_values::_is_retracted, module)?,
         wrap_pyfunction!(ingest::_first_sentence, module)?,
         wrap_pyfunction!(ingest::_shorten, module)?,
         wrap_pyfunction!(folder::_settled_signatures, module)?,

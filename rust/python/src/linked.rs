@@ -1,10 +1,10 @@
-//! The data of a root's store about its files, and the files that names mean.
+//! The files of a root's store with their links, and the lookup of files by name.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use hedgerow_memory::names::{Named, Names};
-use hedgerow_memory::nodes::{Linked, Nodes};
+use hedgerow_memory::names::{FileTitles, Names};
+use hedgerow_memory::nodes::{LinkedFile, Nodes};
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -25,7 +25,7 @@ impl PyNames {
     fn new(files: Vec<(String, String, Vec<String>)>) -> Self {
         let mut files = files;
         files.sort();
-        let named = files.iter().map(|(path, title, aliases)| Named {
+        let named = files.iter().map(|(path, title, aliases)| FileTitles {
             path,
             title,
             aliases,
@@ -89,7 +89,10 @@ impl PyNodes {
 
     /// Return the links of a file, in their order; empty if it is not a node.
     fn links(&self, path: Text) -> Vec<LinkTuple> {
-        let links = self.0.get(&path).map(|Linked { links, .. }| links.iter());
+        let links = self
+            .0
+            .get(&path)
+            .map(|LinkedFile { links, .. }| links.iter());
         let tuple =
             |link: &hedgerow_memory::nodes::Link| (link.0.clone(), link.1.clone(), link.2, link.3);
         links.into_iter().flatten().map(tuple).collect()

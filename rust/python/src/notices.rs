@@ -2,7 +2,7 @@
 
 use hedgerow_engine::Result;
 use hedgerow_engine::index::Index;
-use hedgerow_engine::storage::{Level, Opened};
+use hedgerow_engine::storage::{FormatState, Level};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
@@ -52,10 +52,10 @@ pub fn log_opened(py: Python<'_>, index: &Index) {
     };
     let path = path.display();
     let (level, message) = match index.database().opened() {
-        Opened::Current if index.read_only() => ("debug", format!("opened {path}, read-only")),
-        Opened::Current => ("debug", format!("opened {path}")),
-        Opened::Made => ("info", format!("made {path}")),
-        Opened::Migrated { steps, time } => {
+        FormatState::Current if index.read_only() => ("debug", format!("opened {path}, read-only")),
+        FormatState::Current => ("debug", format!("opened {path}")),
+        FormatState::New => ("info", format!("made {path}")),
+        FormatState::Migrated { steps, time } => {
             let seconds = time.as_secs_f64();
             (
                 "info",

@@ -11,7 +11,7 @@ use hedgerow_memory::columns::{Bound as TimeBound, ColumnCache, FileColumns, Rec
 use hedgerow_memory::evidence::Evidence;
 use hedgerow_memory::facts::session_id;
 use hedgerow_memory::grep::{Pattern, grep};
-use hedgerow_memory::recall::{Recall, RecallRequest, Recalled, columns, recall};
+use hedgerow_memory::recall::{Recall, RecallHit, RecallRequest, columns, recall};
 use hedgerow_memory::scope::Scope;
 use hedgerow_memory::snippet::recall_terms;
 use pyo3::prelude::*;
@@ -23,7 +23,7 @@ use crate::found::PyFound;
 use crate::index::PyIndex;
 use crate::interrupt;
 use crate::marks::{PyMarks, validity};
-use crate::search_options::{Dated, Embedded, PySearchOptions, embedded};
+use crate::search_options::{DatedQuery, Embedded, PySearchOptions, embedded};
 use crate::searcher::{PySearcher, PyStop};
 use crate::text::Text;
 use crate::value;
@@ -264,7 +264,7 @@ impl PyRecall {
         &self,
         py: Python<'py>,
         queries: Vec<Text>,
-        dated: Vec<Option<Dated>>,
+        dated: Vec<Option<DatedQuery>>,
         vectors: &Bound<'py, PyAny>,
         embedder: Option<Text>,
         embed_seconds: f64,
@@ -355,7 +355,7 @@ fn scope_of(ids: [Option<Text>; 3]) -> Scope {
 }
 
 /// The id, snippet, file, lines, session, front matter, parts of the score, bucket and validity of a result.
-fn result<'py>(py: Python<'py>, one: &Recalled) -> PyResult<Bound<'py, PyTuple>> {
+fn result<'py>(py: Python<'py>, one: &RecallHit) -> PyResult<Bound<'py, PyTuple>> {
     let parts = &one.parts;
     let parts = (
         parts.retrieval,

@@ -14,7 +14,7 @@ use crate::vector;
 
 /// The text of a query with its dates if it has any, those dates, and the day of the question in days
 /// since 1970.
-pub type Dated = (Option<Text>, Vec<String>, i32);
+pub type DatedQuery = (Option<Text>, Vec<String>, i32);
 
 /// The options shared by all queries of one call, checked before any is embedded.
 #[pyclass(name = "SearchOptions", module = "hedgerow._engine", frozen)]
@@ -79,7 +79,7 @@ impl PySearchOptions {
     pub fn request<'a>(
         &'a self,
         query: &'a str,
-        dated: Option<&'a Dated>,
+        dated: Option<&'a DatedQuery>,
         vector: &'a Embedded,
     ) -> Request<'a> {
         Request {
@@ -99,7 +99,7 @@ impl PySearchOptions {
         }
     }
 
-    fn recency(&self, dated: Option<&Dated>) -> Option<Recency> {
+    fn recency(&self, dated: Option<&DatedQuery>) -> Option<Recency> {
         let (half_life, (_, _, day)) = self.half_life.zip(dated)?;
         Some(Recency {
             half_life: half_life.get(),

@@ -8,15 +8,15 @@ use hedgerow_engine::text::tokenizer::TokenizerKind;
 use hedgerow_opensearch::RemoteCollection;
 use pyo3::prelude::*;
 
+use crate::engine_handle::EngineHandle;
 use crate::errors;
-use crate::held::Held;
 use crate::index::PyIndex;
 use crate::point_in_time::PyPointInTime;
 use crate::stopwords::StopWordsLike;
 
 /// Where a retriever searches.
 pub enum SearchTarget {
-    Index(Held<Arc<Index>>),
+    Index(EngineHandle<Arc<Index>>),
     /// A collection on a server, of which each search opens a point in time.
     Remote {
         tokenizer: TokenizerKind,
@@ -27,7 +27,9 @@ pub enum SearchTarget {
 impl SearchTarget {
     pub fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(index) = object.cast::<PyIndex>() {
-            return Ok(Self::Index(Held::new(Arc::clone(&index.get().index))));
+            return Ok(Self::Index(EngineHandle::new(Arc::clone(
+                &index.get().index,
+            ))));
         }
         let tokenizer: String = object.getattr("tokenizer")?.extract()?;
         let stopwords: StopWordsLike = object.getattr("stopwords")?.extract()?;

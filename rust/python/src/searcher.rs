@@ -22,7 +22,7 @@ use crate::aliases::Aliases;
 use crate::chunk::PyChunk;
 use crate::errors;
 use crate::found::PyFound;
-use crate::search_options::{Dated, Embedded, PySearchOptions, embedded};
+use crate::search_options::{DatedQuery, Embedded, PySearchOptions, embedded};
 use crate::search_target::{SearchTarget, State};
 use crate::source::Source;
 use crate::text::Text;
@@ -133,7 +133,7 @@ impl PySearcher {
         &self,
         py: Python<'py>,
         query: Text,
-        dated: Option<Dated>,
+        dated: Option<DatedQuery>,
         vector: &Bound<'py, PyAny>,
         embedder: Option<Text>,
         options: &Bound<'py, PySearchOptions>,
@@ -180,7 +180,7 @@ impl PySearcher {
         &self,
         py: Python<'py>,
         queries: Vec<Text>,
-        dated: Vec<Option<Dated>>,
+        dated: Vec<Option<DatedQuery>>,
         vectors: &Bound<'py, PyAny>,
         embedder: Option<Text>,
         embed_seconds: f64,

@@ -18,14 +18,14 @@ impl PyStaticTable {
         Ok(Self(table))
     }
 
-    /// The count of numbers of each vector.
+    /// The number of dimensions of each vector.
     #[getter]
     fn dimensions(&self) -> usize {
         self.0.dimensions()
     }
 
-    /// Return an array for each text, empty for a text without a known piece; and the number of
-    /// texts that were cut.
+    /// Return one vector per text and the number of truncated texts. The vector of a text without known
+    /// word pieces is empty.
     fn embed<'py>(
         &self,
         py: Python<'py>,

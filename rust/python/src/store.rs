@@ -11,8 +11,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::bulk;
+use crate::engine_handle::EngineHandle;
 use crate::errors;
-use crate::held::Held;
 use crate::index::PyIndex;
 use crate::index_options;
 use crate::node::{self, PyNode, outcome_of, relation, time};
@@ -32,7 +32,7 @@ use crate::value::Argument;
 /// handle is closed or was opened by another process.
 #[pyclass(name = "Store", module = "hedgerow", frozen)]
 pub struct PyStore {
-    pub store: Held<Store>,
+    pub store: EngineHandle<Store>,
     pub(crate) index: Py<PyIndex>,
 }
 

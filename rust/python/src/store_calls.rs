@@ -6,8 +6,8 @@ use hedgerow_graph::graph::Store;
 use hedgerow_graph::pipeline::{self, Pipeline};
 use pyo3::prelude::*;
 
+use crate::engine_handle::EngineHandle;
 use crate::errors;
-use crate::held::Held;
 use crate::index::PyIndex;
 use crate::notices;
 use crate::pipeline::PipelineLike;
@@ -37,7 +37,7 @@ impl PyStore {
     pub(crate) fn of(py: Python<'_>, store: Store) -> PyResult<Self> {
         let index = Py::new(py, PyIndex::of(Arc::clone(store.index())))?;
         Ok(Self {
-            store: Held::new(store),
+            store: EngineHandle::new(store),
             index,
         })
     }

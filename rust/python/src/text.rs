@@ -1,4 +1,4 @@
-//! Python strings for the engine, and texts as tokens, marks and snippets.
+//! Conversion of Python strings, and the calls that tokenize, highlight and cut snippets.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -44,7 +44,7 @@ impl<'py> FromPyObject<'_, 'py> for Text {
 }
 
 impl Text {
-    /// The text, which errors call `name`.
+    /// Convert a string. Errors refer to it by `name`.
     pub fn named(string: &Bound<'_, PyString>, name: impl Display) -> PyResult<Self> {
         PyBackedStr::try_from(string.to_owned())
             .map(Self)
@@ -88,7 +88,7 @@ impl<'py> FromPyObject<'_, 'py> for Word {
     }
 }
 
-/// Many texts. A single `str` is refused, not taken for the sequence of its characters.
+/// A sequence of texts. A single `str` is rejected: it would be a sequence of characters.
 pub struct Texts(pub Vec<Text>);
 
 impl<'py> FromPyObject<'_, 'py> for Texts {
@@ -147,7 +147,7 @@ fn lone_surrogate(py: Python<'_>, error: PyErr, name: impl Display) -> PyErr {
     }
 }
 
-/// The tokens of each text in an index with this tokenizer.
+/// Return the tokens of each text by the named tokenizer.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "as Python gives them")]
 pub fn _tokenize(texts: Texts, tokenizer: &str) -> PyResult<Vec<Vec<String>>> {
@@ -160,8 +160,8 @@ pub fn _tokenize(texts: Texts, tokenizer: &str) -> PyResult<Vec<Vec<String>>> {
 type Places = Vec<(usize, usize)>;
 type WantedWords = Vec<(Vec<String>, bool)>;
 
-/// Return the positions of phrases in each text, as `(start, end)` in code points. Each phrase is
-/// its words, and whether the last of them is a prefix.
+/// Return the positions of phrases in each text, as `(start, end)` in code points. A phrase is a list of
+/// words and whether the last word is a prefix.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "as Python gives them")]
 pub fn _marks(
@@ -177,7 +177,7 @@ pub fn _marks(
     })
 }
 
-/// For each content with its title the part with the most different matches, and their places in
+/// Return a snippet of each content: the part with the most distinct matches, and their positions in
 /// it, as `(start, end)` in code points.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "as Python gives them")]

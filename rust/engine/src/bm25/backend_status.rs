@@ -1,4 +1,4 @@
-//! Who ranks, and why: for `stats()` and the log.
+//! The backend that ranks, memory or FTS5, and the reason: for `stats()` and the log.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -26,14 +26,14 @@ pub(super) enum LoadOutcome {
 /// The status of ranking in memory.
 pub(super) struct BackendStatus {
     ranking: Ranking,
-    known: Mutex<Known>,
+    known: Mutex<LoadState>,
     /// A bit for each kind of outcome that was reported, and one for each that is the last.
     reported: AtomicU8,
     last: AtomicU8,
 }
 
 #[derive(Default)]
-struct Known {
+struct LoadState {
     outcome: LoadOutcome,
     estimate: Option<Estimate>,
 }
@@ -134,7 +134,7 @@ impl BackendStatus {
         }
     }
 
-    fn known(&self) -> std::sync::MutexGuard<'_, Known> {
+    fn known(&self) -> std::sync::MutexGuard<'_, LoadState> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -8,11 +8,11 @@ use rusqlite::Connection;
 use super::load_error::{LoadError, NotLoadable};
 use super::postings::take_number;
 
-/// In the number of a page, the bits of its offset in the run.
+/// The bits of a page number that are its offset in the run; the bits above are the run.
 const PAGE_BITS: u32 = 37;
-/// The first byte of every term of the main index; indexes of prefixes have others.
+/// The first byte of every term of the main index; prefix indexes use other bytes.
 pub(super) const MAIN: u8 = b'0';
-/// A page begins with two numbers of two bytes.
+/// Bytes of the header of a page: the offsets of its first row and of its footer.
 const HEADER: usize = 4;
 /// Pages per read.
 const READ_PAGES: i64 = 64;
@@ -32,14 +32,14 @@ pub(super) struct Fts5Segment {
     pages: LeafRange,
     /// The concatenated content of the pages.
     bytes: Vec<u8>,
-    /// Where each of the next terms begins, and whether it is the first of its page: that one is
-    /// written out in full, the others share a prefix with the one before.
+    /// The offset of each of the next terms, and whether it is the first of its page. The first is stored
+    /// whole; the others without the prefix that they share with the previous term.
     terms: VecDeque<(usize, bool)>,
-    /// Offsets of rows that are written out in full although they are not the first of their term; all
-    /// others are differences.
+    /// Offsets of rows stored whole although they are not the first of their term. All other rows are
+    /// stored as differences.
     rows: VecDeque<usize>,
     term: Vec<u8>,
-    /// Where the entries of the term are.
+    /// The range of the entries of the term in `bytes`.
     entries: Range<usize>,
     is_at_end: bool,
 }
@@ -67,8 +67,8 @@ impl Fts5Segment {
         self.is_at_end
     }
 
-    /// Append the entries of the term to `bytes`, and the offsets of rows written out in full to
-    /// `rows`; the ranges say where they are there.
+    /// Append the entries of the term to `bytes` and the offsets of rows stored whole to `rows`. Return
+    /// the two ranges that were appended.
     pub fn copy_list(
         &mut self,
         bytes: &mut Vec<u8>,
@@ -104,13 +104,13 @@ impl Fts5Segment {
         let kept = if first { 0 } else { next()? };
         let new = next()?;
         let added = rest.get(..new).ok_or(NotLoadable::Damaged)?;
-        // The mark of the main index is not part of the term, but of what terms have in common.
+        // The byte of the main index is not part of the term, but counts for the shared prefix.
         let (kept, added) = match added.split_first() {
             Some((&MAIN, added)) if kept == 0 => (0, added),
             Some(_) if kept > 0 => (kept - 1, added),
             _ => return Err(NotLoadable::Damaged.into()),
         };
-        // Terms ascend; where they do not, none could be found.
+        // A search needs ascending terms, so others are damage.
         if self.term.get(kept..).is_none_or(|before| added <= before) {
             return Err(NotLoadable::Damaged.into());
         }
@@ -165,8 +165,9 @@ impl Fts5Segment {
         }
     }
 
-    /// A page: where its first row is written out, where its footer begins, the rest of the
-    /// entries of the last term, terms with their entries, and as a footer where terms begin.
+    /// Add a page. Its parts in order: the offsets of the first row stored whole and of the footer, the rest
+    /// of the entries of the previous term, terms with their entries, and the footer with the offsets of
+    /// terms.
     fn add_page(&mut self, page: &[u8]) -> Option<()> {
         let two = |at: usize| Some(u16::from_be_bytes([*page.get(at)?, *page.get(at + 1)?]).into());
         let (first_row, end): (usize, usize) = (two(0)?, two(2)?);

@@ -1,4 +1,4 @@
-//! Merging parts in the background, while searches go on with what there is.
+//! Merging segments in the background, while searches use the unmerged ones.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -22,7 +22,7 @@ use crate::text::tokenizer::TokenizerKind;
 pub struct MatchedRows {
     /// The best of them, best first; equal scores in row order.
     pub rows: Vec<RankedRow>,
-    /// How common the phrases of the expression are, if that was asked and there are rows.
+    /// The document counts of the phrases, if the selection requests statistics and has rows.
     pub phrases: Option<PhraseCounts>,
 }
 
@@ -65,7 +65,7 @@ impl Bm25<'_> {
             Ok(RankedRow {
                 row,
                 key: key.map_err(|error| without_chunk(MATCHED, error))?,
-                // Here the sign turns: higher is better from now on.
+                // FTS5 ranks by the lowest score; callers rank by the highest.
                 score: -score,
             })
         };
@@ -76,8 +76,8 @@ impl Bm25<'_> {
         Ok(MatchedRows { rows, phrases })
     }
 
-    /// The best rows that match, or the best row of each of the best paths, in order; and how common the
-    /// phrases are, if that is known by the way.
+    /// Return the best matching rows, or the best row of each of the best paths, in order. Ranking in
+    /// memory also returns the counts of the phrases, which it has computed anyway.
     fn rank(
         &self,
         plan: &Plan,
@@ -99,7 +99,7 @@ impl Bm25<'_> {
             let (ranked, counts) = snapshot.rank(plan, limit, filter, self.paths, matching)?;
             return Ok((ranked, Some(counts)));
         }
-        // Groups are made of all that match, and so are the rows that pass.
+        // Grouping and filtering come after ranking here, so they need every match.
         let most = (self.paths.is_none() && self.passing.is_none()).then_some(limit);
         let mut ranked = rank_by_fts5(self.connection, plan, expression, most, filters, matching)?;
         if let Some(passing) = self.passing {
@@ -147,14 +147,14 @@ pub(crate) fn rank_by_fts5(
     let expression = expression.to_string();
     let order: Vec<u8> = order.into_iter().flat_map(u32::to_le_bytes).collect();
     let conditions = filters.conditions()?;
-    // CROSS JOIN keeps FTS5 the outer loop: asked for single rows it would search once for each.
-    // NOT INDEXED: rows are looked up by number, not by path, of which filters may name many.
+    // CROSS JOIN keeps FTS5 in the outer loop. In the inner loop it would search once for each row.
+    // NOT INDEXED looks rows up by number. By path it would be slow for filters with many paths.
     let join = if filters.is_empty() {
         ""
     } else {
         "CROSS JOIN knowledge_chunks AS chunk NOT INDEXED ON chunk.row = knowledge_fts.rowid"
     };
-    // A function instead of the column `rank`, and no other column: that is the fast form.
+    // A function is faster than the column `rank`, and another column would make FTS5 read the texts.
     let sql = format!(
         "SELECT knowledge_fts.rowid, hedgerow_bm25(knowledge_fts, ?, ?) AS score
            FROM knowledge_fts {join}

@@ -21,13 +21,13 @@ use crate::storage::generations::{self, RowRanges};
 pub(crate) struct Snapshot {
     generation: i64,
     parts: Vec<SegmentView>,
-    /// Why it holds nothing, so that FTS5 must rank; None where it holds everything.
+    /// The reason that the snapshot is empty and FTS5 must rank; None if it is complete.
     unfit: Option<String>,
     /// Whether there is something to merge in the background.
     is_merge_due: bool,
 }
 
-/// The source of snapshots in addition to the file.
+/// Hooks of the tests for loading snapshots.
 #[derive(Default)]
 pub(crate) struct Source {
     /// Called when a load begins, for tests.
@@ -68,7 +68,7 @@ impl RowVersion for Snapshot {
         match load::from_stored(connection) {
             Ok(segment) => Ok(Self::new(generation, segment)),
             Err(LoadError::Sqlite(error)) if is_interrupt(&error) => Err(error),
-            // Remembered, so that nobody tries it again.
+            // The failure is cached, so that later searches of this generation do not load again.
             Err(LoadError::NotLoadable(unfit)) => {
                 Ok(Self::unfit(generation, unfit.reason().to_owned()))
             }
@@ -113,7 +113,7 @@ impl Snapshot {
         }
     }
 
-    /// Return a snapshot that has only the reason for its failure.
+    /// Return an empty snapshot with the reason of its failure.
     fn unfit(generation: i64, why: String) -> Self {
         Self {
             generation,
@@ -123,7 +123,7 @@ impl Snapshot {
         }
     }
 
-    /// Why it cannot rank; None where it can.
+    /// The reason that the snapshot cannot rank; None if it can.
     pub(super) fn why_unfit(&self) -> Option<&str> {
         self.unfit.as_deref()
     }
@@ -145,7 +145,7 @@ impl Snapshot {
             part.delete_rows(changed.iter());
         }
         parts.push(SegmentView::new(segment));
-        // A running merge looks for its part afterwards.
+        // A running merge finds its part by identity after this change.
         parts.retain(|part| part.rows > 0 || part.is_merging());
         Ok(Self::of(generation, tiers::tidy(parts)?))
     }

@@ -1,4 +1,4 @@
-//! Reading FTS5's index from its tables, which have all data of ranking, sorted.
+//! Reading FTS5's index from its tables, which have all data of ranking, sorted by term.
 //!
 //! The format is described in SQLite's source (`fts5_index.c`) and cannot change, since files have
 //! it. An index is a few *segments*, each with terms in order and, for each, entries in the order

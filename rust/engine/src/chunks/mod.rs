@@ -2,12 +2,11 @@
 
 mod check;
 mod chunk;
+mod chunk_row;
 mod columns;
-mod encoded;
 mod filter_cache;
 mod filter_lru;
 mod filters;
-mod kept_texts;
 mod merge;
 mod metadata_index;
 mod neighbors;
@@ -17,6 +16,7 @@ mod row_list;
 mod row_set;
 mod schema;
 mod selection;
+mod text_cache;
 mod texts;
 mod turns;
 mod write;
@@ -33,11 +33,11 @@ pub use turns::Turn;
 
 pub(crate) use filter_cache::FilterCache;
 pub(crate) use filters::{Field, civil, iso_day, text_array};
-pub(crate) use kept_texts::KeptTexts;
 pub(crate) use metadata_index::{check_name, declare, declared};
 pub(crate) use neighbors::Neighbors;
 pub(crate) use paths::{GroupField, PathCursor, Paths, group_key};
 pub(crate) use read::{chunks_of_rows, count_chunks, name_of, row_of, without_chunk};
 pub(crate) use schema::{TOKENIZER, retokenize, tokenizer};
+pub(crate) use text_cache::TextCache;
 pub(crate) use turns::Turns;
-pub(crate) use write::{Change, ChunkWriter, Stored, chunks_where};
+pub(crate) use write::{Change, ChunkWriter, StoredChunk, chunks_where};

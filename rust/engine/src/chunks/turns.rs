@@ -41,7 +41,7 @@ impl Turn {
     /// The turn of a chunk by its metadata and content alone, without the other chunks of its path.
     pub fn of(content: &str, metadata: &Map<String, Value>) -> Self {
         let of = |key: &str| metadata.get(key).cloned();
-        let stated = Stated {
+        let stated = TurnKeys {
             speaker: of("speaker"),
             role: of("role"),
             date: of("date"),
@@ -52,13 +52,13 @@ impl Turn {
 
 /// The keys of metadata for the speaker and the date of a chunk.
 #[derive(Default, Deserialize)]
-struct Stated {
+struct TurnKeys {
     speaker: Option<Value>,
     role: Option<Value>,
     date: Option<Value>,
 }
 
-impl Stated {
+impl TurnKeys {
     /// Read the keys from an object in JSON. Most metadata has none of them, and is not parsed.
     fn read(metadata: &str) -> Self {
         let has_any = ["\"speaker\"", "\"role\"", "\"date\""]
@@ -108,7 +108,7 @@ impl RowTurn {
             Ok(std::str::from_utf8(bytes).unwrap_or_default())
         };
         let (path, content) = (text(0)?, text(1)?);
-        let mut turn = Stated::read(text(2)?).turn(content);
+        let mut turn = TurnKeys::read(text(2)?).turn(content);
         let opening = Opening::of(content);
         let by_opening = turn.speaker.is_none() && opening.is_some_and(|opening| opening.is_only);
         if by_opening {

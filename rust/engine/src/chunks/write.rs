@@ -3,13 +3,13 @@
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, ToSql, params};
 
 use super::chunk::{COLUMNS, Chunk};
-use super::encoded::Encoded;
+use super::chunk_row::ChunkRow;
 use super::metadata_index::Entries;
 use super::schema::StemWatch;
 
 /// The changes of storing a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stored {
+pub(crate) struct StoredChunk {
     pub row: i64,
     pub change: Change,
 }
@@ -74,12 +74,12 @@ impl<'c> ChunkWriter<'c> {
     }
 
     /// Store a chunk, in the row of the stored one of its id, if any.
-    pub fn put(&mut self, chunk: &Chunk) -> rusqlite::Result<Stored> {
-        let encoded = Encoded::of(chunk)?;
+    pub fn put(&mut self, chunk: &Chunk) -> rusqlite::Result<StoredChunk> {
+        let encoded = ChunkRow::of(chunk)?;
         if self.adding
             && let Some(row) = self.add(chunk, &encoded)?
         {
-            return Ok(Stored::of(row, Change::Added));
+            return Ok(StoredChunk::of(row, Change::Added));
         }
         let stored = |row: &Row<'_>| {
             let number = row.get(0)?;
@@ -94,13 +94,16 @@ impl<'c> ChunkWriter<'c> {
             None => {
                 let row = self.add(chunk, &encoded)?;
                 let row = row.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
-                Ok(Stored::of(row, Change::Added))
+                Ok(StoredChunk::of(row, Change::Added))
             }
-            Some((row, None)) => Ok(Stored::of(row, Change::Unchanged)),
+            Some((row, None)) => Ok(StoredChunk::of(row, Change::Unchanged)),
             Some((row, Some(old))) => {
                 self.replace(row, &old, chunk, &encoded)?;
                 let same_embedded_text = old.same_embedded_text(chunk);
-                Ok(Stored::of(row, Change::Replaced { same_embedded_text }))
+                Ok(StoredChunk::of(
+                    row,
+                    Change::Replaced { same_embedded_text },
+                ))
             }
         }
     }
@@ -114,7 +117,7 @@ impl<'c> ChunkWriter<'c> {
     }
 
     /// Store a chunk in a new row, unless its id is taken.
-    fn add(&mut self, chunk: &Chunk, encoded: &Encoded<'_>) -> rusqlite::Result<Option<i64>> {
+    fn add(&mut self, chunk: &Chunk, encoded: &ChunkRow<'_>) -> rusqlite::Result<Option<i64>> {
         let inserted = self.insert.execute(params![
             chunk.id,
             chunk.path,
@@ -142,7 +145,7 @@ impl<'c> ChunkWriter<'c> {
         row: i64,
         old: &Chunk,
         new: &Chunk,
-        encoded: &Encoded<'_>,
+        encoded: &ChunkRow<'_>,
     ) -> rusqlite::Result<()> {
         self.metadata.remove(row, old)?;
         self.metadata.add(row, new)?;
@@ -182,7 +185,7 @@ impl<'c> ChunkWriter<'c> {
     }
 }
 
-impl Stored {
+impl StoredChunk {
     fn of(row: i64, change: Change) -> Self {
         Self { row, change }
     }

@@ -6,7 +6,7 @@ use roaring::RoaringTreemap;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::embed::UNEMBEDDED;
-use super::handle::{Counted, Index};
+use super::handle::{GenerationCounts, Index};
 use crate::error::Result;
 use crate::storage::cache::Lookup;
 use crate::storage::generations::{self, RowRanges};
@@ -20,7 +20,7 @@ impl Index {
         let known = last().clone();
         let counted = match known {
             Some(known) if known.generation == now => known,
-            known => Counted {
+            known => GenerationCounts {
                 generation: now,
                 paths: self.path_count(connection, now)?,
                 with_vector: rows_with_vector(connection, known)?,
@@ -81,7 +81,7 @@ impl Index {
 /// The rows of chunks that have a vector, given those of an earlier generation if they are known.
 fn rows_with_vector(
     connection: &Connection,
-    known: Option<Counted>,
+    known: Option<GenerationCounts>,
 ) -> rusqlite::Result<Arc<RoaringTreemap>> {
     if let Some(known) = known {
         let most = generations::max_incremental_rows(

@@ -8,7 +8,7 @@ use roaring::RoaringTreemap;
 
 use crate::bm25::{BM25, Ranking, SnapshotManager};
 use crate::chunks::{
-    self, CHUNKS, FilterCache, GroupField, KeptTexts, Neighbors, Paths, TOKENIZER, Turns,
+    self, CHUNKS, FilterCache, GroupField, Neighbors, Paths, TOKENIZER, TextCache, Turns,
 };
 use crate::error::Result;
 use crate::fuzzy::Slugs;
@@ -49,13 +49,13 @@ pub struct Index {
     /// The rows that pass the filters of recent searches.
     pub(crate) filters: FilterCache,
     /// The texts of recent hits.
-    pub(crate) texts: Cache<KeptTexts>,
+    pub(crate) texts: Cache<TextCache>,
     /// The slugs that misspelt words are compared with, from the first search that needs them on.
     pub(crate) slugs: Arc<Cache<Slugs>>,
     /// A generation, and its number of chunks.
     pub(crate) counted: Mutex<Option<(i64, u64)>>,
     /// The last counts of `stats`.
-    pub(super) counts: Mutex<Option<Counted>>,
+    pub(super) counts: Mutex<Option<GenerationCounts>>,
     /// The last generation at which every chunk was known to be embedded.
     pub(super) embedded_at: Mutex<Option<i64>>,
 }
@@ -73,7 +73,7 @@ pub struct Methods {
 
 /// The counts of one generation.
 #[derive(Debug, Clone)]
-pub(super) struct Counted {
+pub(super) struct GenerationCounts {
     pub(super) generation: i64,
     /// The number of distinct paths.
     pub(super) paths: u64,

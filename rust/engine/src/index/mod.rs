@@ -1,4 +1,4 @@
-//! The embedded index: one SQLite file (spec/index.md), with what its searches keep in memory.
+//! The embedded index: one SQLite file (spec/index.md), and its caches in memory.
 
 mod counts;
 mod embed;

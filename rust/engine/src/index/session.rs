@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use super::handle::Index;
 use crate::bm25::{Bm25, ContentPhrase, MatchedRows, Snapshot};
 use crate::chunks::{
-    Chunk, Filters, FullText, GroupBy, KeptTexts, Neighbors, Paths, RowSet, Selection, Side, Texts,
+    Chunk, Filters, FullText, GroupBy, Neighbors, Paths, RowSet, Selection, Side, TextCache, Texts,
     Turn, Turns, chunk_of, count_chunks, group_key, name_of, row_of,
 };
 use crate::error::Result;
@@ -75,7 +75,7 @@ pub struct Session<'a> {
     /// The slugs, where it was known beforehand that they are needed.
     slugs: Option<Arc<Slugs>>,
     lacks_slugs: Cell<bool>,
-    texts: Arc<KeptTexts>,
+    texts: Arc<TextCache>,
     /// How the texts are tokenized, once it was read.
     full_text: OnceCell<FullText>,
     /// The only rows that searches may find. None if they may find all.

@@ -9,30 +9,30 @@ use crate::sources::{self, LedgerChanges, OF_SOURCE, SourceFile, forget_source, 
 /// The writes of one transaction of a sync.
 #[derive(Debug, Clone, Default)]
 pub struct FileSync<'a> {
-    /// Files with those of their chunks that are to be stored.
+    /// Files, each with its chunks that must be stored.
     pub read: Vec<(SourceFile, Vec<&'a Chunk>)>,
     /// Files with unchanged content since the last read: only their signatures are written.
     pub touched: Vec<SourceFile>,
-    /// Files whose chunks, of these ids, are stored already; they are to be read again.
+    /// Files whose chunks are stored already, with the ids of these. The next sync reads them again.
     pub adopted: Vec<(String, Vec<String>)>,
     /// The ids of chunks removed from their files.
     pub removed: Vec<String>,
-    /// Files that are gone, with all their chunks.
+    /// Deleted files. All their chunks are removed.
     pub gone: Vec<String>,
-    /// Texts about the sync as a whole by their names; None removes one.
+    /// Notes about the sync by name; None removes a note.
     pub notes: Vec<(String, Option<String>)>,
 }
 
-/// The counts of chunks of a transaction of a sync.
+/// The numbers of chunks that one transaction of a sync added, changed, left and removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Synced {
-    /// Were not there before.
+    /// Chunks with a new id.
     pub added: usize,
-    /// Were there with other content.
+    /// Chunks stored before with other content.
     pub changed: usize,
-    /// Were there as they are.
+    /// Chunks stored before with the same content.
     pub unchanged: usize,
-    /// Are gone.
+    /// Chunks removed.
     pub removed: usize,
 }
 
@@ -78,18 +78,18 @@ impl Index {
         })
     }
 
-    /// All files, by their paths.
+    /// Return all files of the ledger, sorted by path.
     pub fn sources(&self) -> Result<Vec<SourceFile>> {
         self.database.read(sources::sources)
     }
 
-    /// Return the changes in the ledger since a change of this number; everything since -1.
+    /// Return the changes of the ledger after this generation; everything for -1.
     pub fn sources_since(&self, generation: i64) -> Result<LedgerChanges> {
         self.database
             .read(|connection| sources::changes_since(connection, generation))
     }
 
-    /// The number of the last change of the ledger; 0 before the first.
+    /// Return the generation of the ledger, which each change increases; 0 before the first.
     pub fn sources_generation(&self) -> Result<i64> {
         self.database.read(sources::sources_generation)
     }
@@ -100,13 +100,13 @@ impl Index {
             .read(|connection| sources::sync_note(connection, name))
     }
 
-    /// The ids of the chunks of a file.
+    /// Return the ids of the chunks of a file.
     pub fn source_chunks(&self, path: &str) -> Result<Vec<String>> {
         self.database
             .read(|connection| sources::source_chunks(connection, path))
     }
 
-    /// The ids of the chunks that are of no file.
+    /// Return the ids of the chunks that belong to no file.
     pub fn chunks_without_source(&self) -> Result<Vec<String>> {
         self.database.read(sources::chunks_without_source)
     }

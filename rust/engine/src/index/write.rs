@@ -6,7 +6,8 @@ use rusqlite::{Connection, ToSql};
 
 use super::handle::Index;
 use crate::chunks::{
-    Change, Chunk, ChunkWriter, Stored, check_name, chunks_where, declare, declared, text_array,
+    Change, Chunk, ChunkWriter, StoredChunk, check_name, chunks_where, declare, declared,
+    text_array,
 };
 use crate::error::Result;
 use crate::sources::disown;
@@ -219,7 +220,7 @@ impl<'c> Writer<'c> {
     }
 
     pub fn upsert(&mut self, chunk: &Chunk) -> rusqlite::Result<()> {
-        let Stored { row, change } = self.chunks.put(chunk)?;
+        let StoredChunk { row, change } = self.chunks.put(chunk)?;
         let changed = match (change, &chunk.embedding) {
             (Change::Added, embedding) => {
                 self.added += 1;

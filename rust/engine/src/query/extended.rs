@@ -9,7 +9,7 @@ use unicode_script::{Script, UnicodeScript};
 use super::alias::AliasTable;
 use super::ast::{Operator, Query, Token, TokenKind};
 use super::expression::{Alternatives, MatchExpression, Phrase};
-use super::groups::{self, Grouped};
+use super::groups::{self, GroupedExpression};
 use super::limits;
 use super::options::MatchOptions;
 use super::parse::{is_exclusion, scan_groups};
@@ -78,7 +78,7 @@ pub(super) fn compounds(
 
 /// A query with operators: its tokens are the specification's, and a word with punctuation inside is the
 /// phrase of its parts.
-pub(super) fn with_operators(raw: &str, options: &MatchOptions<'_>) -> Result<Grouped> {
+pub(super) fn with_operators(raw: &str, options: &MatchOptions<'_>) -> Result<GroupedExpression> {
     let scan = scan_groups(raw);
     let options = &variants::limited(options, scan.words.len());
     groups::read(&scan, |source, token| {

@@ -52,7 +52,7 @@ impl Group {
 
 /// An expression, and the parts of the query that have no equivalent in it.
 #[derive(Default)]
-pub(super) struct Grouped {
+pub(super) struct GroupedExpression {
     pub expression: MatchExpression,
     /// Whether NOT stands before a group with AND, or within a group after NOT.
     pub has_ignored_exclusion: bool,
@@ -63,8 +63,8 @@ pub(super) struct Grouped {
 pub(super) fn read(
     scan: &ParsedWords<'_>,
     mut alternatives: impl FnMut(&str, &Token) -> Result<Alternatives>,
-) -> Result<Grouped> {
-    let mut grouped = Grouped::default();
+) -> Result<GroupedExpression> {
+    let mut grouped = GroupedExpression::default();
     let mut group = Group::default();
     let mut outer: Vec<Group> = Vec::new();
     let mut has_minus = false;
@@ -103,7 +103,7 @@ pub(super) fn read(
     Ok(grouped)
 }
 
-impl Grouped {
+impl GroupedExpression {
     /// End a group and add it to the one around it, which is the current one then.
     fn close(&mut self, group: &mut Group, before: Group) -> Result<()> {
         let inner = std::mem::replace(group, before);

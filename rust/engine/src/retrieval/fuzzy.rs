@@ -12,13 +12,13 @@ use crate::error::Result;
 /// The chunks of the fuzzy rung, with their trigrams.
 pub enum FuzzyChunks {
     /// Given by the caller, with all that a hit shows.
-    Given(Given),
+    External(ExternalChunks),
     /// The chunks of the index.
     Own,
 }
 
 /// Chunks from outside the index.
-pub struct Given {
+pub struct ExternalChunks {
     chunks: HashMap<String, Chunk>,
     trigrams: TrigramIndex,
 }
@@ -34,7 +34,7 @@ impl FuzzyChunks {
         for chunk in chunks {
             by_id.entry(chunk.id.clone()).or_insert(chunk);
         }
-        Ok(Self::Given(Given {
+        Ok(Self::External(ExternalChunks {
             chunks: by_id,
             trigrams,
         }))
@@ -48,7 +48,7 @@ impl FuzzyChunks {
         selection: &Selection<'_>,
     ) -> Result<Vec<Match<'_>>> {
         match self {
-            Self::Given(given) => given.search(reader, tokens, selection),
+            Self::External(given) => given.search(reader, tokens, selection),
             Self::Own => own(reader, tokens, selection),
         }
     }
@@ -72,7 +72,7 @@ fn own(
     Ok(found.into_iter().map(matched).collect())
 }
 
-impl Given {
+impl ExternalChunks {
     fn search(
         &self,
         reader: &dyn Reader,

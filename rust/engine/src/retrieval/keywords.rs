@@ -1,4 +1,4 @@
-//! The BM25 leg: one text searched by keywords, as often as the ladder needs.
+//! The BM25 leg: keyword searches for one request, one for each rung of the ladder.
 
 use super::collection::Reader;
 use super::leg_error::of_the_leg;
@@ -19,7 +19,7 @@ pub(super) struct Keywords<'a> {
     pub request: &'a Request<'a>,
 }
 
-/// The query itself, compiled in both forms.
+/// The query, compiled to the normative text and to the expression to run.
 pub(super) struct Compiled {
     /// The normative text.
     pub fts: String,
@@ -29,12 +29,12 @@ pub(super) struct Compiled {
     pub not_searched_for: Vec<String>,
     /// Notices about the query for the reader of results.
     pub notices: Vec<String>,
-    /// Whether the query has words, and the collection does not offer its own for other spellings of them.
+    /// Whether extended matching could not look up other spellings, because the collection lists no words.
     pub has_no_spellings: bool,
 }
 
 impl Compiled {
-    /// Return the query of a request, with its dates, for the state of a reader, if given.
+    /// Compile the query of a request with its dates. A reader adds spellings from its vocabulary.
     pub fn new(
         reader: Option<&dyn Reader>,
         setup: &Setup<'_>,
@@ -51,7 +51,7 @@ impl Compiled {
             return Ok(compiled);
         };
         match Self::with(reader, setup, request, Some(&*vocabulary)) {
-            // Without other spellings the query may still be answered, by vectors for example.
+            // The query is still useful without other spellings.
             Err(error) => {
                 of_the_leg(error)?;
                 Self::with(reader, setup, request, None)

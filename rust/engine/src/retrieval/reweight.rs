@@ -12,7 +12,7 @@ use crate::interrupt::{self, CancelTicker};
 
 /// A hit with its new score, and where that comes from.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reweighted {
+pub struct ReweightedHit {
     /// The hit; its score is multiplied already.
     pub hit: Hit,
     /// The factor, with its reasons.
@@ -22,7 +22,7 @@ pub struct Reweighted {
 /// Multiply the scores of `hits` and put the best first; equal scores keep their order.
 ///
 /// Without an intent the hits stay as they are, sorted or not.
-pub fn reweight(intent: Intent, hits: Vec<Hit>) -> Result<Vec<Reweighted>> {
+pub fn reweight(intent: Intent, hits: Vec<Hit>) -> Result<Vec<ReweightedHit>> {
     let mut pace = CancelTicker::default();
     let mut reweighted = hits
         .into_iter()
@@ -30,7 +30,7 @@ pub fn reweight(intent: Intent, hits: Vec<Hit>) -> Result<Vec<Reweighted>> {
             pace.step(1 + hit.content.len())?;
             let multiplier = Multiplier::of(intent, &hit)?;
             hit.score *= multiplier.factor();
-            Ok(Reweighted { hit, multiplier })
+            Ok(ReweightedHit { hit, multiplier })
         })
         .collect::<Result<Vec<_>>>()?;
     if intent.any() {

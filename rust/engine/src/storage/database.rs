@@ -11,7 +11,7 @@ use super::fork;
 use super::location::Location;
 use super::maintenance::Maintainer;
 use super::pool::Pool;
-use super::schema::{self, Opened};
+use super::schema::{self, FormatState};
 use crate::error::{Error, ErrorCode, Result};
 
 /// A file, or a database in memory. Safe to call from several threads.
@@ -22,7 +22,7 @@ pub struct Database {
     pub(super) process: u32,
     pub(super) location: Location,
     pub(super) read_only: bool,
-    opened: Opened,
+    opened: FormatState,
     /// None once closed. Every operation holds the lock shared, so that closing waits for it.
     pub(super) pool: fork::Shared,
     pub(super) background: Background,
@@ -76,7 +76,7 @@ impl Database {
     }
 
     /// Return the state of the file when it was opened.
-    pub fn opened(&self) -> &Opened {
+    pub fn opened(&self) -> &FormatState {
         &self.opened
     }
 

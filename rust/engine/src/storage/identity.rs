@@ -22,20 +22,20 @@ use super::settings::{self, IDENTITY};
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     /// None in memory, and before the handle is open.
-    known: Mutex<Option<Known>>,
+    known: Mutex<Option<FileRecord>>,
     /// Whether the file was replaced. The handle is unusable from then on.
     pub replaced: AtomicBool,
 }
 
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct FileRecord {
     pub stamp: Stamp,
     /// None for a file that an earlier hedgerow made and that was not opened for writing since.
     pub identity: Option<String>,
 }
 
 impl Watch {
-    pub(super) fn known(&self) -> MutexGuard<'_, Option<Known>> {
+    pub(super) fn known(&self) -> MutexGuard<'_, Option<FileRecord>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

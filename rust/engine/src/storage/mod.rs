@@ -37,6 +37,6 @@ pub use connections::{ReadTransaction, WorkError};
 pub use database::Database;
 pub use fork::{after_fork, before_fork, is_forking};
 pub use location::{Durability, Location};
-pub use schema::{FORMAT, Opened};
+pub use schema::{FORMAT, FormatState};
 pub use snapshot::Snapshot;
 pub use subject::{Check, Maintenance, Migration, Subject, Subjects};

@@ -20,7 +20,7 @@ const SMALL: i64 = if cfg!(any(test, feature = "testing")) {
 };
 /// The number of pieces of a larger table.
 const PIECES: i64 = 16;
-/// More threads than this find nothing to do.
+/// The most threads that read a table: with 16 pieces, more would save little.
 const MOST_THREADS: usize = 8;
 
 /// A table in one state.
@@ -80,8 +80,8 @@ impl Table<'_> {
     }
 }
 
-/// Do `work` on another connection, unless none can be opened or it sees another state: then nothing is
-/// done.
+/// Do `work` on another connection. Does nothing if no connection can be opened or if it sees another
+/// state.
 fn in_state<T>(
     background: &Background,
     (name, generation): (&str, i64),
@@ -105,7 +105,7 @@ pub fn threads() -> usize {
         .min(MOST_THREADS)
 }
 
-/// The numbers from 1 to the last, in pieces: above the first of each, up to the second.
+/// Split the rows from 1 to `last` into ranges `(above, up to)`.
 pub fn pieces(last: i64) -> Vec<(i64, i64)> {
     if last <= SMALL {
         return vec![(0, last)];

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode as SqliteCode, OpenFlags};
 
-use super::identity::{Known, Stamp, has_moved, recorded, try_identify};
+use super::identity::{FileRecord, Stamp, has_moved, recorded, try_identify};
 use super::location::Location;
 use super::read_only;
 use super::sidecar::{LOG, SHARED, sidecar};
@@ -67,7 +67,7 @@ impl Location {
         if has_moved(connection) {
             return Err(self.replaced());
         }
-        *self.watch.known() = stamp.map(|stamp| Known { stamp, identity });
+        *self.watch.known() = stamp.map(|stamp| FileRecord { stamp, identity });
         Ok(())
     }
 

@@ -29,11 +29,11 @@ const FORMER_FORMAT: &str = "former_format";
 
 /// The state of a file when it was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Opened {
+pub enum FormatState {
     /// Up to date.
     Current,
     /// Not there, or empty.
-    Made,
+    New,
     /// Of an earlier version.
     Migrated {
         /// The upgrades, from version to version: "format 4 to 5, bm25 1 to 2".
@@ -49,7 +49,7 @@ pub(super) fn prepare(
     location: &Location,
     read_only: bool,
     initial: &[(&str, &str)],
-) -> Result<Opened> {
+) -> Result<FormatState> {
     let current = is_current(connection, location)?;
     location.check_log(connection)?;
     if !current {
@@ -62,7 +62,7 @@ pub(super) fn prepare(
     if !read_only {
         location.write_ahead(connection)?;
     }
-    Ok(Opened::Current)
+    Ok(FormatState::Current)
 }
 
 /// Whether the file has all tables in the versions of this code. A file that is not ours, or of a
@@ -133,7 +133,7 @@ fn migrate(
     connection: &mut Connection,
     location: &Location,
     initial: &[(&str, &str)],
-) -> Result<Opened> {
+) -> Result<FormatState> {
     let at = |error: rusqlite::Error| location.error(&error);
     let start = Instant::now();
     let transaction =
@@ -143,12 +143,12 @@ fn migrate(
     let steps = make(&transaction, location, found, initial).map_err(at)?;
     transaction.commit().map_err(at)?;
     Ok(if found == 0 {
-        Opened::Made
+        FormatState::New
     } else if steps.is_empty() {
-        Opened::Current
+        FormatState::Current
     } else {
         let time = start.elapsed();
-        Opened::Migrated { steps, time }
+        FormatState::Migrated { steps, time }
     })
 }
 

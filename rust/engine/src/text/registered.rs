@@ -1,4 +1,4 @@
-//! The tokenizer [`super::words`] as FTS5 calls it: `tokenize = 'hedgerow_words 2'`.
+//! The registration of the tokenizer [`super::words`] with FTS5: `tokenize = 'hedgerow_words 2'`.
 //!
 //! FTS5 takes tokenizers as C function pointers (<https://sqlite.org/fts5.html#custom_tokenizers>).
 #![allow(unsafe_code)] // FTS5 calls through pointers

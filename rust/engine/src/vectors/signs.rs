@@ -1,4 +1,4 @@
-//! One bit a number, and an estimate of the similarity from these bits alone.
+//! Sign bits of vectors, and the estimate of the similarity from them.
 //!
 //! The estimate is that of `RaBitQ` (Gao and Long, SIGMOD 2024, <https://arxiv.org/abs/2405.12497>): the
 //! signs of a randomly rotated residual, scaled by how well they approximate it, give products without bias,
@@ -11,19 +11,19 @@ use super::kernels::{
     TILE, dot, prefetch, sign_sums,
 };
 
-/// The deviations above its estimate up to which a similarity counts as possible. Vectors with a
-/// larger error are missed: of the 60 nearest two or three in a thousand, measured on real
-/// embeddings.
+/// A vector is compared exactly if its estimate plus this number of standard deviations can reach the
+/// result. Vectors with a larger error are missed: 2 or 3 of 1,000 among the 60 nearest, measured on
+/// real embeddings.
 const DEVIATIONS: f32 = 2.0;
-/// The groups of sign bits that are prefetched: the processor prefetches the rest by itself.
+/// The number of groups of sign bits to prefetch; the processor prefetches the rest by itself.
 const GROUPS_AHEAD: usize = 32;
 
-/// The signs of some vectors, and what their estimates are made of.
+/// The sign bits of the rows of a block, with the factors of their estimates.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SignBits {
     /// The groups of bits in a row.
     width: usize,
-    /// See `kernels::sign_sums`; the bits of rows that the last [`SIGN_ROWS`] lack are zero.
+    /// The layout of `kernels::sign_sums`. The bits of unused rows in the last [`SIGN_ROWS`] are zero.
     groups: Vec<SignGroup>,
     /// The factor of a product with the signs, and the deviation of the result.
     pub factors: Vec<f32>,
@@ -48,8 +48,8 @@ fn split(group: SignGroup) -> (u128, u128) {
     (bytes & LOW_HALVES, bytes >> 4 & LOW_HALVES)
 }
 
-/// A group with the bits of a row before those of row `at`, and the bits of the last row, which has no
-/// room.
+/// Insert the bits of a row before row `at`. Return the group and the bits of the last row, which no
+/// longer fit.
 fn inserted(group: SignGroup, at: usize, bits: u8) -> (SignGroup, u8) {
     let insert = |rows: u128, at: usize, bits: u8| {
         let before = (1 << (8 * at)) - 1;
@@ -66,8 +66,8 @@ fn inserted(group: SignGroup, at: usize, bits: u8) -> (SignGroup, u8) {
     ((low | high << 4).to_le_bytes(), last)
 }
 
-/// A group without the bits of row `at`, with those of another row at the end, and the bits of row 0
-/// before.
+/// Remove the bits of row `at` and append those of another row. Return the group and the bits that row 0
+/// had before.
 fn removed(group: SignGroup, at: usize, last: u8) -> (SignGroup, u8) {
     let remove = |rows: u128, at: usize, last: u8| {
         let before = (1 << (8 * at)) - 1;
@@ -86,7 +86,7 @@ fn removed(group: SignGroup, at: usize, last: u8) -> (SignGroup, u8) {
     ((low | high << 4).to_le_bytes(), first)
 }
 
-/// The groups of bits of a vector with these dimensions.
+/// The number of groups of bits of a vector.
 fn width(dimensions: usize) -> usize {
     dimensions
         .div_ceil(SIGN_BITS)
@@ -104,7 +104,7 @@ impl RowSignBits {
         let total = absolute_sum(residual);
         let square = dot(residual, residual);
         if total <= 0.0 {
-            // The center itself: its product is known.
+            // The vector equals the center, so the estimate is exact.
             return Self {
                 groups,
                 factor: 0.0,
@@ -201,7 +201,7 @@ impl SignBits {
         self.groups.truncate(groups);
     }
 
-    /// Append rows of another.
+    /// Append a range of the rows of `other`.
     pub fn extend(&mut self, other: &Self, rows: Range<usize>) {
         let mut row = rows.start;
         while row < rows.end {
@@ -238,7 +238,7 @@ impl SignBits {
         self.groups[start..].iter_mut().step_by(self.width)
     }
 
-    /// Where a group of a row is: the index among all, the byte, and how far its bits are shifted.
+    /// The position of a group of a row: its index, the byte in it, and the shift of its bits.
     fn find(&self, row: usize, group: usize) -> (usize, usize, u32) {
         const HALF: usize = SIGN_ROWS / 2;
         let shift = if row % SIGN_ROWS < HALF { 0 } else { 4 };
@@ -269,10 +269,11 @@ impl SignBits {
     }
 }
 
-/// A query as tables of what its numbers add up to for each value of [`SIGN_BITS`] sign bits.
+/// A query as lookup tables: for each value of [`SIGN_BITS`] sign bits, the signed sum of the numbers of
+/// the query there.
 pub(super) struct SignQuery {
     table: Vec<SignTable>,
-    /// The distance of two entries, and the product that a sum of zeros means.
+    /// The step between table entries, and the product for a sum of zero.
     step: f32,
     lowest: f32,
     line: BoundCoefficients,

@@ -14,7 +14,7 @@ use hedgerow_engine::storage::WorkError;
 
 /// The outcome of a run, with which it ends.
 #[derive(Debug, Clone)]
-pub struct Applied<'a> {
+pub struct RunOutcome<'a> {
     /// The run, which must be under way.
     pub run: i64,
     /// The time, in Unix seconds.
@@ -42,7 +42,7 @@ impl Store {
     /// An action that is impossible is rejected, and does not stop the others. A visit counts as
     /// `modified` if an action changed the node. None, with nothing written, if the run has ended
     /// or expired already.
-    pub fn apply(&self, applied: &Applied<'_>) -> Result<Option<Reasons>> {
+    pub fn apply(&self, applied: &RunOutcome<'_>) -> Result<Option<Reasons>> {
         self.index().database().try_write(|connection| {
             let Some(agent) = agent_of(connection, applied)? else {
                 return Ok(None);
@@ -68,7 +68,7 @@ impl Store {
     }
 
     /// Return the outcome that the actions of an agent would have now. Nothing is written. `run` is
-    /// the run that has claimed their nodes, if any; `shown` is as in [`Applied`].
+    /// the run that has claimed their nodes, if any; `shown` is as in [`RunOutcome`].
     pub fn rehearse(
         &self,
         agent: &str,
@@ -108,7 +108,7 @@ fn act_all<'a>(
 }
 
 /// The agent of a run; None if the run has ended or expired.
-fn agent_of(connection: &Connection, applied: &Applied<'_>) -> rusqlite::Result<Option<String>> {
+fn agent_of(connection: &Connection, applied: &RunOutcome<'_>) -> rusqlite::Result<Option<String>> {
     connection
         .prepare_cached(
             "SELECT agent FROM agent_runs WHERE id = ? AND status = 'started' AND expires > ?",
@@ -123,7 +123,7 @@ fn ids(connection: &Connection, keys: &[String]) -> std::result::Result<Vec<i64>
 
 fn visit(
     connection: &Connection,
-    applied: &Applied<'_>,
+    applied: &RunOutcome<'_>,
     agent: &str,
     visited: &[i64],
     touched: &[i64],
@@ -148,7 +148,7 @@ fn visit(
 /// Record the outcome of each action, in the order of the reply.
 fn record(
     connection: &Connection,
-    applied: &Applied<'_>,
+    applied: &RunOutcome<'_>,
     reasons: &[Option<String>],
 ) -> rusqlite::Result<()> {
     let done = applied.actions.iter().zip(reasons);
@@ -176,7 +176,7 @@ fn record(
 
 fn end(
     connection: &Connection,
-    applied: &Applied<'_>,
+    applied: &RunOutcome<'_>,
     reasons: &[Option<String>],
 ) -> rusqlite::Result<()> {
     let done = reasons.iter().filter(|reason| reason.is_none()).count();

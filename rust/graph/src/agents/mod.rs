@@ -8,5 +8,5 @@ mod effects;
 mod runs;
 
 pub use action::Action;
-pub use apply::{Applied, Reasons};
+pub use apply::{Reasons, RunOutcome};
 pub use runs::{Record, Run, RunHistory, RunRequest, RunStatus, StartedRun};

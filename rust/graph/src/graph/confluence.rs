@@ -2,7 +2,7 @@
 
 use super::edges::Edges;
 use super::nodes::Nodes;
-use super::ranking::{Output, Scored, Wanted, by_slot, finish};
+use super::ranking::{Output, SlotScore, Wanted, by_slot, finish};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::CancelTicker;
 
@@ -25,9 +25,9 @@ impl Confluence {
         &self,
         nodes: &Nodes,
         edges: &Edges,
-        seeds: &[Scored],
+        seeds: &[SlotScore],
         wanted: Wanted,
-    ) -> Result<Vec<Scored>> {
+    ) -> Result<Vec<SlotScore>> {
         let mut sums = vec![0.0_f64; nodes.len()];
         let mut sources = vec![0_u32; nodes.len()];
         // The last search that reached each slot, from 1.

@@ -2,7 +2,7 @@
 
 use super::edges::Edges;
 use super::nodes::Nodes;
-use super::ranking::{Output, Scored, Wanted, finish, sort};
+use super::ranking::{Output, SlotScore, Wanted, finish, sort};
 use super::spectrum::{Coordinates, cosine_of_step};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::CancelTicker;
@@ -29,9 +29,9 @@ impl Geodesic {
         nodes: &Nodes,
         edges: &Edges,
         coordinates: &Coordinates,
-        seeds: &[Scored],
+        seeds: &[SlotScore],
         wanted: Wanted,
-    ) -> Result<Vec<Scored>> {
+    ) -> Result<Vec<SlotScore>> {
         let mut best = seeds.to_vec();
         sort(nodes, &mut best)?;
         best.truncate(self.max_seeds);
@@ -54,7 +54,7 @@ impl Geodesic {
         }
         reached.sort_unstable();
         reached.dedup();
-        let mut found: Vec<Scored> = seeds
+        let mut found: Vec<SlotScore> = seeds
             .iter()
             .map(|(seed, score)| (*seed, score + std::mem::take(&mut sums[*seed as usize])))
             .collect();

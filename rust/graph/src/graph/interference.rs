@@ -3,7 +3,7 @@
 
 use super::community::Communities;
 use super::nodes::Nodes;
-use super::ranking::Scored;
+use super::ranking::SlotScore;
 use hedgerow_engine::error::Result;
 use hedgerow_engine::index::session::Session;
 use hedgerow_engine::interrupt::{self, CancelTicker};
@@ -147,8 +147,8 @@ impl Vectors {
 }
 
 /// Both ends of each pair, each with its highest similarity.
-pub fn ends(nodes: &Nodes, pairs: &[Pair]) -> Result<Vec<Scored>> {
-    let mut ends: Vec<Scored> = pairs
+pub fn ends(nodes: &Nodes, pairs: &[Pair]) -> Result<Vec<SlotScore>> {
+    let mut ends: Vec<SlotScore> = pairs
         .iter()
         .flat_map(|(left, right, similarity)| [(*left, *similarity), (*right, *similarity)])
         .collect();

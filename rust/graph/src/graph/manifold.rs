@@ -1,7 +1,7 @@
 //! Further along the line that the seeds lie on (spec/pipeline.md, "manifold").
 
 use super::nodes::Nodes;
-use super::ranking::{Output, Scored, by_slot, finish};
+use super::ranking::{Output, SlotScore, by_slot, finish};
 use super::spectrum::{Coordinates, distance};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::{self, CancelTicker};
@@ -27,10 +27,10 @@ const MAX_STEPS: usize = 1000;
 pub fn run(
     nodes: &Nodes,
     coordinates: &Coordinates,
-    seeds: &[Scored],
+    seeds: &[SlotScore],
     direction: Direction,
     output: &Output,
-) -> Result<Option<Vec<Scored>>> {
+) -> Result<Option<Vec<SlotScore>>> {
     let Some(component) = heaviest(coordinates, seeds)? else {
         return Ok(None);
     };
@@ -60,13 +60,13 @@ pub fn run(
 }
 
 /// Return the seeds alone, for the case without an axis.
-pub fn seeds_alone(nodes: &Nodes, seeds: &[Scored], output: &Output) -> Result<Vec<Scored>> {
+pub fn seeds_alone(nodes: &Nodes, seeds: &[SlotScore], output: &Output) -> Result<Vec<SlotScore>> {
     finish(nodes, seeds, seeds.to_vec(), output, None)
 }
 
 /// The component in which the seeds weigh most; of equals, the one with the smallest slot.
-fn heaviest(coordinates: &Coordinates, seeds: &[Scored]) -> Result<Option<u32>> {
-    let mut parts: Vec<Scored> = by_slot(seeds)
+fn heaviest(coordinates: &Coordinates, seeds: &[SlotScore]) -> Result<Option<u32>> {
+    let mut parts: Vec<SlotScore> = by_slot(seeds)
         .into_iter()
         .filter_map(|(seed, score)| Some((coordinates.component(seed)?, score)))
         .collect();
@@ -94,7 +94,7 @@ impl Line {
     fn through(
         coordinates: &Coordinates,
         component: u32,
-        seeds: &[Scored],
+        seeds: &[SlotScore],
     ) -> Result<Option<Self>> {
         let usable: Vec<(u32, f64)> = seeds
             .iter()

@@ -52,10 +52,10 @@ impl Block {
 
 /// Types or provenances, each once: there are few.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Texts(Arc<Known>);
+pub(super) struct Texts(Arc<InternTable>);
 
 #[derive(Debug, Clone, Default)]
-struct Known {
+struct InternTable {
     texts: Vec<String>,
     slots: HashMap<String, u32>,
 }

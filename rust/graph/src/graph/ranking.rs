@@ -7,7 +7,7 @@ use hedgerow_engine::interrupt::{self, CancelTicker};
 use hedgerow_engine::top_k;
 
 /// A slot and its score.
-pub type Scored = (u32, f64);
+pub type SlotScore = (u32, f64);
 
 /// The options of all algorithms of the graph.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,14 +25,14 @@ pub type Wanted = Option<usize>;
 
 /// The seeds in their order, with scores over the best, so that results do not depend on their
 /// scale. Nodes that score 0 are not seeds.
-pub fn normalised(input: &[Scored]) -> Vec<Scored> {
+pub fn normalised(input: &[SlotScore]) -> Vec<SlotScore> {
     let best = input.iter().map(|(_, score)| *score).fold(0.0, f64::max);
     let seeds = input.iter().filter(|(_, score)| *score > 0.0);
     seeds.map(|(slot, score)| (*slot, score / best)).collect()
 }
 
 /// Return the seeds in the order of slots.
-pub(super) fn by_slot(seeds: &[Scored]) -> Vec<Scored> {
+pub(super) fn by_slot(seeds: &[SlotScore]) -> Vec<SlotScore> {
     let mut seeds = seeds.to_vec();
     seeds.sort_unstable_by_key(|(slot, _)| *slot);
     seeds
@@ -41,11 +41,11 @@ pub(super) fn by_slot(seeds: &[Scored]) -> Vec<Scored> {
 /// Blend, cut and order what an algorithm found.
 pub(super) fn finish(
     nodes: &Nodes,
-    seeds: &[Scored],
-    mut found: Vec<Scored>,
+    seeds: &[SlotScore],
+    mut found: Vec<SlotScore>,
     output: &Output,
     wanted: Wanted,
-) -> Result<Vec<Scored>> {
+) -> Result<Vec<SlotScore>> {
     interrupt::check()?;
     let seeds = by_slot(seeds);
     let is_seed = |slot: u32| seeds.binary_search_by_key(&slot, |(seed, _)| *seed);
@@ -70,7 +70,7 @@ pub(super) fn finish(
 }
 
 /// `(1 - mix) · seed + mix · result / best result`.
-fn mixed(seeds: &[Scored], mut found: Vec<Scored>, mix: f64) -> Result<Vec<Scored>> {
+fn mixed(seeds: &[SlotScore], mut found: Vec<SlotScore>, mix: f64) -> Result<Vec<SlotScore>> {
     let best = found.iter().map(|(_, score)| *score).fold(0.0, f64::max);
     for (_, score) in &mut found {
         *score = if best > 0.0 {
@@ -95,21 +95,21 @@ fn mixed(seeds: &[Scored], mut found: Vec<Scored>, mix: f64) -> Result<Vec<Score
 }
 
 /// Order by score, best first; scores that are equal to 12 decimals by key.
-pub fn sort(nodes: &Nodes, scored: &mut Vec<Scored>) -> Result<()> {
+pub fn sort(nodes: &Nodes, scored: &mut Vec<SlotScore>) -> Result<()> {
     sort_first(nodes, scored, None)
 }
 
 /// Sort by score and keep the `first` nodes.
-fn sort_first(nodes: &Nodes, scored: &mut Vec<Scored>, first: Option<usize>) -> Result<()> {
+fn sort_first(nodes: &Nodes, scored: &mut Vec<SlotScore>, first: Option<usize>) -> Result<()> {
     // Sort keys are computed once for each node. Scores are finite.
-    let mut keyed: Vec<(f64, u32, Scored)> = scored
+    let mut keyed: Vec<(f64, u32, SlotScore)> = scored
         .iter()
         .map(|(slot, score)| {
             let rounded = -(score * 1e12).round();
             (rounded, nodes.ranks[*slot as usize], (*slot, *score))
         })
         .collect();
-    let order = |left: &(f64, u32, Scored), right: &(f64, u32, Scored)| {
+    let order = |left: &(f64, u32, SlotScore), right: &(f64, u32, SlotScore)| {
         left.0.total_cmp(&right.0).then(left.1.cmp(&right.1))
     };
     top_k::select(&mut keyed, first.unwrap_or(usize::MAX), order);

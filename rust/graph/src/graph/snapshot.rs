@@ -48,7 +48,7 @@ pub struct Snapshot {
 }
 
 /// The state cached in memory for the next query.
-pub(super) struct Kept {
+pub(super) struct CachedState {
     pub nodes: Arc<Cache<Nodes>>,
     pub edges: Cache<Edges>,
     /// By the agent.
@@ -69,7 +69,7 @@ type AgentVisits = (String, Arc<Cache<Visits>>);
 
 /// Generations that a query needs and that are not in memory: it starts again after later ones are.
 #[derive(Default)]
-struct Missed {
+struct MissingGenerations {
     nodes: Option<i64>,
     edges: Option<i64>,
     visits: Option<i64>,
@@ -94,7 +94,7 @@ impl Builds {
     }
 }
 
-impl Kept {
+impl CachedState {
     pub fn new(background: &Background) -> Self {
         let nodes = Arc::new(Cache::new(background.clone(), background.clone()));
         let source = edges::Source {
@@ -164,14 +164,14 @@ impl Kept {
         &self,
         index: &Index,
         needs: &Needs,
-        mut read: impl FnMut(&[AgentVisits], bool) -> Result<std::result::Result<T, Missed>>,
+        mut read: impl FnMut(&[AgentVisits], bool) -> Result<std::result::Result<T, MissingGenerations>>,
     ) -> Result<T> {
         index.database().check_process()?;
         let agents = needs.agents.iter();
         let visits: Vec<AgentVisits> = agents
             .map(|agent| (agent.clone(), self.visits(agent)))
             .collect();
-        let (mut missed, mut attempt) = (Missed::default(), 0);
+        let (mut missed, mut attempt) = (MissingGenerations::default(), 0);
         loop {
             // Outside a transaction: reading everything takes long and opens a separate
             // transaction.
@@ -198,9 +198,9 @@ impl Kept {
         needs: &Needs,
         visits: &[AgentVisits],
         waits: bool,
-    ) -> rusqlite::Result<std::result::Result<Snapshot, Missed>> {
+    ) -> rusqlite::Result<std::result::Result<Snapshot, MissingGenerations>> {
         let kept = self;
-        let mut missed = Missed::default();
+        let mut missed = MissingGenerations::default();
         let generation = nodes::generation(connection)?;
         let Some(nodes) = kept.nodes.current(connection, generation, waits)? else {
             missed.nodes = Some(generation - 1);

@@ -1,7 +1,7 @@
 //! Nodes near the seeds by all paths together (spec/pipeline.md, "spectral").
 
 use super::nodes::Nodes;
-use super::ranking::{Output, Scored, by_slot, finish};
+use super::ranking::{Output, SlotScore, by_slot, finish};
 use super::spectrum::{Coordinates, distance};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::CancelTicker;
@@ -13,9 +13,9 @@ const SOME: usize = 1024;
 pub fn run(
     nodes: &Nodes,
     coordinates: &Coordinates,
-    seeds: &[Scored],
+    seeds: &[SlotScore],
     output: &Output,
-) -> Result<Vec<Scored>> {
+) -> Result<Vec<SlotScore>> {
     let seeds = by_slot(seeds);
     let mut found = seeds.clone();
     let embedded: Vec<(u32, f64, &[f64])> = seeds

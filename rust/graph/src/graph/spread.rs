@@ -3,7 +3,7 @@
 
 use super::edges::Edges;
 use super::nodes::Nodes;
-use super::ranking::{Output, Scored, Wanted, by_slot, finish};
+use super::ranking::{Output, SlotScore, Wanted, by_slot, finish};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::{self, CancelTicker};
 
@@ -29,9 +29,9 @@ impl SpreadingActivation {
         &self,
         nodes: &Nodes,
         edges: &Edges,
-        seeds: &[Scored],
+        seeds: &[SlotScore],
         wanted: Wanted,
-    ) -> Result<Vec<Scored>> {
+    ) -> Result<Vec<SlotScore>> {
         let mut front = by_slot(seeds);
         // Zeroed memory costs nothing until it is written.
         let mut total = vec![0.0_f64; nodes.len()];
@@ -63,7 +63,12 @@ impl SpreadingActivation {
 
     /// Return the activation that arrives after one more edge, in no order. `arrived` is all zeros
     /// before and after.
-    fn hop(&self, edges: &Edges, front: &[Scored], arrived: &mut [f64]) -> Result<Vec<Scored>> {
+    fn hop(
+        &self,
+        edges: &Edges,
+        front: &[SlotScore],
+        arrived: &mut [f64],
+    ) -> Result<Vec<SlotScore>> {
         let mut touched = Vec::new();
         let mut pace = CancelTicker::default();
         for (slot, activation) in front {

@@ -15,7 +15,7 @@ use hedgerow_engine::storage::{Durability, Location, Subjects};
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use hedgerow_engine::vectors::VECTORS;
 
-use super::snapshot::{Kept, Needs, Snapshot};
+use super::snapshot::{CachedState, Needs, Snapshot};
 use super::types::{self, TYPES};
 use crate::schema::{AGENTS, NODES};
 
@@ -25,7 +25,7 @@ const SUBJECTS: Subjects = &[&CHUNKS, &BM25, &VECTORS, &SOURCES, &NODES, &AGENTS
 /// Nodes, edges and visits in the file of an index. Safe to call from several threads.
 pub struct Store {
     pub(super) index: Arc<Index>,
-    pub(super) kept: Kept,
+    pub(super) kept: CachedState,
     fuzzy: FuzzyChunks,
     types: Mutex<Vec<String>>,
 }
@@ -59,7 +59,7 @@ impl Store {
 
     fn of(index: Index) -> Self {
         Self {
-            kept: Kept::new(index.database().background()),
+            kept: CachedState::new(index.database().background()),
             index: Arc::new(index),
             fuzzy: FuzzyChunks::Own,
             types: Mutex::default(),

@@ -8,7 +8,7 @@ use crate::graph::NEVER;
 use crate::graph::column::Column;
 use crate::graph::community::Communities;
 use crate::graph::measure;
-use crate::graph::ranking::Scored;
+use crate::graph::ranking::SlotScore;
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::{self, CancelTicker};
 
@@ -63,7 +63,7 @@ impl<'s> Run<'s> {
         clippy::cast_precision_loss,
         reason = "lengths and times are sorted as numbers"
     )]
-    pub fn values(&self, list: &[Scored], field: &Field<'_>) -> Result<Vec<f64>> {
+    pub fn values(&self, list: &[SlotScore], field: &Field<'_>) -> Result<Vec<f64>> {
         let (nodes, edges) = (&self.snapshot.nodes, &self.snapshot.edges);
         let priority =
             |slot: u32, displacement: f64| measure::priority(nodes, slot, displacement, self.now);
@@ -97,7 +97,7 @@ impl<'s> Run<'s> {
 }
 
 /// A value of each node.
-fn each(list: &[Scored], value: impl Fn(u32, f64) -> f64) -> Result<Vec<f64>> {
+fn each(list: &[SlotScore], value: impl Fn(u32, f64) -> f64) -> Result<Vec<f64>> {
     let mut pace = CancelTicker::default();
     let mut values = Vec::with_capacity(list.len());
     for some in list.chunks(interrupt::BATCH) {

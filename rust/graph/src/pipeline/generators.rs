@@ -4,7 +4,7 @@ use super::ast::Generator;
 use super::run::Run;
 use super::set::Set;
 use crate::graph::interference::{self, Vectors};
-use crate::graph::ranking::{Scored, sort};
+use crate::graph::ranking::{SlotScore, sort};
 use hedgerow_engine::error::Result;
 
 impl Run<'_> {
@@ -34,8 +34,8 @@ impl Run<'_> {
         })
     }
 
-    fn seeds(&mut self, seeds: &[(String, f64)]) -> Vec<Scored> {
-        let mut list: Vec<Scored> = Vec::new();
+    fn seeds(&mut self, seeds: &[(String, f64)]) -> Vec<SlotScore> {
+        let mut list: Vec<SlotScore> = Vec::new();
         let mut seen = std::collections::HashSet::new();
         for (key, score) in seeds {
             match self.find(key) {
@@ -47,13 +47,13 @@ impl Run<'_> {
         list
     }
 
-    fn neighbors(&mut self, key: &str) -> Result<Vec<Scored>> {
+    fn neighbors(&mut self, key: &str) -> Result<Vec<SlotScore>> {
         let snapshot = self.snapshot;
         let Some(slot) = self.find(key) else {
             self.warn(format!("neighbors: there is no node {key:?}"));
             return Ok(Vec::new());
         };
-        let mut found: Vec<Scored> = snapshot.edges.joined(slot).collect();
+        let mut found: Vec<SlotScore> = snapshot.edges.joined(slot).collect();
         sort(&snapshot.nodes, &mut found)?;
         Ok(found)
     }

@@ -1,7 +1,7 @@
 //! Running `match`: nodes by the words of their keys or, where no key has them, of their contents.
 
 use super::run::Run;
-use crate::graph::ranking::{Scored, sort};
+use crate::graph::ranking::{SlotScore, sort};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::{self, CancelTicker};
 use hedgerow_engine::text::lower::lower;
@@ -15,14 +15,14 @@ const MOST_BY_CONTENT: usize = 50;
 
 impl Run<'_> {
     /// The nodes that terms find, each with the sum of its scores.
-    pub fn matched(&self, terms: &[String]) -> Result<Vec<Scored>> {
+    pub fn matched(&self, terms: &[String]) -> Result<Vec<SlotScore>> {
         let nodes = &self.snapshot.nodes;
         let mut sums = vec![0.0; nodes.len()];
         let mut found = Vec::new();
         let mut pace = CancelTicker::default();
         for term in terms {
             let term = lower(term.clone());
-            let mut hits: Vec<Scored> = Vec::new();
+            let mut hits: Vec<SlotScore> = Vec::new();
             for some in nodes.order.chunks(interrupt::BATCH) {
                 pace.step(some.len())?;
                 let hit = |slot: &u32| Some((*slot, by_key(nodes.key(*slot), &term)?));
@@ -39,7 +39,7 @@ impl Run<'_> {
                 *sum += score;
             }
         }
-        let mut found: Vec<Scored> = found
+        let mut found: Vec<SlotScore> = found
             .into_iter()
             .map(|slot| (slot, sums[slot as usize]))
             .collect();
@@ -48,7 +48,7 @@ impl Run<'_> {
     }
 
     /// The weightiest nodes whose content has the words of a term in a row.
-    fn by_content(&self, term: &str) -> Result<Vec<Scored>> {
+    fn by_content(&self, term: &str) -> Result<Vec<SlotScore>> {
         let nodes = &self.snapshot.nodes;
         let session = self.session()?;
         let phrase = session.content_phrase(term)?;

@@ -3,7 +3,7 @@
 use super::ast::Search;
 use super::outcome::{Leg, Ranked};
 use super::run::Run;
-use crate::graph::ranking::{Scored, sort};
+use crate::graph::ranking::{SlotScore, sort};
 use hedgerow_engine::chunks::Filters;
 use hedgerow_engine::error::Result;
 use hedgerow_engine::index::session::Session;
@@ -17,8 +17,8 @@ impl Run<'_> {
     pub fn searched(
         &mut self,
         wanted: &Search,
-        among: Option<&[Scored]>,
-    ) -> Result<(Vec<Scored>, usize)> {
+        among: Option<&[SlotScore]>,
+    ) -> Result<(Vec<SlotScore>, usize)> {
         let nodes = &self.snapshot.nodes;
         let among = among.map(|among| {
             let mut slots: Vec<u32> = among.iter().map(|(slot, _)| *slot).collect();
@@ -33,7 +33,7 @@ impl Run<'_> {
             }
             None => vec![self.found(wanted, among.as_deref())?],
         };
-        let mut fused: Vec<Scored> = Vec::new();
+        let mut fused: Vec<SlotScore> = Vec::new();
         let mut pace = CancelTicker::default();
         for leg in legs {
             let mut slots: Vec<u32> = Vec::with_capacity(leg.len());

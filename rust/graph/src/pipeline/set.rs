@@ -3,7 +3,7 @@
 use crate::graph::column::{Column, Value};
 use crate::graph::interference::Pair;
 use crate::graph::nodes::Nodes;
-use crate::graph::ranking::Scored;
+use crate::graph::ranking::SlotScore;
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::{self, CancelTicker};
 
@@ -15,7 +15,7 @@ pub(super) struct Set {
     /// The number of marked slots.
     marked: usize,
     /// The nodes in their order, once `marks` is None.
-    list: Vec<Scored>,
+    list: Vec<SlotScore>,
     /// The pairs that made the set and have both ends in it.
     pub pairs: Vec<Pair>,
 }
@@ -31,7 +31,7 @@ impl Set {
         }
     }
 
-    pub fn listed(list: Vec<Scored>) -> Self {
+    pub fn listed(list: Vec<SlotScore>) -> Self {
         Self {
             marks: None,
             marked: 0,
@@ -108,7 +108,7 @@ impl Set {
     }
 
     /// The nodes in their order.
-    pub fn list(&mut self, nodes: &Nodes) -> &mut Vec<Scored> {
+    pub fn list(&mut self, nodes: &Nodes) -> &mut Vec<SlotScore> {
         let marked = self.marked;
         self.list_marked(nodes, marked);
         &mut self.list
@@ -160,7 +160,7 @@ mod tests {
             listed: bool,
         ) {
             let marked: Vec<u32> = (0..).zip(&marks).filter(|(_, m)| **m).map(|(p, _)| p).collect();
-            let list: Vec<Scored> = marked.iter().map(|slot| (*slot, 1.0)).collect();
+            let list: Vec<SlotScore> = marked.iter().map(|slot| (*slot, 1.0)).collect();
             let mut set = Set::listed(list);
             if !listed {
                 set.marked = marked.len();

@@ -7,7 +7,7 @@ use super::fields::normalise;
 use super::outcome::Cell;
 use super::run::Run;
 use super::set::Set;
-use crate::graph::ranking::{Scored, Wanted};
+use crate::graph::ranking::{SlotScore, Wanted};
 use crate::graph::{self, measure};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::{self, CancelTicker};
@@ -100,7 +100,12 @@ impl Run<'_> {
 }
 
 /// The list by its keys, stable in both directions; the first `limit` of it.
-fn ordered(list: &[Scored], keys: &[f64], ascending: bool, limit: Wanted) -> Result<Vec<Scored>> {
+fn ordered(
+    list: &[SlotScore],
+    keys: &[f64],
+    ascending: bool,
+    limit: Wanted,
+) -> Result<Vec<SlotScore>> {
     // 0 and -0 are equal here. A sum of very large numbers may be NaN, which has its place too.
     let by_key = |left: f64, right: f64| (left + 0.0).total_cmp(&(right + 0.0));
     let mut slots: Vec<(f64, usize)> = keys.iter().copied().zip(0..).collect();

@@ -27,14 +27,14 @@ pub(super) type Segments<'i> = Vec<(&'i ColumnId, Option<Segment>)>;
 
 /// The values of some columns as they are read.
 pub(super) struct Reading<'i> {
-    columns: Vec<Growing<'i>>,
+    columns: Vec<ColumnBuilder<'i>>,
     /// The memory of all columns in bytes, by estimate.
     bytes: usize,
     /// The rows that were read.
     rows: RowSet,
 }
 
-struct Growing<'i> {
+struct ColumnBuilder<'i> {
     id: &'i ColumnId,
     /// None if the column did not fit into [`MAX_BYTES`] next to the others.
     builder: Option<SegmentBuilder>,
@@ -91,7 +91,7 @@ impl<'i> Reading<'i> {
     }
 
     fn of(ids: impl IntoIterator<Item = &'i ColumnId>) -> Self {
-        let columns = ids.into_iter().map(|id| Growing {
+        let columns = ids.into_iter().map(|id| ColumnBuilder {
             id,
             builder: Some(SegmentBuilder::default()),
         });
@@ -170,7 +170,8 @@ impl<'i> Reading<'i> {
             self.bytes += builder.add(key, row);
         }
         while self.bytes > MAX_BYTES {
-            let size = |column: &Growing<'_>| column.builder.as_ref().map(SegmentBuilder::bytes);
+            let size =
+                |column: &ColumnBuilder<'_>| column.builder.as_ref().map(SegmentBuilder::bytes);
             let largest = self.columns.iter_mut().max_by_key(|column| size(column));
             let Some(dropped) = largest.and_then(|column| column.builder.take()) else {
                 return;

@@ -18,7 +18,7 @@ use super::parse as conditions;
 use crate::text::normalise::forms;
 
 /// A condition, and what of a chunk it must be given.
-struct Prepared {
+struct PreparedCondition {
     condition: Condition,
     tags: bool,
     metadata: bool,
@@ -50,12 +50,12 @@ pub(in crate::chunks) fn register(connection: &Connection) -> rusqlite::Result<(
         Ok(holds(&metadata, &wanted))
     })?;
     connection.create_scalar_function("hedgerow_passes", 6, flags, |context| {
-        let wanted = context.get_or_create_aux(5, Prepared::read)?;
+        let wanted = context.get_or_create_aux(5, PreparedCondition::read)?;
         wanted.passes(context)
     })
 }
 
-impl Prepared {
+impl PreparedCondition {
     fn read(value: ValueRef<'_>) -> Result<Self, FromSqlError> {
         let source: Map<String, Value> = parse(value)?;
         let condition =

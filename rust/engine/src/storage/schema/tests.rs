@@ -50,7 +50,7 @@ fn chunk(id: &str, content: &str) -> Chunk {
     }
 }
 
-fn prepare_with(path: &Path, read_only: bool, subjects: Subjects) -> Result<Opened> {
+fn prepare_with(path: &Path, read_only: bool, subjects: Subjects) -> Result<FormatState> {
     let mut location = Location::file(path, read_only, subjects)?;
     let mut connection = location.first_connection(read_only)?;
     prepare(&mut connection, &location, read_only, &[])
@@ -61,13 +61,13 @@ fn it_is_told_what_a_file_was() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("notes.db");
     let opened = |subjects| prepare_with(&path, false, subjects).unwrap();
-    assert_eq!(opened(WITH_NOTES), Opened::Made);
-    assert_eq!(opened(WITH_NOTES), Opened::Current);
-    let Opened::Migrated { steps, .. } = opened(WITH_LATER_NOTES) else {
+    assert_eq!(opened(WITH_NOTES), FormatState::New);
+    assert_eq!(opened(WITH_NOTES), FormatState::Current);
+    let FormatState::Migrated { steps, .. } = opened(WITH_LATER_NOTES) else {
         panic!("the notes have a later version");
     };
     assert_eq!(steps, "notes 1 to 2");
-    assert_eq!(opened(WITH_LATER_NOTES), Opened::Current);
+    assert_eq!(opened(WITH_LATER_NOTES), FormatState::Current);
 }
 
 fn state(path: &Path) -> (i64, i64, i64, Vec<(String, usize)>) {

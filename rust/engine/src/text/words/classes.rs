@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use super::pages::Pages;
 
-/// How a character takes part in words.
+/// The class of a character, which decides how words are formed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
     /// Ends words.
@@ -30,7 +30,7 @@ pub(super) enum Class {
     Arabic,
     /// A mark that belongs to the character before it.
     Mark,
-    /// A mark or a control that words are searched without.
+    /// A mark or control character that is removed from words.
     Dropped,
 }
 
@@ -66,8 +66,8 @@ mod tests {
 
     use super::*;
 
-    /// Marks that are dropped: accents, vowel points of Arabic and Hebrew, joiners, the soft hyphen and
-    /// selectors of variants; the colors of skin of emoji.
+    /// Whether a mark is removed: accents, Arabic and Hebrew vowel points, joiners, soft hyphens,
+    /// variation selectors and emoji skin tones.
     fn is_dropped(c: char) -> bool {
         matches!(
             c,
@@ -93,8 +93,8 @@ mod tests {
         )
     }
 
-    /// Emoji but arrows, geometric shapes and signs such as `©`, which texts use as bullets and marks; currency
-    /// signs.
+    /// Whether a character is a currency sign or an emoji. Arrows, geometric shapes and signs such as `©` are
+    /// not emoji here: texts use them as bullets.
     fn is_symbol(c: char) -> bool {
         match c.general_category() {
             GeneralCategory::OtherSymbol => {
@@ -105,7 +105,7 @@ mod tests {
         }
     }
 
-    /// The class by the properties of Unicode as the crates have them.
+    /// Compute the class from the Unicode properties of the crates in use.
     fn class_by_properties(c: char) -> Class {
         let (group, category) = (c.general_category_group(), c.general_category());
         let is_letter = group == GeneralCategoryGroup::Letter;

@@ -51,7 +51,7 @@ impl Composing {
 
 /// A text in NFC with letters and digits of full and half width, ligatures and presentation forms
 /// replaced by the usual characters, and the places of these in the source.
-pub(super) struct Composed<'t> {
+pub(super) struct ComposedText<'t> {
     pub text: Cow<'t, str>,
     /// The pieces of the text in order; empty if the text is the source.
     pieces: Vec<Piece>,
@@ -73,7 +73,7 @@ struct Piece {
     is_copy: bool,
 }
 
-impl<'t> Composed<'t> {
+impl<'t> ComposedText<'t> {
     /// Compose a text. One that is composed already is borrowed.
     pub fn of(source: &'t str) -> Self {
         let Some(first) = first_to_compose(source) else {
@@ -369,7 +369,7 @@ mod tests {
         for first in of(Composing::Plain).filter(|c| (*c as u32) < 0x1_4000) {
             for mark in marks.iter().step_by(if first.is_ascii() { 1 } else { 7 }) {
                 let text = String::from_iter([first, *mark]);
-                assert_eq!(Composed::of(&text).text, text.nfc().collect::<String>());
+                assert_eq!(ComposedText::of(&text).text, text.nfc().collect::<String>());
             }
         }
     }
@@ -386,13 +386,13 @@ mod tests {
             ),
         ) {
             let text: String = groups.into_iter().map(|(first, marks)| first + &marks).collect();
-            prop_assert_eq!(Composed::of(&text).text, text.nfc().collect::<String>());
+            prop_assert_eq!(ComposedText::of(&text).text, text.nfc().collect::<String>());
         }
 
         #[test]
         fn only_groups_that_change_are_composed(text in super::super::tests::text()) {
             let expected = composed_by_groups(&text);
-            let composed = Composed::of(&text);
+            let composed = ComposedText::of(&text);
             prop_assert_eq!(&*composed.text, expected.iter().map(|(c, _)| c).collect::<String>());
             // A token begins with a character that is not a mark, and ends before one.
             let mut bounds: Vec<(usize, usize)> = Vec::new();
@@ -422,12 +422,12 @@ mod tests {
             ("ﬁeld", "field"),
             ("\u{1112}\u{1161}\u{11AB}", "한"),
         ] {
-            let composed = Composed::of(source);
+            let composed = ComposedText::of(source);
             assert_eq!(composed.text, expected);
             let whole = composed.source_range(0..expected.len());
             assert_eq!(whole, 0..source.len());
         }
-        let composed = Composed::of("ｽﾞﾐ");
+        let composed = ComposedText::of("ｽﾞﾐ");
         assert_eq!(composed.source_range(0..3), 0..6);
         assert_eq!(composed.source_range(3..6), 6..9);
     }

@@ -25,7 +25,7 @@ pub use parts::{Part, Parts, has_run};
 pub use symbols::{may_have as may_have_symbols, words_with_symbols};
 pub use token::{COLOCATED, Token};
 
-use composed::Composed;
+use composed::ComposedText;
 use folding::{LATIN_STEM, OTHER_STEM};
 use scan::{Item, Kind, Scan};
 use units::{Units, push_unit};
@@ -121,7 +121,7 @@ pub fn tokenize(text: &str, mode: Mode, porter: &mut dyn Porter, visit: Visitor<
         // A mark separates, as every control character does.
         return porter.tokenize(text, visit);
     }
-    let composed = Composed::of(&text[start..]);
+    let composed = ComposedText::of(&text[start..]);
     let scan = Scan::of(&composed.text);
     let latin = match (mode, stems) {
         (Mode::Document, _) if scan.is_inflected_latin() => Latin::Inflected,
@@ -161,7 +161,7 @@ fn visit_word_with_symbols(text: &str, start: usize, visit: Visitor<'_>) {
 
 /// The folded words of a text, and the units of its runs, in order.
 pub fn plain_words(text: &str) -> Vec<String> {
-    let composed = Composed::of(text);
+    let composed = ComposedText::of(text);
     let mut words = Vec::new();
     for item in Scan::of(&composed.text).items {
         let text = &composed.text[item.range];
@@ -196,12 +196,12 @@ pub fn is_symbol(c: char) -> bool {
 /// Whether the Latin words of a stored text have stems: it has accented letters and nearly no words of
 /// English.
 pub fn is_inflected_latin(text: &str) -> bool {
-    !text.is_ascii() && Scan::of(&Composed::of(text).text).is_inflected_latin()
+    !text.is_ascii() && Scan::of(&ComposedText::of(text).text).is_inflected_latin()
 }
 
 /// Whether a text has a Latin letter that is not ASCII.
 pub fn has_accented_latin(text: &str) -> bool {
-    !text.is_ascii() && Scan::of(&Composed::of(text).text).has_accented_latin
+    !text.is_ascii() && Scan::of(&ComposedText::of(text).text).has_accented_latin
 }
 
 /// How Latin words are tokenized.
@@ -219,7 +219,7 @@ enum Latin {
 
 /// Makes the tokens of one text.
 struct Tokens<'a> {
-    composed: &'a Composed<'a>,
+    composed: &'a ComposedText<'a>,
     /// Where the composed text begins in the source.
     start: usize,
     /// Whether the text is stored rather than searched for.

@@ -1,6 +1,6 @@
 //! The parts of a phrase, for compiling a query in a script without spaces.
 
-use super::composed::Composed;
+use super::composed::ComposedText;
 use super::folding::{self, LATIN_STEM, OTHER_STEM};
 use super::scan::{Item, Kind, Scan};
 use super::units::Units;
@@ -42,7 +42,7 @@ pub struct Words {
 impl Parts {
     /// The parts of a phrase.
     pub fn of(phrase: &str) -> Self {
-        let composed = Composed::of(phrase);
+        let composed = ComposedText::of(phrase);
         let text = &*composed.text;
         let items = Scan::of(text).items;
         let has_run = items.iter().any(|item| item.kind.is_unspaced());
@@ -87,7 +87,7 @@ impl Parts {
 
 /// Whether there is a letter of a script without spaces, or of Hangul.
 pub fn has_run(text: &str) -> bool {
-    let items = Scan::of(&Composed::of(text).text).items;
+    let items = Scan::of(&ComposedText::of(text).text).items;
     items.iter().any(|item| item.kind.is_unspaced())
 }
 

@@ -6,15 +6,15 @@ use pyo3::prelude::*;
 
 /// A handle of the engine that a Python object holds. Dropping the last one closes a file, which
 /// may wait for the disk, so that it is dropped while detached.
-pub struct Held<T: Send>(Option<T>);
+pub struct EngineHandle<T: Send>(Option<T>);
 
-impl<T: Send> Held<T> {
+impl<T: Send> EngineHandle<T> {
     pub fn new(handle: T) -> Self {
         Self(Some(handle))
     }
 }
 
-impl<T: Send> Deref for Held<T> {
+impl<T: Send> Deref for EngineHandle<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -25,7 +25,7 @@ impl<T: Send> Deref for Held<T> {
     }
 }
 
-impl<T: Send> Drop for Held<T> {
+impl<T: Send> Drop for EngineHandle<T> {
     fn drop(&mut self) {
         let handle = self.0.take();
         // If the interpreter is shutting down, the handle is dropped all the same.

@@ -1,5 +1,5 @@
-//! Texts kept in memory for the next search that finds them: reading them from the file is most of
-//! the time of a search.
+//! A cache of texts for the next search that finds them: reading texts from the file takes most of the
+//! time of a search.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -17,19 +17,19 @@ const LARGEST: usize = MOST_BYTES / 16;
 
 /// The texts of one generation of an index that were read last, by their rows. Generations have
 /// them in one store, which is of the newest.
-pub(crate) struct KeptTexts {
+pub(crate) struct TextCache {
     generation: i64,
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<TextLru>>,
 }
 
-struct Kept {
+struct TextLru {
     generation: i64,
     /// The texts with their approximate bytes of memory, the last used at the end.
     texts: LruCache<i64, (Arc<Texts>, usize)>,
     bytes: usize,
 }
 
-impl RowVersion for KeptTexts {
+impl RowVersion for TextCache {
     type Source = ();
     const NAME: &'static str = "texts";
 
@@ -63,9 +63,9 @@ impl RowVersion for KeptTexts {
     }
 }
 
-impl KeptTexts {
+impl TextCache {
     fn empty(generation: i64) -> Self {
-        let kept = Kept {
+        let kept = TextLru {
             generation,
             texts: LruCache::new_unbounded(),
             bytes: 0,
@@ -129,12 +129,12 @@ impl KeptTexts {
         self.lock().bytes
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, TextLru> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
+impl TextLru {
     fn insert(&mut self, row: i64, texts: Arc<Texts>, bytes: usize) {
         if let Some((_, replaced)) = self.texts.insert(row, (texts, bytes)) {
             self.bytes -= replaced;
@@ -187,11 +187,11 @@ mod tests {
         }
     }
 
-    fn get(kept: &KeptTexts, row: i64) -> Option<Arc<Texts>> {
+    fn get(kept: &TextCache, row: i64) -> Option<Arc<Texts>> {
         kept.get([row].into_iter()).pop().unwrap()
     }
 
-    fn keep(kept: &KeptTexts, row: i64, texts: &Arc<Texts>, bytes: usize) {
+    fn keep(kept: &TextCache, row: i64, texts: &Arc<Texts>, bytes: usize) {
         kept.keep([(row, Arc::clone(texts), bytes)].into_iter());
     }
 
@@ -273,9 +273,9 @@ mod tests {
 
     #[test]
     fn a_generation_has_its_own_and_no_other() {
-        let kept = KeptTexts::empty(1);
+        let kept = TextCache::empty(1);
         let texts = Arc::new(Texts::default());
-        let earlier = KeptTexts {
+        let earlier = TextCache {
             generation: 0,
             kept: Arc::clone(&kept.kept),
         };
@@ -295,7 +295,7 @@ mod tests {
         fn what_is_kept_is_what_was_read_last_and_never_too_much(
             steps in prop::collection::vec((0_i64..60, 0..=LARGEST, 0..6_u8), 1..400)
         ) {
-            let kept = KeptTexts::empty(0);
+            let kept = TextCache::empty(0);
             let mut last = HashMap::new();
             for (row, bytes, step) in steps {
                 match step {
@@ -325,7 +325,7 @@ mod tests {
 
     #[test]
     fn what_was_not_used_for_longest_goes_first() {
-        let kept = KeptTexts::empty(0);
+        let kept = TextCache::empty(0);
         let texts = Arc::new(Texts::default());
         let rows = i64::try_from(MOST_BYTES / LARGEST).unwrap();
         for row in 0..rows {

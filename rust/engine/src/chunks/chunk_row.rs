@@ -1,4 +1,4 @@
-//! A chunk as its row has it.
+//! The columns of the row of a chunk.
 
 use rusqlite::Row;
 
@@ -6,7 +6,7 @@ use super::chunk::Chunk;
 use super::filters::to_json;
 
 /// A chunk, and what its row holds in addition to its texts.
-pub(super) struct Encoded<'a> {
+pub(super) struct ChunkRow<'a> {
     chunk: &'a Chunk,
     /// The tags as JSON.
     pub tags: String,
@@ -16,7 +16,7 @@ pub(super) struct Encoded<'a> {
     pub metadata: String,
 }
 
-impl<'a> Encoded<'a> {
+impl<'a> ChunkRow<'a> {
     pub fn of(chunk: &'a Chunk) -> rusqlite::Result<Self> {
         Ok(Self {
             chunk,

@@ -90,8 +90,8 @@ pub fn _day_format_problem(format: Text) -> Option<String> {
     DayFormat::parse(&format).err()
 }
 
-/// Return an id of a scope as text; None for a value that is no id. A text is returned unchanged, also
-/// with half of a surrogate pair, which its writer rejects.
+/// Return the id of a scope as text; None for a value that is no id. A text is returned unchanged, even
+/// with half of a surrogate pair: the writer of the memory rejects it.
 #[pyfunction]
 pub fn _scope_id<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let Some(id) = scope::id(&scalar(value)?) else {
