@@ -12,7 +12,7 @@ mod corpus;
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use hedgerow_graph::graph::{Edge, Node, Store};
+use hedgerow_graph::graph::{EdgeInput, Node, Store};
 use hedgerow_graph::pipeline::{Options, parse, run};
 
 use corpus::{Dice, size};
@@ -73,7 +73,7 @@ fn store(count: usize) -> Store {
     store
         .upsert(&nodes.iter().collect::<Vec<_>>(), NOW)
         .unwrap();
-    let edges: Vec<Edge> = (0..count)
+    let edges: Vec<EdgeInput> = (0..count)
         .flat_map(|from| {
             [
                 (from, (from + 1) % count),
@@ -81,7 +81,7 @@ fn store(count: usize) -> Store {
             ]
         })
         .filter(|(from, to)| from != to)
-        .map(|(from, to)| Edge {
+        .map(|(from, to)| EdgeInput {
             source: format!("n{from}"),
             target: format!("n{to}"),
             relation: "link".to_owned(),

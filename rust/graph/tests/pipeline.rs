@@ -9,7 +9,7 @@
 mod cases;
 
 use cases::{jsonl, text};
-use hedgerow_graph::graph::{Category, Edge, Node, Outcome, Store, Visit};
+use hedgerow_graph::graph::{Category, EdgeInput, Node, Outcome, Store, VisitInput};
 use hedgerow_graph::pipeline::{Cell, Leg, Options, Pipeline, Problem, Ranked, parse, run};
 use serde_json::{Value, json};
 
@@ -66,9 +66,9 @@ fn store(case: &Value) -> Store {
     store
         .upsert(&nodes.iter().collect::<Vec<_>>(), now)
         .unwrap();
-    let edges: Vec<Edge> = list(case, "edges")
+    let edges: Vec<EdgeInput> = list(case, "edges")
         .iter()
-        .map(|edge| Edge {
+        .map(|edge| EdgeInput {
             source: text(edge, "a").to_owned(),
             target: text(edge, "b").to_owned(),
             relation: "link".to_owned(),
@@ -76,9 +76,9 @@ fn store(case: &Value) -> Store {
         })
         .collect();
     store.link(&edges).unwrap();
-    let visits: Vec<Visit> = list(case, "visits")
+    let visits: Vec<VisitInput> = list(case, "visits")
         .iter()
-        .map(|visit| Visit {
+        .map(|visit| VisitInput {
             agent: text(visit, "agent").to_owned(),
             key: text(visit, "key").to_owned(),
             at: visit["ts"].as_i64().unwrap(),

@@ -2,7 +2,7 @@
 //! specification requires.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use hedgerow_graph::graph::{Edge, Node, Store, TYPES, Visit};
+use hedgerow_graph::graph::{EdgeInput, Node, Store, TYPES, VisitInput};
 use hedgerow_graph::pipeline::{Options, Outcome, Pipeline, parse, parse_canonical, run};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -199,7 +199,7 @@ fn store() -> Store {
     store
         .upsert(&nodes.iter().collect::<Vec<_>>(), NOW)
         .unwrap();
-    let edge = |one: u32, other: u32| Edge {
+    let edge = |one: u32, other: u32| EdgeInput {
         source: format!("n{one}"),
         target: format!("n{other}"),
         relation: "link".to_owned(),
@@ -208,9 +208,9 @@ fn store() -> Store {
     let inner = (0..24_u32).map(|n| edge(n, n / 6 * 6 + (n + 1) % 6));
     let outer = [(0, 6), (6, 12), (2, 4), (13, 16), (5, 24)].map(|(one, other)| edge(one, other));
     store.link(&inner.chain(outer).collect::<Vec<_>>()).unwrap();
-    let visits: Vec<Visit> = (0..30_i64)
+    let visits: Vec<VisitInput> = (0..30_i64)
         .step_by(4)
-        .map(|n| Visit {
+        .map(|n| VisitInput {
             agent: "ag".to_owned(),
             key: format!("n{n}"),
             at: NOW - n * 60_000,
@@ -372,7 +372,7 @@ fn what_changes_is_seen() {
     store.delete(&["n8", "a-new"]).unwrap();
     assert_eq!(outcome(&store, "neighbors:n7").keys, ["n6"]);
     assert_eq!(count("key:a-new | count"), Some(0));
-    let visit = Visit {
+    let visit = VisitInput {
         agent: "ag".to_owned(),
         key: "n3".to_owned(),
         at: NOW,

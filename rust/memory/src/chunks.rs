@@ -4,7 +4,7 @@ use hedgerow_engine::chunks::Chunk;
 use serde_json::{Map, Value};
 
 use crate::front_matter::{FrontMatter, fields_length};
-use crate::markdown::{Document, Section};
+use crate::markdown::{MarkdownDocument, Section};
 use crate::passages::{PASSAGE_LIMIT, Passage, PassageSplitter};
 use crate::skip::Skip;
 use crate::source::{SourceFile, Unreadable};
@@ -55,7 +55,7 @@ pub fn markdown_chunks(
     if lines.iter().all(|line| text::is_blank(line)) {
         return Ok(vec![card(source, front_matter, shared)?]);
     }
-    let document = Document::parse(&lines);
+    let document = MarkdownDocument::parse(&lines);
     let splitter = PassageSplitter::new(&lines, &document.boundaries);
     let start = front_matter.unread.iter().min().copied();
     let sections = document.sections(start.unwrap_or(front_matter.body_start));

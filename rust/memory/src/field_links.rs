@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::front_matter::json_text;
 use crate::names::wikilinks;
-use crate::nodes::Link;
+use crate::nodes::NodeLink;
 use crate::passages::shorten;
 use crate::text::{length, trimmed};
 
@@ -35,7 +35,7 @@ const LONGEST_SHOWN: usize = 60;
 /// The links of some fields in their order, and the problems of some.
 pub fn links_in_fields<'v>(
     fields: impl IntoIterator<Item = (&'v str, &'v Value)>,
-) -> (Vec<Link>, Vec<String>) {
+) -> (Vec<NodeLink>, Vec<String>) {
     let (mut links, mut problems) = (Vec::new(), Vec::new());
     let mut left = MOST_STATED;
     for (key, value) in fields {
@@ -56,7 +56,7 @@ pub fn links_in_fields<'v>(
             left = rest;
             let Some(target) = target else { continue };
             let names = wikilinks(target);
-            let link = |name: &str| Link(name.to_owned(), key.to_owned(), strength, false);
+            let link = |name: &str| NodeLink(name.to_owned(), key.to_owned(), strength, false);
             if names.is_empty() && takes_names && !trimmed(target).is_empty() && !has_scheme(target)
             {
                 links.push(link(trimmed(target)));

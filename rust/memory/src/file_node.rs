@@ -8,7 +8,7 @@ use crate::document::Document;
 use crate::field_links::{links_in_fields, shown};
 use crate::links::links_in_text;
 use crate::names::{FOLDERS, type_word};
-use crate::nodes::Link;
+use crate::nodes::NodeLink;
 use crate::skip::Skip;
 use crate::source::Unreadable;
 use crate::text::{length, trimmed};
@@ -49,7 +49,7 @@ pub fn file_node(document: &Document<'_>, modified: i64) -> Result<FileNode, Unr
         .map_err(|error| Unreadable::new("refused", error.message()))?;
     let (links, wrong) = links_of(document);
     let links: Vec<Value> = (links.into_iter())
-        .map(|Link(target, relation, strength, is_path)| {
+        .map(|NodeLink(target, relation, strength, is_path)| {
             json!([target, relation, strength, is_path])
         })
         .collect();
@@ -70,14 +70,14 @@ pub fn file_node(document: &Document<'_>, modified: i64) -> Result<FileNode, Unr
 }
 
 /// The links of a file in its front matter and its text, and the problems of some.
-fn links_of(document: &Document<'_>) -> (Vec<Link>, Vec<String>) {
+fn links_of(document: &Document<'_>) -> (Vec<NodeLink>, Vec<String>) {
     let fields = document.matter.fields.iter();
     let (mut links, problems) = links_in_fields(fields.map(|(key, value)| (&**key, value)));
     let (relation, strength) = IN_TEXT;
     links.extend(
         links_in_text(&document.body)
             .into_iter()
-            .map(|link| Link(link.target, relation.to_owned(), strength, link.is_path)),
+            .map(|link| NodeLink(link.target, relation.to_owned(), strength, link.is_path)),
     );
     (links, problems)
 }

@@ -101,10 +101,10 @@ fn is_hidden(spans: &[Range<usize>], at: usize) -> bool {
     before > 0 && at < spans[before - 1].end
 }
 
-fn read(text: &str) -> Reader<'_> {
-    let mut reader = Reader {
+fn read(text: &str) -> LinkReader<'_> {
+    let mut reader = LinkReader {
         source: text,
-        ..Reader::default()
+        ..LinkReader::default()
     };
     // Tables are not parsed, so that the bar in `[[name|alias]]` need not be escaped there.
     markdown::events(text, false, &mut |event, range| {
@@ -115,7 +115,7 @@ fn read(text: &str) -> Reader<'_> {
 }
 
 /// An element that is open.
-struct Open {
+struct OpenElement {
     /// Whether its text is not part of the text of the block.
     hides: bool,
     /// The destination of a link or an image with one.
@@ -124,7 +124,7 @@ struct Open {
 
 /// Collects the links of a text: of each block the Markdown links, then the `[[name]]`.
 #[derive(Default)]
-struct Reader<'a> {
+struct LinkReader<'a> {
     source: &'a str,
     links: Vec<Link>,
     positions: Vec<LinkPosition>,
@@ -135,14 +135,14 @@ struct Reader<'a> {
     text: String,
     /// The parts of that text: the offset in it, and that in the source.
     parts: Vec<(usize, usize)>,
-    open: Vec<Open>,
+    open: Vec<OpenElement>,
     /// The count of open elements that hide their text.
     hidden: usize,
     /// The offset in the source of the end of the last event.
     read_to: usize,
 }
 
-impl Reader<'_> {
+impl LinkReader<'_> {
     fn add(&mut self, event: Event<'_>, range: Range<usize>) {
         let is_start = matches!(event, Event::Start(_));
         let is_hidden = matches!(
@@ -195,7 +195,7 @@ impl Reader<'_> {
             });
         }
         self.hidden += usize::from(is_image);
-        self.open.push(Open {
+        self.open.push(OpenElement {
             hides: is_image,
             target: target.map(ToString::to_string),
         });

@@ -123,7 +123,7 @@ pub struct Section {
 }
 
 /// The blocks of a Markdown text, as `CommonMark` with tables has them.
-pub struct Document<'a> {
+pub struct MarkdownDocument<'a> {
     lines: &'a [&'a str],
     headings: Vec<Heading>,
     /// The paragraphs in order, each with the line on which it starts, and without mark-up.
@@ -132,7 +132,7 @@ pub struct Document<'a> {
     pub boundaries: Vec<u8>,
 }
 
-impl<'a> Document<'a> {
+impl<'a> MarkdownDocument<'a> {
     /// Parse the lines of a text.
     pub fn parse(lines: &'a [&'a str]) -> Self {
         let mut reader = BlockReader::new(lines);
@@ -209,7 +209,7 @@ impl<'a> Document<'a> {
 /// quotation belong to it.
 pub fn structures(text: &str) -> Vec<String> {
     let lines: Vec<&str> = text.split('\n').collect();
-    let boundaries = Document::parse(&lines).boundaries;
+    let boundaries = MarkdownDocument::parse(&lines).boundaries;
     let starts = (1..lines.len()).filter(|line| match boundaries[*line] {
         0 => true,
         // The rows of a table stay together.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use hedgerow_engine::{Error, ErrorCode, Result};
-use hedgerow_graph::graph::Edge;
+use hedgerow_graph::graph::EdgeInput;
 use serde::Deserialize;
 
 use crate::ledger::{Ledger, Record};
@@ -12,7 +12,7 @@ use crate::names::{FileTitles, NameKeys, Names};
 
 /// A link as written.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Link(
+pub struct NodeLink(
     /// The target.
     pub String,
     /// The relation.
@@ -29,7 +29,7 @@ pub struct LinkedFile {
     /// The title, or an empty text.
     pub title: String,
     /// The links, in their order.
-    pub links: Vec<Link>,
+    pub links: Vec<NodeLink>,
     /// Names other than the title.
     #[serde(default)]
     pub aliases: Vec<String>,
@@ -184,20 +184,20 @@ impl Nodes {
             .collect()
     }
 
-    fn target(&self, link: &Link, source: &str) -> Option<&str> {
+    fn target(&self, link: &NodeLink, source: &str) -> Option<&str> {
         self.names.find(&link.0, link.3, source)
     }
 
     /// Return the edges to remove and to add, for some files or for all.
     pub fn difference(
         &self,
-        known: &[Edge],
+        known: &[EdgeInput],
         sources: Option<&HashSet<String>>,
-    ) -> (Vec<Edge>, Vec<Edge>) {
+    ) -> (Vec<EdgeInput>, Vec<EdgeInput>) {
         let (mut wanted, _) = self.edges(sources);
         let mut removed = Vec::new();
         for edge in known {
-            let Edge {
+            let EdgeInput {
                 source,
                 target,
                 relation,
@@ -212,7 +212,7 @@ impl Nodes {
                 Some(_) => {}
             }
         }
-        let edge = |((source, target, relation), strength)| Edge {
+        let edge = |((source, target, relation), strength)| EdgeInput {
             source,
             target,
             relation,

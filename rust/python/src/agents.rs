@@ -1,7 +1,7 @@
 //! The effects of agents' runs on a store, for `hedgerow.agents`.
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_graph::agents::{Action, Record, Run, RunOutcome, RunRequest, RunStatus};
+use hedgerow_graph::agents::{Action, AgentRun, Record, RunOutcome, RunRequest, RunStatus};
 use hedgerow_graph::pipeline::{self, Options};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -203,7 +203,7 @@ pub fn _standing<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let standing =
         errors::call_detached(py, || store.store.standing(&agent, &definition, now, since))?;
-    let run = |run: Option<&Run>| run.map(|run| fields(py, run)).transpose();
+    let run = |run: Option<&AgentRun>| run.map(|run| fields(py, run)).transpose();
     let dict = PyDict::new(py);
     dict.set_item("last", run(standing.last.as_ref())?)?;
     dict.set_item("ok_runs", standing.ok_runs)?;
@@ -247,7 +247,7 @@ pub fn _topology(
     ))
 }
 
-fn fields<'py>(py: Python<'py>, run: &Run) -> PyResult<Bound<'py, PyDict>> {
+fn fields<'py>(py: Python<'py>, run: &AgentRun) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("id", run.id)?;
     dict.set_item("agent", &run.agent)?;

@@ -2,7 +2,7 @@
 //! mappings with the names of their parameters.
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_graph::graph::{Edge, Outcome, Visit};
+use hedgerow_graph::graph::{EdgeInput, Outcome, VisitInput};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyMapping, PyTuple};
 
@@ -34,9 +34,9 @@ const VISITS: Items = Items {
 };
 
 /// The edges of any iterable.
-pub fn edges(object: &Bound<'_, PyAny>) -> PyResult<Vec<Edge>> {
+pub fn edges(object: &Bound<'_, PyAny>) -> PyResult<Vec<EdgeInput>> {
     EDGES.read(object, |item| {
-        Ok(Edge {
+        Ok(EdgeInput {
             source: item.text(0)?,
             target: item.text(1)?,
             strength: match item.get(2) {
@@ -52,9 +52,9 @@ pub fn edges(object: &Bound<'_, PyAny>) -> PyResult<Vec<Edge>> {
 }
 
 /// The visits of any iterable.
-pub fn visits(object: &Bound<'_, PyAny>) -> PyResult<Vec<Visit>> {
+pub fn visits(object: &Bound<'_, PyAny>) -> PyResult<Vec<VisitInput>> {
     VISITS.read(object, |item| {
-        Ok(Visit {
+        Ok(VisitInput {
             agent: item.text(0)?,
             key: item.text(1)?,
             at: item.with_name(2, |argument| seconds(&item.values[2], argument))?,

@@ -19,7 +19,7 @@ pub struct PyFilesRun(Mutex<Report>);
 /// The path of the chunks, the absolute path, the signature, and whether the file was named itself.
 type FileTuple = (String, String, String, bool);
 /// Files read and removed, chunks added, changed, unchanged and removed, and skipped parts.
-type Counts = (usize, usize, usize, usize, usize, usize, Vec<SkipTuple>);
+type FileCounts = (usize, usize, usize, usize, usize, usize, Vec<SkipTuple>);
 
 #[pymethods]
 impl PyFilesRun {
@@ -71,7 +71,7 @@ impl PyFilesRun {
     }
 
     /// Return the report so far; it is correct even if the run ended with an error.
-    fn report(&self) -> Counts {
+    fn report(&self) -> FileCounts {
         let report = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         (
             report.files,

@@ -91,7 +91,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<index::PyIndex>()?;
     module.add_class::<chunk_iterator::PyChunks>()?;
     module.add_class::<node::PyNode>()?;
-    module.add_class::<node_iterator::PyNodes>()?;
+    module.add_class::<node_iterator::PyNodeIterator>()?;
     module.add_class::<store::PyStore>()?;
     module.add_class::<pipeline::PyPipeline>()?;
     module.add_class::<candidate::PyCandidate>()?;

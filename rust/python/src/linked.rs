@@ -12,7 +12,7 @@ use crate::folder::PyLedger;
 use crate::text::Text;
 
 /// The target, the relation, the strength and whether it is a path.
-type LinkTuple = (String, String, f64, bool);
+type ResolvedLinkTuple = (String, String, f64, bool);
 
 /// The files that names mean.
 #[pyclass(frozen, module = "hedgerow._engine", name = "_Names")]
@@ -88,13 +88,14 @@ impl PyNodes {
     }
 
     /// Return the links of a file, in their order; empty if it is not a node.
-    fn links(&self, path: Text) -> Vec<LinkTuple> {
+    fn links(&self, path: Text) -> Vec<ResolvedLinkTuple> {
         let links = self
             .0
             .get(&path)
             .map(|LinkedFile { links, .. }| links.iter());
-        let tuple =
-            |link: &hedgerow_memory::nodes::Link| (link.0.clone(), link.1.clone(), link.2, link.3);
+        let tuple = |link: &hedgerow_memory::nodes::NodeLink| {
+            (link.0.clone(), link.1.clone(), link.2, link.3)
+        };
         links.into_iter().flatten().map(tuple).collect()
     }
 

@@ -10,16 +10,16 @@ use crate::node::PyNode;
 
 /// An iterator over the nodes of a store, in the order of their keys.
 #[pyclass(name = "NodeIterator", module = "hedgerow._engine", frozen)]
-pub struct PyNodes(Mutex<vec::IntoIter<Node>>);
+pub struct PyNodeIterator(Mutex<vec::IntoIter<Node>>);
 
-impl PyNodes {
+impl PyNodeIterator {
     pub fn new(nodes: Vec<Node>) -> Self {
         Self(Mutex::new(nodes.into_iter()))
     }
 }
 
 #[pymethods]
-impl PyNodes {
+impl PyNodeIterator {
     fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
         slf
     }

@@ -2,7 +2,7 @@
 
 use hedgerow_engine::Result;
 use hedgerow_engine::index::Index;
-use hedgerow_engine::storage::{FormatState, Level};
+use hedgerow_engine::storage::{FormatState, NoticeLevel};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
@@ -78,8 +78,8 @@ pub fn log(py: Python<'_>, index: &Index) {
     let mut lines: Vec<(&str, String)> = readings.collect();
     lines.extend(index.take_notices().into_iter().map(|notice| {
         let level = match notice.level {
-            Level::Info => "info",
-            Level::Warning => "warning",
+            NoticeLevel::Info => "info",
+            NoticeLevel::Warning => "warning",
         };
         (level, notice.message)
     }));

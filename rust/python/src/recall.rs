@@ -189,7 +189,7 @@ pub struct PyRecall {
 }
 
 /// Counts by their names.
-type Counts = Vec<(&'static str, usize)>;
+type NamedCounts = Vec<(&'static str, usize)>;
 /// The path, the number of the first chunk, the score, the first line and the text of a passage.
 type EvidenceTuple = (String, i64, f64, i64, String);
 /// The folder, the file and the text of a description.
@@ -197,7 +197,7 @@ type AboutTuple = (String, String, String);
 /// Results, counts of files left out, descriptions of folders, and passages.
 type Results<'py> = (
     Vec<Bound<'py, PyTuple>>,
-    Counts,
+    NamedCounts,
     Vec<AboutTuple>,
     Vec<EvidenceTuple>,
 );

@@ -9,12 +9,12 @@ use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 use crate::calling::{self, Arguments};
 
 /// A class of `hedgerow.results`, imported when it is first needed.
-struct Class {
+struct ResultClass {
     name: &'static str,
     imported: PyOnceLock<Py<PyType>>,
 }
 
-impl Class {
+impl ResultClass {
     const fn new(name: &'static str) -> Self {
         let imported = PyOnceLock::new();
         Self { name, imported }
@@ -30,13 +30,13 @@ impl Class {
     }
 }
 
-static ATTEMPT: Class = Class::new("Attempt");
-static INTENT: Class = Class::new("Intent");
-static QUERY_RESULT: Class = Class::new("QueryResult");
-static QUERY_STAGE: Class = Class::new("QueryStage");
-static TRACE: Class = Class::new("Trace");
-static TRIGRAM_HIT: Class = Class::new("TrigramHit");
-static UNANIMITY: Class = Class::new("Unanimity");
+static ATTEMPT: ResultClass = ResultClass::new("Attempt");
+static INTENT: ResultClass = ResultClass::new("Intent");
+static QUERY_RESULT: ResultClass = ResultClass::new("QueryResult");
+static QUERY_STAGE: ResultClass = ResultClass::new("QueryStage");
+static TRACE: ResultClass = ResultClass::new("Trace");
+static TRIGRAM_HIT: ResultClass = ResultClass::new("TrigramHit");
+static UNANIMITY: ResultClass = ResultClass::new("Unanimity");
 
 pub fn intent(py: Python<'_>, intent: Intent) -> PyResult<Bound<'_, PyAny>> {
     INTENT.new_instance(py, (intent.preference, intent.concrete_fact))

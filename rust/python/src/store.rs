@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_engine::storage::Durability;
-use hedgerow_graph::graph::{Edge, Node, Store, TYPES, Visit};
+use hedgerow_graph::graph::{EdgeInput, Node, Store, TYPES, VisitInput};
 use hedgerow_graph::pipeline::{self, Options};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -16,7 +16,7 @@ use crate::errors;
 use crate::index::PyIndex;
 use crate::index_options;
 use crate::node::{self, PyNode, outcome_of, relation, time};
-use crate::node_iterator::PyNodes;
+use crate::node_iterator::PyNodeIterator;
 use crate::notices;
 use crate::pipeline::{PipelineLike, named_types, ranked};
 use crate::results;
@@ -180,7 +180,7 @@ impl PyStore {
             name: "strength",
             code: ErrorCode::InvalidEdge,
         };
-        let edge = Edge {
+        let edge = EdgeInput {
             source: a.to_owned(),
             target: b.to_owned(),
             relation: relation(rel.as_ref()),
@@ -228,7 +228,7 @@ impl PyStore {
         at: &Bound<'_, PyAny>,
         outcome: Option<Text>,
     ) -> PyResult<()> {
-        let visit = Visit {
+        let visit = VisitInput {
             agent: agent.to_owned(),
             key: key.to_owned(),
             at: node::seconds(at, time("at"))?,
@@ -312,7 +312,7 @@ impl PyStore {
     /// Every edge between live nodes: source, target, relation and strength, in that order.
     fn _edges(&self, py: Python<'_>) -> PyResult<Vec<(String, String, String, f64)>> {
         let edges = self.call(py, || self.store.edges())?;
-        let tuple = |edge: Edge| (edge.source, edge.target, edge.relation, edge.strength);
+        let tuple = |edge: EdgeInput| (edge.source, edge.target, edge.relation, edge.strength);
         Ok(edges.into_iter().map(tuple).collect())
     }
 
@@ -323,9 +323,9 @@ impl PyStore {
     }
 
     /// The live nodes by key, in the present state, whatever is written meanwhile.
-    fn __iter__(&self, py: Python<'_>) -> PyResult<PyNodes> {
+    fn __iter__(&self, py: Python<'_>) -> PyResult<PyNodeIterator> {
         let nodes = self.call(py, || self.store.nodes())?;
-        Ok(PyNodes::new(nodes))
+        Ok(PyNodeIterator::new(nodes))
     }
 
     /// Whether there is a node of this key, or one equal to this Node.

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::Ranking;
 use super::estimate::{Estimate, size};
-use crate::storage::{Level, Notices};
+use crate::storage::{NoticeLevel, Notices};
 
 /// The last event that decided the backend of ranking.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -85,9 +85,9 @@ impl BackendStatus {
             return;
         }
         let level = match &outcome {
-            LoadOutcome::NotLoadable(_) => Some(Level::Warning),
+            LoadOutcome::NotLoadable(_) => Some(NoticeLevel::Warning),
             LoadOutcome::Loaded | LoadOutcome::TooLarge if self.ranking == Ranking::Auto => {
-                Some(Level::Info)
+                Some(NoticeLevel::Info)
             }
             _ => None,
         };
@@ -178,7 +178,7 @@ mod tests {
             }
         }
         let taken = notices.take();
-        let messages: Vec<(Level, &str)> = taken
+        let messages: Vec<(NoticeLevel, &str)> = taken
             .iter()
             .map(|notice| (notice.level, &*notice.message))
             .collect();
@@ -189,9 +189,9 @@ mod tests {
         assert_eq!(
             messages,
             [
-                (Level::Info, &*expected[0]),
-                (Level::Info, &*expected[1]),
-                (Level::Warning, &*expected[2]),
+                (NoticeLevel::Info, &*expected[0]),
+                (NoticeLevel::Info, &*expected[1]),
+                (NoticeLevel::Warning, &*expected[2]),
             ]
         );
     }

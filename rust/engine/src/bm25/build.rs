@@ -19,9 +19,9 @@ pub(super) fn from_texts(
     let mut find = connection.prepare_cached(
         "SELECT path, title, summary, tag_text, content FROM knowledge_chunks WHERE row = ?",
     )?;
-    let mut words = Words {
+    let mut words = ChunkWords {
         tokenizer,
-        ..Words::default()
+        ..ChunkWords::default()
     };
     for row in rows {
         let read = |found: &Row<'_>| words.read(row, found);
@@ -32,7 +32,7 @@ pub(super) fn from_texts(
 
 /// The words of some chunks, in the order of the texts.
 #[derive(Default)]
-struct Words {
+struct ChunkWords {
     tokenizer: TokenizerKind,
     rows: Vec<i64>,
     lengths: Vec<u32>,
@@ -50,7 +50,7 @@ struct Occurrence {
     offset: u32,
 }
 
-impl Words {
+impl ChunkWords {
     /// Read the texts of a row; its columns are those of the full-text index.
     fn read(&mut self, row: i64, found: &Row<'_>) -> rusqlite::Result<()> {
         let tokenizer = self.tokenizer;

@@ -15,18 +15,18 @@ const FEW: usize = 32;
 /// The deleted chunks of a segment. A clone shares all blocks, and adding to it copies one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Deleted {
-    blocks: Vec<Option<Arc<Block>>>,
+    blocks: Vec<Option<Arc<DeletedBlock>>>,
 }
 
 #[derive(Debug, Clone)]
-struct Block {
+struct DeletedBlock {
     /// A bit for each chunk.
     words: [u64; WORDS],
     /// The deleted chunks as numbers within the block, ascending.
     chunks: Vec<u16>,
 }
 
-impl Block {
+impl DeletedBlock {
     fn is_deleted(&self, chunk: u32) -> bool {
         self.words[(chunk % CHUNKS / 64) as usize] >> (chunk % 64) & 1 == 1
     }
@@ -68,7 +68,7 @@ impl Deleted {
             self.blocks.resize(number + 1, None);
         }
         let block = self.blocks[number].get_or_insert_with(|| {
-            Arc::new(Block {
+            Arc::new(DeletedBlock {
                 words: [0; WORDS],
                 chunks: Vec::new(),
             })
@@ -120,9 +120,9 @@ impl Deleted {
     /// Return the bytes of memory in use.
     pub fn bytes(&self) -> usize {
         let blocks = self.blocks.iter().flatten();
-        let blocks =
-            blocks.map(|block| size_of::<Block>() + block.chunks.capacity() * size_of::<u16>());
-        self.blocks.capacity() * size_of::<Option<Arc<Block>>>() + blocks.sum::<usize>()
+        let blocks = blocks
+            .map(|block| size_of::<DeletedBlock>() + block.chunks.capacity() * size_of::<u16>());
+        self.blocks.capacity() * size_of::<Option<Arc<DeletedBlock>>>() + blocks.sum::<usize>()
     }
 }
 

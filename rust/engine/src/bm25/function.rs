@@ -82,7 +82,7 @@ fn guarded<T>(call: impl FnOnce() -> Result<T, c_int>) -> Result<T, c_int> {
 }
 
 /// The state shared by all rows of a query.
-struct Query {
+struct FunctionState {
     counts: Counts,
     /// How lengths count.
     matching: Matching,
@@ -167,12 +167,12 @@ impl Row<'_> {
         &self,
         count: c_int,
         values: *mut *mut ffi::sqlite3_value,
-    ) -> Result<&mut Query, c_int> {
+    ) -> Result<&mut FunctionState, c_int> {
         // SAFETY: as of the caller; what FTS5 keeps for this function is a `Query` of ours, which
         // lives until the query ends and nobody else has.
         unsafe {
             let kept = self.api.xGetAuxdata.ok_or(ffi::SQLITE_ERROR)?(self.fts, 0);
-            if let Some(query) = kept.cast::<Query>().as_mut() {
+            if let Some(query) = kept.cast::<FunctionState>().as_mut() {
                 return Ok(query);
             }
             if count != 2 {
@@ -193,7 +193,7 @@ impl Row<'_> {
         &self,
         order: *mut ffi::sqlite3_value,
         is_extended: *mut ffi::sqlite3_value,
-    ) -> Result<Query, c_int> {
+    ) -> Result<FunctionState, c_int> {
         let (mut rows, mut tokens) = (0_i64, 0_i64);
         // SAFETY: as of the caller; the blob is read before the value can change.
         let (order, phrases, is_extended) = unsafe {
@@ -218,7 +218,7 @@ impl Row<'_> {
             (order, usize::try_from(phrases).unwrap_or(0), is_extended)
         };
         let unsigned = |number: i64| u64::try_from(number).map_err(|_| ffi::SQLITE_CORRUPT);
-        let mut query = Query {
+        let mut query = FunctionState {
             counts: Counts {
                 rows: unsigned(rows)?,
                 tokens: unsigned(tokens)?,
@@ -286,7 +286,7 @@ impl Row<'_> {
     ///
     /// # Safety
     /// FTS5 is at this row.
-    unsafe fn score(&self, query: &mut Query) -> Result<f64, c_int> {
+    unsafe fn score(&self, query: &mut FunctionState) -> Result<f64, c_int> {
         let mut length = 0;
         // SAFETY: as of the caller.
         unsafe { ask!(self, xColumnSize, -1, &raw mut length)? };
@@ -313,7 +313,7 @@ impl Row<'_> {
     ///
     /// # Safety
     /// FTS5 is at this row.
-    unsafe fn listed_score(&self, query: &mut Query, norm: f64) -> Result<f64, c_int> {
+    unsafe fn listed_score(&self, query: &mut FunctionState, norm: f64) -> Result<f64, c_int> {
         let Some(mut listed) = query.listed.take() else {
             return Err(ffi::SQLITE_INTERNAL);
         };
@@ -399,7 +399,7 @@ unsafe extern "C" fn count_row(
 /// `query` is a boxed `Query` without other users.
 unsafe extern "C" fn forget(query: *mut c_void) {
     // SAFETY: `query` gave it away, and FTS5 calls this once.
-    drop(unsafe { Box::from_raw(query.cast::<Query>()) });
+    drop(unsafe { Box::from_raw(query.cast::<FunctionState>()) });
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::named_enum;
 
 /// A row and FTS5's score for it: negative, lower is better.
-pub(crate) type Ranked = (i64, f64);
+pub(crate) type FtsRanked = (i64, f64);
 
 named_enum! {
     /// Who ranks by BM25.

@@ -10,7 +10,7 @@ use super::counts::{Counts, LengthNorms, term_score};
 use super::phrase::{PhrasePostings, gallop};
 use super::phrase_counts::PhraseCounts;
 use super::plan::{Conjunction, Plan, ScoredPhrase};
-use super::ranking::Ranked;
+use super::ranking::FtsRanked;
 use super::scored_row::{MATCHED, ScoredRow};
 use super::segment_view::SegmentView;
 use super::snapshot::Snapshot;
@@ -91,7 +91,7 @@ impl Snapshot {
         filter: Filter<'_>,
         paths: Option<&Paths>,
         matching: Matching,
-    ) -> rusqlite::Result<(Vec<Ranked>, PhraseCounts)> {
+    ) -> rusqlite::Result<(Vec<FtsRanked>, PhraseCounts)> {
         let found = self.find(plan)?;
         let sorted = |mut best: Vec<ScoredRow>| {
             best.sort_unstable_by(Scored::order);

@@ -6,7 +6,7 @@ use rusqlite::{Connection, ToSql, params_from_iter};
 
 use super::phrase_counts::PhraseCounts;
 use super::plan::Plan;
-use super::ranking::Ranked;
+use super::ranking::FtsRanked;
 use super::score::Filter;
 use super::scored_row::MATCHED;
 use super::snapshot::Snapshot;
@@ -60,7 +60,7 @@ impl Bm25<'_> {
                 None => PhraseCounts::read(self.connection, expression),
             })
             .transpose()?;
-        let of_row = |(row, score): Ranked| {
+        let of_row = |(row, score): FtsRanked| {
             let key = group_key(self.paths, row).ok_or(rusqlite::Error::QueryReturnedNoRows);
             Ok(RankedRow {
                 row,
@@ -83,7 +83,7 @@ impl Bm25<'_> {
         plan: &Plan,
         expression: &MatchExpression,
         selection: &Selection<'_>,
-    ) -> rusqlite::Result<(Vec<Ranked>, Option<PhraseCounts>)> {
+    ) -> rusqlite::Result<(Vec<FtsRanked>, Option<PhraseCounts>)> {
         let Selection {
             limit,
             filters,
@@ -121,9 +121,9 @@ impl Bm25<'_> {
 /// The first row of each path, up to `limit`.
 pub(super) fn first_of_paths(
     paths: &Paths,
-    ranked: Vec<Ranked>,
+    ranked: Vec<FtsRanked>,
     limit: usize,
-) -> rusqlite::Result<Vec<Ranked>> {
+) -> rusqlite::Result<Vec<FtsRanked>> {
     let (mut cursor, mut seen) = (paths.cursor(), HashSet::new());
     let mut first = Vec::new();
     for found in ranked {
@@ -142,7 +142,7 @@ pub(crate) fn rank_by_fts5(
     limit: Option<usize>,
     filters: &Filters,
     matching: Matching,
-) -> rusqlite::Result<Vec<Ranked>> {
+) -> rusqlite::Result<Vec<FtsRanked>> {
     let (expression, order) = plan.for_fts5(expression);
     let expression = expression.to_string();
     let order: Vec<u8> = order.into_iter().flat_map(u32::to_le_bytes).collect();

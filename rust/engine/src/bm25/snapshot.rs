@@ -29,13 +29,13 @@ pub(crate) struct Snapshot {
 
 /// Hooks of the tests for loading snapshots.
 #[derive(Default)]
-pub(crate) struct Source {
+pub(crate) struct LoadHooks {
     /// Called when a load begins, for tests.
     #[cfg(test)]
     pub on_load: std::sync::Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
 }
 
-impl Source {
+impl LoadHooks {
     #[cfg(test)]
     fn note_load(&self) {
         let note = self.on_load.lock().unwrap().clone();
@@ -50,7 +50,7 @@ impl Source {
 }
 
 impl RowVersion for Snapshot {
-    type Source = Source;
+    type Source = LoadHooks;
 
     const NAME: &'static str = "ranking";
 
@@ -62,7 +62,7 @@ impl RowVersion for Snapshot {
         self.parts.iter().map(|part| part.rows).sum()
     }
 
-    fn load(source: &Source, connection: &Connection) -> rusqlite::Result<Self> {
+    fn load(source: &LoadHooks, connection: &Connection) -> rusqlite::Result<Self> {
         let generation = generations::generation(connection)?;
         source.note_load();
         match load::from_stored(connection) {
@@ -78,7 +78,7 @@ impl RowVersion for Snapshot {
 
     fn apply_changes(
         self: &Arc<Self>,
-        _source: &Source,
+        _source: &LoadHooks,
         connection: &Connection,
         generation: i64,
         changed: &RowRanges,

@@ -10,7 +10,7 @@ use super::backend_status::{BackendStatus, LoadOutcome};
 use super::estimate::Estimate;
 use super::load_error::{LoadError, is_interrupt};
 use super::merging;
-use super::snapshot::{Snapshot, Source};
+use super::snapshot::{LoadHooks, Snapshot};
 use crate::error::{ErrorCode, Result};
 use crate::storage::Background;
 use crate::storage::cache::{Cache, Lookup};
@@ -46,7 +46,7 @@ impl SnapshotManager {
     pub fn new(ranking: Ranking, background: Background) -> Self {
         Self {
             ranking,
-            snapshots: Arc::new(Cache::new(background.clone(), Source::default())),
+            snapshots: Arc::new(Cache::new(background.clone(), LoadHooks::default())),
             background,
             reason: BackendStatus::new(ranking),
             merging: Arc::default(),

@@ -18,20 +18,20 @@ const AVERAGES: i64 = 1;
 
 /// How much is stored: rows, and tokens in all columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Totals {
+pub(super) struct StoredTotals {
     pub rows: u64,
     pub tokens: u64,
 }
 
 /// Return FTS5's counts of rows and tokens.
-pub(super) fn totals(connection: &Connection) -> Result<Totals, LoadError> {
+pub(super) fn totals(connection: &Connection) -> Result<StoredTotals, LoadError> {
     let record = record(connection, AVERAGES)?;
     read_totals(&record).ok_or(NotLoadable::Damaged.into())
 }
 
-fn read_totals(record: &[u8]) -> Option<Totals> {
+fn read_totals(record: &[u8]) -> Option<StoredTotals> {
     if record.is_empty() {
-        return Some(Totals { rows: 0, tokens: 0 });
+        return Some(StoredTotals { rows: 0, tokens: 0 });
     }
     let mut rest = record;
     let rows = take_number(&mut rest)?;
@@ -39,7 +39,7 @@ fn read_totals(record: &[u8]) -> Option<Totals> {
     while !rest.is_empty() {
         tokens = tokens.checked_add(take_number(&mut rest)?)?;
     }
-    Some(Totals { rows, tokens })
+    Some(StoredTotals { rows, tokens })
 }
 
 fn record(connection: &Connection, id: i64) -> rusqlite::Result<Vec<u8>> {
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn totals_are_summed() {
-        let totals = |rows, tokens| Some(Totals { rows, tokens });
+        let totals = |rows, tokens| Some(StoredTotals { rows, tokens });
         assert_eq!(read_totals(&[]), totals(0, 0));
         assert_eq!(read_totals(&[3, 1, 0, 2, 0, 0x81, 0]), totals(3, 131));
         assert_eq!(read_totals(&[3, 0x81]), None);

@@ -108,7 +108,7 @@ impl TermBatch {
             builder.begin(&self.bytes[text.clone()])?;
             cursors.clear();
             for (bytes, rows) in &self.lists[lists.clone()] {
-                let mut cursor = Cursor {
+                let mut cursor = EntryCursor {
                     bytes: &self.bytes[..bytes.end],
                     at: bytes.start,
                     rows: &self.rows[rows.clone()],
@@ -126,21 +126,21 @@ impl TermBatch {
 
 /// The entry of a run for a term and a row.
 #[derive(Debug, Clone, Copy)]
-struct Entry<'b> {
+struct TermEntry<'b> {
     row: i64,
     positions: &'b [u8],
 }
 
 /// A list of entries by row, read one by one.
-struct Cursor<'b> {
+struct EntryCursor<'b> {
     bytes: &'b [u8],
     at: usize,
     rows: &'b [usize],
     /// The one that is read; None before the first and after the last.
-    entry: Option<Entry<'b>>,
+    entry: Option<TermEntry<'b>>,
 }
 
-impl Cursor<'_> {
+impl EntryCursor<'_> {
     /// Go on to the next entry; false when there is none.
     #[inline]
     fn advance(&mut self) -> Result<bool, NotLoadable> {
@@ -170,7 +170,7 @@ impl Cursor<'_> {
             return Err(NotLoadable::Damaged);
         }
         self.at = self.bytes.len() - (rest.len() - size);
-        self.entry = Some(Entry { row, positions });
+        self.entry = Some(TermEntry { row, positions });
         Ok(true)
     }
 
@@ -182,12 +182,12 @@ impl Cursor<'_> {
 /// Add the entries of a term to a builder by row; of several for one row, that of the first list
 /// counts.
 fn merge(
-    cursors: &mut Vec<Cursor<'_>>,
+    cursors: &mut Vec<EntryCursor<'_>>,
     rows: &[i64],
     builder: &mut Builder,
 ) -> Result<(), NotLoadable> {
     let mut near = 0;
-    let mut put = |entry: Entry<'_>| -> Result<(), NotLoadable> {
+    let mut put = |entry: TermEntry<'_>| -> Result<(), NotLoadable> {
         // An empty entry says that the row does not hold the term any more.
         if entry.positions.is_empty() {
             return Ok(());
@@ -195,9 +195,9 @@ fn merge(
         near = chunk_of(rows, entry.row, near)?;
         builder.push(near, entry.positions)
     };
-    while let Some(row) = cursors.iter().map(Cursor::row).min() {
+    while let Some(row) = cursors.iter().map(EntryCursor::row).min() {
         // A cursor usually continues much later: if chunks were only added, after the last row of this list.
-        let is_next = |cursor: &Cursor<'_>| cursor.row() == row;
+        let is_next = |cursor: &EntryCursor<'_>| cursor.row() == row;
         let Some(first) = cursors.iter().position(is_next) else {
             return Ok(());
         };

@@ -40,7 +40,7 @@ pub(crate) struct NearTerm {
 
 /// A term, with the number of its edits, and where its postings are.
 #[derive(Debug, Default)]
-struct Candidate {
+struct TermCandidate {
     edits: usize,
     frequency: usize,
     /// Parts and the slots of the term in them.
@@ -77,7 +77,7 @@ impl Bm25<'_> {
         let word = tokens
             .only_token()
             .and_then(|token| str::from_utf8(token).ok());
-        let Some(word) = Word::of(word.unwrap_or_default()) else {
+        let Some(word) = SpellingTarget::of(word.unwrap_or_default()) else {
             return Ok(Vec::new());
         };
         if let Some(snapshot) = self.snapshot {
@@ -131,14 +131,14 @@ fn stored_terms(
 }
 
 /// A word that terms are compared with.
-struct Word<'w> {
+struct SpellingTarget<'w> {
     first: &'w str,
     letters: Vec<char>,
     outline: Outline,
     most: usize,
 }
 
-impl<'w> Word<'w> {
+impl<'w> SpellingTarget<'w> {
     /// None for a term that no other can resemble.
     fn of(word: &'w str) -> Option<Self> {
         let letters: Vec<char> = word.chars().collect();
@@ -161,12 +161,12 @@ impl<'w> Word<'w> {
         parts: &[SegmentView],
         allowed: Option<&RowSet>,
     ) -> rusqlite::Result<Vec<NearTerm>> {
-        let mut candidates: BTreeMap<&[u8], Candidate> = BTreeMap::new();
+        let mut candidates: BTreeMap<&[u8], TermCandidate> = BTreeMap::new();
         let mut pace = CancelTicker::default();
         for (number, part) in parts.iter().enumerate() {
             self.add_candidates(number, &part.segment, &mut candidates, &mut pace)?;
         }
-        let mut candidates: Vec<(&[u8], Candidate)> = candidates.into_iter().collect();
+        let mut candidates: Vec<(&[u8], TermCandidate)> = candidates.into_iter().collect();
         // Stable: equal ones stay in the order of their bytes.
         candidates.sort_by_key(|(_, one)| (one.edits, Reverse(one.frequency)));
         let mut nearest: Vec<NearTerm> = Vec::new();
@@ -191,7 +191,7 @@ impl<'w> Word<'w> {
         &self,
         part: usize,
         segment: &'s Segment,
-        candidates: &mut BTreeMap<&'s [u8], Candidate>,
+        candidates: &mut BTreeMap<&'s [u8], TermCandidate>,
         pace: &mut CancelTicker,
     ) -> rusqlite::Result<()> {
         let outlines = segment.outlines();
@@ -218,7 +218,7 @@ impl<'w> Word<'w> {
     }
 }
 
-impl Candidate {
+impl TermCandidate {
     /// A row that has the term and may be found.
     fn row(
         &self,

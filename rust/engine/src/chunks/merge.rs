@@ -82,7 +82,7 @@ fn merge(connection: &Connection, pages: usize) -> rusqlite::Result<()> {
 
 /// A level of the full-text index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Level {
+struct SegmentLevel {
     segments: usize,
     /// The number of its segments, from the oldest, that an incomplete merge reads; 0 if there is none.
     merging: usize,
@@ -94,7 +94,7 @@ struct Level {
 
 /// The levels of the full-text index. New segments are on the first.
 #[derive(Debug, PartialEq, Eq)]
-struct Structure(Vec<Level>);
+struct Structure(Vec<SegmentLevel>);
 
 impl Structure {
     /// Read FTS5's structure row, of some hundred bytes. Empty if it is damaged, which FTS5 reports
@@ -171,7 +171,7 @@ impl Structure {
 }
 
 /// The levels in FTS5's record of its structure; None if it is damaged.
-fn levels(record: &[u8]) -> Option<Vec<Level>> {
+fn levels(record: &[u8]) -> Option<Vec<SegmentLevel>> {
     // Four bytes that count changes of the configuration come first.
     let mut rest = record.get(4..)?;
     let mut next = || take_number(&mut rest);
@@ -189,7 +189,7 @@ fn levels(record: &[u8]) -> Option<Vec<Level>> {
             };
             pages = pages.checked_add(newest)?;
         }
-        levels.push(Level {
+        levels.push(SegmentLevel {
             segments,
             merging,
             pages,

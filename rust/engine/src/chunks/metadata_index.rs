@@ -7,7 +7,7 @@ use rusqlite::{Connection, ffi, params};
 use serde_json::{Number, Value};
 
 use super::chunk::{COLUMNS, Chunk};
-use super::filters::{Field, Subject, to_json};
+use super::filters::{Field, TestedChunk, to_json};
 use super::row_set::RowSet;
 use crate::error::{Error, ErrorCode, Result};
 use crate::interrupt::CancelTicker;
@@ -141,7 +141,7 @@ impl<'c> Entries<'c> {
 
 /// Return the indexed values of a chunk: each scalar, also of lists, as JSON.
 fn values(field: &Field, chunk: &Chunk) -> rusqlite::Result<BTreeSet<String>> {
-    let subject = Subject::of(chunk);
+    let subject = TestedChunk::of(chunk);
     let found = field.values(&subject);
     let mut values = BTreeSet::new();
     for value in &found {

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::read::each_path;
 use crate::storage::cache::RowVersion;
 use crate::storage::generations::{self, RowRanges};
-use crate::storage::row_blocks::{RowBlocks, Values};
+use crate::storage::row_blocks::{RowBlocks, RowValues};
 
 /// No row at all: an `Option` would be twice as large.
 const NONE: i64 = i64::MIN;
@@ -18,7 +18,7 @@ const NONE: i64 = i64::MIN;
 pub(crate) struct Neighbors {
     generation: i64,
     /// The rows before and after each row: by ordinal, then by row.
-    adjacent: RowBlocks<Values<[i64; 2]>>,
+    adjacent: RowBlocks<RowValues<[i64; 2]>>,
 }
 
 /// On which side of a row.

@@ -13,7 +13,7 @@ use super::row_set::RowSet;
 use crate::interrupt::CancelTicker;
 use crate::storage::cache::RowVersion;
 use crate::storage::generations::{self, RowRanges};
-use crate::storage::row_blocks::{Cursor, RowBlocks, Values};
+use crate::storage::row_blocks::{Cursor, RowBlocks, RowValues};
 
 /// The field by whose values chunks are grouped.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,12 +80,12 @@ pub(crate) struct Paths {
     field: GroupField,
     generation: i64,
     /// The number of each row's path.
-    of_rows: RowBlocks<Values<u32>>,
+    of_rows: RowBlocks<RowValues<u32>>,
     /// The paths by their numbers.
-    by_number: RowBlocks<Values<Arc<Path>>>,
+    by_number: RowBlocks<RowValues<Arc<Path>>>,
     /// The number of a path by its hash, of several paths with one hash that of the newest. The order of
     /// hashes is the order in which a sample takes paths.
-    by_hash: RowBlocks<Values<u32>>,
+    by_hash: RowBlocks<RowValues<u32>>,
     /// Numbers that were a path's and can be given to another.
     free: Arc<Vec<u32>>,
 }
@@ -320,7 +320,7 @@ impl Paths {
 }
 
 /// The numbers of the paths of rows, in constant time for a row that follows the last.
-pub(crate) struct PathCursor<'p>(Cursor<'p, Values<u32>>);
+pub(crate) struct PathCursor<'p>(Cursor<'p, RowValues<u32>>);
 
 impl PathCursor<'_> {
     /// Return the number of a row's path; None without a chunk of this row.

@@ -8,17 +8,17 @@ const WORDS: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RowSet {
     /// Ascending by number, none of them empty.
-    blocks: Vec<Block>,
+    blocks: Vec<SetBlock>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Block {
+struct SetBlock {
     /// The first row divided by [`BLOCK`].
     number: i64,
     words: [u64; WORDS],
 }
 
-impl Block {
+impl SetBlock {
     fn of(number: i64) -> Self {
         Self {
             number,
@@ -95,7 +95,7 @@ impl RowSet {
         let at = match self.find(number) {
             Ok(at) => at,
             Err(at) => {
-                self.blocks.insert(at, Block::of(number));
+                self.blocks.insert(at, SetBlock::of(number));
                 at
             }
         };
@@ -116,14 +116,14 @@ impl RowSet {
     /// Each, ascending.
     #[cfg(test)]
     pub fn iter(&self) -> impl Iterator<Item = i64> + '_ {
-        self.blocks.iter().flat_map(Block::rows)
+        self.blocks.iter().flat_map(SetBlock::rows)
     }
 
     /// Up to `limit` rows after another one, ascending.
     pub fn after(&self, row: i64, limit: usize) -> Vec<i64> {
         let number = row.div_euclid(BLOCK);
         let first = self.blocks.partition_point(|block| block.number < number);
-        let rows = self.blocks.iter().skip(first).flat_map(Block::rows);
+        let rows = self.blocks.iter().skip(first).flat_map(SetBlock::rows);
         rows.filter(|next| *next > row).take(limit).collect()
     }
 
@@ -166,7 +166,7 @@ impl RowSet {
 
     /// Return the bytes of memory in use.
     pub fn bytes(&self) -> usize {
-        self.blocks.capacity() * size_of::<Block>()
+        self.blocks.capacity() * size_of::<SetBlock>()
     }
 
     /// Where a block is, or belongs.

@@ -13,7 +13,7 @@ use super::filters::day;
 use crate::interrupt::CancelTicker;
 use crate::storage::cache::RowVersion;
 use crate::storage::generations::{self, RowRanges};
-use crate::storage::row_blocks::{RowBlocks, Values};
+use crate::storage::row_blocks::{RowBlocks, RowValues};
 use crate::text::speech::Opening;
 use crate::text::whitespace::trim;
 
@@ -140,9 +140,9 @@ fn key(path: &str, name: &str) -> NonZeroI64 {
 #[derive(Debug)]
 pub(crate) struct Turns {
     generation: i64,
-    of_rows: RowBlocks<Values<RowTurn>>,
+    of_rows: RowBlocks<RowValues<RowTurn>>,
     /// For each [key], the number of chunks of the path that begin with the name.
-    openings: RowBlocks<Values<u32>>,
+    openings: RowBlocks<RowValues<u32>>,
 }
 
 impl RowVersion for Turns {

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::slugs::{Part, Slugs};
+use super::slugs::{SlugPart, Slugs};
 use crate::error::Result;
 use crate::interrupt;
 use crate::storage::cache::Cache;
-use crate::storage::{Background, Level};
+use crate::storage::{Background, NoticeLevel};
 
 /// Begin to merge all parts where they are worn, unless that is under way.
 pub(crate) fn merge_when_due(cache: &Arc<Cache<Slugs>>, background: &Background) {
@@ -43,7 +43,7 @@ pub(crate) fn merge_when_due(cache: &Arc<Cache<Slugs>>, background: &Background)
 struct Merge {
     cache: Arc<Cache<Slugs>>,
     background: Background,
-    merged: Option<Part>,
+    merged: Option<SlugPart>,
 }
 
 impl Merge {
@@ -59,7 +59,9 @@ impl Drop for Merge {
         let merged = self.merged.take();
         if merged.is_none() && std::thread::panicking() {
             let message = "merging the slugs panicked; please report this";
-            self.background.notices().report(Level::Warning, message);
+            self.background
+                .notices()
+                .report(NoticeLevel::Warning, message);
         }
         self.cache.replace_newest(|known| {
             let changed = known.changed.as_ref()?;
@@ -79,17 +81,17 @@ impl Slugs {
     }
 
     /// All live entries as one part.
-    pub(super) fn merged(&self) -> Result<Part> {
+    pub(super) fn merged(&self) -> Result<SlugPart> {
         let mut entries = Vec::new();
         for part in &self.parts {
             interrupt::check()?;
             entries.extend(part.entries());
         }
-        Part::of(entries)
+        SlugPart::of(entries)
     }
 
     /// This version, made of a part that all was merged into before these rows changed.
-    pub(super) fn made_of(&self, mut merged: Part, changed: &[i64]) -> Result<Self> {
+    pub(super) fn made_of(&self, mut merged: SlugPart, changed: &[i64]) -> Result<Self> {
         let mut added = Vec::new();
         for row in changed.iter().copied().collect::<BTreeSet<_>>() {
             if let Some(slot) = merged.find(row) {

@@ -9,5 +9,5 @@ mod tests;
 pub use segment::THRESHOLD;
 
 pub(crate) use merge::merge_when_due;
-pub(crate) use segment::{Entry, Segment};
+pub(crate) use segment::{SlugEntry, SlugSegment};
 pub(crate) use slugs::Slugs;

@@ -23,14 +23,14 @@ const GRAM_BYTES: usize = 40;
 
 /// A chunk whose slug can be found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct SlugEntry {
     pub path: String,
     pub id: String,
     /// The row of the chunk.
     pub row: i64,
 }
 
-impl Entry {
+impl SlugEntry {
     /// Of equal similarities: by path, then id.
     pub fn compare(&self, other: &Self) -> Ordering {
         utf16::compare(&self.path, &other.path).then_with(|| utf16::compare(&self.id, &other.id))
@@ -39,9 +39,9 @@ impl Entry {
 
 /// The trigrams of the slugs of many chunks. It never changes, so threads share it freely.
 #[derive(Debug, Default)]
-pub(crate) struct Segment {
+pub(crate) struct SlugSegment {
     /// Entries by path and then id, the order of equal similarities.
-    entries: Vec<Entry>,
+    entries: Vec<SlugEntry>,
     /// The number of grams of each entry.
     sizes: Vec<u32>,
     /// The fewest of them.
@@ -50,11 +50,11 @@ pub(crate) struct Segment {
     postings: HashMap<Gram, Vec<u32>>,
 }
 
-impl Segment {
+impl SlugSegment {
     /// The segment of these entries, in whatever order.
-    pub fn of(mut entries: Vec<Entry>) -> Result<Self> {
+    pub fn of(mut entries: Vec<SlugEntry>) -> Result<Self> {
         let mut pace = CancelTicker::default();
-        interrupt::sort(&mut entries, Entry::compare)?;
+        interrupt::sort(&mut entries, SlugEntry::compare)?;
         let mut sizes = Vec::with_capacity(entries.len());
         let mut postings: HashMap<Gram, Vec<u32>> = HashMap::new();
         for (slot, entry) in (0..).zip(&entries) {
@@ -74,15 +74,15 @@ impl Segment {
     }
 
     /// Every entry, by path and then id.
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[SlugEntry] {
         &self.entries
     }
 
     /// About how much memory it takes.
     pub fn bytes(&self) -> usize {
-        let text = |entry: &Entry| entry.path.capacity() + entry.id.capacity();
+        let text = |entry: &SlugEntry| entry.path.capacity() + entry.id.capacity();
         let texts: usize = self.entries.iter().map(text).sum();
-        let each = mem::size_of::<Entry>() + mem::size_of::<u32>();
+        let each = mem::size_of::<SlugEntry>() + mem::size_of::<u32>();
         let postings: usize = self.postings.values().map(Vec::capacity).sum();
         texts
             + self.entries.len() * each
@@ -96,7 +96,7 @@ impl Segment {
         &self,
         tokens: &[S],
         limit: usize,
-        accept: impl Fn(usize, &Entry) -> bool,
+        accept: impl Fn(usize, &SlugEntry) -> bool,
     ) -> Result<Vec<(usize, f64)>> {
         let mut best = self.similarities(tokens)?;
         best.retain(|(slot, _)| accept(*slot, &self.entries[*slot]));

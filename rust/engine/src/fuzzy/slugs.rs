@@ -1,6 +1,6 @@
 //! The slugs of all chunks by their trigrams, in memory for the fuzzy rung.
 //!
-//! A version is a few [`Segment`]s that never change, the first by far the largest, with the set of deleted
+//! A version is a few [`SlugSegment`]s that never change, the first by far the largest, with the set of deleted
 //! entries of each. The next version adds a segment of changed entries. Small segments are merged
 //! immediately, and all segments in the background once much of the first is out of date.
 
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::segment::{Entry, Segment};
+use super::segment::{SlugEntry, SlugSegment};
 use crate::error::Result;
 use crate::interrupt;
 use crate::storage::cache::RowVersion;
@@ -27,23 +27,23 @@ pub(super) const MOST_PARTS: usize = 24;
 pub(crate) struct Slugs {
     pub(super) generation: i64,
     /// The oldest first. A row is live in one of them at most.
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<SlugPart>,
     /// While all parts are being merged: the rows that changed since that began.
     pub(super) changed: Option<Vec<i64>>,
 }
 
 /// A part of the slugs.
 #[derive(Debug, Clone)]
-pub(super) struct Part {
-    pub(super) segment: Arc<Segment>,
+pub(super) struct SlugPart {
+    pub(super) segment: Arc<SlugSegment>,
     /// The slot of each row in the segment.
     pub(super) slots: Arc<HashMap<i64, usize>>,
-    pub(super) deleted: Arc<Deleted>,
+    pub(super) deleted: Arc<DeletedSlots>,
 }
 
 /// The deleted slots of a segment.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Deleted {
+pub(super) struct DeletedSlots {
     bits: Vec<u64>,
     count: usize,
 }
@@ -57,7 +57,7 @@ impl RowVersion for Slugs {
     }
 
     fn rows(&self) -> usize {
-        self.parts.iter().map(Part::live).sum()
+        self.parts.iter().map(SlugPart::live).sum()
     }
 
     fn load((): &(), connection: &Connection) -> rusqlite::Result<Self> {
@@ -68,7 +68,7 @@ impl RowVersion for Slugs {
             .collect::<rusqlite::Result<_>>()?;
         Ok(Self {
             generation,
-            parts: vec![interrupt::among_statements(Part::of(entries))?],
+            parts: vec![interrupt::among_statements(SlugPart::of(entries))?],
             changed: None,
         })
     }
@@ -104,8 +104,8 @@ impl RowVersion for Slugs {
     }
 }
 
-fn entry(found: &Row<'_>) -> rusqlite::Result<Entry> {
-    Ok(Entry {
+fn entry(found: &Row<'_>) -> rusqlite::Result<SlugEntry> {
+    Ok(SlugEntry {
         row: found.get(0)?,
         id: found.get(1)?,
         path: found.get(2)?,
@@ -115,7 +115,7 @@ fn entry(found: &Row<'_>) -> rusqlite::Result<Entry> {
 impl Slugs {
     /// About how much memory they take.
     pub fn bytes(&self) -> usize {
-        self.parts.iter().map(Part::bytes).sum()
+        self.parts.iter().map(SlugPart::bytes).sum()
     }
 
     /// The accepted entries most similar to any of `tokens`, best first and at most `limit`.
@@ -123,12 +123,12 @@ impl Slugs {
         &self,
         tokens: &[S],
         limit: usize,
-        accept: impl Fn(&Entry) -> bool,
-    ) -> Result<Vec<(&Entry, f64)>> {
+        accept: impl Fn(&SlugEntry) -> bool,
+    ) -> Result<Vec<(&SlugEntry, f64)>> {
         let mut found = Vec::new();
         for part in &self.parts {
             let is_accepted =
-                |slot: usize, entry: &Entry| !part.deleted.contains(slot) && accept(entry);
+                |slot: usize, entry: &SlugEntry| !part.deleted.contains(slot) && accept(entry);
             let best = part.segment.similar(tokens, limit, is_accepted)?;
             let entries = part.segment.entries();
             found.extend(
@@ -151,21 +151,26 @@ impl Slugs {
             .find_map(|(number, part)| Some((number, part.find(row)?)))
     }
 
-    pub(super) fn entry(&self, part: usize, slot: usize) -> &Entry {
+    pub(super) fn entry(&self, part: usize, slot: usize) -> &SlugEntry {
         &self.parts[part].segment.entries()[slot]
     }
 
     /// Add entries, and merge small parts.
-    pub(super) fn add(&mut self, added: Vec<Entry>) -> Result<()> {
+    pub(super) fn add(&mut self, added: Vec<SlugEntry>) -> Result<()> {
         if !added.is_empty() {
-            self.parts.push(Part::of(added)?);
+            self.parts.push(SlugPart::of(added)?);
         }
         self.parts.retain(|part| part.live() > 0);
         while let [.., before, last] = &self.parts[..]
             && before.live() <= 2 * last.live()
             && before.live() + last.live() <= SMALL
         {
-            let merged = Part::of([before, last].into_iter().flat_map(Part::entries).collect())?;
+            let merged = SlugPart::of(
+                [before, last]
+                    .into_iter()
+                    .flat_map(SlugPart::entries)
+                    .collect(),
+            )?;
             self.parts.truncate(self.parts.len() - 2);
             self.parts.push(merged);
         }
@@ -183,9 +188,9 @@ impl Slugs {
     }
 }
 
-impl Part {
-    pub(super) fn of(entries: Vec<Entry>) -> Result<Self> {
-        let segment = Segment::of(entries)?;
+impl SlugPart {
+    pub(super) fn of(entries: Vec<SlugEntry>) -> Result<Self> {
+        let segment = SlugSegment::of(entries)?;
         let rows = segment.entries().iter().map(|entry| entry.row);
         Ok(Self {
             slots: Arc::new(rows.zip(0..).collect()),
@@ -208,7 +213,7 @@ impl Part {
     }
 
     /// The live entries.
-    pub(super) fn entries(&self) -> impl Iterator<Item = Entry> {
+    pub(super) fn entries(&self) -> impl Iterator<Item = SlugEntry> {
         let entries = self.segment.entries().iter().enumerate();
         let live = entries.filter(|(slot, _)| !self.deleted.contains(*slot));
         live.map(|(_, entry)| entry.clone())
@@ -220,7 +225,7 @@ impl Part {
     }
 }
 
-impl Deleted {
+impl DeletedSlots {
     fn contains(&self, slot: usize) -> bool {
         let word = self.bits.get(slot / 64);
         word.is_some_and(|word| word >> (slot % 64) & 1 == 1)

@@ -35,8 +35,8 @@ fn needs() -> Needs<'static> {
 /// Path, id, row and similarity.
 type Found = Vec<(String, String, i64, f64)>;
 
-fn found(similar: Vec<(&Entry, f64)>) -> Found {
-    let shown = |(entry, similarity): (&Entry, f64)| {
+fn found(similar: Vec<(&SlugEntry, f64)>) -> Found {
+    let shown = |(entry, similarity): (&SlugEntry, f64)| {
         (entry.path.clone(), entry.id.clone(), entry.row, similarity)
     };
     similar.into_iter().map(shown).collect()
@@ -113,12 +113,12 @@ proptest! {
             0..8,
         ),
     ) {
-        let entry = |row: i64, path: &str| Entry { row, id: row.to_string(), path: path.to_owned() };
+        let entry = |row: i64, path: &str| SlugEntry { row, id: row.to_string(), path: path.to_owned() };
         let mut rows: BTreeMap<i64, String> = before;
         let entries = rows.iter().map(|(row, path)| entry(*row, path)).collect();
         let mut slugs = Slugs {
             generation: 1,
-            parts: vec![Part::of(entries).unwrap()],
+            parts: vec![SlugPart::of(entries).unwrap()],
             changed: Some(Vec::new()),
         };
         let begun = slugs.clone();
@@ -142,7 +142,7 @@ proptest! {
         let entries = rows.iter().map(|(row, path)| entry(*row, path)).collect();
         let anew = Slugs {
             generation: 1,
-            parts: vec![Part::of(entries).unwrap()],
+            parts: vec![SlugPart::of(entries).unwrap()],
             changed: None,
         };
         for tokens in [["a", "ab"], ["bb", "aba"]] {

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use super::handle::Index;
 use crate::chunks::{self, FullText};
 use crate::error::Result;
-use crate::storage::Level;
+use crate::storage::NoticeLevel;
 use crate::text::tokenizer::TokenizerKind;
 
 impl Index {
@@ -49,7 +49,7 @@ impl Index {
             tokenizer.as_str()
         );
         let background = self.database.background();
-        background.notices().report(Level::Info, message);
+        background.notices().report(NoticeLevel::Info, message);
     }
 
     /// Remember the tokenizer that the file has.

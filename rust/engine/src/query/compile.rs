@@ -11,7 +11,7 @@ use super::expression::{MatchExpression, Phrase};
 use super::extended;
 use super::limits;
 use super::options::{MatchOptions, Matching};
-use super::parse::{Reason, WordOutcome, parse, parse_with, scan};
+use super::parse::{DropReason, WordOutcome, parse, parse_with, scan};
 use super::runs::Splitting;
 use super::stopwords::StopWords;
 use crate::error::{Error, ErrorCode, Result};
@@ -201,7 +201,7 @@ fn with_short_runs(
     for word in scan.words {
         match word.outcome {
             WordOutcome::Kept(_) => all.extend(kept.next()),
-            WordOutcome::Dropped(Reason::TooShort(text)) if words::has_run(&text) => {
+            WordOutcome::Dropped(DropReason::TooShort(text)) if words::has_run(&text) => {
                 let phrase = Phrase {
                     text: text.into_owned(),
                     ..Phrase::default()

@@ -6,7 +6,7 @@ use super::ast::{Operator, Query, Token, TokenKind};
 use super::compile::{compile_fts, compile_match, with_straight_quotes};
 use super::extended::{self, BareWord, WordStatus};
 use super::options::{MatchOptions, Matching};
-use super::parse::{OperatorFate, Reason, Word, WordOutcome, scan, scan_groups};
+use super::parse::{DropReason, OperatorFate, QueryWord, WordOutcome, scan, scan_groups};
 use super::stopwords::{DUTCH_FUNCTION, ENGLISH};
 use crate::error::Result;
 use crate::text::category::letter_digit_runs;
@@ -16,7 +16,7 @@ use crate::text::words;
 
 /// A query with every step it took from text to expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Explanation {
+pub struct QueryExplanation {
     /// The text after normalisation.
     pub normalised: String,
     /// Whether short words and stop words were dropped: no quote and no operator in the text.
@@ -59,12 +59,12 @@ pub fn not_searched_for(text: &str, options: &MatchOptions<'_>) -> Result<Vec<St
 }
 
 /// Explain `text` as [`super::parse()`], [`compile_fts`] and [`compile_match`] treat it.
-pub fn explain(text: &str, options: &MatchOptions<'_>) -> Result<Explanation> {
+pub fn explain(text: &str, options: &MatchOptions<'_>) -> Result<QueryExplanation> {
     let query = super::parse_with(text, options.stopwords)?;
     let straight = with_straight_quotes(&query, options.stopwords)?;
     let executed = straight.as_ref().unwrap_or(&query);
     let words = words(executed, options);
-    let mut explanation = Explanation {
+    let mut explanation = QueryExplanation {
         fts: compile_fts(&query, options.aliases, options.default_operator)?,
         match_text: compile_match(executed, options)?,
         filtered: !executed.has_operators,
@@ -89,13 +89,13 @@ fn words(query: &Query, options: &MatchOptions<'_>) -> Vec<ExplainedWord> {
 
 fn scanned_words(query: &Query, options: &MatchOptions<'_>) -> Vec<ExplainedWord> {
     let mut first_token = true;
-    let explain_word = |word: Word<'_>| {
+    let explain_word = |word: QueryWord<'_>| {
         let source = word.source.to_owned();
         match word.outcome {
             WordOutcome::Operator(operator, outcome) => {
                 operator_word(source, operator, outcome, first_token)
             }
-            WordOutcome::Dropped(Reason::TooShort(text))
+            WordOutcome::Dropped(DropReason::TooShort(text))
                 if options.tokenizer == TokenizerKind::Words && words::has_run(&text) =>
             {
                 let token = Token {
@@ -195,26 +195,30 @@ fn operator_word(
     }
 }
 
-fn dropped_word(source: String, reason: &Reason<'_>, options: &MatchOptions<'_>) -> ExplainedWord {
+fn dropped_word(
+    source: String,
+    reason: &DropReason<'_>,
+    options: &MatchOptions<'_>,
+) -> ExplainedWord {
     let (text, reason, detail) = match reason {
-        Reason::OnlyPunctuation => ("", "only_punctuation", "only punctuation".to_owned()),
-        Reason::EmptyPhrase => ("", "empty_phrase", "a phrase without text".to_owned()),
-        Reason::Parenthesis => (
+        DropReason::OnlyPunctuation => ("", "only_punctuation", "only punctuation".to_owned()),
+        DropReason::EmptyPhrase => ("", "empty_phrase", "a phrase without text".to_owned()),
+        DropReason::Parenthesis => (
             "",
             "parenthesis",
             "it has no counterpart, or is too deep".to_owned(),
         ),
-        Reason::TooShort(text) => (
+        DropReason::TooShort(text) => (
             &**text,
             "too_short",
             "too short: at most 2 UTF-16 units".to_owned(),
         ),
-        Reason::Filler(text) => (
+        DropReason::Filler(text) => (
             &**text,
             "filler",
             "operators count in upper case only".to_owned(),
         ),
-        Reason::StopWord(text) => (&**text, "stop_word", stop_word_detail(text, options)),
+        DropReason::StopWord(text) => (&**text, "stop_word", stop_word_detail(text, options)),
     };
     let has_alias = options.aliases.is_some_and(|table| table.has_key(text));
     let detail = if has_alias {

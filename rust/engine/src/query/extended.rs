@@ -119,7 +119,7 @@ pub(super) fn stand_in(source: &str, token: &Token, options: &MatchOptions<'_>) 
         return alternatives;
     }
     let composed: String = source.nfc().collect();
-    let word = Word::read(&composed, options.tokenizer);
+    let word = TextWord::read(&composed, options.tokenizer);
     if token.kind == TokenKind::Phrase || word.parts.len() < 2 {
         return vec![token.clone()];
     }
@@ -202,9 +202,9 @@ const FEW_WORDS: usize = 1;
 pub(super) fn bare_words(raw: &str, options: &MatchOptions<'_>) -> Vec<BareWord> {
     let composed: String = raw.nfc().collect();
     let sources: Vec<&str> = whitespace::words(&composed).collect();
-    let mut words: Vec<Word> = sources
+    let mut words: Vec<TextWord> = sources
         .iter()
-        .map(|source| Word::read(source, options.tokenizer))
+        .map(|source| TextWord::read(source, options.tokenizer))
         .collect();
     // Without another word there is nothing to exclude from.
     let has_others = sources
@@ -269,8 +269,8 @@ pub(super) fn bare_words(raw: &str, options: &MatchOptions<'_>) -> Vec<BareWord>
 
 /// Mark the short words that are written with a capital letter within a sentence, such as *Bo* and *Go*. In a query
 /// without a word in small letters capitals mean nothing.
-fn mark_names(sources: &[&str], words: &mut [Word]) {
-    let is_small = |word: &Word| !word.is_capitalized && utf16::len(&word.text) > SHORT;
+fn mark_names(sources: &[&str], words: &mut [TextWord]) {
+    let is_small = |word: &TextWord| !word.is_capitalized && utf16::len(&word.text) > SHORT;
     if !words.iter().any(is_small) {
         return;
     }
@@ -295,7 +295,7 @@ struct Counter<'a> {
 }
 
 impl Counter<'_> {
-    fn word(&mut self, source: &str, word: &Word) -> BareWord {
+    fn word(&mut self, source: &str, word: &TextWord) -> BareWord {
         let (groups, status) = self.judge(word);
         BareWord {
             source: source.to_owned(),
@@ -304,7 +304,7 @@ impl Counter<'_> {
         }
     }
 
-    fn judge(&mut self, word: &Word) -> (Vec<Vec<Token>>, WordStatus) {
+    fn judge(&mut self, word: &TextWord) -> (Vec<Vec<Token>>, WordStatus) {
         if word.parts.is_empty() {
             return (Vec::new(), WordStatus::OnlyPunctuation);
         }
@@ -312,7 +312,7 @@ impl Counter<'_> {
             return (Vec::new(), WordStatus::StopWord);
         }
         let options = self.options;
-        let searched: Vec<&Part> = word
+        let searched: Vec<&WordPart> = word
             .parts
             .iter()
             .filter(|part| part.is_worth_searching(options))
@@ -348,13 +348,13 @@ impl Counter<'_> {
     }
 
     /// [`Self::part`] of a part that was not counted before.
-    fn new_part(&mut self, part: &Part) -> Option<Vec<Token>> {
+    fn new_part(&mut self, part: &WordPart) -> Option<Vec<Token>> {
         let is_known = self.seen.contains_key(&part.token());
         if is_known { None } else { self.part(part) }
     }
 
     /// The part, or the alternatives of its alias; nothing once it came often enough.
-    fn part(&mut self, part: &Part) -> Option<Vec<Token>> {
+    fn part(&mut self, part: &WordPart) -> Option<Vec<Token>> {
         let token = part.token();
         let counts = self.counts(&token);
         let replacement = |aliases: &AliasTable| aliases.replacement(&token);
@@ -374,15 +374,15 @@ impl Counter<'_> {
 }
 
 /// A word of the text, its parts without the punctuation around and between them.
-struct Word {
+struct TextWord {
     text: String,
-    parts: Vec<Part>,
+    parts: Vec<WordPart>,
     /// Whether its first letter is a capital one.
     is_capitalized: bool,
 }
 
 /// A maximal run of letters and digits inside a word.
-struct Part {
+struct WordPart {
     /// In lower case.
     text: String,
     /// Two letters, both written in capitals.
@@ -393,7 +393,7 @@ struct Part {
     is_name: bool,
 }
 
-impl Word {
+impl TextWord {
     fn read(source: &str, tokenizer: TokenizerKind) -> Self {
         let source = source.replace('’', "'");
         let prefix = source.ends_with('*');
@@ -405,11 +405,11 @@ impl Word {
             .strip_suffix("'s")
             .or_else(|| text.strip_suffix("'S"))
             .unwrap_or(text);
-        let mut parts: Vec<Part> = text
+        let mut parts: Vec<WordPart> = text
             .split(|c| !continues_word(c, tokenizer))
             .map(|run| run.trim_start_matches(|c| !begins_word(c, tokenizer)))
             .filter(|run| !run.is_empty())
-            .map(|run| Part {
+            .map(|run| WordPart {
                 text: lower(run.to_owned()),
                 abbreviation: is_abbreviation(run),
                 prefix: false,
@@ -468,7 +468,7 @@ impl Word {
     }
 }
 
-impl Part {
+impl WordPart {
     fn token(&self) -> Token {
         let kind = if self.prefix {
             TokenKind::Prefix

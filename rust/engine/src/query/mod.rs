@@ -21,7 +21,7 @@ pub use ast::{Connective, Operator, Query, Token, TokenKind};
 pub use compile::{
     compile_fts, compile_fts_text, compile_match, match_expression, straight_quotes,
 };
-pub use explain::{Explanation, explain, not_searched_for};
+pub use explain::{QueryExplanation, explain, not_searched_for};
 pub use expression::{MatchExpression, Phrase};
 pub use notices::notices;
 pub use options::{MatchOptions, Matching};

@@ -7,7 +7,7 @@ use super::expression::{MatchExpression, Phrase};
 use super::extended;
 use super::options::{MatchOptions, Matching};
 use super::parse::{
-    OperatorFate, ParsedWords, Reason, WordOutcome, is_exclusion, parse_with, scan_groups,
+    DropReason, OperatorFate, ParsedWords, WordOutcome, is_exclusion, parse_with, scan_groups,
 };
 use crate::error::Result;
 use crate::text::whitespace;
@@ -68,7 +68,7 @@ fn of_operators(scan: &ParsedWords<'_>) -> Option<String> {
             {
                 left_out.push(word.source);
             }
-            WordOutcome::Operator(..) | WordOutcome::Dropped(Reason::Parenthesis) => {
+            WordOutcome::Operator(..) | WordOutcome::Dropped(DropReason::Parenthesis) => {
                 left_out.push(word.source);
             }
             WordOutcome::Open(_) => depth += 1,

@@ -63,7 +63,7 @@ fn parsed(
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsedWords<'a> {
     /// The words, in the order of the text.
-    pub words: Vec<Word<'a>>,
+    pub words: Vec<QueryWord<'a>>,
     /// Whether the text has a quote or an operator.
     pub has_operators: bool,
 }
@@ -80,7 +80,7 @@ impl<'a> ParsedWords<'a> {
 
 /// A word, phrase or operator of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Word<'a> {
+pub struct QueryWord<'a> {
     /// The word in the normalised text, a phrase without its quotes.
     pub source: &'a str,
     /// The outcome of the word.
@@ -95,7 +95,7 @@ pub enum WordOutcome<'a> {
     /// The word is an operator.
     Operator(Operator, OperatorFate),
     /// The word is dropped.
-    Dropped(Reason<'a>),
+    Dropped(DropReason<'a>),
     /// The word begins a group, which takes the operator before it. In extended matching.
     Open(Option<Operator>),
     /// The word ends a group. In extended matching.
@@ -119,7 +119,7 @@ pub enum OperatorFate {
 
 /// Why a word is left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reason<'a> {
+pub enum DropReason<'a> {
     /// Only characters of the strip set.
     OnlyPunctuation,
     /// A phrase without text.
@@ -242,7 +242,7 @@ fn is_word_end(byte: u8) -> bool {
 }
 
 struct Lexer<'a> {
-    words: Vec<Word<'a>>,
+    words: Vec<QueryWord<'a>>,
     /// The operator that waits for a token, by its position in `words`.
     pending: Option<(usize, Operator)>,
     has_operators: bool,
@@ -254,9 +254,9 @@ impl<'a> Lexer<'a> {
         let text = whitespace::trim(source);
         if text.is_empty() {
             // An empty phrase leaves a waiting operator unchanged.
-            self.words.push(Word {
+            self.words.push(QueryWord {
                 source,
-                outcome: WordOutcome::Dropped(Reason::EmptyPhrase),
+                outcome: WordOutcome::Dropped(DropReason::EmptyPhrase),
             });
         } else {
             let text = Cow::Owned(lower(text.to_owned()));
@@ -271,15 +271,15 @@ impl<'a> Lexer<'a> {
             self.pending = Some((self.words.len(), operator));
             // Until a later word says otherwise.
             let outcome = WordOutcome::Operator(operator, OperatorFate::Dangling);
-            self.words.push(Word { source, outcome });
+            self.words.push(QueryWord { source, outcome });
             return;
         }
         let text = cleaned(source);
         if text.is_empty() {
             self.settle(OperatorFate::Cleared);
-            self.words.push(Word {
+            self.words.push(QueryWord {
                 source,
-                outcome: WordOutcome::Dropped(Reason::OnlyPunctuation),
+                outcome: WordOutcome::Dropped(DropReason::OnlyPunctuation),
             });
             return;
         }
@@ -295,28 +295,28 @@ impl<'a> Lexer<'a> {
     fn open(&mut self, source: &'a str, depth: &mut usize) {
         *depth += 1;
         let outcome = if *depth > MAX_DEPTH {
-            WordOutcome::Dropped(Reason::Parenthesis)
+            WordOutcome::Dropped(DropReason::Parenthesis)
         } else {
             WordOutcome::Open(self.settle(OperatorFate::Attached))
         };
-        self.words.push(Word { source, outcome });
+        self.words.push(QueryWord { source, outcome });
     }
 
     fn close(&mut self, source: &'a str, depth: &mut usize) {
         let outcome = if *depth == 0 || *depth > MAX_DEPTH {
-            WordOutcome::Dropped(Reason::Parenthesis)
+            WordOutcome::Dropped(DropReason::Parenthesis)
         } else {
             // An operator before it dangles.
             self.pending = None;
             WordOutcome::Close
         };
         *depth = depth.saturating_sub(1);
-        self.words.push(Word { source, outcome });
+        self.words.push(QueryWord { source, outcome });
     }
 
     fn minus(&mut self, source: &'a str) {
         self.settle(OperatorFate::Replaced);
-        self.words.push(Word {
+        self.words.push(QueryWord {
             source,
             outcome: WordOutcome::Minus,
         });
@@ -324,7 +324,7 @@ impl<'a> Lexer<'a> {
 
     fn keep(&mut self, source: &'a str, kind: TokenKind, text: Cow<'a, str>) {
         let operator = self.settle(OperatorFate::Attached);
-        self.words.push(Word {
+        self.words.push(QueryWord {
             source,
             outcome: WordOutcome::Kept(Token {
                 kind,
@@ -354,7 +354,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-impl Word<'_> {
+impl QueryWord<'_> {
     /// In a bare query short words, stop words and lower-case operators are noise.
     fn filter(&mut self, stopwords: &StopWords) {
         let WordOutcome::Kept(token) = &mut self.outcome else {
@@ -372,13 +372,13 @@ pub fn is_noise(token: &str) -> bool {
 }
 
 /// Why a bare query drops a token, if it does.
-fn noise<'a>(text: &str, stopwords: &StopWords) -> Option<fn(Cow<'a, str>) -> Reason<'a>> {
+fn noise<'a>(text: &str, stopwords: &StopWords) -> Option<fn(Cow<'a, str>) -> DropReason<'a>> {
     if matches!(text, "and" | "or" | "not") {
-        Some(Reason::Filler)
+        Some(DropReason::Filler)
     } else if is_short(text) {
-        Some(Reason::TooShort)
+        Some(DropReason::TooShort)
     } else if stopwords.contains(text) {
-        Some(Reason::StopWord)
+        Some(DropReason::StopWord)
     } else {
         None
     }

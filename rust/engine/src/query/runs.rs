@@ -6,7 +6,7 @@ use super::expression::{Alternatives, MatchExpression, Phrase};
 use super::limits;
 use crate::error::Result;
 use crate::text::whitespace;
-use crate::text::words::{Part, Parts, Stems};
+use crate::text::words::{Parts, PhrasePart, Stems};
 
 /// The longest run in units that is also searched for as a phrase.
 const LONGEST_PHRASE: usize = 8;
@@ -114,14 +114,14 @@ impl Splitting {
         let mut any: Vec<Phrase> = Vec::new();
         for part in &parts.parts {
             match part {
-                Part::Words(words) => {
+                PhrasePart::Words(words) => {
                     let only = Parts {
                         text: words.text.clone(),
                         parts: vec![part.clone()],
                     };
                     any.extend(self.with_written(self.words(&words.text), &only));
                 }
-                Part::Run { units, is_hangul } => {
+                PhrasePart::Run { units, is_hangul } => {
                     any.extend(pairs(units));
                     let as_phrase = if *is_hangul {
                         self.is_short
@@ -148,8 +148,10 @@ impl Splitting {
         let mut all = Vec::new();
         for part in &parts.parts {
             match part {
-                Part::Words(words) => all.push(vec![self.words(&words.text)]),
-                Part::Run { units, .. } => all.extend(pairs(units).map(|phrase| vec![phrase])),
+                PhrasePart::Words(words) => all.push(vec![self.words(&words.text)]),
+                PhrasePart::Run { units, .. } => {
+                    all.extend(pairs(units).map(|phrase| vec![phrase]));
+                }
             }
         }
         all
@@ -178,8 +180,10 @@ impl Splitting {
     /// A phrase, and in a short query the same without stems, if it has any.
     fn with_written(&self, phrase: Phrase, parts: &Parts) -> Vec<Phrase> {
         let has_stem = parts.parts.iter().any(|part| match part {
-            Part::Words(words) => words.other_stem || (words.latin_stem && self.has_latin_stems),
-            Part::Run { .. } => false,
+            PhrasePart::Words(words) => {
+                words.other_stem || (words.latin_stem && self.has_latin_stems)
+            }
+            PhrasePart::Run { .. } => false,
         });
         let written = (self.is_short && has_stem && !phrase.prefix).then(|| Phrase {
             stems: Stems::None,

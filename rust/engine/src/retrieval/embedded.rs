@@ -7,7 +7,7 @@ use super::collection::{Collection, Reader, SimilarSlug, Step};
 use crate::bm25::MatchedRows;
 use crate::chunks::{Chunk, Filters, FullText, Selection, Side, Texts, Turn};
 use crate::error::Result;
-use crate::fuzzy::Entry;
+use crate::fuzzy::SlugEntry;
 use crate::index::Index;
 use crate::index::session::{Needs, Session};
 use crate::index::vocabulary::IndexVocabulary;
@@ -78,7 +78,7 @@ impl Reader for Session<'_> {
             return Ok(None);
         };
         let allowed_rows = self.allowed_rows(filters)?;
-        let accept = |entry: &Entry| {
+        let accept = |entry: &SlugEntry| {
             let allowed_rows = allowed_rows.as_deref();
             allowed_rows.is_none_or(|rows| rows.contains(entry.row))
         };

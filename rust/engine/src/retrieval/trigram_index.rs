@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::chunks::check_limit;
 use crate::error::Result;
 pub use crate::fuzzy::THRESHOLD;
-use crate::fuzzy::{Entry, Segment};
+use crate::fuzzy::{SlugEntry, SlugSegment};
 
 /// A chunk whose slug resembles a word.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,7 +20,7 @@ pub struct TrigramHit {
 
 /// The trigrams of the slugs of many chunks. It never changes, so threads share it freely.
 #[derive(Debug, Default)]
-pub struct TrigramIndex(Segment);
+pub struct TrigramIndex(SlugSegment);
 
 impl TrigramIndex {
     /// An index of `(id, path)`; an empty id is skipped, of a repeated one the first counts.
@@ -29,8 +29,8 @@ impl TrigramIndex {
         let chunks = chunks
             .into_iter()
             .filter(|(id, _)| !id.is_empty() && seen.insert(id.clone()));
-        let entry = |(row, (id, path))| Entry { path, id, row };
-        Segment::of((0..).zip(chunks).map(entry).collect()).map(Self)
+        let entry = |(row, (id, path))| SlugEntry { path, id, row };
+        SlugSegment::of((0..).zip(chunks).map(entry).collect()).map(Self)
     }
 
     /// Id and path of every chunk, by path and then id.
@@ -56,7 +56,7 @@ impl TrigramIndex {
             .0
             .similar(tokens, limit, |_, entry| may_be_found(&entry.id))?;
         let hit = |(slot, similarity): (usize, f64)| {
-            let Entry { id, path, .. } = self.0.entries()[slot].clone();
+            let SlugEntry { id, path, .. } = self.0.entries()[slot].clone();
             TrigramHit {
                 id,
                 path,

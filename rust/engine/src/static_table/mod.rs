@@ -8,7 +8,7 @@ mod word_piece;
 use crate::error::Result;
 use crate::unit_vector;
 
-use numbers::Table;
+use numbers::VectorTable;
 use word_piece::WordPiece;
 
 /// Word pieces of a text that count: as many as model2vec takes.
@@ -18,7 +18,7 @@ const MOST_PIECES: usize = 512;
 #[derive(Debug)]
 pub struct StaticTable {
     tokenizer: WordPiece,
-    table: Table,
+    table: VectorTable,
 }
 
 impl StaticTable {
@@ -28,7 +28,7 @@ impl StaticTable {
     /// Returns `invalid_option` with the reason if they cannot be read or do not belong together.
     pub fn new(tokenizer: &[u8], tensors: &[u8]) -> Result<Self> {
         let tokenizer = tokenizer_file::read(tokenizer)?;
-        let table = Table::read(tensors, tokenizer.pieces())?;
+        let table = VectorTable::read(tensors, tokenizer.pieces())?;
         Ok(Self { tokenizer, table })
     }
 

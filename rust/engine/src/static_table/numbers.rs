@@ -12,7 +12,7 @@ const LARGEST: f32 = 1e15;
 
 /// A vector for each row, and for each piece its row and its weight.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct VectorTable {
     rows: Rows,
     dimensions: usize,
     /// The row of each piece; None if pieces are rows.
@@ -35,7 +35,7 @@ struct Tensor<'b> {
     bytes: &'b [u8],
 }
 
-impl Table {
+impl VectorTable {
     /// Read a table that has a row for each of `pieces`.
     pub fn read(bytes: &[u8], pieces: usize) -> Result<Self> {
         let (header, data) = split(bytes)?;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::numbers::unusable;
-use super::word_piece::{Normalizer, Vocabulary, WordPiece};
+use super::word_piece::{Normalizer, WordPiece, WordPieces};
 use crate::error::Result;
 
 const PREFIX: &str = "##";
@@ -116,7 +116,7 @@ fn word_piece<'p>(
     longest_word: usize,
     normalizer: Normalizer,
 ) -> Result<WordPiece> {
-    let mut vocabulary = Vocabulary::default();
+    let mut vocabulary = WordPieces::default();
     let mut unknown_piece = None;
     for (piece, position) in pieces {
         vocabulary.size = vocabulary.size.max(position.saturating_add(1));

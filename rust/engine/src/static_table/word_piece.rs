@@ -21,7 +21,7 @@ pub(super) struct Normalizer {
 
 /// The pieces of words, with their positions in the table.
 #[derive(Debug, Default)]
-pub(super) struct Vocabulary {
+pub(super) struct WordPieces {
     /// Pieces that begin a word.
     pub first: HashMap<String, usize>,
     /// Pieces that continue a word, without their prefix.
@@ -34,7 +34,7 @@ pub(super) struct Vocabulary {
 #[derive(Debug)]
 pub(super) struct WordPiece {
     pub normalizer: Normalizer,
-    pub vocabulary: Vocabulary,
+    pub vocabulary: WordPieces,
     /// The piece for an unknown word, which no text contains.
     pub unknown: Option<usize>,
     /// The characters of a longer word are not looked up, which bounds the work for it.

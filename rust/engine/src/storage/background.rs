@@ -128,7 +128,7 @@ impl Background {
 
 /// How much attention a notice wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
+pub enum NoticeLevel {
     /// Worth knowing.
     Info,
     /// Something does not work as it should; answers are right all the same.
@@ -139,7 +139,7 @@ pub enum Level {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     /// How much attention it wants.
-    pub level: Level,
+    pub level: NoticeLevel,
     /// A sentence or two.
     pub message: String,
 }
@@ -178,7 +178,7 @@ const MAX_NOTICES: usize = 100;
 
 impl Notices {
     /// Report a notice, unless its message is among the last 100 different ones.
-    pub fn report(&self, level: Level, message: impl Into<String>) {
+    pub fn report(&self, level: NoticeLevel, message: impl Into<String>) {
         let message = message.into();
         let mut log = self.log();
         let reported = log
@@ -239,16 +239,19 @@ mod tests {
         let notices = Notices::default();
         assert_eq!(notices.take(), []);
         for _ in 0..3 {
-            notices.report(Level::Warning, "one");
-            notices.report(Level::Info, "two");
+            notices.report(NoticeLevel::Warning, "one");
+            notices.report(NoticeLevel::Info, "two");
         }
         let notice = |level, message: &str| Notice {
             level,
             message: message.to_owned(),
         };
-        let expected = [notice(Level::Warning, "one"), notice(Level::Info, "two")];
+        let expected = [
+            notice(NoticeLevel::Warning, "one"),
+            notice(NoticeLevel::Info, "two"),
+        ];
         assert_eq!(notices.take(), expected);
-        notices.report(Level::Warning, "one");
+        notices.report(NoticeLevel::Warning, "one");
         assert_eq!(notices.take(), []);
         notices.note_reading("vectors", Duration::from_secs(1));
         let reading = Reading {
@@ -271,14 +274,14 @@ mod tests {
         let notices = Notices::default();
         let mut taken = Vec::new();
         for number in 0..5 * MAX_NOTICES {
-            notices.report(Level::Info, number.to_string());
-            notices.report(Level::Warning, "all the time");
+            notices.report(NoticeLevel::Info, number.to_string());
+            notices.report(NoticeLevel::Warning, "all the time");
             taken.extend(notices.take().into_iter().map(|notice| notice.message));
         }
         let mut expected: Vec<String> = (0..5 * MAX_NOTICES).map(|n| n.to_string()).collect();
         expected.insert(1, "all the time".to_owned());
         assert_eq!(taken, expected);
-        notices.report(Level::Info, "0");
+        notices.report(NoticeLevel::Info, "0");
         assert_eq!(notices.take().len(), 1, "forgotten, so reported again");
     }
 
@@ -286,7 +289,7 @@ mod tests {
     fn the_last_of_many_wait_to_be_taken() {
         let notices = Notices::default();
         for number in 0..3 * MAX_NOTICES {
-            notices.report(Level::Info, number.to_string());
+            notices.report(NoticeLevel::Info, number.to_string());
             notices.note_reading("vectors", Duration::from_secs(number as u64));
         }
         let messages = notices.take().into_iter().map(|notice| notice.message);

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use super::background::{Background, Level};
+use super::background::{Background, NoticeLevel};
 use super::generations::{self, RowRanges};
 use crate::error::{Error, ErrorCode, Result};
 use crate::interrupt;
@@ -225,7 +225,7 @@ impl<V: Version> Cache<V> {
         let (shared, background) = (Arc::clone(&self.shared), self.background.clone());
         loading.running = true;
         let started = self.background.spawn(V::NAME, move |connection| {
-            let mut attempt = Attempt::of(&shared);
+            let mut attempt = LoadAttempt::of(&shared);
             let Some(connection) = connection else {
                 attempt.failure = None;
                 return;
@@ -244,7 +244,7 @@ impl<V: Version> Cache<V> {
                 Err(error) if error.code() == ErrorCode::Interrupted => None,
                 Err(error) => {
                     let message = format!("reading the {} failed: {error}", V::NAME);
-                    background.notices().report(Level::Warning, message);
+                    background.notices().report(NoticeLevel::Warning, message);
                     Some(error)
                 }
             };
@@ -377,12 +377,12 @@ impl<V: Version> Shared<V> {
 }
 
 /// An attempt to read everything, which ends when it is dropped, however it ends.
-struct Attempt<'s, V: Version> {
+struct LoadAttempt<'s, V: Version> {
     shared: &'s Shared<V>,
     failure: Option<Error>,
 }
 
-impl<'s, V: Version> Attempt<'s, V> {
+impl<'s, V: Version> LoadAttempt<'s, V> {
     fn of(shared: &'s Shared<V>) -> Self {
         // The result, unless another is recorded before the end.
         let message = format!("reading the {} panicked; please report this", V::NAME);
@@ -393,7 +393,7 @@ impl<'s, V: Version> Attempt<'s, V> {
     }
 }
 
-impl<V: Version> Drop for Attempt<'_, V> {
+impl<V: Version> Drop for LoadAttempt<'_, V> {
     fn drop(&mut self) {
         let mut loading = lock(&self.shared.loading);
         loading.running = false;

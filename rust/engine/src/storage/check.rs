@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use super::database::Database;
 use super::location::Location;
 use super::schema;
-use super::subject::Check;
+use super::subject::SubjectCheck;
 use crate::error::{Error, ErrorCode, Result};
 
 /// The most rows that a problem names.
@@ -24,7 +24,9 @@ impl Database {
         // which may be out of date; a new one remembers nothing.
         let mut problems = listed(self.on_new_reader(|connection| {
             let reading = subjects.iter().flat_map(|subject| subject.checks);
-            let checks = [&(file_problems as Check)].into_iter().chain(reading);
+            let checks = [&(file_problems as SubjectCheck)]
+                .into_iter()
+                .chain(reading);
             match run(location, connection, checks) {
                 Ok(problems) if problems.is_empty() => definition_problems(location, connection),
                 found => found,
@@ -47,7 +49,7 @@ impl Database {
 fn run<'c>(
     location: &Location,
     connection: &Connection,
-    checks: impl Iterator<Item = &'c Check>,
+    checks: impl Iterator<Item = &'c SubjectCheck>,
 ) -> Result<Vec<String>> {
     let mut problems = Vec::new();
     for check in checks {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rusqlite::Connection;
 use rusqlite::hooks::Wal;
 
-use super::background::{Background, Level};
+use super::background::{Background, NoticeLevel};
 
 /// The number of pages in the log at which a checkpoint is due. The log restarts after a checkpoint, and a
 /// write then waits for the disk. The number is a quarter of SQLite's own.
@@ -55,7 +55,7 @@ impl Checkpoints {
             });
             if let Err(error) = made {
                 let message = format!("moving the write-ahead log into the file failed: {error}");
-                this.notices().report(Level::Warning, message);
+                this.notices().report(NoticeLevel::Warning, message);
             }
         });
     }

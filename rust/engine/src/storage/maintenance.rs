@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode as SqliteCode, Transaction, TransactionBehavior};
 
-use super::background::{Background, Level};
+use super::background::{Background, NoticeLevel};
 use super::checkpoint::Checkpoints;
 use super::fork;
 use super::pool::Pool;
@@ -121,7 +121,7 @@ impl Maintainer {
                 Ok(Progress::Ended) => break,
                 Err(error) => {
                     let message = format!("merging the full-text index failed: {error}");
-                    background.notices().report(Level::Warning, message);
+                    background.notices().report(NoticeLevel::Warning, message);
                     break;
                 }
             }

@@ -31,7 +31,7 @@ mod sidecar;
 mod snapshot;
 mod subject;
 
-pub use background::{Background, Level, Notice, Notices, Reading};
+pub use background::{Background, Notice, NoticeLevel, Notices, Reading};
 pub use check::{disagreements, summarize};
 pub use connections::{ReadTransaction, WorkError};
 pub use database::Database;
@@ -39,4 +39,4 @@ pub use fork::{after_fork, before_fork, is_forking};
 pub use location::{Durability, Location};
 pub use schema::{FORMAT, FormatState};
 pub use snapshot::Snapshot;
-pub use subject::{Check, Maintenance, Migration, Subject, Subjects};
+pub use subject::{Maintenance, Migration, Subject, SubjectCheck, Subjects};

@@ -254,7 +254,7 @@ impl<B: RowBlock> Cursor<'_, B> {
     }
 }
 
-impl<V: Clone> Cursor<'_, Values<V>> {
+impl<V: Clone> Cursor<'_, RowValues<V>> {
     /// Like [`RowBlocks::get`].
     pub fn get(&mut self, row: i64) -> Option<&V> {
         let (number, offset) = self.find(row)?;
@@ -264,12 +264,12 @@ impl<V: Clone> Cursor<'_, Values<V>> {
 
 /// A value for each row.
 #[derive(Debug)]
-pub struct Values<V> {
+pub struct RowValues<V> {
     rows: Vec<i64>,
     values: Vec<V>,
 }
 
-impl<V: Clone> RowBlock for Values<V> {
+impl<V: Clone> RowBlock for RowValues<V> {
     type Layout = ();
     const FULL: usize = 256;
 
@@ -295,7 +295,7 @@ impl<V: Clone> RowBlock for Values<V> {
     }
 }
 
-impl<V: Clone> RowBlocks<Values<V>> {
+impl<V: Clone> RowBlocks<RowValues<V>> {
     /// The value of a row.
     pub fn get(&self, row: i64) -> Option<&V> {
         let (number, offset) = self.find(row)?;
@@ -333,7 +333,7 @@ mod tests {
         fn versions_are_what_they_were_when_they_were_made(
             steps in prop::collection::vec((0_i64..2000, any::<u8>(), 0..10_u8), 1..3000),
         ) {
-            let mut blocks: RowBlocks<Values<u8>> = RowBlocks::default();
+            let mut blocks: RowBlocks<RowValues<u8>> = RowBlocks::default();
             let mut expected = BTreeMap::new();
             let mut versions = Vec::new();
             for (row, value, step) in steps {
@@ -360,7 +360,7 @@ mod tests {
                     prop_assert_eq!(blocks.get(row), expected.get(&row));
                     prop_assert_eq!(cursor.get(row), expected.get(&row));
                 }
-                let full = Values::<u8>::FULL;
+                let full = RowValues::<u8>::FULL;
                 prop_assert!(blocks.blocks().iter().all(|b| (1..=full).contains(&b.rows.len())));
             }
         }
@@ -368,13 +368,13 @@ mod tests {
 
     #[test]
     fn rows_in_order_fill_blocks_and_a_change_copies_one() {
-        let mut blocks: RowBlocks<Values<i64>> = RowBlocks::default();
+        let mut blocks: RowBlocks<RowValues<i64>> = RowBlocks::default();
         for row in 0..10_000 {
             blocks.set(row, row);
         }
         assert_eq!(
             blocks.blocks().len(),
-            10_000_usize.div_ceil(Values::<i64>::FULL)
+            10_000_usize.div_ceil(RowValues::<i64>::FULL)
         );
         let before = blocks.clone();
         blocks.set(5000, -1);

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 pub type Migration = fn(&Connection) -> rusqlite::Result<()>;
 
 /// Returns the problems in a subject's rows, one sentence for each.
-pub type Check = fn(&Connection) -> rusqlite::Result<Vec<String>>;
+pub type SubjectCheck = fn(&Connection) -> rusqlite::Result<Vec<String>>;
 
 /// Work on the tables of a subject that writes leave to do, such as merges. It changes no answer.
 ///
@@ -35,9 +35,9 @@ pub struct Subject {
     /// Adds the SQL functions that its statements call, to each connection.
     pub register: fn(&Connection) -> rusqlite::Result<()>,
     /// Checks that read.
-    pub checks: &'static [Check],
+    pub checks: &'static [SubjectCheck],
     /// Checks that SQLite takes for writes.
-    pub writing_checks: &'static [Check],
+    pub writing_checks: &'static [SubjectCheck],
     /// The maintenance of its tables; None if they need none.
     pub maintenance: Option<Maintenance>,
 }

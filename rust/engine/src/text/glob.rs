@@ -4,11 +4,11 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glob {
     source: String,
-    parts: Vec<Part>,
+    parts: Vec<GlobPart>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum GlobPart {
     /// `*`: any run of characters, even of none.
     Any,
     /// `?`: one character.
@@ -37,10 +37,10 @@ impl Glob {
         let mut rest = source.chars();
         while let Some(c) = rest.next() {
             parts.push(match c {
-                '*' => Part::Any,
-                '?' => Part::One,
+                '*' => GlobPart::Any,
+                '?' => GlobPart::One,
                 '[' => set(&mut rest)?,
-                letter => Part::Letter(letter),
+                letter => GlobPart::Letter(letter),
             });
         }
         Ok(Self {
@@ -57,7 +57,7 @@ impl Glob {
     /// The text that everything it matches begins with.
     pub fn literal_prefix(&self) -> String {
         let letters = self.parts.iter().map_while(|part| match part {
-            Part::Letter(letter) => Some(letter),
+            GlobPart::Letter(letter) => Some(letter),
             _ => None,
         });
         letters.collect()
@@ -70,7 +70,7 @@ impl Glob {
         let mut part = 0;
         let mut retry: Option<(usize, std::str::Chars<'_>)> = None;
         loop {
-            if self.parts.get(part) == Some(&Part::Any) {
+            if self.parts.get(part) == Some(&GlobPart::Any) {
                 part += 1;
                 retry = Some((part, text.clone()));
                 continue;
@@ -94,7 +94,7 @@ impl Glob {
     }
 }
 
-impl Part {
+impl GlobPart {
     fn takes(&self, c: char) -> bool {
         match self {
             Self::Any => false,
@@ -108,7 +108,7 @@ impl Part {
 }
 
 /// The set after an opening bracket, up to the closing one. A `]` that comes first is a member.
-fn set(rest: &mut std::str::Chars<'_>) -> Result<Part, BadGlob> {
+fn set(rest: &mut std::str::Chars<'_>) -> Result<GlobPart, BadGlob> {
     let negated = rest.as_str().starts_with(['!', '^']);
     if negated {
         rest.next();
@@ -116,7 +116,7 @@ fn set(rest: &mut std::str::Chars<'_>) -> Result<Part, BadGlob> {
     let mut ranges: Vec<(char, char)> = Vec::new();
     loop {
         match rest.next().ok_or(BadGlob::OpenBracket)? {
-            ']' if !ranges.is_empty() => return Ok(Part::Set { negated, ranges }),
+            ']' if !ranges.is_empty() => return Ok(GlobPart::Set { negated, ranges }),
             from => {
                 let mut ahead = rest.clone();
                 let to = match (ahead.next(), ahead.next()) {

@@ -158,12 +158,12 @@ impl PrefixSet {
 }
 
 /// A word of a text: its position, and its number; None if no phrase has it.
-struct Word {
+struct MarkedWord {
     id: Option<usize>,
     place: Range<usize>,
 }
 
-fn words_of(text: &str, known: &mut StemCache, sought: &PrefixSet) -> Result<Vec<Word>> {
+fn words_of(text: &str, known: &mut StemCache, sought: &PrefixSet) -> Result<Vec<MarkedWord>> {
     let mut id_of = |word: &str| {
         let may_match = sought.may_match(word);
         may_match.then(|| known.id_of(word)).transpose()
@@ -177,7 +177,7 @@ fn words_of(text: &str, known: &mut StemCache, sought: &PrefixSet) -> Result<Vec
             (true, None) => start = Some((at, number)),
             (false, Some((from, first))) => {
                 let id = id_of(&text[from..at])?;
-                words.push(Word {
+                words.push(MarkedWord {
                     id,
                     place: first..number,
                 });
@@ -188,7 +188,7 @@ fn words_of(text: &str, known: &mut StemCache, sought: &PrefixSet) -> Result<Vec
     }
     if let Some((from, first)) = start {
         let id = id_of(&text[from..])?;
-        words.push(Word {
+        words.push(MarkedWord {
             id,
             place: first..count,
         });
@@ -240,7 +240,7 @@ impl PhraseTerms {
         })
     }
 
-    fn is_at(&self, words: &[Word], known: &StemCache) -> bool {
+    fn is_at(&self, words: &[MarkedWord], known: &StemCache) -> bool {
         let last = self.words.len() - 1;
         let pairs = self.words.iter().zip(words).enumerate();
         pairs.into_iter().all(|(i, (sought, word))| {

@@ -11,13 +11,13 @@ use crate::error::Result;
 pub(super) struct TokenMarker {
     /// The numbers of the tokens that the phrases have.
     numbers: HashMap<Vec<u8>, usize>,
-    phrases: Vec<Phrase>,
+    phrases: Vec<TokenPhrase>,
     /// The prefixes to match, and whether each is of a run without spaces.
     prefixes: Vec<(String, bool)>,
 }
 
 /// A phrase: for each position the numbers of its tokens.
-struct Phrase {
+struct TokenPhrase {
     positions: Vec<Vec<usize>>,
     /// The index of the prefix that the last position has instead.
     prefix: Option<usize>,
@@ -71,7 +71,7 @@ impl TokenMarker {
             positions.push(numbers.collect());
         }
         if !positions.is_empty() || prefix.is_some() {
-            self.phrases.push(Phrase { positions, prefix });
+            self.phrases.push(TokenPhrase { positions, prefix });
         }
         Ok(())
     }
@@ -119,7 +119,7 @@ impl TokenMarker {
     }
 }
 
-impl Phrase {
+impl TokenPhrase {
     fn len(&self) -> usize {
         self.positions.len() + usize::from(self.prefix.is_some())
     }

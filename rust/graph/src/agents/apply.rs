@@ -8,7 +8,7 @@ use super::effects::{Application, Stop};
 use super::runs::Record;
 use crate::graph::Store;
 use crate::graph::node::Outcome;
-use crate::graph::write::{Visit, id_of, note_visit};
+use crate::graph::write::{VisitInput, id_of, note_visit};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::storage::WorkError;
 
@@ -134,7 +134,7 @@ fn visit(
         } else {
             Outcome::Processed
         };
-        let visit = Visit {
+        let visit = VisitInput {
             agent: agent.to_owned(),
             key: key.clone(),
             at: applied.now,

@@ -9,7 +9,7 @@ use crate::graph::edge_changes;
 use crate::graph::node::{Category, Node};
 use crate::graph::read::live_node;
 use crate::graph::types::{self, TYPES};
-use crate::graph::write::{Edge, check_edge, mark_deleted, put_edges, relink_in};
+use crate::graph::write::{EdgeInput, check_edge, mark_deleted, put_edges, relink_in};
 use crate::schema::{NODES_GENERATION, next_generation};
 use hedgerow_engine::chunks::{Chunk, chunk_of};
 use hedgerow_engine::error::Error;
@@ -95,7 +95,7 @@ impl Application<'_> {
     }
 
     fn link(&mut self, a: &str, b: &str, strength: f64) -> Done<()> {
-        let edge = Edge {
+        let edge = EdgeInput {
             source: a.to_owned(),
             target: b.to_owned(),
             relation: LINK.to_owned(),
@@ -187,7 +187,7 @@ impl Application<'_> {
     fn write(&mut self, node: &Node, covers: &[String]) -> Done<()> {
         let key = &node.key;
         self.check_writable(key)?;
-        let edges: Vec<Edge> = covers
+        let edges: Vec<EdgeInput> = covers
             .iter()
             .map(|covered| covering(key, covered))
             .collect();
@@ -346,8 +346,8 @@ struct NodeRow {
 }
 
 /// The edge from a node that was written to one that it covers.
-fn covering(key: &str, covered: &str) -> Edge {
-    Edge {
+fn covering(key: &str, covered: &str) -> EdgeInput {
+    EdgeInput {
         source: key.to_owned(),
         target: covered.to_owned(),
         relation: DERIVED.to_owned(),

@@ -9,4 +9,4 @@ mod runs;
 
 pub use action::Action;
 pub use apply::{Reasons, RunOutcome};
-pub use runs::{Record, Run, RunHistory, RunRequest, RunStatus, StartedRun};
+pub use runs::{AgentRun, Record, RunHistory, RunRequest, RunStatus, StartedRun};

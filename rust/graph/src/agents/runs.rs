@@ -37,7 +37,7 @@ named_enum! {
 
 /// A run of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Run {
+pub struct AgentRun {
     /// The number of the run.
     pub id: i64,
     /// The agent.
@@ -111,14 +111,14 @@ pub struct StartedRun {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunHistory {
     /// The last run of the agent.
-    pub last: Option<Run>,
+    pub last: Option<AgentRun>,
     /// The number of runs that began after a given time and ended `ok`.
     pub ok_runs: usize,
     /// The number of consecutive failures among the last runs with the same definition, since the
     /// agent was last resumed.
     pub failures: usize,
     /// The last of these.
-    pub failure: Option<Run>,
+    pub failure: Option<AgentRun>,
 }
 
 impl Store {
@@ -203,7 +203,7 @@ impl Store {
     }
 
     /// The last runs of an agent, the latest first; those that expired before `now` failed.
-    pub fn runs(&self, agent: &str, now: i64, limit: u32) -> Result<Vec<Run>> {
+    pub fn runs(&self, agent: &str, now: i64, limit: u32) -> Result<Vec<AgentRun>> {
         self.index()
             .database()
             .read(|connection| runs(connection, agent, 0, now, limit))
@@ -298,7 +298,7 @@ fn runs(
     after: i64,
     now: i64,
     limit: u32,
-) -> rusqlite::Result<Vec<Run>> {
+) -> rusqlite::Result<Vec<AgentRun>> {
     connection
         .prepare_cached(RUNS)?
         .query_map(params![agent, after, limit], |row| {
@@ -307,8 +307,8 @@ fn runs(
         .collect()
 }
 
-fn run_of(row: &Row<'_>) -> rusqlite::Result<Run> {
-    Ok(Run {
+fn run_of(row: &Row<'_>) -> rusqlite::Result<AgentRun> {
+    Ok(AgentRun {
         id: row.get(0)?,
         agent: row.get(1)?,
         definition: row.get(2)?,
@@ -326,7 +326,7 @@ fn run_of(row: &Row<'_>) -> rusqlite::Result<Run> {
     })
 }
 
-impl Run {
+impl AgentRun {
     /// Return the run as seen at `now`: a run that has not ended has failed once it expires.
     fn seen_at(self, now: i64) -> Self {
         if self.status != RunStatus::Started || now < self.expires {

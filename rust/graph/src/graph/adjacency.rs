@@ -27,19 +27,19 @@ pub struct Adjacency {
     /// The number of neighbors of all slots together.
     targets: usize,
     /// The rows of `BLOCK` slots each. Copies share them until one of them changes.
-    blocks: Vec<Arc<Block>>,
+    blocks: Vec<Arc<SlotBlock>>,
 }
 
 /// The rows of some slots.
 #[derive(Debug, Clone)]
-struct Block {
+struct SlotBlock {
     /// Where the neighbors of each slot begin; the last entry is where those of the last slot end.
     starts: [u32; BLOCK + 1],
     targets: Vec<u32>,
     strengths: Vec<f64>,
 }
 
-impl Block {
+impl SlotBlock {
     fn empty() -> Self {
         Self {
             starts: [0; BLOCK + 1],
@@ -85,7 +85,7 @@ impl Adjacency {
         Self::made(count, rows(0..count, lists).expect("nobody interrupts"))
     }
 
-    fn made(count: usize, blocks: Vec<Block>) -> Self {
+    fn made(count: usize, blocks: Vec<SlotBlock>) -> Self {
         Self {
             len: count,
             targets: blocks.iter().map(|block| block.targets.len()).sum(),
@@ -97,7 +97,8 @@ impl Adjacency {
     pub(super) fn grow(&mut self, count: usize) {
         self.len = count;
         let blocks = count.div_ceil(BLOCK);
-        self.blocks.resize_with(blocks, || Arc::new(Block::empty()));
+        self.blocks
+            .resize_with(blocks, || Arc::new(SlotBlock::empty()));
     }
 
     /// Return the number of neighbors of all slots together.
@@ -201,7 +202,7 @@ impl Adjacency {
 }
 
 /// The rows of all slots of a graph that has `count` of them.
-fn blocks(count: usize, lists: &[&[Edge]]) -> rusqlite::Result<Vec<Block>> {
+fn blocks(count: usize, lists: &[&[Edge]]) -> rusqlite::Result<Vec<SlotBlock>> {
     let edges: usize = lists.iter().map(|list| list.len()).sum();
     let threads = if edges > SMALL {
         parallel::threads()
@@ -242,7 +243,7 @@ fn blocks(count: usize, lists: &[&[Edge]]) -> rusqlite::Result<Vec<Block>> {
 }
 
 /// The rows of some slots, which begin with a block.
-fn rows(slots: Range<usize>, lists: &[&[Edge]]) -> rusqlite::Result<Vec<Block>> {
+fn rows(slots: Range<usize>, lists: &[&[Edge]]) -> rusqlite::Result<Vec<SlotBlock>> {
     let mut pace = CancelTicker::default();
     let parts = || lists.iter().flat_map(|list| list.chunks(PART));
     let both_ways = |(source, target, strength): &Edge| {
@@ -279,7 +280,7 @@ fn rows(slots: Range<usize>, lists: &[&[Edge]]) -> rusqlite::Result<Vec<Block>> 
         let row = starts[slot]..starts[slot + 1];
         pace.read(1 + row.len())?;
         if slot % BLOCK == 0 {
-            blocks.push(Block::empty());
+            blocks.push(SlotBlock::empty());
         }
         if let Some(block) = blocks.last_mut() {
             block.push_row(slot % BLOCK, &mut parallel[row]);

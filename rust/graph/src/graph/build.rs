@@ -14,7 +14,7 @@ use std::time::Duration;
 use super::edges::Edges;
 use hedgerow_engine::error::{Error, ErrorCode, Result};
 use hedgerow_engine::interrupt;
-use hedgerow_engine::storage::{Background, Level};
+use hedgerow_engine::storage::{Background, NoticeLevel};
 
 /// Up to this number of nodes, a query waits for the current result.
 pub(super) const SMALL: usize = 5000;
@@ -132,7 +132,7 @@ impl<T: Send + Sync + 'static> Build<T> {
                 && error.code() != ErrorCode::Interrupted
             {
                 let message = format!("working out the {what} failed: {error}");
-                background.notices().report(Level::Warning, message);
+                background.notices().report(NoticeLevel::Warning, message);
             }
             build.end(edges.generation, result);
         };
@@ -247,7 +247,7 @@ mod tests {
             assert_eq!(of(1, false, fails).unwrap_err().message(), panicked);
         }
         let notice = Notice {
-            level: Level::Warning,
+            level: NoticeLevel::Warning,
             message: format!("working out the numbers failed: {panicked}"),
         };
         assert_eq!(background.notices().take(), [notice]);

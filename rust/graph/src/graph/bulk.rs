@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::store::Store;
-use super::write::{Edge, Visit, check_edge, id_of, ids_of, note_visit, relink_in};
+use super::write::{EdgeInput, VisitInput, check_edge, id_of, ids_of, note_visit, relink_in};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::storage::WorkError;
 
@@ -11,7 +11,7 @@ impl Store {
     /// Join many nodes as `link` does; returns the number of distinct edges.
     ///
     /// An error names the position of its edge (`edges[3]: …`), and then none is stored.
-    pub fn link_many(&self, edges: &[Edge]) -> Result<usize> {
+    pub fn link_many(&self, edges: &[EdgeInput]) -> Result<usize> {
         for (position, edge) in edges.iter().enumerate() {
             check_edge(edge).map_err(|error| error.at(&format!("edges[{position}]")))?;
         }
@@ -40,7 +40,7 @@ impl Store {
     /// Record many visits, like `visit`; return their number.
     ///
     /// An error names the position of the visit (`visits[3]: …`), and then none is recorded.
-    pub fn visit_many(&self, visits: &[Visit]) -> Result<usize> {
+    pub fn visit_many(&self, visits: &[VisitInput]) -> Result<usize> {
         if visits.is_empty() {
             return Ok(0);
         }
@@ -75,8 +75,8 @@ mod tests {
         }
     }
 
-    fn edge(source: &str, target: &str, strength: f64) -> Edge {
-        Edge {
+    fn edge(source: &str, target: &str, strength: f64) -> EdgeInput {
+        EdgeInput {
             source: source.to_owned(),
             target: target.to_owned(),
             relation: "link".to_owned(),
@@ -84,8 +84,8 @@ mod tests {
         }
     }
 
-    fn visit(key: &str) -> Visit {
-        Visit {
+    fn visit(key: &str) -> VisitInput {
+        VisitInput {
             agent: "agent".to_owned(),
             key: key.to_owned(),
             at: 1,

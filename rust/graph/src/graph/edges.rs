@@ -35,12 +35,12 @@ pub struct Edges {
 }
 
 /// The inputs for reading edges.
-pub struct Source {
+pub struct EdgeSource {
     pub(super) background: Background,
     pub(super) nodes: Arc<Cache<Nodes>>,
 }
 
-impl Source {
+impl EdgeSource {
     /// The nodes of the same state.
     fn nodes(&self, connection: &Connection) -> rusqlite::Result<Arc<Nodes>> {
         nodes::of_state(&self.nodes, connection)
@@ -48,14 +48,14 @@ impl Source {
 }
 
 impl Version for Edges {
-    type Source = Source;
+    type Source = EdgeSource;
     const NAME: &'static str = "edges";
 
     fn generation(&self) -> i64 {
         self.generation
     }
 
-    fn load(source: &Source, connection: &Connection) -> rusqlite::Result<Self> {
+    fn load(source: &EdgeSource, connection: &Connection) -> rusqlite::Result<Self> {
         let nodes = source.nodes(connection)?;
         let table = Table {
             background: &source.background,
@@ -67,7 +67,7 @@ impl Version for Edges {
 
     fn next(
         self: &Arc<Self>,
-        source: &Source,
+        source: &EdgeSource,
         connection: &Connection,
         generation: i64,
     ) -> rusqlite::Result<Option<Self>> {

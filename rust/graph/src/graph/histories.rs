@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::node::{Node, Outcome};
 use super::snapshot::{Needs, Snapshot};
 use super::store::Store;
-use super::write::{Edge, Visit};
+use super::write::{EdgeInput, VisitInput};
 use hedgerow_engine::error::ErrorCode;
 use hedgerow_engine::interrupt::with_cancellation;
 
@@ -103,7 +103,7 @@ fn write(store: &Store, step: &Step, known: &mut Vec<u8>) {
             let sound = links
                 .iter()
                 .filter(|(one, other, _)| known.contains(one) && known.contains(other));
-            let edge = |(one, other, strength): &(u8, u8, u8)| Edge {
+            let edge = |(one, other, strength): &(u8, u8, u8)| EdgeInput {
                 source: name(one),
                 target: name(other),
                 relation: format!("r{}", strength % 2),
@@ -120,7 +120,7 @@ fn write(store: &Store, step: &Step, known: &mut Vec<u8>) {
             } else {
                 Outcome::default()
             };
-            let visit = Visit {
+            let visit = VisitInput {
                 agent: "a".to_owned(),
                 key: name(key),
                 at: i64::from(*at),

@@ -52,4 +52,4 @@ pub use sync::NodeSync;
 pub use topology::Topology;
 pub use types::TYPES;
 pub use visits::NEVER;
-pub use write::{Edge, Visit};
+pub use write::{EdgeInput, VisitInput};

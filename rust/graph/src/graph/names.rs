@@ -8,11 +8,11 @@ const BLOCK: usize = if cfg!(test) { 8 } else { 4096 };
 
 /// Keys, in blocks that copies share: only the last is ever added to.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Keys(Vec<Arc<Block>>);
+pub(super) struct Keys(Vec<Arc<KeyBlock>>);
 
 /// Keys, one after the other.
 #[derive(Debug, Clone, Default)]
-struct Block {
+struct KeyBlock {
     text: String,
     ends: Vec<usize>,
 }
@@ -40,7 +40,7 @@ impl Keys {
     }
 }
 
-impl Block {
+impl KeyBlock {
     fn get(&self, at: usize) -> &str {
         let start = match at {
             0 => 0,

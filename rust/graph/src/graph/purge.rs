@@ -75,11 +75,11 @@ fn purge_visits(connection: &Connection, node: i64) -> rusqlite::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::{Node, Outcome, Visit};
+    use crate::graph::{Node, Outcome, VisitInput};
     use crate::pipeline::{Options, parse, run};
 
-    fn visit(key: &str) -> Visit {
-        Visit {
+    fn visit(key: &str) -> VisitInput {
+        VisitInput {
             agent: "agent".to_owned(),
             key: key.to_owned(),
             at: 1,

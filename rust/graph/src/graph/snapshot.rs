@@ -97,7 +97,7 @@ impl Builds {
 impl CachedState {
     pub fn new(background: &Background) -> Self {
         let nodes = Arc::new(Cache::new(background.clone(), background.clone()));
-        let source = edges::Source {
+        let source = edges::EdgeSource {
             background: background.clone(),
             nodes: Arc::clone(&nodes),
         };
@@ -116,7 +116,7 @@ impl CachedState {
     fn visits(&self, agent: &str) -> Arc<Cache<Visits>> {
         let mut visits = self.visits.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || {
-            let source = visits::Source {
+            let source = visits::VisitSource {
                 agent: agent.to_owned(),
                 nodes: Arc::clone(&self.nodes),
             };

@@ -7,7 +7,7 @@ use hedgerow_engine::sources::{SourceFile, forget_source, note, put_source};
 
 use super::node::Node;
 use super::store::Store;
-use super::write::{Edge, check_edge, check_nodes, mark_deleted, relink_in};
+use super::write::{EdgeInput, check_edge, check_nodes, mark_deleted, relink_in};
 
 /// The writes of one transaction of a sync. The path of a file is the key of its node.
 #[derive(Debug, Clone, Default)]
@@ -54,8 +54,8 @@ impl Store {
     /// one transaction.
     pub fn relink(
         &self,
-        removed: &[Edge],
-        added: &[Edge],
+        removed: &[EdgeInput],
+        added: &[EdgeInput],
         notes: &[(String, Option<String>)],
     ) -> Result<()> {
         for edge in added {
@@ -136,7 +136,7 @@ mod tests {
             sources(&store),
             [known("a", "1", 1), known("b", "1", 1), known("c", "1", 0)]
         );
-        let edge = Edge {
+        let edge = EdgeInput {
             source: "a".to_owned(),
             target: "b".to_owned(),
             relation: "link".to_owned(),

@@ -22,20 +22,20 @@ pub(crate) struct Visits {
 }
 
 /// The inputs for reading the visits of an agent.
-pub(crate) struct Source {
+pub(crate) struct VisitSource {
     pub agent: String,
     pub nodes: Arc<Cache<Nodes>>,
 }
 
 impl Version for Visits {
-    type Source = Source;
+    type Source = VisitSource;
     const NAME: &'static str = "visits";
 
     fn generation(&self) -> i64 {
         self.last
     }
 
-    fn load(source: &Source, connection: &Connection) -> rusqlite::Result<Self> {
+    fn load(source: &VisitSource, connection: &Connection) -> rusqlite::Result<Self> {
         let nodes = source.nodes(connection)?;
         let mut column: Vec<i64> = Vec::new();
         let mut statement =
@@ -57,7 +57,7 @@ impl Version for Visits {
     /// Visits are only ever added.
     fn next(
         self: &Arc<Self>,
-        source: &Source,
+        source: &VisitSource,
         connection: &Connection,
         generation: i64,
     ) -> rusqlite::Result<Option<Self>> {
@@ -80,7 +80,7 @@ impl Version for Visits {
     }
 }
 
-impl Source {
+impl VisitSource {
     /// The nodes of the same state.
     fn nodes(&self, connection: &Connection) -> rusqlite::Result<Arc<Nodes>> {
         nodes::of_state(&self.nodes, connection)

@@ -14,7 +14,7 @@ use hedgerow_engine::storage::WorkError;
 
 /// An edge between two nodes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Edge {
+pub struct EdgeInput {
     /// The key it leads from.
     pub source: String,
     /// The key it leads to.
@@ -27,7 +27,7 @@ pub struct Edge {
 
 /// An agent's visit to a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Visit {
+pub struct VisitInput {
     /// The agent.
     pub agent: String,
     /// The key of the node.
@@ -83,7 +83,7 @@ impl Store {
     }
 
     /// Join nodes, deleted ones too; an edge replaces the one of the same nodes and relation.
-    pub fn link(&self, edges: &[Edge]) -> Result<()> {
+    pub fn link(&self, edges: &[EdgeInput]) -> Result<()> {
         for edge in edges {
             check_edge(edge)?;
         }
@@ -93,16 +93,16 @@ impl Store {
     }
 
     /// Every edge between live nodes, by the keys of its ends and its relation.
-    pub fn edges(&self) -> Result<Vec<Edge>> {
+    pub fn edges(&self) -> Result<Vec<EdgeInput>> {
         self.edges_where("", [])
     }
 
     /// Return the edges that begin at a key.
-    pub fn edges_from(&self, source: &str) -> Result<Vec<Edge>> {
+    pub fn edges_from(&self, source: &str) -> Result<Vec<EdgeInput>> {
         self.edges_where("WHERE source.key = ?", [source])
     }
 
-    fn edges_where(&self, condition: &str, values: impl Params) -> Result<Vec<Edge>> {
+    fn edges_where(&self, condition: &str, values: impl Params) -> Result<Vec<EdgeInput>> {
         self.index.database().on_reader(|connection| {
             let mut statement = connection.prepare_cached(&format!(
                 "SELECT source.key, target.key, relation, strength FROM edges
@@ -112,7 +112,7 @@ impl Store {
                      ORDER BY 1, 2, 3"
             ))?;
             let edges = statement.query_map(values, |row| {
-                Ok(Edge {
+                Ok(EdgeInput {
                     source: row.get(0)?,
                     target: row.get(1)?,
                     relation: row.get(2)?,
@@ -140,7 +140,7 @@ impl Store {
     }
 
     /// Note visits, for good. A failed visit counts for no filter.
-    pub fn visit(&self, visits: &[Visit]) -> Result<()> {
+    pub fn visit(&self, visits: &[VisitInput]) -> Result<()> {
         self.index.database().try_write(|connection| {
             for visit in visits {
                 note_visit(connection, id_of(connection, &visit.key)?, visit, None)?;
@@ -153,8 +153,8 @@ impl Store {
 /// Remove edges and put checked ones in the transaction of `connection`.
 pub(crate) fn relink_in(
     connection: &Connection,
-    removed: &[Edge],
-    added: &[Edge],
+    removed: &[EdgeInput],
+    added: &[EdgeInput],
 ) -> std::result::Result<(), WorkError> {
     let mut changed = Vec::with_capacity(removed.len() + added.len());
     let mut remove = connection
@@ -198,7 +198,7 @@ pub(crate) fn mark_deleted<T: AsRef<str>>(
 pub(crate) fn note_visit(
     connection: &Connection,
     node: i64,
-    visit: &Visit,
+    visit: &VisitInput,
     run: Option<i64>,
 ) -> rusqlite::Result<()> {
     connection
@@ -322,7 +322,7 @@ fn check_types(connection: &Connection, nodes: &[&Node]) -> std::result::Result<
     Ok(())
 }
 
-pub(crate) fn check_edge(edge: &Edge) -> Result<()> {
+pub(crate) fn check_edge(edge: &EdgeInput) -> Result<()> {
     let problem = if edge.source == edge.target {
         format!("the node {:?} cannot be linked to itself", edge.source)
     } else if !(edge.strength > 0.0 && edge.strength <= 1.0) {
@@ -340,7 +340,7 @@ pub(crate) fn check_edge(edge: &Edge) -> Result<()> {
 /// their ends to `changed`, which the caller records.
 pub(crate) fn put_edges(
     connection: &Connection,
-    edges: &[Edge],
+    edges: &[EdgeInput],
     changed: &mut Vec<Ends>,
 ) -> std::result::Result<(), WorkError> {
     let mut put = connection.prepare_cached("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?)")?;
@@ -354,7 +354,7 @@ pub(crate) fn put_edges(
 
 pub(super) fn ids_of(
     connection: &Connection,
-    edge: &Edge,
+    edge: &EdgeInput,
 ) -> std::result::Result<(i64, i64), WorkError> {
     Ok((
         id_of(connection, &edge.source)?,

@@ -1,13 +1,13 @@
 //! Running the algorithms of the graph.
 
 use super::ast::Algorithm;
-use super::run::Run;
+use super::run::PipelineRun;
 use super::set::Set;
 use crate::graph::ranking::{Wanted, normalised};
 use crate::graph::{manifold, spectral};
 use hedgerow_engine::error::Result;
 
-impl Run<'_> {
+impl PipelineRun<'_> {
     /// Explore the graph from a set. `wanted` is the limit that follows, if one does.
     pub fn explore(&mut self, set: &mut Set, algorithm: &Algorithm, wanted: Wanted) -> Result<()> {
         let snapshot = self.snapshot;

@@ -153,7 +153,7 @@ pub enum Transform {
     /// The number of nodes.
     Count,
     /// Rows of these columns.
-    Select(Vec<Column>),
+    Select(Vec<ShownColumn>),
 }
 
 /// An order.
@@ -171,15 +171,15 @@ pub enum SortBy {
     /// The key.
     Key,
     /// A node's value.
-    Value(Value),
+    Value(SortValue),
     /// A weighted sum of values on one scale.
-    Sum(Vec<(f64, Value)>),
+    Sum(Vec<(f64, SortValue)>),
 }
 
 /// A value of a node that can be sorted by.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs, reason = "the names say it")]
-pub enum Value {
+pub enum SortValue {
     Score,
     Weight,
     Timestamp,
@@ -198,7 +198,7 @@ pub enum Value {
 /// A column that can be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
-pub enum Column {
+pub enum ShownColumn {
     Category,
     Community,
     ContentLen,
@@ -215,7 +215,7 @@ pub enum Column {
     Weight,
 }
 
-impl Column {
+impl ShownColumn {
     /// Every column by its name.
     pub const ALL: [(Self, &'static str); 14] = [
         (Self::Category, "category"),

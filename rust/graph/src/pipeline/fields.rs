@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::ast::Value;
-use super::run::Run;
+use super::ast::SortValue;
+use super::run::PipelineRun;
 use crate::graph::NEVER;
 use crate::graph::column::Column;
 use crate::graph::community::Communities;
@@ -31,30 +31,30 @@ pub(super) enum Field<'r> {
 const MOST_OUTLYING: f64 = 3.0;
 const OUTLIER_DIMENSIONS: usize = super::parse_algorithm::DIMENSIONS;
 
-impl<'s> Run<'s> {
+impl<'s> PipelineRun<'s> {
     /// Look up where a value is found.
-    pub fn field(&mut self, value: &Value) -> Result<Field<'s>> {
+    pub fn field(&mut self, value: &SortValue) -> Result<Field<'s>> {
         let snapshot = self.snapshot;
         let nodes = &snapshot.nodes;
         Ok(match value {
-            Value::Score => Field::Score,
-            Value::Weight => Field::Real(&nodes.weights),
-            Value::Emotion => Field::Real(&nodes.emotions),
-            Value::Timestamp => Field::Time(&nodes.updated),
-            Value::Created => Field::Time(&nodes.created),
-            Value::ContentLen => Field::Count(&nodes.content_lengths),
-            Value::KeyLen => Field::Length(&nodes.key_lengths),
-            Value::Degree => Field::Degree,
-            Value::Clustering => Field::Clustering(snapshot.edges.clustering()?),
-            Value::Isolation => Field::Isolation(self.communities()?),
-            Value::Priority => Field::Priority(snapshot.edges.clustering()?),
-            Value::SpectralPriority => {
+            SortValue::Score => Field::Score,
+            SortValue::Weight => Field::Real(&nodes.weights),
+            SortValue::Emotion => Field::Real(&nodes.emotions),
+            SortValue::Timestamp => Field::Time(&nodes.updated),
+            SortValue::Created => Field::Time(&nodes.created),
+            SortValue::ContentLen => Field::Count(&nodes.content_lengths),
+            SortValue::KeyLen => Field::Length(&nodes.key_lengths),
+            SortValue::Degree => Field::Degree,
+            SortValue::Clustering => Field::Clustering(snapshot.edges.clustering()?),
+            SortValue::Isolation => Field::Isolation(self.communities()?),
+            SortValue::Priority => Field::Priority(snapshot.edges.clustering()?),
+            SortValue::SpectralPriority => {
                 let communities = self.communities()?;
                 let coordinates = self.coordinates(OUTLIER_DIMENSIONS)?;
                 let outliers = measure::outliers(&communities, &coordinates)?;
                 Field::SpectralPriority(outliers, snapshot.edges.clustering()?)
             }
-            Value::Recency(agent) => Field::Recency(snapshot.visits(agent)),
+            SortValue::Recency(agent) => Field::Recency(snapshot.visits(agent)),
         })
     }
 
@@ -108,14 +108,14 @@ fn each(list: &[SlotScore], value: impl Fn(u32, f64) -> f64) -> Result<Vec<f64>>
 }
 
 /// Bring the values of a set to one scale, so that they can be summed.
-pub(super) fn normalise(value: &Value, values: &mut [f64]) {
+pub(super) fn normalise(value: &SortValue, values: &mut [f64]) {
     match value {
-        Value::Isolation | Value::Clustering | Value::Recency(_) => {}
-        Value::Weight => values
+        SortValue::Isolation | SortValue::Clustering | SortValue::Recency(_) => {}
+        SortValue::Weight => values
             .iter_mut()
             .for_each(|value| *value = value.clamp(0.0, 1.0)),
-        Value::Emotion => values.iter_mut().for_each(|value| *value /= 10.0),
-        Value::Timestamp | Value::Created => {
+        SortValue::Emotion => values.iter_mut().for_each(|value| *value /= 10.0),
+        SortValue::Timestamp | SortValue::Created => {
             let least = values.iter().copied().fold(f64::INFINITY, f64::min);
             let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let range = most - least;
@@ -127,12 +127,12 @@ pub(super) fn normalise(value: &Value, values: &mut [f64]) {
                 };
             }
         }
-        Value::Degree
-        | Value::ContentLen
-        | Value::KeyLen
-        | Value::Priority
-        | Value::SpectralPriority
-        | Value::Score => {
+        SortValue::Degree
+        | SortValue::ContentLen
+        | SortValue::KeyLen
+        | SortValue::Priority
+        | SortValue::SpectralPriority
+        | SortValue::Score => {
             let most = values.iter().copied().fold(0.0, f64::max);
             for value in values {
                 *value = if most > 0.0 {

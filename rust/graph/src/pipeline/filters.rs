@@ -1,7 +1,7 @@
 //! Running filters.
 
 use super::ast::{Filter, NumberField};
-use super::run::Run;
+use super::run::PipelineRun;
 use super::set::Set;
 use crate::graph::NEVER;
 use crate::graph::column::{Column, Value};
@@ -9,7 +9,7 @@ use crate::graph::measure::since;
 use hedgerow_engine::error::Result;
 use hedgerow_engine::text::glob::Glob;
 
-impl Run<'_> {
+impl PipelineRun<'_> {
     /// Keep the nodes that pass, or those that do not.
     pub fn filter(&mut self, set: &mut Set, filter: &Filter, negated: bool) -> Result<()> {
         let snapshot = self.snapshot;

@@ -1,13 +1,13 @@
 //! Running generators: where a set comes from.
 
 use super::ast::Generator;
-use super::run::Run;
+use super::run::PipelineRun;
 use super::set::Set;
 use crate::graph::interference::{self, Vectors};
 use crate::graph::ranking::{SlotScore, sort};
 use hedgerow_engine::error::Result;
 
-impl Run<'_> {
+impl PipelineRun<'_> {
     /// Return the set of a generator, and its number of candidates.
     pub fn generate(&mut self, generator: &Generator) -> Result<(Set, usize)> {
         let snapshot = self.snapshot;

@@ -9,7 +9,7 @@ use super::{Options, parse, run};
 use crate::graph::cluster::{Clustering, components};
 use crate::graph::community::Communities;
 use crate::graph::spectrum::Coordinates;
-use crate::graph::{Edge, Needs, Node, Outcome, Store, Visit};
+use crate::graph::{EdgeInput, Needs, Node, Outcome, Store, VisitInput};
 use hedgerow_engine::chunks::Texts;
 use hedgerow_engine::error::{ErrorCode, Result};
 use hedgerow_engine::index::Hit;
@@ -41,23 +41,23 @@ fn filled() -> Store {
     };
     let nodes: Vec<Node> = (0..COUNT).map(node).collect();
     store.upsert(&nodes.iter().collect::<Vec<_>>(), 1).unwrap();
-    let edge = |number: usize, step: usize| Edge {
+    let edge = |number: usize, step: usize| EdgeInput {
         source: key(number),
         target: key((number + step) % COUNT),
         relation: "link".to_owned(),
         strength: 0.5,
     };
-    let edges: Vec<Edge> = (0..COUNT)
+    let edges: Vec<EdgeInput> = (0..COUNT)
         .flat_map(|number| [edge(number, 1), edge(number, 2)])
         .collect();
     store.link(&edges).unwrap();
-    let visit = |number: usize| Visit {
+    let visit = |number: usize| VisitInput {
         agent: "a".to_owned(),
         key: key(number),
         at: 1,
         outcome: Outcome::default(),
     };
-    let visits: Vec<Visit> = (0..COUNT).map(visit).collect();
+    let visits: Vec<VisitInput> = (0..COUNT).map(visit).collect();
     store.visit(&visits).unwrap();
     store
 }

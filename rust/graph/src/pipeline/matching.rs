@@ -1,6 +1,6 @@
 //! Running `match`: nodes by the words of their keys or, where no key has them, of their contents.
 
-use super::run::Run;
+use super::run::PipelineRun;
 use crate::graph::ranking::{SlotScore, sort};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::{self, CancelTicker};
@@ -13,7 +13,7 @@ const CONTENT: f64 = 0.2;
 /// The most nodes that a term finds by their content.
 const MOST_BY_CONTENT: usize = 50;
 
-impl Run<'_> {
+impl PipelineRun<'_> {
     /// The nodes that terms find, each with the sum of its scores.
     pub fn matched(&self, terms: &[String]) -> Result<Vec<SlotScore>> {
         let nodes = &self.snapshot.nodes;

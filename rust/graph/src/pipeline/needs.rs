@@ -1,7 +1,7 @@
 //! The data that a pipeline reads in addition to the nodes.
 
 use super::ast::{
-    Column, Filter, Generator, NumberField, Pipeline, SortBy, Stage, Transform, Value,
+    Filter, Generator, NumberField, Pipeline, ShownColumn, SortBy, SortValue, Stage, Transform,
 };
 use crate::graph::Needs;
 use hedgerow_engine::index::session;
@@ -64,7 +64,10 @@ impl Stage {
                 needs.edges |= columns.iter().any(|column| {
                     matches!(
                         column,
-                        Column::Community | Column::Degree | Column::Isolation | Column::Priority
+                        ShownColumn::Community
+                            | ShownColumn::Degree
+                            | ShownColumn::Isolation
+                            | ShownColumn::Priority
                     )
                 });
             }
@@ -73,7 +76,7 @@ impl Stage {
     }
 }
 
-impl Value {
+impl SortValue {
     fn add_to(&self, needs: &mut Needs) {
         match self {
             Self::Degree

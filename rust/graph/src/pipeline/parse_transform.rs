@@ -1,6 +1,6 @@
 //! Reading transforms.
 
-use super::ast::{Column, Sort, SortBy, Transform, Value};
+use super::ast::{ShownColumn, Sort, SortBy, SortValue, Transform};
 use super::parse_generator;
 use super::parse_value::{number, params};
 use super::piece::{Piece, hyphened, is_space};
@@ -53,11 +53,11 @@ pub(super) fn spaced(name: &str, value: Piece<'_>) -> Result<Transform, Problem>
     }
 }
 
-fn column(item: Piece<'_>) -> Result<Column, Problem> {
+fn column(item: Piece<'_>) -> Result<ShownColumn, Problem> {
     let name = item.string()?;
-    let found = Column::ALL.iter().find(|(_, known)| *known == name);
+    let found = ShownColumn::ALL.iter().find(|(_, known)| *known == name);
     found.map(|(column, _)| *column).ok_or_else(|| {
-        let known = Column::ALL.iter().map(|(_, known)| *known);
+        let known = ShownColumn::ALL.iter().map(|(_, known)| *known);
         item.unknown(ProblemKind::UnknownField, "column", &hyphened(&name), known)
     })
 }
@@ -91,7 +91,7 @@ fn single(piece: Piece<'_>) -> Result<SortBy, Problem> {
 }
 
 /// The weight and the field of one term of a sum.
-fn term(piece: Piece<'_>) -> Result<(f64, Value), Problem> {
+fn term(piece: Piece<'_>) -> Result<(f64, SortValue), Problem> {
     let (weight, name) = match piece.split(true, |c| c == '*')[..] {
         [name] => (1.0, name),
         [left, right] => match (number(left.str()), number(right.str())) {
@@ -117,7 +117,7 @@ fn not_a_term(piece: Piece<'_>) -> Problem {
 }
 
 /// A field that can be sorted by; None for the key.
-fn field(piece: Piece<'_>) -> Result<Option<Value>, Problem> {
+fn field(piece: Piece<'_>) -> Result<Option<SortValue>, Problem> {
     let (name, argument) = match piece.str().find('(') {
         None => (piece, None),
         Some(open) => {
@@ -132,7 +132,7 @@ fn field(piece: Piece<'_>) -> Result<Option<Value>, Problem> {
     };
     let value = match (name.str(), argument) {
         ("recency", Some(agent)) if !agent.is_empty() => {
-            return Ok(Some(Value::Recency(agent.string()?)));
+            return Ok(Some(SortValue::Recency(agent.string()?)));
         }
         ("recency", _) => {
             let sentence = "recency needs the agent: recency(linker)";
@@ -140,7 +140,7 @@ fn field(piece: Piece<'_>) -> Result<Option<Value>, Problem> {
         }
         ("priority", Some(form)) => {
             if form.str() == "spectral" {
-                return Ok(Some(Value::SpectralPriority));
+                return Ok(Some(SortValue::SpectralPriority));
             }
             let sentence = "in brackets priority takes spectral and nothing else";
             return Err(piece.problem(ProblemKind::BadValue, sentence));
@@ -160,19 +160,19 @@ fn field(piece: Piece<'_>) -> Result<Option<Value>, Problem> {
     }
 }
 
-fn plain(name: &str) -> Option<Value> {
+fn plain(name: &str) -> Option<SortValue> {
     Some(match name {
-        "score" => Value::Score,
-        "weight" => Value::Weight,
-        "timestamp" => Value::Timestamp,
-        "created" => Value::Created,
-        "content-len" => Value::ContentLen,
-        "key-len" => Value::KeyLen,
-        "degree" => Value::Degree,
-        "emotion" => Value::Emotion,
-        "cc" => Value::Clustering,
-        "isolation" => Value::Isolation,
-        "priority" => Value::Priority,
+        "score" => SortValue::Score,
+        "weight" => SortValue::Weight,
+        "timestamp" => SortValue::Timestamp,
+        "created" => SortValue::Created,
+        "content-len" => SortValue::ContentLen,
+        "key-len" => SortValue::KeyLen,
+        "degree" => SortValue::Degree,
+        "emotion" => SortValue::Emotion,
+        "cc" => SortValue::Clustering,
+        "isolation" => SortValue::Isolation,
+        "priority" => SortValue::Priority,
         _ => return None,
     })
 }

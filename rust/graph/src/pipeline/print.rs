@@ -3,8 +3,8 @@
 use std::fmt::{self, Display, Formatter, Write};
 
 use super::ast::{
-    Algorithm, Comparison, Filter, Generator, Pipeline, Search, Sort, SortBy, Stage, Transform,
-    Value,
+    Algorithm, Comparison, Filter, Generator, Pipeline, Search, Sort, SortBy, SortValue, Stage,
+    Transform,
 };
 use super::parse_algorithm::{DIRECTIONS, default};
 use super::parse_generator::{MAX_PAIRS, MIN_SIMILARITY, SEARCH_LIMIT};
@@ -165,7 +165,7 @@ impl Sort {
     }
 }
 
-impl Display for Value {
+impl Display for SortValue {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Score => "score",

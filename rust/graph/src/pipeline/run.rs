@@ -15,7 +15,7 @@ use hedgerow_engine::index::session::Session;
 use hedgerow_engine::interrupt::{self, CancelTicker};
 
 /// A pipeline that is running.
-pub(super) struct Run<'s> {
+pub(super) struct PipelineRun<'s> {
     pub store: &'s Store,
     pub snapshot: &'s Snapshot,
     /// The index in the state of the snapshot; None for a pipeline that does not read it.
@@ -67,7 +67,7 @@ fn run_stages(
     pipeline: &Pipeline,
     options: &Options,
 ) -> Result<Option<Outcome>> {
-    let mut run = Run {
+    let mut run = PipelineRun {
         store,
         snapshot,
         session,
@@ -123,7 +123,7 @@ impl Stage {
     }
 }
 
-impl<'s> Run<'s> {
+impl<'s> PipelineRun<'s> {
     /// Run a stage; return the number of nodes examined. `wanted` is the limit that follows the
     /// stage, if any.
     fn step(

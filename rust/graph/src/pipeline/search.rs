@@ -2,7 +2,7 @@
 
 use super::ast::Search;
 use super::outcome::{Leg, Ranked};
-use super::run::Run;
+use super::run::PipelineRun;
 use crate::graph::ranking::{SlotScore, sort};
 use hedgerow_engine::chunks::Filters;
 use hedgerow_engine::error::Result;
@@ -12,7 +12,7 @@ use hedgerow_engine::query::{Connective, Matching};
 use hedgerow_engine::retrieval::fuse::{DEFAULT_K, contribution};
 use hedgerow_engine::retrieval::{Embedding, Fusion, Mode, Request, Reranker, Setup, search_in};
 
-impl Run<'_> {
+impl PipelineRun<'_> {
     /// Return the best nodes of a hybrid search, within `among` if given, and the number of hits.
     pub fn searched(
         &mut self,

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::ast::{Column, Sort, SortBy};
+use super::ast::{ShownColumn, Sort, SortBy};
 use super::fields::normalise;
 use super::outcome::Cell;
-use super::run::Run;
+use super::run::PipelineRun;
 use super::set::Set;
 use crate::graph::ranking::{SlotScore, Wanted};
 use crate::graph::{self, measure};
@@ -13,7 +13,7 @@ use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::{self, CancelTicker};
 use hedgerow_engine::top_k;
 
-impl Run<'_> {
+impl PipelineRun<'_> {
     /// Order a set; equal values stay in the order they were in. With a limit only that many nodes
     /// are put in order, and the rest is dropped.
     pub fn sort(&mut self, set: &mut Set, sort: &Sort, limit: Wanted) -> Result<()> {
@@ -49,45 +49,47 @@ impl Run<'_> {
     }
 
     /// A row for each node.
-    pub fn select(&mut self, set: &mut Set, columns: &[Column]) -> Result<Vec<Vec<Cell>>> {
+    pub fn select(&mut self, set: &mut Set, columns: &[ShownColumn]) -> Result<Vec<Vec<Cell>>> {
         let snapshot = self.snapshot;
         let (nodes, edges, now) = (&snapshot.nodes, &snapshot.edges, self.now);
         let grouped = columns
             .iter()
-            .any(|column| matches!(column, Column::Community | Column::Isolation));
+            .any(|column| matches!(column, ShownColumn::Community | ShownColumn::Isolation));
         let communities = if grouped {
             self.communities()?
         } else {
             Arc::default()
         };
         let none = graph::column::Column::default();
-        let clustering = if columns.contains(&Column::Priority) {
+        let clustering = if columns.contains(&ShownColumn::Priority) {
             edges.clustering()?
         } else {
             &none
         };
-        let cell = |column: &Column, slot: u32, score: f64| {
+        let cell = |column: &ShownColumn, slot: u32, score: f64| {
             let at = slot as usize;
             match column {
-                Column::Category => Cell::Text(nodes.categories[at].as_str().to_owned()),
-                Column::Community => Cell::Integer(nodes.ids[communities.label(slot) as usize]),
-                Column::ContentLen => Cell::Integer(nodes.content_lengths[at].into()),
-                Column::Created => Cell::Integer(nodes.created[at]),
-                Column::Degree => {
+                ShownColumn::Category => Cell::Text(nodes.categories[at].as_str().to_owned()),
+                ShownColumn::Community => {
+                    Cell::Integer(nodes.ids[communities.label(slot) as usize])
+                }
+                ShownColumn::ContentLen => Cell::Integer(nodes.content_lengths[at].into()),
+                ShownColumn::Created => Cell::Integer(nodes.created[at]),
+                ShownColumn::Degree => {
                     Cell::Integer(i64::try_from(edges.degree(slot)).unwrap_or(i64::MAX))
                 }
-                Column::Emotion => Cell::Real(nodes.emotions[at]),
-                Column::Isolation => Cell::Real(communities.isolation(slot)),
-                Column::Key => Cell::Text(nodes.key(slot).to_owned()),
-                Column::Priority => {
+                ShownColumn::Emotion => Cell::Real(nodes.emotions[at]),
+                ShownColumn::Isolation => Cell::Real(communities.isolation(slot)),
+                ShownColumn::Key => Cell::Text(nodes.key(slot).to_owned()),
+                ShownColumn::Priority => {
                     let displacement = measure::displacement(clustering, slot);
                     Cell::Real(measure::priority(nodes, slot, displacement, now))
                 }
-                Column::Provenance => Cell::Text(nodes.provenance(slot).to_owned()),
-                Column::Score => Cell::Real(score),
-                Column::Timestamp => Cell::Integer(nodes.updated[at]),
-                Column::Type => Cell::Text(nodes.kind(slot).to_owned()),
-                Column::Weight => Cell::Real(nodes.weights[at]),
+                ShownColumn::Provenance => Cell::Text(nodes.provenance(slot).to_owned()),
+                ShownColumn::Score => Cell::Real(score),
+                ShownColumn::Timestamp => Cell::Integer(nodes.updated[at]),
+                ShownColumn::Type => Cell::Text(nodes.kind(slot).to_owned()),
+                ShownColumn::Weight => Cell::Real(nodes.weights[at]),
             }
         };
         let mut pace = CancelTicker::default();

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use serde_json::{Map, Value};
 
 use super::json::python_json;
-use super::nodes::{Content, Tree};
+use super::nodes::{NodeContent, Tree};
 use crate::error::EditError;
 
 /// Write a value as JSON on one line that YAML reads as the same value.
@@ -187,7 +187,7 @@ fn find(tree: &Tree, key: &str) -> Result<Option<(usize, usize)>, EditError> {
         return Ok(None);
     };
     let entries = match &tree.nodes[root].content {
-        Content::Mapping(entries) if !tree.nodes[root].is_flow => entries,
+        NodeContent::Mapping(entries) if !tree.nodes[root].is_flow => entries,
         _ => return Err(EditError::new("it is not one `key: value` a line")),
     };
     let found = entries
@@ -209,7 +209,7 @@ fn list_node<'a>(tree: &'a Tree, key: &str) -> Result<Option<(usize, &'a [usize]
         return Ok(None);
     };
     Ok(match &tree.nodes[value].content {
-        Content::List(items) if !items.is_empty() => Some((value, items)),
+        NodeContent::List(items) if !items.is_empty() => Some((value, items)),
         _ => None,
     })
 }
@@ -217,9 +217,9 @@ fn list_node<'a>(tree: &'a Tree, key: &str) -> Result<Option<(usize, &'a [usize]
 /// The offset at which the text of a node ends; for a block, that of its last part.
 fn end_of(tree: &Tree, node: usize) -> usize {
     let last = match &tree.nodes[node].content {
-        Content::List(items) => items.last().copied(),
-        Content::Mapping(entries) => entries.last().map(|(_, value)| *value),
-        Content::Scalar { .. } => None,
+        NodeContent::List(items) => items.last().copied(),
+        NodeContent::Mapping(entries) => entries.last().map(|(_, value)| *value),
+        NodeContent::Scalar { .. } => None,
     };
     match last {
         Some(last) if !tree.nodes[node].is_flow => end_of(tree, last),

@@ -52,7 +52,7 @@ impl YamlError {
 }
 
 /// The parts of a node.
-pub enum Content {
+pub enum NodeContent {
     /// A text, and whether it is written without quotes.
     Scalar { text: String, is_plain: bool },
     /// The nodes of a list.
@@ -63,7 +63,7 @@ pub enum Content {
 
 /// A value. An alias is the node of its anchor.
 pub struct Node {
-    pub content: Content,
+    pub content: NodeContent,
     /// The suffix of a core tag (`!!int`), `!` alone, or a tag that is not known.
     pub tag: Option<String>,
     /// Whether an anchor or a tag precedes the value.
@@ -132,7 +132,7 @@ impl Tree {
 
     /// Reject a mapping that has a key twice.
     pub fn check_duplicates(&self, node: usize) -> Result<(), YamlError> {
-        let Content::Mapping(entries) = &self.nodes[node].content else {
+        let NodeContent::Mapping(entries) = &self.nodes[node].content else {
             return Ok(());
         };
         let mut keys = HashSet::with_capacity(entries.len());
@@ -150,7 +150,7 @@ impl Tree {
     /// The text of a scalar; None for a collection.
     pub fn text(&self, node: usize) -> Option<&str> {
         match &self.nodes[node].content {
-            Content::Scalar { text, .. } => Some(text),
+            NodeContent::Scalar { text, .. } => Some(text),
             _ => None,
         }
     }
@@ -212,7 +212,7 @@ fn check_characters(block: &str) -> Result<(), YamlError> {
 }
 
 /// A collection whose end has not been read.
-struct Open {
+struct OpenCollection {
     node: usize,
     anchor: usize,
     key: Option<usize>,
@@ -226,7 +226,7 @@ struct Builder<'a> {
     /// The offset in bytes of each character that the parser reads; empty if it is the same.
     offsets: Vec<usize>,
     nodes: Vec<Node>,
-    open: Vec<Open>,
+    open: Vec<OpenCollection>,
     /// The node of each anchor; None while it is open.
     anchors: HashMap<usize, Option<usize>>,
     root: Option<usize>,
@@ -270,7 +270,7 @@ impl<'a> Builder<'a> {
             Event::Scalar(text, style, anchor, tag) => {
                 let text = self.scalar_text(text, style, span)?;
                 let is_plain = style == ScalarStyle::Plain;
-                let node = self.node(Content::Scalar { text, is_plain }, anchor, tag, span);
+                let node = self.node(NodeContent::Scalar { text, is_plain }, anchor, tag, span);
                 if matches!(style, ScalarStyle::Literal | ScalarStyle::Folded) {
                     let node = &mut self.nodes[node];
                     node.start = block_scalar_start(self.block, node.start);
@@ -278,10 +278,10 @@ impl<'a> Builder<'a> {
                 self.close(node, anchor);
             }
             Event::SequenceStart(anchor, tag) => {
-                self.start(Content::List(Vec::new()), anchor, tag, span)?;
+                self.start(NodeContent::List(Vec::new()), anchor, tag, span)?;
             }
             Event::MappingStart(anchor, tag) => {
-                self.start(Content::Mapping(Vec::new()), anchor, tag, span)?;
+                self.start(NodeContent::Mapping(Vec::new()), anchor, tag, span)?;
             }
             Event::SequenceEnd | Event::MappingEnd => self.end(span),
             Event::Alias(anchor) => self.alias(anchor),
@@ -317,16 +317,16 @@ impl<'a> Builder<'a> {
 
     fn node(
         &mut self,
-        content: Content,
+        content: NodeContent,
         anchor: usize,
         tag: Option<Cow<'_, Tag>>,
         span: Span,
     ) -> usize {
         let size = match &content {
-            Content::Scalar { text, .. } => 1 + text::length(text),
+            NodeContent::Scalar { text, .. } => 1 + text::length(text),
             _ => 1,
         };
-        let depth = usize::from(!matches!(content, Content::Scalar { .. }));
+        let depth = usize::from(!matches!(content, NodeContent::Scalar { .. }));
         self.nodes.push(Node {
             content,
             has_properties: anchor > 0 || tag.is_some(),
@@ -344,7 +344,7 @@ impl<'a> Builder<'a> {
 
     fn start(
         &mut self,
-        content: Content,
+        content: NodeContent,
         anchor: usize,
         tag: Option<Cow<'_, Tag>>,
         span: Span,
@@ -352,7 +352,7 @@ impl<'a> Builder<'a> {
         if self.open.len() == DEPTH_LIMIT {
             return Err(too_deep());
         }
-        let is_list = matches!(content, Content::List(_));
+        let is_list = matches!(content, NodeContent::List(_));
         let node = self.node(content, anchor, tag, span);
         if is_list && !self.nodes[node].is_flow {
             self.move_to_dash(node);
@@ -360,7 +360,7 @@ impl<'a> Builder<'a> {
         if anchor > 0 {
             self.anchors.insert(anchor, None);
         }
-        self.open.push(Open {
+        self.open.push(OpenCollection {
             node,
             anchor,
             key: None,
@@ -398,7 +398,7 @@ impl<'a> Builder<'a> {
         let problem = "an alias is inside its own anchor";
         self.problem.get_or_insert(YamlError::of_aliases(problem));
         // The value needs a placeholder, or keys would become values.
-        let nothing = Content::Scalar {
+        let nothing = NodeContent::Scalar {
             text: String::new(),
             is_plain: true,
         };
@@ -421,12 +421,12 @@ impl<'a> Builder<'a> {
         };
         let parent = open.node;
         match &mut self.nodes[parent].content {
-            Content::List(items) => items.push(node),
-            Content::Mapping(entries) => match open.key.take() {
+            NodeContent::List(items) => items.push(node),
+            NodeContent::Mapping(entries) => match open.key.take() {
                 None => open.key = Some(node),
                 Some(key) => entries.push((key, node)),
             },
-            Content::Scalar { .. } => {}
+            NodeContent::Scalar { .. } => {}
         }
         let (size, depth) = (self.nodes[node].size, self.nodes[node].depth);
         let parent = &mut self.nodes[parent];

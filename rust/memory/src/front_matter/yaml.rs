@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-use super::nodes::{Content, Tree, YamlError, check_length};
+use super::nodes::{NodeContent, Tree, YamlError, check_length};
 use super::{scalars, simple};
 
 /// Read the lines of a block.
@@ -33,40 +33,40 @@ pub fn load(text: &str) -> Result<Value, YamlError> {
     }
     match tree.root {
         None => Ok(Value::Null),
-        Some(root) => Reader { tree: &tree }.value(root),
+        Some(root) => YamlReader { tree: &tree }.value(root),
     }
 }
 
 /// The merged entries of a mapping, and its own: keys as text and the nodes of values.
-type Entries<'a> = (Vec<(&'a str, usize)>, Vec<(&'a str, usize)>);
+type MappingEntries<'a> = (Vec<(&'a str, usize)>, Vec<(&'a str, usize)>);
 
 /// Makes plain data of a tree whose size with aliases is within the limits.
-struct Reader<'a> {
+struct YamlReader<'a> {
     tree: &'a Tree,
 }
 
-impl Reader<'_> {
+impl YamlReader<'_> {
     fn value(&self, node: usize) -> Result<Value, YamlError> {
         let tag = self.tree.nodes[node].tag.as_deref();
         match (&self.tree.nodes[node].content, tag) {
-            (Content::Scalar { text, is_plain }, None) => Ok(if *is_plain {
+            (NodeContent::Scalar { text, is_plain }, None) => Ok(if *is_plain {
                 scalars::plain(text)
             } else {
                 text.as_str().into()
             }),
-            (Content::Scalar { text, .. }, Some(tag)) => {
+            (NodeContent::Scalar { text, .. }, Some(tag)) => {
                 let value = scalars::tagged(text, tag);
                 value.ok_or_else(|| self.unknown_tag(node, tag))
             }
-            (Content::List(items), None | Some("seq" | "!")) => {
+            (NodeContent::List(items), None | Some("seq" | "!")) => {
                 let items = items.iter().map(|item| self.value(*item));
                 Ok(Value::Array(items.collect::<Result<_, _>>()?))
             }
-            (Content::Mapping(_), None | Some("map" | "!")) => {
+            (NodeContent::Mapping(_), None | Some("map" | "!")) => {
                 Ok(Value::Object(self.mapping(node)?))
             }
             // An equal list in every process.
-            (Content::Mapping(_), Some("set")) => {
+            (NodeContent::Mapping(_), Some("set")) => {
                 let fields = self.mapping(node)?;
                 let mut keys: Vec<String> = fields.into_iter().map(|(key, _)| key).collect();
                 keys.sort_unstable();
@@ -105,9 +105,9 @@ impl Reader<'_> {
     }
 
     /// The entries of a mapping, those that it merges (`<<`) in the order in which they are replaced.
-    fn entries(&self, node: usize) -> Result<Entries<'_>, YamlError> {
+    fn entries(&self, node: usize) -> Result<MappingEntries<'_>, YamlError> {
         let (mut merged, mut own) = (Vec::new(), Vec::new());
-        let Content::Mapping(entries) = &self.tree.nodes[node].content else {
+        let NodeContent::Mapping(entries) = &self.tree.nodes[node].content else {
             return Err(self.error(node, "only mappings can be merged"));
         };
         let mut is_merged = false;
@@ -131,14 +131,14 @@ impl Reader<'_> {
     fn is_merge(&self, key: usize) -> bool {
         let node = &self.tree.nodes[key];
         let is_sign =
-            matches!(&node.content, Content::Scalar { text, is_plain: true } if text == "<<");
+            matches!(&node.content, NodeContent::Scalar { text, is_plain: true } if text == "<<");
         is_sign && node.tag.is_none()
     }
 
     /// The entries of a mapping or a list of mappings; the first of a list has the last word.
     fn merged(&self, node: usize) -> Result<Vec<(&str, usize)>, YamlError> {
         let sources = match &self.tree.nodes[node].content {
-            Content::List(items) => items.iter().rev().copied().collect(),
+            NodeContent::List(items) => items.iter().rev().copied().collect(),
             _ => vec![node],
         };
         let mut all = Vec::new();

@@ -8,7 +8,7 @@ use rusqlite::{Connection, ToSql, params_from_iter};
 
 use crate::bm25::phrase_counts::PhraseCounts;
 use crate::bm25::plan::Plan;
-use crate::bm25::ranking::Ranked;
+use crate::bm25::ranking::FtsRanked;
 use crate::bm25::score::Filter;
 use crate::bm25::search::{first_of_paths, rank_by_fts5};
 use crate::bm25::*;
@@ -168,7 +168,7 @@ pub(super) fn make(index: &Index, change: &Change) {
 }
 
 /// Return the ranked rows, with scores as bits.
-fn bits(ranked: Vec<Ranked>) -> Vec<(i64, u64)> {
+fn bits(ranked: Vec<FtsRanked>) -> Vec<(i64, u64)> {
     let bits = ranked
         .into_iter()
         .map(|(row, score)| (row, score.to_bits()));
@@ -181,7 +181,7 @@ fn bm25(
     expression: &MatchExpression,
     limit: Option<usize>,
     filters: &Filters,
-) -> rusqlite::Result<Vec<Ranked>> {
+) -> rusqlite::Result<Vec<FtsRanked>> {
     let conditions = filters.conditions()?;
     let sql = format!(
         "SELECT chunk.row, bm25(knowledge_fts, 3.0, 10.0, 5.0, 4.0, 1.0) AS score

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::serving::{Loads, chunk, from_memory, hits, in_file, wait_for_memory};
 use crate::bm25::Ranking;
 use crate::index::Index;
-use crate::storage::Level;
+use crate::storage::NoticeLevel;
 
 fn reason(index: &Index) -> String {
     index.stats().unwrap().ranking_reason
@@ -38,7 +38,7 @@ fn it_says_which_way_it_went_and_why() {
     assert_eq!(reason(&index), expected);
     let notices = index.take_notices();
     assert_eq!(notices.len(), 1);
-    assert_eq!(notices[0].level, Level::Info);
+    assert_eq!(notices[0].level, NoticeLevel::Info);
     assert_eq!(notices[0].message, format!("BM25 is ranked by {expected}"));
     assert!(from_memory(&index));
     assert_eq!(index.take_notices(), []);
@@ -75,7 +75,7 @@ fn damage_is_reported_once_and_fts5_ranks() {
         assert_eq!(reason(&index), expected);
         let notices = index.take_notices();
         assert_eq!(notices.len(), 1, "{notices:?}");
-        assert_eq!(notices[0].level, Level::Warning);
+        assert_eq!(notices[0].level, NoticeLevel::Warning);
         assert_eq!(notices[0].message, format!("BM25 is ranked by {expected}"));
         assert_eq!(loads.load(Ordering::SeqCst), 1, "not tried again");
         assert_eq!(index.ranker.bytes(), 0);
@@ -97,7 +97,7 @@ fn what_sqlite_cannot_read_is_reported_once() {
     assert!(reason(&index).starts_with(expected), "{}", reason(&index));
     let notices = index.take_notices();
     assert_eq!(notices.len(), 1, "{notices:?}");
-    assert_eq!(notices[0].level, Level::Warning);
+    assert_eq!(notices[0].level, NoticeLevel::Warning);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::marks::Marks;
-use super::segment::Segment;
+use super::segment::ColumnSegment;
 use crate::chunks::row_set::RowSet;
 
 /// A segment is merged with the one before it unless that is at least this number of times as large. A row is
@@ -18,7 +18,7 @@ pub(super) struct Column {
 
 #[derive(Debug, Clone)]
 struct Layer {
-    segment: Arc<Segment>,
+    segment: Arc<ColumnSegment>,
     /// The rows that count here and not in older layers, whether or not they have a value. Empty for the
     /// oldest layer.
     rows: Arc<RowSet>,
@@ -32,7 +32,7 @@ impl Layer {
 
 impl Column {
     /// The column of a segment that has all rows.
-    pub fn new(segment: Segment) -> Self {
+    pub fn new(segment: ColumnSegment) -> Self {
         let layer = Layer {
             segment: Arc::new(segment),
             rows: Arc::default(),
@@ -43,7 +43,7 @@ impl Column {
     }
 
     /// The column after `rows` changed: those that have values have them in `segment`.
-    pub fn changed(&self, segment: Segment, rows: &Arc<RowSet>) -> Self {
+    pub fn changed(&self, segment: ColumnSegment, rows: &Arc<RowSet>) -> Self {
         let mut layers = self.layers.clone();
         layers.push(Layer {
             segment: Arc::new(segment),
@@ -58,7 +58,11 @@ impl Column {
                 rows.union(&newer.rows);
             }
             let merged = Layer {
-                segment: Arc::new(Segment::merged(&older.segment, &newer.rows, &newer.segment)),
+                segment: Arc::new(ColumnSegment::merged(
+                    &older.segment,
+                    &newer.rows,
+                    &newer.segment,
+                )),
                 rows: Arc::new(rows),
             };
             layers.truncate(layers.len() - 2);
@@ -68,7 +72,7 @@ impl Column {
     }
 
     /// The rows that have one of the keys that `mark` marks.
-    pub fn rows(&self, mark: impl Fn(&Segment, &mut Marks)) -> RowSet {
+    pub fn rows(&self, mark: impl Fn(&ColumnSegment, &mut Marks)) -> RowSet {
         let mut all = RowSet::default();
         let mut covered = RowSet::default();
         for (age, layer) in self.layers.iter().rev().enumerate() {

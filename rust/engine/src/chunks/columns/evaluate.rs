@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::ColumnsAt;
 use super::column::Column;
-use super::column_id::{ColumnId, Part, is_scalar};
+use super::column_id::{ColumnId, ColumnPart, is_scalar};
 use super::marks::Marks;
-use super::segment::Segment;
+use super::segment::ColumnSegment;
 use super::value_key::value_key;
 use crate::chunks::filters::{Comparison, Condition, Field, Instant, Test};
 use crate::chunks::row_set::RowSet;
@@ -25,7 +25,7 @@ impl ColumnsAt {
         Ok((!evaluation.lacks_column).then_some(rows))
     }
 
-    fn column(&self, field: &Field, part: Part) -> Option<&Column> {
+    fn column(&self, field: &Field, part: ColumnPart) -> Option<&Column> {
         let field = field.clone();
         self.columns
             .get(&ColumnId { field, part })?
@@ -108,11 +108,11 @@ impl Evaluation<'_> {
     fn field_by_keys<'t>(&self, condition: &'t Condition) -> Option<&'t Field> {
         let (mut first, mut is_by_keys) = (None, true);
         condition.each_test(&mut |field, test| {
-            is_by_keys &= Part::of_test(test) == [Part::Scalars];
+            is_by_keys &= ColumnPart::of_test(test) == [ColumnPart::Scalars];
             is_by_keys &= *first.get_or_insert(field) == field;
         });
         let field = first.filter(|_| is_by_keys)?;
-        let column = self.columns.column(field, Part::Scalars)?;
+        let column = self.columns.column(field, ColumnPart::Scalars)?;
         (condition.is_alternative() || column.has_single_keys()).then_some(field)
     }
 
@@ -123,7 +123,7 @@ impl Evaluation<'_> {
         condition: &KeyCondition<'_>,
     ) -> rusqlite::Result<RowSet> {
         self.pace.read(condition.len().saturating_mul(BATCH))?;
-        let Some(column) = self.columns.column(field, Part::Scalars) else {
+        let Some(column) = self.columns.column(field, ColumnPart::Scalars) else {
             self.lacks_column = true;
             return Ok(RowSet::default());
         };
@@ -139,8 +139,8 @@ impl Evaluation<'_> {
     /// The rows whose field passes a test that looks at lists or objects too.
     fn field(&mut self, field: &Field, test: &Test) -> rusqlite::Result<RowSet> {
         let mut rows = RowSet::default();
-        for part in Part::of_test(test) {
-            if *part == Part::Scalars {
+        for part in ColumnPart::of_test(test) {
+            if *part == ColumnPart::Scalars {
                 let condition = KeyCondition::Test(KeyTest::of(test, *part), test.takes_nothing());
                 rows.union(&self.rows_by_keys(field, &condition)?);
                 continue;
@@ -176,7 +176,7 @@ impl<'t> KeyCondition<'t> {
             Condition::Any(any) => Self::Any(any.iter().map(Self::of).collect()),
             Condition::Not(condition) => Self::Not(Box::new(Self::of(condition))),
             Condition::Field(_, test) => {
-                Self::Test(KeyTest::of(test, Part::Scalars), test.takes_nothing())
+                Self::Test(KeyTest::of(test, ColumnPart::Scalars), test.takes_nothing())
             }
         }
     }
@@ -201,7 +201,7 @@ impl<'t> KeyCondition<'t> {
     }
 
     /// Mark the keys that meet it, in addition to those that are marked.
-    fn mark(&self, segment: &Segment, marks: &mut Marks) {
+    fn mark(&self, segment: &ColumnSegment, marks: &mut Marks) {
         match self {
             Self::Any(any) => {
                 for condition in any {
@@ -247,31 +247,34 @@ enum KeyTest<'t> {
 
 impl<'t> KeyTest<'t> {
     /// Return the tests on the keys of one part of the field.
-    fn of(test: &'t Test, part: Part) -> Vec<Self> {
+    fn of(test: &'t Test, part: ColumnPart) -> Vec<Self> {
         match (test, part) {
             (Test::In(values), _) => {
                 let values = values
                     .iter()
-                    .filter(|value| is_scalar(value) == (part == Part::Scalars));
+                    .filter(|value| is_scalar(value) == (part == ColumnPart::Scalars));
                 values.map(|value| Self::Equal(value_key(value))).collect()
             }
-            (Test::Equal(value), Part::Values) | (Test::Contains(value), Part::Items) => {
+            (Test::Equal(value), ColumnPart::Values)
+            | (Test::Contains(value), ColumnPart::Items) => {
                 vec![Self::Equal(value_key(value))]
             }
-            (Test::Exists, Part::Scalars) => vec![Self::Any],
-            (Test::Compare(comparison, value), Part::Scalars) => {
+            (Test::Exists, ColumnPart::Scalars) => vec![Self::Any],
+            (Test::Compare(comparison, value), ColumnPart::Scalars) => {
                 vec![Self::Compare(*comparison, value_key(value))]
             }
-            (Test::Date(comparison, date), Part::Scalars) => {
+            (Test::Date(comparison, date), ColumnPart::Scalars) => {
                 vec![Self::Date(*comparison, *date)]
             }
-            (Test::Prefix(prefix), Part::Scalars) => vec![Self::Prefix(prefix)],
-            (Test::Glob(glob), Part::Scalars) => vec![Self::Glob(glob.literal_prefix(), glob)],
+            (Test::Prefix(prefix), ColumnPart::Scalars) => vec![Self::Prefix(prefix)],
+            (Test::Glob(glob), ColumnPart::Scalars) => {
+                vec![Self::Glob(glob.literal_prefix(), glob)]
+            }
             _ => Vec::new(),
         }
     }
 
-    fn mark(&self, segment: &Segment, marks: &mut Marks) {
+    fn mark(&self, segment: &ColumnSegment, marks: &mut Marks) {
         match self {
             Self::Any => marks.add_range(0..segment.len()),
             Self::Equal(key) => segment.mark_key(key, marks),

@@ -9,7 +9,7 @@ use rusqlite::Connection;
 
 use self::column::Column;
 use self::column_id::ColumnId;
-use self::read::{MAX_BYTES, Reading};
+use self::read::{ColumnReading, MAX_BYTES};
 use super::filters::Condition;
 use super::metadata_index::declared;
 use super::row_set::RowSet;
@@ -35,11 +35,11 @@ pub(super) struct ColumnsAt {
     generation: i64,
     /// Every row of the index. None before the first filter.
     rows: Option<Arc<RowSet>>,
-    columns: BTreeMap<ColumnId, Entry>,
+    columns: BTreeMap<ColumnId, CachedColumn>,
 }
 
 #[derive(Debug, Clone)]
-struct Entry {
+struct CachedColumn {
     /// None if the column did not fit into [`MAX_BYTES`].
     column: Option<Arc<Column>>,
     /// When it was used last, in uses of all columns of the handle. Versions share it.
@@ -99,7 +99,7 @@ impl RowVersion for ColumnsAt {
         let Some(rows) = &mut next.rows else {
             return Ok(Some(next));
         };
-        let reading = Reading::some(connection, self.columns.keys(), changed.iter())?;
+        let reading = ColumnReading::some(connection, self.columns.keys(), changed.iter())?;
         let (existing, segments) = reading.finish()?;
         let changed: Arc<RowSet> = Arc::new(changed.iter().collect());
         let rows = Arc::make_mut(rows);
@@ -149,11 +149,11 @@ impl ColumnsAt {
     /// generation.
     pub fn with(&self, connection: &Connection, needs: &ColumnNeeds) -> rusqlite::Result<Self> {
         let missing = needs.0.iter().filter(|id| !self.columns.contains_key(*id));
-        let (rows, segments) = Reading::all(connection, missing)?.finish()?;
+        let (rows, segments) = ColumnReading::all(connection, missing)?.finish()?;
         let mut with = self.clone();
         with.rows = Some(Arc::new(rows));
         for (id, segment) in segments {
-            let entry = Entry {
+            let entry = CachedColumn {
                 column: segment.map(|segment| Arc::new(Column::new(segment))),
                 used: Arc::default(),
             };
@@ -181,13 +181,17 @@ impl ColumnsAt {
     /// The memory of the columns in bytes, by estimate.
     pub fn bytes(&self) -> usize {
         let rows = self.rows.as_ref().map_or(0, |rows| rows.bytes());
-        rows + self.columns.values().map(Entry::bytes).sum::<usize>()
+        rows + self
+            .columns
+            .values()
+            .map(CachedColumn::bytes)
+            .sum::<usize>()
     }
 
     /// Drop the columns that were used least recently until all are within the limits.
     fn evict(&mut self) {
         while self.columns.len() > MAX_COLUMNS || self.bytes() > MAX_BYTES {
-            let used = |entry: &Entry| entry.used.load(Ordering::Relaxed);
+            let used = |entry: &CachedColumn| entry.used.load(Ordering::Relaxed);
             let oldest = self.columns.iter().min_by_key(|(_, entry)| used(entry));
             let Some(oldest) = oldest.map(|(id, _)| id.clone()) else {
                 return;
@@ -197,7 +201,7 @@ impl ColumnsAt {
     }
 }
 
-impl Entry {
+impl CachedColumn {
     fn bytes(&self) -> usize {
         self.column.as_ref().map_or(0, |column| column.bytes())
     }

@@ -10,9 +10,9 @@ use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
 use super::column_id::ColumnId;
-use super::segment::{Segment, SegmentBuilder};
+use super::segment::{ColumnSegment, SegmentBuilder};
 use super::value_key::{NO_SCALAR, value_key};
-use crate::chunks::filters::{Field, Subject, damaged};
+use crate::chunks::filters::{Field, TestedChunk, damaged};
 use crate::chunks::metadata_index::{self, DeclaredKey, OTHER, declared};
 use crate::chunks::row_set::RowSet;
 use crate::interrupt::{CancelTicker, among_statements};
@@ -23,10 +23,10 @@ use crate::interrupt::{CancelTicker, among_statements};
 pub(super) const MAX_BYTES: usize = if cfg!(test) { 1 << 13 } else { 128 << 20 };
 
 /// The segment of each column, or None for a column that is too large.
-pub(super) type Segments<'i> = Vec<(&'i ColumnId, Option<Segment>)>;
+pub(super) type Segments<'i> = Vec<(&'i ColumnId, Option<ColumnSegment>)>;
 
 /// The values of some columns as they are read.
-pub(super) struct Reading<'i> {
+pub(super) struct ColumnReading<'i> {
     columns: Vec<ColumnBuilder<'i>>,
     /// The memory of all columns in bytes, by estimate.
     bytes: usize,
@@ -40,7 +40,7 @@ struct ColumnBuilder<'i> {
     builder: Option<SegmentBuilder>,
 }
 
-impl<'i> Reading<'i> {
+impl<'i> ColumnReading<'i> {
     /// Read all rows. The values of declared keys come from their index in the file, which is smaller than
     /// the chunks.
     pub fn all(
@@ -223,7 +223,7 @@ impl Fields {
     fn with_subject(
         &self,
         found: &Row<'_>,
-        see: impl FnOnce(&Subject<'_>),
+        see: impl FnOnce(&TestedChunk<'_>),
     ) -> rusqlite::Result<()> {
         let text = |at, is_needed: bool| match found.get_ref(at)? {
             ValueRef::Text(text) => std::str::from_utf8(text).map_err(|_| damaged()),
@@ -245,7 +245,7 @@ impl Fields {
         } else {
             entries(text(5, true)?, &self.keys).map_err(|_| damaged())?
         };
-        see(&Subject {
+        see(&TestedChunk {
             id: text(1, self.has(&Field::Id))?,
             path: text(2, self.has(&Field::Path))?,
             ordinal,

@@ -20,7 +20,7 @@ const MAX_PREFIX_BYTES: usize = 8;
 
 /// Distinct values as keys in ascending order, each with the rows that have it.
 #[derive(Debug, Default)]
-pub(super) struct Segment {
+pub(super) struct ColumnSegment {
     /// The keys, one after the other.
     bytes: Vec<u8>,
     /// The end of each key in `bytes`.
@@ -38,7 +38,7 @@ pub(super) struct Segment {
     dates: OnceLock<Vec<(Instant, u32)>>,
 }
 
-impl Segment {
+impl ColumnSegment {
     /// The number of distinct keys.
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -279,7 +279,7 @@ impl SegmentBuilder {
     }
 
     /// Return the segment of the added keys. Fails if the call was cancelled.
-    pub fn finish(self) -> Result<Segment> {
+    pub fn finish(self) -> Result<ColumnSegment> {
         let mut keys: Vec<(Vec<u8>, u32)> = self.numbers.into_iter().collect();
         interrupt::sort(&mut keys, |(one, _), (other, _)| one.cmp(other))?;
         let mut counts = vec![0_u32; keys.len()];
@@ -299,7 +299,7 @@ impl SegmentBuilder {
             rows[*place as usize] = row;
             *place += 1;
         }
-        let mut segment = Segment::default();
+        let mut segment = ColumnSegment::default();
         segment.rows.reserve_exact(rows.len());
         for (key, old) in &keys {
             let end = places[*old as usize] as usize;
@@ -351,7 +351,7 @@ mod tests {
         })
     }
 
-    fn segment(keys: &Keys) -> Segment {
+    fn segment(keys: &Keys) -> ColumnSegment {
         let mut builder = SegmentBuilder::default();
         // In no order, and some twice.
         for (key, rows) in keys.iter().rev() {
@@ -362,7 +362,7 @@ mod tests {
         builder.finish().unwrap()
     }
 
-    fn rows_of(segment: &Segment, mark: impl Fn(&mut Marks)) -> BTreeSet<i64> {
+    fn rows_of(segment: &ColumnSegment, mark: impl Fn(&mut Marks)) -> BTreeSet<i64> {
         let mut marks = Marks::new(segment.len());
         mark(&mut marks);
         segment.rows_of(&marks).iter().collect()
@@ -422,7 +422,7 @@ mod tests {
         ) {
             let all: BTreeSet<i64> = newer.values().flatten().copied().collect();
             let hidden: RowSet = hidden.union(&all).copied().collect();
-            let merged = Segment::merged(&segment(&older), &hidden, &segment(&newer));
+            let merged = ColumnSegment::merged(&segment(&older), &hidden, &segment(&newer));
             let mut both = newer.clone();
             for (key, rows) in older {
                 let left: Vec<i64> = rows.into_iter().filter(|row| !hidden.contains(*row)).collect();

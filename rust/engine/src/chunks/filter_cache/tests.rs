@@ -198,7 +198,7 @@ proptest! {
     ) {
         let condition = filters.condition();
         for chunk in chunks {
-            let subject = crate::chunks::filters::Subject::of(&chunk);
+            let subject = crate::chunks::filters::TestedChunk::of(&chunk);
             prop_assert_eq!(condition.holds(&subject), filters.accept(&chunk));
         }
     }

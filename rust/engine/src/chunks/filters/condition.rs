@@ -6,7 +6,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::dates::{self, Instant};
-use super::field::{Field, Subject};
+use super::field::{Field, TestedChunk};
 use super::json::{comparable, compare};
 use crate::text::glob::Glob;
 
@@ -37,7 +37,7 @@ pub(crate) enum Test {
     /// The field exists.
     Exists,
     /// The value, or an item of a list, equals one of these. Null also matches a missing field.
-    In(Values),
+    In(ValueSet),
     /// The value compares in this way with the given bool, number or text.
     Compare(Comparison, Value),
     /// The text is a date that compares in this way with the given one.
@@ -63,7 +63,7 @@ pub(crate) enum Comparison {
 
 /// Distinct values, in order.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Values(Vec<Value>);
+pub(crate) struct ValueSet(Vec<Value>);
 
 impl Comparison {
     pub fn holds(self, order: Ordering) -> bool {
@@ -89,7 +89,7 @@ impl Comparison {
     }
 }
 
-impl Values {
+impl ValueSet {
     pub fn new(mut values: Vec<Value>) -> Self {
         values.sort_unstable_by(compare);
         values.dedup_by(|left, right| compare(left, right).is_eq());
@@ -108,7 +108,7 @@ impl Values {
 
 impl Condition {
     /// Whether a chunk passes.
-    pub fn holds(&self, subject: &Subject<'_>) -> bool {
+    pub fn holds(&self, subject: &TestedChunk<'_>) -> bool {
         match self {
             Self::All(all) => all.iter().all(|condition| condition.holds(subject)),
             Self::Any(any) => any.iter().any(|condition| condition.holds(subject)),

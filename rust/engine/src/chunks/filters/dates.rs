@@ -8,7 +8,7 @@ pub(crate) type Instant = (i64, u32);
 ///
 /// `2024`, `2024-03`, `2024-03-05`, `2024-03-05T14:30`, `2024-03-05 14:30:00.5+02:00`.
 pub(crate) fn instant(text: &str) -> Option<Instant> {
-    let mut reader = Reader(text.as_bytes());
+    let mut reader = DateReader(text.as_bytes());
     let year = i64::from(reader.number(4)?);
     let (month, has_month) = reader.part(12)?;
     let (day, has_day) = if has_month {
@@ -65,9 +65,9 @@ pub(crate) fn civil(days: i32) -> (i32, u32, u32) {
 }
 
 /// The unread end of the text.
-struct Reader<'t>(&'t [u8]);
+struct DateReader<'t>(&'t [u8]);
 
-impl Reader<'_> {
+impl DateReader<'_> {
     /// Read a number of this many digits.
     fn number(&mut self, digits: usize) -> Option<u32> {
         let (digits, rest) = self.0.split_at_checked(digits)?;

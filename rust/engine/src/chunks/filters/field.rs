@@ -23,7 +23,7 @@ pub(crate) enum Field {
 }
 
 /// The values that conditions test; values without a condition may be empty.
-pub(crate) struct Subject<'c> {
+pub(crate) struct TestedChunk<'c> {
     pub id: &'c str,
     pub path: &'c str,
     pub ordinal: i64,
@@ -31,7 +31,7 @@ pub(crate) struct Subject<'c> {
     pub metadata: &'c Map<String, Value>,
 }
 
-impl<'c> Subject<'c> {
+impl<'c> TestedChunk<'c> {
     pub fn of(chunk: &'c Chunk) -> Self {
         Self {
             id: &chunk.id,
@@ -81,7 +81,7 @@ impl Field {
     }
 
     /// The values that a chunk has there, most often one. A list is one value.
-    pub fn values<'c>(&self, subject: &Subject<'c>) -> Vec<Cow<'c, Value>> {
+    pub fn values<'c>(&self, subject: &TestedChunk<'c>) -> Vec<Cow<'c, Value>> {
         let owned = |value: Value| vec![Cow::Owned(value)];
         match self {
             Self::Id => owned(subject.id.into()),

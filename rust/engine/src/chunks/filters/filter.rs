@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::condition::{Condition, Test, Values};
-use super::field::{Field, Subject};
+use super::condition::{Condition, Test, ValueSet};
+use super::field::{Field, TestedChunk};
 use super::json;
 use super::parse::any_of;
 use super::where_and_period::{Period, Where};
@@ -52,7 +52,7 @@ impl Filters {
     pub(crate) fn condition(&self) -> Condition {
         let one_of = |texts: &[String]| {
             let forms = texts.iter().flat_map(|text| forms(text));
-            Test::In(Values::new(forms.map(Value::from).collect()))
+            Test::In(ValueSet::new(forms.map(Value::from).collect()))
         };
         let mut all: Vec<Condition> = self.compiled().cloned().collect();
         if !self.paths.is_empty() {
@@ -85,7 +85,7 @@ impl Filters {
                 .any(|form| chunk.path.starts_with(form))
         };
         let prefix = self.path_prefix.as_ref().is_none_or(begins);
-        let subject = Subject::of(chunk);
+        let subject = TestedChunk::of(chunk);
         path && prefix
             && self.has_all_tags(&chunk.tags)
             && json::holds(&chunk.metadata, &self.metadata)

@@ -12,7 +12,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use super::condition::Condition;
-use super::field::{Field, Subject};
+use super::field::{Field, TestedChunk};
 use super::json::holds;
 use super::parse as conditions;
 use crate::text::normalise::forms;
@@ -85,7 +85,7 @@ impl PreparedCondition {
         } else {
             Map::new()
         };
-        Ok(self.condition.holds(&Subject {
+        Ok(self.condition.holds(&TestedChunk {
             id: text(0)?,
             path: text(1)?,
             ordinal: context.get(2).map_err(|_| damaged())?,

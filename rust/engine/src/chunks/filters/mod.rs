@@ -13,7 +13,7 @@ mod where_and_period;
 
 pub(crate) use condition::{Comparison, Condition, Test};
 pub(crate) use dates::{Instant, civil, day, instant, iso_day};
-pub(crate) use field::{Field, Subject};
+pub(crate) use field::{Field, TestedChunk};
 pub use filter::Filters;
 pub(super) use functions::{damaged, register, to_json};
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::condition::{Comparison, Condition, Test, Values};
+use super::condition::{Comparison, Condition, Test, ValueSet};
 use super::dates::{self, Instant};
 use super::field::Field;
 use super::problem::{JOINS, OPERATORS, Place, check_plain, kind, list, object, some, unknown};
@@ -195,7 +195,7 @@ impl Parser {
         self.count_values(1, place)?;
         let test = match date(value, place)? {
             Some(date) => Test::Date(Comparison::Equal, date),
-            None => Test::In(Values::new(forms_of(field, value))),
+            None => Test::In(ValueSet::new(forms_of(field, value))),
         };
         self.leaf(field, test, place)
     }
@@ -247,7 +247,7 @@ impl Parser {
                 None => values.extend(forms_of(field, value)),
             }
         }
-        any.push(self.leaf(field, Test::In(Values::new(values)), place)?);
+        any.push(self.leaf(field, Test::In(ValueSet::new(values)), place)?);
         Ok(any_of(any))
     }
 

@@ -60,7 +60,7 @@ fn a_structure_lists_its_levels() {
     let record = [
         0, 0, 0, 9, 2, 4, 7, 0, 2, 3, 1, 2, 4, 1, 1, 1, 2, 1, 0, 0, 2, 1, 5,
     ];
-    let level = |segments, merging, pages, newest| Level {
+    let level = |segments, merging, pages, newest| SegmentLevel {
         segments,
         merging,
         pages,
@@ -101,7 +101,7 @@ proptest! {
                 let after = structure(&index);
                 prop_assert_eq!(before != after, before.next_level().is_some(), "{:?}", before);
                 if let Some(level) = before.next_level() {
-                    let left = |level: &Level| level.segments - level.merging;
+                    let left = |level: &SegmentLevel| level.segments - level.merging;
                     let changed = (before.0.iter().zip(&after.0))
                         .position(|(before, after)| left(before) != left(after) || before.pages != after.pages);
                     prop_assert_eq!(changed, Some(level), "{:?} {:?}", before, after);

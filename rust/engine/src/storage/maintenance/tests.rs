@@ -148,7 +148,7 @@ fn a_failure_is_a_notice_and_a_later_write_tries_again() {
     let [Notice { level, message }] = notices.as_slice() else {
         panic!("{notices:?}");
     };
-    assert_eq!(*level, Level::Warning);
+    assert_eq!(*level, NoticeLevel::Warning);
     assert!(message.starts_with("merging the full-text index failed: the index "));
     leave(&database, 6);
     until(|| !is_running(&database));

@@ -21,13 +21,13 @@ mod units;
 
 use std::ops::Range;
 
-pub use parts::{Part, Parts, has_run};
+pub use parts::{Parts, PhrasePart, has_run};
 pub use symbols::{may_have as may_have_symbols, words_with_symbols};
 pub use token::{COLOCATED, Token};
 
 use composed::ComposedText;
 use folding::{LATIN_STEM, OTHER_STEM};
-use scan::{Item, Kind, Scan};
+use scan::{Item, Kind, ScannedText};
 use units::{Units, push_unit};
 
 use crate::error::Result;
@@ -122,7 +122,7 @@ pub fn tokenize(text: &str, mode: Mode, porter: &mut dyn Porter, visit: Visitor<
         return porter.tokenize(text, visit);
     }
     let composed = ComposedText::of(&text[start..]);
-    let scan = Scan::of(&composed.text);
+    let scan = ScannedText::of(&composed.text);
     let latin = match (mode, stems) {
         (Mode::Document, _) if scan.is_inflected_latin() => Latin::Inflected,
         (Mode::Query, Stems::Usual) => Latin::Stemmed,
@@ -163,7 +163,7 @@ fn visit_word_with_symbols(text: &str, start: usize, visit: Visitor<'_>) {
 pub fn plain_words(text: &str) -> Vec<String> {
     let composed = ComposedText::of(text);
     let mut words = Vec::new();
-    for item in Scan::of(&composed.text).items {
+    for item in ScannedText::of(&composed.text).items {
         let text = &composed.text[item.range];
         if item.kind.is_unspaced() {
             words.extend(Units::of(text, item.kind, item.has_marks).map(|unit| {
@@ -196,12 +196,12 @@ pub fn is_symbol(c: char) -> bool {
 /// Whether the Latin words of a stored text have stems: it has accented letters and nearly no words of
 /// English.
 pub fn is_inflected_latin(text: &str) -> bool {
-    !text.is_ascii() && Scan::of(&ComposedText::of(text).text).is_inflected_latin()
+    !text.is_ascii() && ScannedText::of(&ComposedText::of(text).text).is_inflected_latin()
 }
 
 /// Whether a text has a Latin letter that is not ASCII.
 pub fn has_accented_latin(text: &str) -> bool {
-    !text.is_ascii() && Scan::of(&ComposedText::of(text).text).has_accented_latin
+    !text.is_ascii() && ScannedText::of(&ComposedText::of(text).text).has_accented_latin
 }
 
 /// How Latin words are tokenized.

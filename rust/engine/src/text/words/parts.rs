@@ -2,7 +2,7 @@
 
 use super::composed::ComposedText;
 use super::folding::{self, LATIN_STEM, OTHER_STEM};
-use super::scan::{Item, Kind, Scan};
+use super::scan::{Item, Kind, ScannedText};
 use super::units::Units;
 
 /// A phrase and its parts.
@@ -11,14 +11,14 @@ pub struct Parts {
     /// The whole phrase with its Latin words folded.
     pub text: String,
     /// The parts in order; a single part of words without a run.
-    pub parts: Vec<Part>,
+    pub parts: Vec<PhrasePart>,
 }
 
 /// A part of a phrase.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum PhrasePart {
     /// Words in a row.
-    Words(Words),
+    Words(SpacedWords),
     /// A run in a script without spaces.
     Run {
         /// The characters, syllables or clusters of the run.
@@ -30,7 +30,7 @@ pub enum Part {
 
 /// Words with spaces between them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Words {
+pub struct SpacedWords {
     /// The words, with the text between them.
     pub text: String,
     /// Whether a Latin word has a stem.
@@ -44,27 +44,27 @@ impl Parts {
     pub fn of(phrase: &str) -> Self {
         let composed = ComposedText::of(phrase);
         let text = &*composed.text;
-        let items = Scan::of(text).items;
+        let items = ScannedText::of(text).items;
         let has_run = items.iter().any(|item| item.kind.is_unspaced());
         let mut parts = Vec::new();
         let is_together =
             |one: &Item, other: &Item| !one.kind.is_unspaced() && !other.kind.is_unspaced();
         for items in items.chunk_by(is_together) {
             match items {
-                [run] if run.kind.is_unspaced() => parts.push(Part::Run {
+                [run] if run.kind.is_unspaced() => parts.push(PhrasePart::Run {
                     units: Units::of(&text[run.range.clone()], run.kind, run.has_marks)
                         .map(str::to_owned)
                         .collect(),
                     is_hangul: run.kind == Kind::Hangul,
                 }),
-                words => parts.push(Part::Words(words_of(text, words, !has_run))),
+                words => parts.push(PhrasePart::Words(words_of(text, words, !has_run))),
             }
         }
         let whole = words_of(text, &items, true).text;
         if parts.is_empty() {
-            parts.push(Part::Words(Words {
+            parts.push(PhrasePart::Words(SpacedWords {
                 text: whole.clone(),
-                ..Words::default()
+                ..SpacedWords::default()
             }));
         }
         Self { text: whole, parts }
@@ -72,14 +72,14 @@ impl Parts {
 
     /// Whether the phrase ends with a run of one unit, which only a prefix finds within other runs.
     pub fn ends_with_unit(&self) -> bool {
-        matches!(self.parts.last(), Some(Part::Run { units, .. }) if units.len() == 1)
+        matches!(self.parts.last(), Some(PhrasePart::Run { units, .. }) if units.len() == 1)
     }
 
     /// The number of pairs of units in the runs of the phrase.
     pub fn pairs(&self) -> usize {
-        let pairs = |part: &Part| match part {
-            Part::Words(_) => 0,
-            Part::Run { units, .. } => units.len().saturating_sub(1).max(1),
+        let pairs = |part: &PhrasePart| match part {
+            PhrasePart::Words(_) => 0,
+            PhrasePart::Run { units, .. } => units.len().saturating_sub(1).max(1),
         };
         self.parts.iter().map(pairs).sum()
     }
@@ -87,13 +87,13 @@ impl Parts {
 
 /// Whether there is a letter of a script without spaces, or of Hangul.
 pub fn has_run(text: &str) -> bool {
-    let items = Scan::of(&ComposedText::of(text).text).items;
+    let items = ScannedText::of(&ComposedText::of(text).text).items;
     items.iter().any(|item| item.kind.is_unspaced())
 }
 
 /// The words of some items, those of Latin letters folded; with everything around them if `whole`.
-fn words_of(text: &str, items: &[Item], whole: bool) -> Words {
-    let mut words = Words::default();
+fn words_of(text: &str, items: &[Item], whole: bool) -> SpacedWords {
+    let mut words = SpacedWords::default();
     let start = items.first().map_or(0, |item| item.range.start);
     let mut at = if whole { 0 } else { start };
     for item in items {
@@ -122,15 +122,15 @@ fn words_of(text: &str, items: &[Item], whole: bool) -> Words {
 mod tests {
     use super::*;
 
-    fn run(units: &str, is_hangul: bool) -> Part {
-        Part::Run {
+    fn run(units: &str, is_hangul: bool) -> PhrasePart {
+        PhrasePart::Run {
             units: units.split(' ').map(str::to_owned).collect(),
             is_hangul,
         }
     }
 
-    fn words(text: &str, latin_stem: bool, other_stem: bool) -> Part {
-        Part::Words(Words {
+    fn words(text: &str, latin_stem: bool, other_stem: bool) -> PhrasePart {
+        PhrasePart::Words(SpacedWords {
             text: text.to_owned(),
             latin_stem,
             other_stem,

@@ -56,14 +56,14 @@ impl Kind {
 
 /// The items of a text, and what says whether it is in a language with rich endings.
 #[derive(Debug, Default)]
-pub(super) struct Scan {
+pub(super) struct ScannedText {
     pub items: Vec<Item>,
     latin_words: usize,
     frequent_words: usize,
     pub has_accented_latin: bool,
 }
 
-impl Scan {
+impl ScannedText {
     /// Read a composed text.
     pub fn of(text: &str) -> Self {
         let classes = &*CLASSES;
