@@ -5,12 +5,13 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirEntry};
 use std::io;
+use std::iter;
+use std::ops::Range;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::vec;
-
-use hedgerow_engine::Result;
 
 use super::patterns::Patterns;
 use super::place::{FolderSignature, Listed, Place};
@@ -28,7 +29,7 @@ const MADE_BY_TOOLS: [&str; 4] = [
 pub(crate) const MARKS_OF_TOOLS: [&str; 2] = ["CACHEDIR.TAG", "pyvenv.cfg"];
 const NEVER_INCLUDED: [&str; 2] = [".git", ".hedgerow"];
 
-/// The fewest files for a further thread.
+/// The most files that a thread looks at in one go, and the fewest for a further thread.
 const SHARE: usize = 256;
 const MOST_THREADS: usize = 8;
 
@@ -154,7 +155,7 @@ impl Rules {
         exclude: impl IntoIterator<Item = T>,
         include: impl IntoIterator<Item = T>,
         temporary: Option<(String, String)>,
-    ) -> Result<Self> {
+    ) -> hedgerow_engine::Result<Self> {
         Ok(Self {
             suffixes,
             exclude: Patterns::new(exclude)?,
@@ -222,6 +223,7 @@ pub fn list(folder: &Path, rules: &Rules, named: bool) -> Listing {
         rules,
         named,
         listing: Listing::default(),
+        runs: Vec::new(),
         deciding: HashSet::new(),
         known: known.filter(|known| known.folder == folder),
         read: HashMap::new(),
@@ -229,10 +231,14 @@ pub fn list(folder: &Path, rules: &Rules, named: bool) -> Listing {
     walk.folder(folder);
     let Walk {
         mut listing,
+        runs,
         deciding,
         read,
         ..
     } = walk;
+    for seen in on_threads(&runs, see_all).into_iter().flatten() {
+        report(&mut listing, seen);
+    }
     *lock(&rules.known) = Some(Arc::new(Known {
         folder: folder.to_owned(),
         entries: read,
@@ -243,6 +249,19 @@ pub fn list(folder: &Path, rules: &Rules, named: bool) -> Listing {
         .map(|(_, pattern)| pattern.clone())
         .collect();
     listing
+}
+
+fn report(listing: &mut Listing, seen: Seen) {
+    match seen {
+        Seen::File(path, signature) => listing.files.push((path, signature)),
+        Seen::Problem(skip) => listing.skips.push(skip),
+        // As in a folder that may be listed and not entered.
+        Seen::Unknown(path, skip) => {
+            listing.skips.push(skip);
+            listing.unknown.push(path);
+        }
+        Seen::Gone => {}
+    }
 }
 
 fn lock<T>(known: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -283,13 +302,28 @@ enum Entry {
     Unknown(OsString, Skip),
 }
 
-/// The work for an entry of a folder, in its turn.
-enum Step {
-    /// List a folder: its place, the beginning of the paths below it, and whether a mark of a tool in
-    /// it counts.
-    Enter(PathBuf, OsString, bool),
-    /// Report a file.
-    Report(Seen),
+/// A part of a listing, in its turn.
+enum Run {
+    /// Entries of a folder, whose files have yet to be looked at.
+    Entries(Arc<Path>, Arc<Entries>, Range<usize>),
+    /// A folder that could not be listed: the beginning of the paths below it.
+    Unlisted(OsString, Skip),
+}
+
+impl Run {
+    fn len(&self) -> usize {
+        match self {
+            Self::Entries(_, _, range) => range.len(),
+            Self::Unlisted(..) => 0,
+        }
+    }
+}
+
+/// A folder whose entries before `next` have been walked.
+struct Level {
+    folder: Arc<Path>,
+    entries: Arc<Entries>,
+    next: usize,
 }
 
 /// The outcome of a file.
@@ -306,6 +340,7 @@ struct Walk<'a> {
     rules: &'a Rules,
     named: bool,
     listing: Listing,
+    runs: Vec<Run>,
     /// The numbers of the excluding patterns that decided about something.
     deciding: HashSet<usize>,
     /// The entries of folders as of the last walk, and as of this one.
@@ -314,19 +349,24 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// List a folder with all below it; not by recursion, for folders may nest deep.
+    /// Walk a folder with all below it; not by recursion, for folders may nest deep.
     fn folder(&mut self, folder: &Path) {
-        let mut levels = vec![self.steps(folder, &OsString::new(), false)];
-        while let Some(steps) = levels.last_mut() {
-            match steps.next() {
-                None => {
-                    levels.pop();
-                }
-                Some(Step::Report(seen)) => self.report(seen),
-                Some(Step::Enter(folder, prefix, marks)) => {
-                    let below = self.steps(&folder, &prefix, marks);
-                    levels.push(below);
-                }
+        let mut levels: Vec<Level> = Vec::new();
+        levels.extend(self.level(folder, &OsString::new(), false));
+        while let Some(level) = levels.last_mut() {
+            let (folder, entries) = (Arc::clone(&level.folder), Arc::clone(&level.entries));
+            let (start, all) = (level.next, &entries.all);
+            let files = all[start..]
+                .iter()
+                .take_while(|entry| !matches!(entry, Entry::Folder(..)));
+            let end = start + files.count();
+            level.next = end + 1;
+            self.run(&folder, &entries, start..end);
+            if let Some(Entry::Folder(path, included)) = all.get(end) {
+                let place = folder.join(name_below(path));
+                levels.extend(self.level(&place, path, !included));
+            } else {
+                levels.pop();
             }
         }
         self.listing
@@ -334,13 +374,30 @@ impl Walk<'_> {
             .sort_by(|one, other| one.path.cmp(&other.path));
     }
 
-    /// Return the steps for the entries of a folder; empty if `marks` is true and a tool has marked the
-    /// folder. The folder is closed then: an open folder may have many above it.
-    fn steps(&mut self, folder: &Path, prefix: &OsString, marks: bool) -> vec::IntoIter<Step> {
+    /// Note entries of a folder, none of them a folder, in runs of one share of a thread.
+    fn run(&mut self, folder: &Arc<Path>, entries: &Arc<Entries>, range: Range<usize>) {
+        for entry in &entries.all[range.clone()] {
+            if let Entry::PassedBy(path, reason, is_temporary) = entry {
+                self.pass_by(path, *reason);
+                if *is_temporary {
+                    self.listing.leftovers.push(folder.join(name_of(path)));
+                }
+            }
+        }
+        let end = range.end;
+        self.runs.extend(range.step_by(SHARE).map(|start| {
+            let share = start..end.min(start + SHARE);
+            Run::Entries(Arc::clone(folder), Arc::clone(entries), share)
+        }));
+    }
+
+    /// Begin a folder; None if it cannot be listed, or if `marks` is true and a tool has marked it.
+    ///
+    /// The folder is closed then: an open folder may have many above it.
+    fn level(&mut self, folder: &Path, prefix: &OsString, marks: bool) -> Option<Level> {
         let opened = Place::open(folder);
-        let entries = opened.and_then(|place| Ok((self.entries(&place, folder, prefix)?, place)));
-        let (entries, place) = match entries {
-            Ok(found) => found,
+        let entries = match opened.and_then(|place| self.entries(&place, folder, prefix)) {
+            Ok(entries) => entries,
             Err(error) => {
                 let shown = printable(prefix);
                 let shown = if shown.is_empty() {
@@ -350,37 +407,23 @@ impl Walk<'_> {
                 };
                 let mut skip = Skip::refused(shown, &error);
                 skip.reason.insert_str(0, "the folder: ");
-                self.listing.skips.push(skip);
-                self.listing.unknown.push(prefix.clone());
-                return Vec::new().into_iter();
+                self.runs.push(Run::Unlisted(prefix.clone(), skip));
+                return None;
             }
         };
         if marks && entries.is_marked {
             self.pass_by(&printable(prefix), Reason::Tools);
-            return Vec::new().into_iter();
+            return None;
         }
         self.deciding.extend(&entries.deciding);
-        let seen = on_threads(&entries.all, |entry| see(&place, entry));
-        let mut steps = Vec::with_capacity(seen.len());
-        for (entry, seen) in entries.all.iter().zip(seen) {
-            match entry {
-                Entry::Folder(path, included) => {
-                    let place = folder.join(name_below(path));
-                    steps.push(Step::Enter(place, path.clone(), !included));
-                }
-                Entry::PassedBy(path, reason, is_temporary) => {
-                    self.pass_by(path, *reason);
-                    if *is_temporary {
-                        self.listing.leftovers.push(folder.join(name_of(path)));
-                    }
-                }
-                _ => steps.push(Step::Report(seen)),
-            }
-        }
         if entries.signature.is_some() {
-            self.read.insert(prefix.clone(), entries);
+            self.read.insert(prefix.clone(), Arc::clone(&entries));
         }
-        steps.into_iter()
+        Some(Level {
+            folder: folder.into(),
+            entries,
+            next: 0,
+        })
     }
 
     /// The entries of an open folder, from the cache if the folder is unchanged.
@@ -407,19 +450,6 @@ impl Walk<'_> {
             deciding: deciding.into_iter().flatten().collect(),
             is_marked,
         }))
-    }
-
-    fn report(&mut self, seen: Seen) {
-        match seen {
-            Seen::File(path, signature) => self.listing.files.push((path, signature)),
-            Seen::Problem(skip) => self.listing.skips.push(skip),
-            // As in a folder that may be listed and not entered.
-            Seen::Unknown(path, skip) => {
-                self.listing.skips.push(skip);
-                self.listing.unknown.push(path);
-            }
-            Seen::Gone => {}
-        }
     }
 
     fn pass_by(&mut self, path: &str, reason: Reason) {
@@ -513,32 +543,51 @@ fn shown(name: &OsStr) -> Cow<'_, str> {
     }
 }
 
-/// Look at the entries of a folder, on several threads where they are many.
-fn on_threads<E: Sync, T: Send>(entries: &[E], look: impl Fn(&E) -> T + Sync) -> Vec<T> {
-    let processors = thread::available_parallelism().map_or(1, usize::from);
-    let threads = (entries.len() / SHARE).clamp(1, processors.min(MOST_THREADS));
-    let mut shares = entries.chunks(entries.len().div_ceil(threads).max(1));
-    let own = shares.next().unwrap_or_default();
-    let all = |share: &[E]| share.iter().map(&look).collect::<Vec<_>>();
-    thread::scope(|scope| {
-        let others: Vec<_> = shares
-            .map(|share| {
-                let thread = thread::Builder::new().spawn_scoped(scope, || all(share));
-                (share, thread)
-            })
+/// Look at runs, on several threads where their entries are many. Each thread takes the next run, so
+/// that none waits for one that the system has not yet started.
+fn on_threads<T: Send>(runs: &[Run], look: impl Fn(&Run) -> T + Sync) -> Vec<T> {
+    let shares = runs.iter().map(Run::len).sum::<usize>() / SHARE;
+    let processors = || thread::available_parallelism().map_or(1, usize::from);
+    let threads = if shares > 1 {
+        shares.min(processors()).min(MOST_THREADS)
+    } else {
+        1
+    };
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let numbers = iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+        let taken = numbers.map_while(|number| Some((number, look(runs.get(number)?))));
+        taken.collect::<Vec<_>>()
+    };
+    let mut seen = thread::scope(|scope| {
+        // If no thread can be started, this one does the work.
+        let others: Vec<_> = (1..threads)
+            .filter_map(|_| thread::Builder::new().spawn_scoped(scope, work).ok())
             .collect();
-        let mut seen = all(own);
-        for (share, thread) in others {
-            // If no thread can be started, this one does the work.
-            let done = thread.ok().and_then(|thread| thread.join().ok());
-            seen.extend(done.unwrap_or_else(|| all(share)));
+        let mut seen = work();
+        for other in others {
+            seen.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
         }
         seen
-    })
+    });
+    seen.sort_unstable_by_key(|(number, _)| *number);
+    seen.into_iter().map(|(_, seen)| seen).collect()
 }
 
-/// Read the status of a file.
-fn see(place: &Place, entry: &Entry) -> Seen {
+/// Read the status of the files of a run.
+fn see_all(run: &Run) -> Vec<Seen> {
+    match run {
+        Run::Entries(folder, entries, range) => {
+            let place = Place::open(folder);
+            let entries = entries.all[range.clone()].iter();
+            entries.map(|entry| see(place.as_ref(), entry)).collect()
+        }
+        Run::Unlisted(prefix, skip) => vec![Seen::Unknown(prefix.clone(), skip.clone())],
+    }
+}
+
+/// Read the status of a file in a folder, which may have been removed after it was listed.
+fn see(place: Result<&Place, &io::Error>, entry: &Entry) -> Seen {
     // The paths of files that are read have `/` alone, so that the name is found without parsing.
     let (path, name, listed) = match entry {
         Entry::File(path, listed) => (OsStr::new(&**path), OsStr::new(name_of(path)), listed),
@@ -546,17 +595,21 @@ fn see(place: &Place, entry: &Entry) -> Seen {
         Entry::Unknown(path, skip) => return Seen::Unknown(path.clone(), skip.clone()),
         Entry::Folder(..) | Entry::PassedBy(..) => return Seen::Gone,
     };
+    let refused = |error: &io::Error| match error.kind() {
+        io::ErrorKind::NotFound => Seen::Gone,
+        _ => Seen::Unknown(path.to_owned(), Skip::refused(printable(path), error)),
+    };
+    let place = match place {
+        Ok(place) => place,
+        Err(error) => return refused(error),
+    };
     let signature = match place.file(name, listed) {
         Ok(Some(signature)) => signature,
         Ok(None) => {
             let skip = Skip::whole(printable(path), "not_a_file", "not a regular file");
             return Seen::Problem(skip);
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Seen::Gone,
-        Err(error) => {
-            let skip = Skip::refused(printable(path), &error);
-            return Seen::Unknown(path.to_owned(), skip);
-        }
+        Err(error) => return refused(&error),
     };
     match entry {
         Entry::File(path, _) => Seen::File(Arc::clone(path), signature),
