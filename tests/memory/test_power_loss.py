@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="names of descri
 
 Write = Callable[[hr.MemoryRoot], object]
 
-WORDS = {"notes/a.md": "hawthorn", "notes/b.md": "blackthorn"}
+WORDS = {"notes/a.md": "hawthorn", "notes/b.md": "blackthorn", "plans/c.md": "buckthorn"}
 """A word of each memory before a write, which no write removes."""
 
 
@@ -26,11 +26,19 @@ def edit(root: hr.MemoryRoot) -> object:
     return root.edit("notes/a.md", "# A\n\nhawthorn and sloes\n", read.digest)
 
 
+def restore(root: hr.MemoryRoot) -> object:
+    root.supersede("notes/a.md", "plans/c.md")
+    return root.restore("notes/a.md")
+
+
 WRITES: dict[str, Write] = {
     "remember": lambda root: root.remember("dormouse", title="D", type="note"),
     "remember in a new folder": lambda root: root.remember("dormouse", title="D", type="decision"),
     "edit": edit,
     "supersede": lambda root: root.supersede("notes/a.md", text="whitethorn"),
+    "supersede by another": lambda root: root.supersede("notes/a.md", "notes/b.md"),
+    "supersede by another in another folder": lambda root: root.supersede("a", "plans/c.md"),
+    "restore": restore,
     "retract": lambda root: root.retract("notes/a.md"),
     "rename": lambda root: root.rename("notes/a.md", "plants/hedges/a.md"),
     "forget": lambda root: root.forget("notes/a.md", purge=True),
@@ -44,6 +52,7 @@ def test_a_power_failure_loses_nothing_acknowledged(
     folder = tmp_path / "root"
     put(folder, "notes/a.md", "# A\n\nhawthorn\n")
     put(folder, "notes/b.md", "# B\n\nblackthorn, see [a](a.md)\n")
+    put(folder, "plans/c.md", "# C\n\nbuckthorn\n")
     with hr.MemoryRoot.open(folder, durability="full") as root:
         root.query("all")  # makes the store
         root.sync()

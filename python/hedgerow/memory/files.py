@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -18,14 +19,14 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
 @contextmanager
-def system_errors(what: str, path: Path) -> Iterator[None]:
-    """Turn an error of the operating system into a HedgerowError that names the file."""
+def system_errors(what: str, path: Path, then: str = "") -> Iterator[None]:
+    """Turn an error of the operating system into a HedgerowError that names the file, and ends in `then`."""
     try:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
         raise HedgerowError(
-            f"cannot {what} {path}: {reason}; check permissions and free space",
+            f"cannot {what} {path}: {reason}; check permissions and free space{then}",
             code="root_io",
         ) from error
 
@@ -50,7 +51,7 @@ def check_folders(root: Path, folder: str) -> None:
 
 def write_new(path: Path, text: str) -> bool:
     """Write a file that must not exist yet; False when it does, and then nothing is done."""
-    with system_errors("write", path), _temporary(path, text.encode()) as temporary:
+    with system_errors("write", path), _temporaries({path: text.encode()}) as [temporary]:
         return _link(temporary, path)
 
 
@@ -69,8 +70,7 @@ def move_new(old: Path, new: Path) -> None:
 def rename(old: Path, new: Path) -> None:
     """Rename a file, over the file of the new path if there is one."""
     old.rename(new)
-    for folder in {new.parent, old.parent}:
-        sync_folder(folder)
+    _sync_folders([new, old])
 
 
 def remove(path: Path) -> None:
@@ -89,13 +89,14 @@ def make_folders(folder: Path, *, mode: int = 0o777) -> None:
 
 def replace(path: Path, text: str) -> None:
     """Write a derived file, whatever was there; its permissions stay."""
-    with system_errors("write", path), _temporary(path, text.encode()) as temporary:
+    with system_errors("write", path), _temporaries({path: text.encode()}) as [temporary]:
         _rename(temporary, path)
 
 
 def replace_private(path: Path, text: str) -> None:
     """Write a file that only its owner may read, whatever was there."""
-    with system_errors("write", path), _temporary(path, text.encode(), mode=0o600) as temporary:
+    written = _temporaries({path: text.encode()}, mode=0o600)
+    with system_errors("write", path), written as [temporary]:
         temporary.replace(path)
 
 
@@ -106,18 +107,38 @@ def update(path: Path, data: bytes, *, expected: bytes | None, root: Path) -> No
     HedgerowError, with the code `file_changed` when the file holds something else by now; nothing
     is written then.
     """
-    target = _destination(path, root)
-    with system_errors("write", path), _temporary(target, data) as temporary:
-        # Compared last: writing and syncing the new file takes longer than an editor's save.
-        if expected is None:
-            unchanged = _link(temporary, target)
-        elif unchanged := _holds(target, expected):
-            _rename(temporary, target)
-    if not unchanged:
-        raise HedgerowError(
-            f"{path} was not changed: somebody changed the file at the same time; try again",
-            code="file_changed",
-        )
+    update_all({path: (data, expected)}, root=root)
+
+
+def update_all(changes: Mapping[Path, tuple[bytes, bytes | None]], *, root: Path) -> None:
+    """Replace several files, each as `update` does: all of them, or none if any was changed meanwhile.
+
+    The new contents are synced at the same time, and each folder once. If the system refuses a file,
+    the error names those that were replaced before it.
+    """
+    targets = {path: _destination(path, root) for path in changes}
+    contents = {target: changes[path][0] for path, target in targets.items()}
+    with _temporaries(contents) as temporaries:
+        # Compared last: writing and syncing the new files takes longer than an editor's save.
+        for path, target in targets.items():
+            if not _holds(target, changes[path][1]):
+                raise _changed_meanwhile(path)
+        done: list[str] = []
+        for (path, target), temporary in zip(targets.items(), temporaries, strict=True):
+            before = f"; {', '.join(done)} was changed before that: run it again" if done else ""
+            with system_errors("write", path, before):
+                if changes[path][1] is not None:
+                    _rename(temporary, target)
+                elif not _link(temporary, target):
+                    raise _changed_meanwhile(path)
+            done.append(str(path))
+
+
+def _changed_meanwhile(path: Path) -> HedgerowError:
+    return HedgerowError(
+        f"{path} was not changed: somebody changed the file at the same time; try again",
+        code="file_changed",
+    )
 
 
 def _destination(path: Path, root: Path) -> Path:
@@ -134,11 +155,12 @@ def _destination(path: Path, root: Path) -> Path:
     return target
 
 
-def _holds(path: Path, expected: bytes) -> bool:
-    try:
-        return path.read_bytes() == expected
-    except FileNotFoundError:
-        return False
+def _holds(path: Path, expected: bytes | None) -> bool:
+    with system_errors("write", path):
+        try:
+            return path.read_bytes() == expected
+        except FileNotFoundError:
+            return expected is None
 
 
 def _rename(temporary: Path, path: Path) -> None:
@@ -164,21 +186,74 @@ def _link(temporary: Path, path: Path) -> bool:
 
 
 @contextmanager
-def _temporary(path: Path, data: bytes, *, mode: int = 0o666) -> Iterator[Path]:
-    """Write a hidden file next to `path`, down to the disk, to be renamed to it."""
-    make_folders(path.parent)
-    name = f"{TEMPORARY_PREFIX}{os.getpid()}-{os.urandom(6).hex()}{TEMPORARY_SUFFIX}"
-    temporary = path.with_name(name)
+def _temporaries(contents: Mapping[Path, bytes], *, mode: int = 0o666) -> Iterator[list[Path]]:
+    """Write a hidden file next to each path, down to the disk, to be renamed to it.
+
+    At the end their folders are synced, unless an error is raised.
+    """
+    prefix = f"{TEMPORARY_PREFIX}{os.getpid()}-"
+    temporaries = {
+        path: path.with_name(f"{prefix}{os.urandom(6).hex()}{TEMPORARY_SUFFIX}")
+        for path in contents
+    }
+
+    def write(path: Path) -> None:
+        with system_errors("write", path):
+            descriptor = os.open(temporaries[path], _NEW, mode)
+            with open(descriptor, "wb") as stream:  # noqa: PTH123 - of a descriptor
+                stream.write(contents[path])
+                stream.flush()
+                sync(stream.fileno())
+
     try:
-        descriptor = os.open(temporary, _NEW, mode)
-        with open(descriptor, "wb") as stream:  # noqa: PTH123 - of a descriptor
-            stream.write(data)
-            stream.flush()
-            sync(stream.fileno())
-        yield temporary
+        for path in contents:
+            with system_errors("write", path):
+                make_folders(path.parent)
+        _at_once(write, list(contents))
+        yield list(temporaries.values())
     finally:
-        temporary.unlink(missing_ok=True)
-    sync_folder(path.parent)
+        for path, temporary in temporaries.items():
+            with system_errors("write", path):
+                temporary.unlink(missing_ok=True)
+    _sync_folders(contents)
+
+
+_MOST_THREADS = 8
+
+
+def _at_once(call: Callable[[Path], None], paths: Sequence[Path]) -> None:
+    """Make a call for each path on several threads, since a disk syncs several files at once.
+
+    Returns when all calls have ended; raises the first error.
+    """
+    errors: list[BaseException] = []
+
+    def work(share: Sequence[Path]) -> None:
+        try:
+            for path in share:
+                call(path)
+        except BaseException as error:  # noqa: BLE001 - raised below
+            errors.append(error)
+
+    own, *others = (paths[start::_MOST_THREADS] for start in range(min(len(paths), _MOST_THREADS)))
+    threads = [threading.Thread(target=work, args=(share,)) for share in others]
+    started = []
+    for thread, share in zip(threads, others, strict=True):
+        try:
+            thread.start()
+            started.append(thread)
+        except RuntimeError:  # noqa: PERF203 - no thread is left, or the interpreter ends
+            work(share)
+    work(own)
+    for thread in started:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+def _sync_folders(paths: Iterable[Path]) -> None:
+    """Sync the folder of each path, once."""
+    _at_once(sync_folder, list(dict.fromkeys(path.parent for path in paths)))
 
 
 def sync(descriptor: int) -> None:

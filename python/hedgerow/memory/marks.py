@@ -12,9 +12,9 @@ from typing import Any
 
 from hedgerow._checks import checked_text
 from hedgerow._engine import FrontMatter, _Marks
-from hedgerow.errors import HedgerowError, InvalidInputError
+from hedgerow.errors import InvalidInputError
 
-from . import note
+from . import files, note
 from .derived import Derived
 from .documents import Document, parse_document
 from .edit import Change, Edit, planned, with_fields, with_items, without_empty, without_fields
@@ -96,6 +96,7 @@ def supersede(derived: Derived, old: str, new: str) -> list[str]:
         raise InvalidInputError(f"the memory {old!r} cannot supersede itself", code="invalid_edge")
     with locked(derived.lock):
         return _written(
+            derived,
             {
                 new: _planned(derived, new, with_items(SUPERSEDES, add=[written_name(old)])),
                 old: _planned(derived, old, with_items(SUPERSEDED_BY, add=[written_name(new)])),
@@ -116,7 +117,7 @@ def retract(derived: Derived, path: str, reason: str | None) -> list[str]:
     if said:
         fields[REASON] = said
     with locked(derived.lock):
-        return _written({path: _planned(derived, path, with_fields(fields))})
+        return _written(derived, {path: _planned(derived, path, with_fields(fields))})
 
 
 def restore(derived: Derived, state: NodeState, path: str, news: Sequence[str]) -> list[str]:
@@ -138,28 +139,20 @@ def restore(derived: Derived, state: NodeState, path: str, news: Sequence[str]) 
 
                 dropped = with_items(SUPERSEDES, drop=drop)
                 edits[new] = _planned(derived, new, dropped, without_empty(SUPERSEDES))
-        return _written(edits)
+        return _written(derived, edits)
 
 
 def _planned(derived: Derived, path: str, *changes: Change) -> Edit:
     return planned(derived.source_root / path, changes, root=derived.source_root)
 
 
-def _written(edits: Mapping[str, Edit]) -> list[str]:
-    """Write edits that were all checked. The error of a failed one names the written files."""
-    changed: list[str] = []
-    for path, edit in edits.items():
-        try:
-            if edit.write():
-                changed.append(path)
-        except HedgerowError as error:  # noqa: PERF203 - each file by itself
-            if not changed:
-                raise
-            raise HedgerowError(
-                f"{error.message}; {', '.join(changed)} was changed before that: run it again",
-                code=error.code,
-            ) from error
-    return changed
+def _written(derived: Derived, edits: Mapping[str, Edit]) -> list[str]:
+    """Write edits that were all checked; returns the files that were changed."""
+    changed = {path: edit for path, edit in edits.items() if edit.new != edit.old}
+    if changed:
+        contents = {edit.path: (edit.new, edit.old) for edit in changed.values()}
+        files.update_all(contents, root=derived.source_root)
+    return list(changed)
 
 
 RULES: dict[str, str] = {
