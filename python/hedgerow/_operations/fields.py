@@ -51,16 +51,13 @@ class Declared:
     field: Field
     default: Any
     """The default value; MISSING if the field has to be given."""
+    key: str
+    """The key of the field in JSON."""
 
     @property
     def is_required(self) -> bool:
         """Whether a caller has to give the field."""
         return self.default is MISSING
-
-    @property
-    def key(self) -> str:
-        """The key of the field in JSON."""
-        return self.field.key or camel_case(self.name)
 
 
 def camel_case(name: str) -> str:
@@ -97,7 +94,8 @@ def _hints(record: Any) -> dict[str, Any]:
 def _declared(one: DataclassField[Any], hint: Any) -> Declared:
     of, field = _split(hint)
     factory = one.default_factory
-    return Declared(one.name, of, field, one.default if factory is MISSING else factory())
+    default = one.default if factory is MISSING else factory()
+    return Declared(one.name, of, field, default, field.key or camel_case(one.name))
 
 
 def properties(record: Any) -> Mapping[str, tuple[str, Any]]:

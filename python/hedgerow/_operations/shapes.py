@@ -241,8 +241,14 @@ def _range(field: Field) -> str:
 # JSON.
 
 
+_AS_IT_IS = frozenset((str, int, float, bool, NoneType))
+"""The types of most values, which JSON has too."""
+
+
 def to_json(value: Any, *, explain: bool = False) -> Any:  # noqa: PLR0911 - one for each kind
     """Return a value as JSON: records as objects with names in camelCase, times as ISO texts."""
+    if type(value) in _AS_IT_IS:
+        return value
     if hasattr(value, "_to_json"):
         return value._to_json()  # noqa: SLF001 - of results of this package
     if is_dataclass(value) and not isinstance(value, type):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import re
 import socket
@@ -11,6 +12,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, cast
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -25,6 +27,9 @@ HEAD_SECONDS = 15.0
 
 _SWITCH = 0.0005
 """Seconds until a thread gives way to others; a tenth of Python's default."""
+
+_LARGE = 64 * 1024
+"""The most bytes of a piece of an answer that waits for the next one."""
 
 _GRACE = 20
 """Seconds to finish answers in progress when the server is told to stop."""
@@ -133,7 +138,13 @@ def run(
     # A thread that searches must not hold up the one that answers for longer than this.
     sys.setswitchinterval(_SWITCH)
     server = _Server(config, ready)
-    server.run(sockets=[listening])
+    # What is there now stays: the collector of garbage need not look through it again and again.
+    gc.collect()
+    gc.freeze()
+    try:
+        server.run(sockets=[listening])
+    finally:
+        gc.unfreeze()
 
 
 class Protocol(H11Protocol):
@@ -143,7 +154,7 @@ class Protocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for the first request."""
-        super().connection_made(transport)
+        super().connection_made(cast("asyncio.Transport", _Joining(transport, self.loop)))
         self._wait_for_head()
 
     def data_received(self, data: bytes) -> None:
@@ -172,6 +183,38 @@ class Protocol(H11Protocol):
         self._giving_up = None
         if self.cycle is None or self.cycle.response_complete:
             self.transport.close()
+
+
+class _Joining:
+    """A transport that sends the pieces which are written without a pause as one, such as the head and
+    the body of an answer: each send costs a call of the system, and a wait for Python's lock.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._pieces: list[bytes] = []
+
+    def write(self, piece: bytes) -> None:
+        """Send a piece with those that follow at once; a large one is sent now."""
+        if not self._pieces:
+            self._loop.call_soon(self._send)
+        self._pieces.append(piece)
+        if len(piece) > _LARGE:
+            self._send()
+
+    def close(self) -> None:
+        """Send what is left, then close."""
+        self._send()
+        self._transport.close()
+
+    def _send(self) -> None:
+        if self._pieces:
+            self._transport.write(b"".join(self._pieces))
+            self._pieces.clear()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
 
 
 class _Server(uvicorn.Server):

@@ -1,0 +1,75 @@
+"""What is written of an answer without a pause is sent at once."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+pytest.importorskip("uvicorn")
+
+from hedgerow._serve.running import _LARGE, _Joining
+
+
+class Sent:
+    """A transport that records what is sent."""
+
+    def __init__(self) -> None:
+        self.pieces: list[bytes] = []
+        self.is_closed = False
+
+    def write(self, piece: bytes) -> None:
+        assert not self.is_closed
+        self.pieces.append(piece)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def is_closing(self) -> bool:
+        return self.is_closed
+
+
+def joining(sent: Sent) -> _Joining:
+    return _Joining(sent, asyncio.get_running_loop())  # type: ignore[arg-type]
+
+
+def test_pieces_are_sent_together_and_in_order() -> None:
+    async def answer() -> Sent:
+        sent = Sent()
+        transport = joining(sent)
+        for piece in (b"head", b"body", b""):
+            transport.write(piece)
+        assert sent.pieces == []
+        await asyncio.sleep(0)
+        transport.write(b"next")
+        await asyncio.sleep(0)
+        return sent
+
+    assert asyncio.run(answer()).pieces == [b"headbody", b"next"]
+
+
+def test_closing_sends_what_is_left() -> None:
+    async def answer() -> Sent:
+        sent = Sent()
+        transport = joining(sent)
+        transport.write(b"head")
+        transport.write(b"body")
+        transport.close()
+        assert transport.is_closing()
+        await asyncio.sleep(0)
+        return sent
+
+    assert asyncio.run(answer()).pieces == [b"headbody"]
+
+
+def test_a_large_piece_does_not_wait() -> None:
+    async def answer() -> None:
+        sent = Sent()
+        transport = joining(sent)
+        transport.write(b"head")
+        transport.write(b"x" * (_LARGE + 1))
+        assert sent.pieces == [b"head" + b"x" * (_LARGE + 1)]
+        await asyncio.sleep(0)
+        assert len(sent.pieces) == 1
+
+    asyncio.run(answer())
