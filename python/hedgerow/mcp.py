@@ -43,11 +43,11 @@ from .memory.operations import (
     EditRequest,
     GrepRequest,
     ListRequest,
-    ReadRequest,
     RecallRequest,
     RememberRequest,
     RestoreRequest,
     RetractRequest,
+    ShowRequest,
     SupersedeRequest,
     WrapupRequest,
 )
@@ -200,9 +200,9 @@ _TOOLS = (
         defaults={"limit": 30},
     ),
     _Tool(
-        "memory_read",
+        "memory_show",
         "Read a memory or a part of it. The first line has the digest for memory_edit.",
-        (ReadRequest,),
+        (ShowRequest,),
         ("key", "section", "offset", "limit"),
     ),
     _Tool(
@@ -263,7 +263,7 @@ _TOOLS = (
         (EditRequest,),
         ("key", "text", "digest", "section", "append", "prepend", "replace"),
         {
-            "digest": "From memory_read",
+            "digest": "From memory_show",
             "replace": "Replace only this text, which occurs once",
         },
         is_destructive=True,
@@ -452,7 +452,7 @@ class _Faces:
             if params.uri == STATUS:
                 text = await self._run(partial(_status, self._root))
             elif scheme == "memory":
-                text = (await self._run(partial(self._root.read, unquote(name)))).text
+                text = (await self._run(partial(self._root.show, unquote(name)))).text
             else:
                 raise InvalidInputError(
                     f"there is no resource {params.uri}; use {STATUS} or memory://FILE",

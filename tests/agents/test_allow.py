@@ -74,7 +74,7 @@ def test_what_a_definition_says(agents_folder: Path) -> None:
         ('allow = ["weight"]\n', '7:10: allow takes categorize and delete, and not "weight"'),
         ('allow = ["delte"]\n', '7:10: allow takes categorize and delete, and not "delte"; did you '
          'mean "delete"?'),
-        ('allow = "delete"\n', '7:9: allow must be an array of strings, not "delete"'),
+        ('allow = "delete"\n', "7:9: allow must be a list, not 'delete'"),
     ],
 )  # fmt: skip
 def test_what_allow_may_list(agents_folder: Path, more: str, problem: str) -> None:

@@ -24,7 +24,6 @@ from hedgerow.agents import (
 )
 from hedgerow.agents.reply import LIMIT
 from hedgerow.agents.template import scan
-from hedgerow.agents.toml_positions import Positions
 from hedgerow.rerankers._llm_answer import read_grades
 from hostile import assert_linear, seconds
 
@@ -162,9 +161,15 @@ def test_of_many_problems_the_first_are_named(agents_folder: Path) -> None:
         lambda n: "a = " + "[1, " * 100 + "]" * 100 + "\n" + "b = 1\n" * (n // 6),
     ],
 )
-def test_positions_take_linear_time_and_room(make: Make) -> None:
-    assert_linear(Positions, make, 200_000)
-    assert len(Positions(make(200_000))._positions) < 40_000
+def test_deep_keys_take_linear_time(agents_folder: Path, make: Make) -> None:
+    file = agents_folder / "a.toml"
+
+    def read(text: str) -> None:
+        file.write_text(text)
+        with contextlib.suppress(DefinitionError):
+            load_definition(file)
+
+    assert_linear(read, make, 200_000)
 
 
 GRADES: dict[str, Make] = {

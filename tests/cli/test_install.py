@@ -172,7 +172,6 @@ class TestCodex:
         "text", ["mcp_servers = {}", "a = ", 'mcp_servers.hedgerow.command = "x"']
     )
     def test_nothing_is_written_over_another_file(self, home: Path, text: str) -> None:
-        pytest.importorskip("tomllib")
         put(home, ".codex/config.toml", text)
         assert "config.toml was not changed" in failed(1, "install", "codex", "--apply")
         assert (home / ".codex/config.toml").read_text() == text

@@ -47,8 +47,8 @@ def test_list_of_retracted_memories(here: Path) -> None:
     [one] = as_json("list", "--retracted")["memories"]
     assert (one["file"], one["validity"]["reason"]) == ("decisions/plan.md", "Too late.")
     with MemoryRoot.open(here) as root:
-        assert [one.file for one in root.memories(retracted=True).memories] == [one["file"]]
-        assert root.memories(retracted=True, type="note").count == 0
+        assert [one.file for one in root.list(retracted=True).memories] == [one["file"]]
+        assert root.list(retracted=True, type="note").count == 0
 
 
 def test_list_of_none(here: Path) -> None:

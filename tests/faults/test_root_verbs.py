@@ -54,7 +54,7 @@ for number in range(10_000):
         done = root.supersede(name, text=f"{word} end")
         told(["has", done.written, word], ["has", name, "superseded_by: "])
     elif verb == "edit":
-        memory = root.read(name)
+        memory = root.show(name)
         text = memory.text.replace("end\\n", f"{word} end\\n")
         root.edit(name, text, memory.digest)
         told(["has", name, word])

@@ -119,7 +119,7 @@ class TestScope:
             ("memory_recall", {"query": "otter sleeps", "budget": 100}),
             ("memory_list", {}),
             ("memory_remember", {"title": "T", "text": "The otter sleeps."}),
-            ("memory_read", {"key": "hidden"}),
+            ("memory_show", {"key": "hidden"}),
             ("memory_edit", {"key": "hidden", "text": "x", "digest": "0"}),
             ("memory_supersede", {"old": "hidden", "text": "x"}),
             ("memory_retract", {"key": "hidden"}),
@@ -138,4 +138,4 @@ class TestScope:
             assert name == "memory_remember" or "sleeps" not in without_question, name
         assert (tmp_path / "notes/hidden.md").read_text().endswith("The otter sleeps.\n")
         with MemoryRoot.open(tmp_path, scope={"user": "ana"}) as root:
-            assert root.memories().count == 2
+            assert root.list().count == 2

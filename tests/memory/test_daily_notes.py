@@ -90,7 +90,7 @@ def test_the_format_of_logseq_decides_and_names_its_pages(tmp_path: Path) -> Non
     assert days(tmp_path) == {"journals/05-04-2026.md": "2026-04-05"}
     assert as_json("doctor", "--root", str(tmp_path))["links"]["unresolved"] == []
     with MemoryRoot.open(tmp_path) as opened:
-        assert opened.read("2026-04-05").file == "journals/05-04-2026.md"
+        assert opened.show("2026-04-05").file == "journals/05-04-2026.md"
 
 
 def test_folders_may_be_a_part_of_the_format(tmp_path: Path) -> None:

@@ -107,14 +107,14 @@ def test_a_wrapup_has_the_defaults_of_sessions(root: MemoryRoot) -> None:
 
 
 def test_expired_memories_are_listed(root: MemoryRoot) -> None:
-    assert root.memories(expired=True).count == 0
+    assert root.list(expired=True).count == 0
     put(root.path, "notes/a.md", "---\nvalid_until: 2020-01-31\n---\nThe code is 1234.\n")
     put(root.path, "notes/b.md", "---\nvalid_until: 2020-01-31\nretracted: true\n---\nb\n")
     put(root.path, "notes/c.md", "---\nvalid_until: 2999-01-31\n---\nc\n")
-    found = root.memories(expired=True)
+    found = root.list(expired=True)
     assert [one.file for one in found.memories] == ["notes/a.md"]
     assert str(found.memories[0].validity) == "no longer valid since 2020-01-31"
-    assert root.memories(expired=True, retracted=True).count == 0
+    assert root.list(expired=True, retracted=True).count == 0
 
 
 def test_lint_names_expired_memories(root: MemoryRoot) -> None:

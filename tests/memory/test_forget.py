@@ -159,7 +159,7 @@ class TestForget:
         root = MemoryRoot.open(tmp_path)
         root.sync()
         assert root.forget("a", purge=True).named_by == ()
-        assert root.memories().count == 0
+        assert root.list().count == 0
 
     def test_other_handles_go_on(self, keys: MemoryRoot) -> None:
         with MemoryRoot.open(keys.path) as other:

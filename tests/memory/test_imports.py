@@ -93,7 +93,7 @@ class TestForms:
             'import_id: "mem0:f1c8d1d4-9d2b-4a5e-8a57-1f0f3f0c6a01"',
         ):
             assert line in text
-        assert root.scoped(user="ana", session="r1").memories().count == 1
+        assert root.scoped(user="ana", session="r1").list().count == 1
         assert root.scoped(user="ana").recall("mail").results[0].file == done.memories[0].file
 
     def test_a_conversation_is_the_branch_that_was_shown(self, root: MemoryRoot) -> None:
@@ -209,7 +209,7 @@ class TestAgain:
         [file] = [one.file for one in moved(root, "jsonl", source).memories]
         assert file.startswith(f"notes/{name}-")
         assert [one.action for one in moved(root, "jsonl", source).memories] == ["unchanged"]
-        assert [one.file for one in root.memories().memories] == [file]
+        assert [one.file for one in root.list().memories] == [file]
 
     def test_a_moved_file_is_known_again(self, root: MemoryRoot) -> None:
         moved(root, "obsidian")

@@ -22,7 +22,7 @@ WORDS = {"notes/a.md": "hawthorn", "notes/b.md": "blackthorn", "plans/c.md": "bu
 
 
 def edit(root: hr.MemoryRoot) -> object:
-    read = root.read("notes/a.md")
+    read = root.show("notes/a.md")
     return root.edit("notes/a.md", "# A\n\nhawthorn and sloes\n", read.digest)
 
 
@@ -109,10 +109,10 @@ def mended(folder: Path, state: Files, derived: Path) -> None:
         shutil.copytree(derived, folder / ".hedgerow")
     expected = sorted(memories(state))
     with hr.MemoryRoot.open(folder, durability="full") as root:
-        assert sorted(one.file for one in root.memories(limit=50).memories) == expected
+        assert sorted(one.file for one in root.list(limit=50).memories) == expected
         assert sorted(root.query("all").keys) == expected
         for path, text in memories(state).items():
-            assert root.read(path).text.encode() == text
+            assert root.show(path).text.encode() == text
         found = root.recall("hawthorn blackthorn dormouse whitethorn", limit=50)
         assert {one.file for one in found} <= set(expected)
     for file in ("index.db", "store.db"):

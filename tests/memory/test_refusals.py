@@ -79,7 +79,7 @@ def test_the_path_of_a_source_does_not_end_the_generated_part(fresh_root: hr.Mem
 @pytest.mark.parametrize("offset", [-1, True, "2"])
 def test_an_offset_that_is_none_is_refused(fresh_root: hr.MemoryRoot, offset: int) -> None:
     with pytest.raises(hr.InvalidInputError, match="offset must be an integer of at least 0"):
-        fresh_root.memories(offset=offset)
+        fresh_root.list(offset=offset)
 
 
 def test_half_of_a_surrogate_pair_in_a_reason_is_named(fresh_root: hr.MemoryRoot) -> None:

@@ -91,19 +91,19 @@ def test_a_context_names_the_roots(both: MemoryRoots, folders: tuple[Path, Path]
 
 
 def test_lists_are_merged(both: MemoryRoots) -> None:
-    found = both.memories(limit=2)
+    found = both.list(limit=2)
     assert (found.count, [one.file for one in found.memories]) == (
         6,
-        [one.file for one in both.memories(limit=100).memories[:2]],
+        [one.file for one in both.list(limit=100).memories[:2]],
     )
-    page = both.memories(limit=2, offset=2)
-    assert [*found.memories, *page.memories] == list(both.memories(limit=4).memories)
-    assert {one.file for one in both.memories(type="decision").memories} == {
+    page = both.list(limit=2, offset=2)
+    assert [*found.memories, *page.memories] == list(both.list(limit=4).memories)
+    assert {one.file for one in both.list(type="decision").memories} == {
         "@@/decisions/2026-03-01-hedge.md",
         "@@/decisions/2025-03-01-hedge.md",
     }
     with pytest.raises(InvalidInputError, match="no memories of the type"):
-        both.memories(type="nonsense")
+        both.list(type="nonsense")
 
 
 def test_writes_go_to_the_first(both: MemoryRoots, folders: tuple[Path, Path]) -> None:
@@ -116,12 +116,12 @@ def test_writes_go_to_the_first(both: MemoryRoots, folders: tuple[Path, Path]) -
 
 
 def test_keys_are_those_of_results(both: MemoryRoots) -> None:
-    assert both.read("@@/notes/long.md").file == "@@/notes/long.md"
-    assert both.read("Hedge plan").file == "@@/notes/long.md"
-    assert both.read("old").file == "@/old.md"
+    assert both.show("@@/notes/long.md").file == "@@/notes/long.md"
+    assert both.show("Hedge plan").file == "@@/notes/long.md"
+    assert both.show("old").file == "@/old.md"
     for key in ("@@/old.md", "@@@@/x.md", "nothing"):
         with pytest.raises(InvalidInputError) as raised:
-            both.read(key)
+            both.show(key)
         assert raised.value.code == "unknown_node"
 
 

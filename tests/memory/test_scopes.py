@@ -76,15 +76,15 @@ class TestReading:
         assert both.scoped(user="ana").recall("bridge").left_out == {}
 
     def test_list_and_read(self, ana: MemoryRoot) -> None:
-        listed = ana.memories()
+        listed = ana.list()
         assert (listed.count, {one.file for one in listed.memories}) == (2, OWN)
-        assert ana.read("Ana on otters").file == "notes/ana.md"
+        assert ana.show("Ana on otters").file == "notes/ana.md"
 
     @pytest.mark.parametrize("key", ["b", "notes/b.md", "Ben on otters", "shared", "ben-broken"])
     @pytest.mark.parametrize(
         "verb",
         [
-            "read",
+            "show",
             "resolve",
             "validity",
             "retract",
@@ -177,7 +177,7 @@ class TestReading:
 class TestWriting:
     def test_what_is_remembered_is_of_the_scope(self, both: MemoryRoot, ana: MemoryRoot) -> None:
         done = ana.scoped(session="trip").remember("Herons stand still.", title="Herons")
-        assert 'scope: {"user":"ana","session":"trip"}' in both.read(done.file).text
+        assert 'scope: {"user":"ana","session":"trip"}' in both.show(done.file).text
         assert ana.recall("herons").results[0].file == done.file
         assert not both.scoped(user="ben").recall("herons").results
 
@@ -189,7 +189,7 @@ class TestWriting:
     def test_what_takes_the_place_of_a_memory_is_of_its_scope(self, ana: MemoryRoot) -> None:
         done = ana.supersede("ana", text="Otters dive.")
         assert done.written is not None
-        assert "scope:" in ana.read(done.written).text
+        assert "scope:" in ana.show(done.written).text
 
     def test_wrapups_and_pages_are_of_the_scope(self, both: MemoryRoot, ana: MemoryRoot) -> None:
         sections = "Findings", "Decisions", "Conflicts / Corrections", "Open Questions"
@@ -203,10 +203,10 @@ class TestWriting:
         written = (both.path / page.files[0]).read_text()
         assert unseen(written)
         assert 'scope: {"user":"ana"}' in written
-        assert {*OWN, done.file, *page.files} == {one.file for one in ana.memories().memories}
+        assert {*OWN, done.file, *page.files} == {one.file for one in ana.list().memories}
 
     def test_an_edit_stays_in_the_scope(self, both: MemoryRoot, ana: MemoryRoot) -> None:
-        memory = ana.read("ana")
+        memory = ana.show("ana")
         for text in ("No front matter.", memory.text.replace("user: ana", "user: ben")):
             with pytest.raises(InvalidInputError) as raised:
                 ana.edit(memory.file, text, memory.digest)
@@ -216,7 +216,7 @@ class TestWriting:
         assert ana.edit(memory.file, memory.text + "More.\n", memory.digest).text.endswith(
             "More.\n"
         )
-        assert both.edit("b", "Of nobody.", both.read("b").digest).file == "notes/b.md"
+        assert both.edit("b", "Of nobody.", both.show("b").digest).file == "notes/b.md"
 
     def test_nobody_takes_the_place_of_what_is_anothers(self, both: MemoryRoot) -> None:
         put(
@@ -257,7 +257,7 @@ class TestScope:
     def test_numbers_are_ids(self, tmp_path: Path, stated: str) -> None:
         put(tmp_path, "notes/a.md", f"---\nscope: {{{stated}}}\n---\notter\n")
         root = MemoryRoot.open(tmp_path, scope={"user": "42"})
-        assert root.memories().count == 1
+        assert root.list().count == 1
         assert root.recall("otter").results[0].file == "notes/a.md"
 
     @pytest.mark.parametrize("digits", [18, 19, 20, 200])
@@ -275,7 +275,7 @@ class TestScope:
         root.sync()
         for user in ("ana", "true"):
             view = root.scoped(user=user)
-            assert (len(view.recall("otter")), view.memories().count) == (0, 0)
+            assert (len(view.recall("otter")), view.list().count) == (0, 0)
 
     @given(scopes, scopes, scopes)
     def test_scopes_are_ordered(self, one: Scope, other: Scope, third: Scope) -> None:
@@ -378,15 +378,15 @@ class TestShared:
 
     def test_shared_memories_are_seen(self, shared: MemoryRoot) -> None:
         assert {one.file for one in shared.recall("otter")} == {"notes/all.md", "notes/ana.md"}
-        assert {one.file for one in shared.memories().memories} == {"notes/all.md", "notes/ana.md"}
-        assert shared.read("all").file == "notes/all.md"
+        assert {one.file for one in shared.list().memories} == {"notes/all.md", "notes/ana.md"}
+        assert shared.show("all").file == "notes/all.md"
         assert "everybody" in str(shared.context("otter"))
         found = shared.query('search:"otter" | select:key').rows or []
         assert sorted(key for (key,) in found) == ["notes/all.md", "notes/ana.md"]
 
     def test_they_are_not_written(self, shared: MemoryRoot) -> None:
         before = (shared.path / "notes/all.md").read_bytes()
-        memory = shared.read("all")
+        memory = shared.show("all")
         for call in (
             lambda: shared.retract("all"),
             lambda: shared.supersede("all", text="The otter is mine."),

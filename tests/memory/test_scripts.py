@@ -105,7 +105,7 @@ class TestCalls:
         for form in ("NFC", "NFD"):
             title = unicodedata.normalize(form, script.title)
             assert root.resolve(title) == file
-            assert script.text in root.read(title).text
+            assert script.text in root.show(title).text
 
     @scripts
     def test_the_same_text_in_another_form_is_a_duplicate(
@@ -119,7 +119,7 @@ class TestCalls:
     @scripts
     def test_an_edit_is_found(self, root: MemoryRoot, script: Script) -> None:
         file = fill(root, script)
-        memory = root.read(file)
+        memory = root.show(file)
         root.edit(file, memory.text.replace(script.text, script.other_text), memory.digest)
         assert file not in files(root.recall(f'"{script.phrase}"'))
         assert file in files(root.recall(script.other_text))
@@ -186,7 +186,7 @@ class TestTools:
                 )
                 found = await answer("memory_recall", query=script.word)
                 tagged = await answer("memory_recall", query=script.word, tags=[script.tag])
-                read = await answer("memory_read", key=script.title)
+                read = await answer("memory_show", key=script.title)
                 listed = await answer("memory_list")
                 packed = await answer("memory_recall", query=script.word, budget=1000)
                 edited = await answer(

@@ -96,7 +96,7 @@ class TestRemember:
                 write()
             assert raised.value.code == "looks_like_secret"
             assert "AKIAI" not in raised.value.message
-        assert root.memories().count == 0
+        assert root.list().count == 0
         assert root.remember(text, title="Key", allow_secret=True).indexed
 
     def test_refuses_one_in_a_wrapup(self, root: MemoryRoot) -> None:

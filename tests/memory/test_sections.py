@@ -48,31 +48,31 @@ def hedge(tmp_path: Path) -> MemoryRoot:
 
 
 def edited(root: MemoryRoot, text: str, **options: Any) -> str:
-    digest = root.read("hedge").digest
+    digest = root.show("hedge").digest
     return root.edit("hedge", text, digest, **options).text
 
 
 class TestReading:
     def test_a_section_has_its_subsections(self, hedge: MemoryRoot) -> None:
-        whole = hedge.read("hedge")
+        whole = hedge.show("hedge")
         assert (whole.text, whole.lines, whole.remaining) == (TEXT, None, 0)
-        part = hedge.read("hedge", section="tools")
+        part = hedge.show("hedge", section="tools")
         assert part.text == "## Tools ##\n\n- a saw\n\n### Care\n\nOil it.\n\n"
         assert (part.lines, part.remaining, part.digest) == ((9, 16), 0, whole.digest)
 
     @pytest.mark.parametrize("name", ["When", "## when", " when ", "##  WHEN ##"])
     def test_a_heading_is_named_in_any_case(self, hedge: MemoryRoot, name: str) -> None:
-        assert hedge.read("hedge", section=name).text.startswith("## When\n")
+        assert hedge.show("hedge", section=name).text.startswith("## When\n")
 
     def test_a_range_of_lines(self, hedge: MemoryRoot) -> None:
-        part = hedge.read("hedge", offset=4, limit=3)
+        part = hedge.show("hedge", offset=4, limit=3)
         assert (part.text, part.lines, part.remaining) == ("# Hedge\n\nLead.\n", (5, 7), 15)
-        part = hedge.read("hedge", section="Care", offset=2)
+        part = hedge.show("hedge", section="Care", offset=2)
         assert (part.text, part.lines, part.remaining) == ("Oil it.\n\n", (15, 16), 0)
-        assert hedge.read("hedge", offset=22).text == ""
+        assert hedge.show("hedge", offset=22).text == ""
 
     def test_pages_are_the_whole(self, hedge: MemoryRoot) -> None:
-        pages = [hedge.read("hedge", offset=at, limit=5).text for at in range(0, 22, 5)]
+        pages = [hedge.show("hedge", offset=at, limit=5).text for at in range(0, 22, 5)]
         assert "".join(pages) == TEXT
 
     @pytest.mark.parametrize(
@@ -92,14 +92,14 @@ class TestReading:
         self, hedge: MemoryRoot, options: dict[str, Any], message: str
     ) -> None:
         with pytest.raises(InvalidInputError) as raised:
-            hedge.read("hedge", **options)
+            hedge.show("hedge", **options)
         assert raised.value.message == message
 
     def test_of_two_sections_none_is_chosen(self, tmp_path: Path) -> None:
         put(tmp_path, "notes/two.md", "# A\nx\n# B\n## A\ny\n")
         root = MemoryRoot.open(tmp_path)
         with pytest.raises(InvalidInputError) as raised:
-            root.read("two", section="a")
+            root.show("two", section="a")
         assert raised.value.message == (
             "notes/two.md has 2 sections 'a', at lines 1, 4; edit its whole text"
         )
@@ -107,47 +107,47 @@ class TestReading:
     def test_a_text_without_headings_says_so(self, tmp_path: Path) -> None:
         put(tmp_path, "notes/plain.md", "plain\n")
         with pytest.raises(InvalidInputError, match="it has no headings"):
-            MemoryRoot.open(tmp_path).read("plain", section="a")
+            MemoryRoot.open(tmp_path).show("plain", section="a")
 
     @pytest.mark.parametrize("key", ["hedge#Care", "notes/hedge.md#care", "hedge# Care "])
     def test_a_key_names_a_section(self, hedge: MemoryRoot, key: str) -> None:
-        assert hedge.read(key) == hedge.read("hedge", section="Care")
+        assert hedge.show(key) == hedge.show("hedge", section="Care")
 
     def test_a_name_with_a_hash_comes_before_a_section(self, tmp_path: Path) -> None:
         put(tmp_path, "notes/c.md", "---\ntitle: C\n---\n# Setup\n\nof C\n")
         put(tmp_path, "notes/sharp.md", "---\ntitle: C#\n---\n# Setup\n\nof C#\n")
         root = MemoryRoot.open(tmp_path)
-        assert root.read("C#").file == "notes/sharp.md"
-        assert root.read("C##Setup").text == "# Setup\n\nof C#\n"
-        assert root.read("C#Setup").text == "# Setup\n\nof C\n"
+        assert root.show("C#").file == "notes/sharp.md"
+        assert root.show("C##Setup").text == "# Setup\n\nof C#\n"
+        assert root.show("C#Setup").text == "# Setup\n\nof C\n"
 
     @pytest.mark.parametrize("key", ["gone#Care", "#Care", "gone#", "##", "#" * 3000])
     def test_a_key_of_no_memory_is_named_whole(self, hedge: MemoryRoot, key: str) -> None:
         with pytest.raises(InvalidInputError) as raised:
-            hedge.read(key)
+            hedge.show(key)
         assert raised.value.code == "unknown_node"
         with pytest.raises(InvalidInputError, match="has no section 'Tool'; did you mean"):
-            hedge.read("hedge#Tool")
+            hedge.show("hedge#Tool")
 
     def test_a_budget_takes_whole_lines(self, tmp_path: Path) -> None:
         put(tmp_path, "notes/hedge.md", ("x" * 79 + "\n") * 9)
         root = MemoryRoot.open(tmp_path)
-        part = root.read("hedge", budget=45)
+        part = root.show("hedge", budget=45)
         assert (part.lines, part.remaining) == ((1, 2), 7)
-        assert root.read("hedge", budget=10_000).remaining == 0
-        part = root.read("hedge", offset=7, budget=45)
+        assert root.show("hedge", budget=10_000).remaining == 0
+        part = root.show("hedge", offset=7, budget=45)
         assert (part.lines, part.remaining) == ((8, 9), 0)
 
     def test_a_line_larger_than_a_budget_is_cut(self, tmp_path: Path) -> None:
         put(tmp_path, "notes/hedge.md", "砍" * 500 + "\nend\n")
-        part = MemoryRoot.open(tmp_path).read("hedge", budget=40)
+        part = MemoryRoot.open(tmp_path).show("hedge", budget=40)
         assert part.text == "砍" * 52 + "…"
         assert (part.lines, part.remaining) == ((1, 1), 1)
 
     def test_the_json_of_a_part_comes_back(self, hedge: MemoryRoot) -> None:
-        part = hedge.read("hedge", limit=1)
+        part = hedge.show("hedge", limit=1)
         assert Memory.from_dict(part.to_dict()) == part
-        assert sorted(hedge.read("hedge").to_dict()) == ["digest", "file", "text"]
+        assert sorted(hedge.show("hedge").to_dict()) == ["digest", "file", "text"]
 
 
 class TestEditing:
@@ -216,7 +216,7 @@ class TestEditing:
     ) -> None:
         with pytest.raises(InvalidInputError, match=re.escape(message)):
             edited(hedge, "x", replace=old, section=section)
-        assert hedge.read("hedge").text == TEXT
+        assert hedge.show("hedge").text == TEXT
 
     def test_overlapping_texts_count(self, tmp_path: Path) -> None:
         put(tmp_path, "notes/hedge.md", "aaa\n")
@@ -237,7 +237,7 @@ class TestEditing:
             hedge.edit("hedge", "x", "0" * 64, replace="August")
 
     def test_a_key_names_the_section_of_an_edit(self, hedge: MemoryRoot) -> None:
-        digest = hedge.read("hedge#Care").digest
+        digest = hedge.show("hedge#Care").digest
         assert (
             "### Care\n\nGrease it.\n\n## When"
             in hedge.edit("hedge#Care", "Grease it.", digest).text
@@ -250,20 +250,20 @@ class TestEditing:
         assert file.read_bytes().decode() == "\ufeff# A\r\n\r\none\r\ntwo\r\n\r\n# B\r\n"
 
     def test_the_beginning_of_a_digest_is_enough(self, hedge: MemoryRoot) -> None:
-        digest = hedge.read("hedge").digest
+        digest = hedge.show("hedge").digest
         for given_digest in (digest[:11], "0" * 12, ""):
             with pytest.raises(HedgerowError) as raised:
                 hedge.edit("hedge", "x", given_digest, append=True)
             assert raised.value.code == "file_changed"
         done = hedge.edit("hedge", "x", digest[:12], append=True)
-        assert done.digest == hedge.read("hedge").digest
+        assert done.digest == hedge.show("hedge").digest
 
     def test_a_section_that_is_not_there_changes_nothing(self, hedge: MemoryRoot) -> None:
         with pytest.raises(InvalidInputError, match="has no section 'Tool'"):
             edited(hedge, "x", section="Tool")
         with pytest.raises(InvalidInputError, match="a memory has a text"):
             edited(hedge, " ", append=True)
-        assert hedge.read("hedge").text == TEXT
+        assert hedge.show("hedge").text == TEXT
 
 
 MARKDOWN = st.lists(

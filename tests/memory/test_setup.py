@@ -172,6 +172,31 @@ class TestOpen:
             MemoryRoot.open(tmp_path).sync()
         assert raised.value.code == "root_config_invalid"
 
+    @pytest.mark.parametrize(
+        ("settings", "position"),
+        [
+            ('"indexRoot": 5', "2:14"),
+            ('"embedder": {"model": "x"}', "2:13"),
+            ('"é": 0, "exclude": ["a", 7]', "2:26"),
+            ('"exclude": "a"', "2:12"),
+            ('"defaults": {"finding": {"staleAfter": "90d", "validUntil": "x"}}', "2:61"),
+            ('"defaults": {"fact": {}}', "2:22"),
+            ('"defaults": 3', "2:13"),
+            ('"vault": "x"', "2:10"),
+            ('"remote": "x", "remote": "y"', "2:26"),
+            ('"schemaVersion": 0', "2:18"),
+        ],
+    )
+    @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+    def test_a_wrong_value_has_a_position(
+        self, tmp_path: Path, settings: str, position: str, encoding: str
+    ) -> None:
+        text = f'{{"schemaVersion": 1,\n{settings}}}'
+        (tmp_path / "hedgerow.json").write_bytes(text.encode(encoding))
+        with pytest.raises(HedgerowError, match=rf"hedgerow\.json:{position}[: ]") as raised:
+            MemoryRoot.open(tmp_path).sync()
+        assert raised.value.code == "root_config_invalid"
+
     @pytest.mark.parametrize("path", ["a\0b", "a\ud800b"])
     def test_a_text_that_is_not_a_path_is_refused(self, path: str) -> None:
         for call in (MemoryRoot.open, MemoryRoot.init):

@@ -48,13 +48,13 @@ class TestRoot:
 
     def test_a_list_goes_by_them(self, vault: MemoryRoot) -> None:
         for tags in (["hedge"], ["#Hedge/Plants,tree"], ["hedge", "tree"]):
-            found = vault.memories(tags=tags)
+            found = vault.list(tags=tags)
             assert ([one.file for one in found.memories], found.count) == (["notes/hawthorn.md"], 1)
-        assert vault.memories(tags=["hedge", "stone"]).count == 0
-        assert vault.memories().count == 2
+        assert vault.list(tags=["hedge", "stone"]).count == 0
+        assert vault.list().count == 2
 
     def test_aliases_are_names(self, vault: MemoryRoot) -> None:
-        assert vault.read("May Tree").file == "notes/hawthorn.md"
+        assert vault.show("May Tree").file == "notes/hawthorn.md"
         edges = vault.graph().edges
         assert [one[:2] for one in edges] == [("notes/other.md", "notes/hawthorn.md")]
 
@@ -65,7 +65,7 @@ class TestRoot:
             ("notes/other.md", "may tree"),
             ("notes/other.md", "Whitethorn"),
         )
-        assert vault.read("quickset").file == "notes/hawthorn.md"
+        assert vault.show("quickset").file == "notes/hawthorn.md"
 
     def test_marks_go_by_aliases(self, vault: MemoryRoot) -> None:
         put(vault.path, "notes/new.md", "---\nsupersedes: '[[Whitethorn]]'\n---\nAnother hedge.\n")
@@ -74,7 +74,7 @@ class TestRoot:
     def test_an_alias_of_two_is_ambiguous(self, vault: MemoryRoot) -> None:
         put(vault.path, "notes/blackthorn.md", "---\naliases: [May tree]\n---\nAnother.\n")
         with pytest.raises(InvalidInputError) as raised:
-            vault.read("may tree")
+            vault.show("may tree")
         assert raised.value.code == "ambiguous_node"
 
 
@@ -136,13 +136,13 @@ class TestKinds:
         self, infra: MemoryRoot, type_: str, expected: list[str]
     ) -> None:
         assert sorted(one.file for one in infra.recall("pomelo", types=[type_])) == expected
-        assert sorted(one.file for one in infra.memories(type=type_).memories) == expected
+        assert sorted(one.file for one in infra.list(type=type_).memories) == expected
 
     def test_a_folder_is_a_type_of_a_recall(self, infra: MemoryRoot) -> None:
         assert [one.file for one in infra.recall("pomelo", types=["garden"])] == ["garden/d.md"]
 
     def test_a_list_says_session(self, infra: MemoryRoot) -> None:
-        assert {one.type for one in infra.memories().memories} == {"note", "session", "soup-recipe"}
+        assert {one.type for one in infra.list().memories} == {"note", "session", "soup-recipe"}
 
     @pytest.mark.parametrize(("wrong", "near"), [("sesion", "session"), ("decisions", "decision")])
     def test_an_unknown_type_is_an_error_everywhere(
@@ -151,7 +151,7 @@ class TestKinds:
         for call in (
             lambda: infra.recall("pomelo", types=[wrong]),
             lambda: infra.context("pomelo", types=[wrong]),
-            lambda: infra.memories(type=wrong),
+            lambda: infra.list(type=wrong),
             lambda: infra.remember("x", title="T", type=wrong),
             lambda: infra.supersede("a", text="x", type=wrong),
         ):
@@ -172,7 +172,7 @@ class TestKeys:
         assert root.resolve("Deploys") == new
         newest = root.supersede("Deploys", text="They are on Fridays.", title="Deploys").written
         assert root.resolve("deploys") == newest
-        assert root.read("Deploys").file == newest
+        assert root.show("Deploys").file == newest
         with pytest.raises(InvalidInputError) as raised:
             root.restore("Deploys")
         assert raised.value.code == "ambiguous_node"

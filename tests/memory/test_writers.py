@@ -36,9 +36,9 @@ def test_whatever_is_written_states_its_writer(root: MemoryRoot) -> None:
 def test_an_edit_adds_a_writer(root: MemoryRoot) -> None:
     file = root.remember("Cut in March.", title="Cutting", written_by="codex").file
     for name in ("ana", "codex", "ana"):
-        digest = root.read(file).digest
+        digest = root.show(file).digest
         root.edit(file, f"By {name}.", digest, append=True, written_by=name)
-    read = root.read(file)
+    read = root.show(file)
     assert 'written_by: ["codex","ana"]\n' in read.text
     assert read.text.count("updated_at") == 1
     assert 'updated_at: "2' in read.text
@@ -52,19 +52,19 @@ def test_an_edit_adds_a_writer(root: MemoryRoot) -> None:
 def test_an_edit_of_a_file_without_front_matter(tmp_path: Path) -> None:
     put(tmp_path, "notes/a.md", "\ufeffHedge\r\n")
     root = MemoryRoot.open(tmp_path)
-    done = root.edit("a", "End", root.read("a").digest, append=True, written_by="ana")
+    done = root.edit("a", "End", root.show("a").digest, append=True, written_by="ana")
     expected = '\ufeff---\r\nwritten_by: ["ana"]\r\n---\r\nHedge\r\n\r\nEnd\r\n'
     assert (tmp_path / "notes/a.md").read_bytes().decode() == expected
-    assert done.digest == root.read("a").digest
+    assert done.digest == root.show("a").digest
 
 
 def test_front_matter_that_cannot_be_edited_stops_the_edit(tmp_path: Path) -> None:
     put(tmp_path, "notes/a.md", "---\na: [\n---\nHedge\n")
     root = MemoryRoot.open(tmp_path)
     with pytest.raises(HedgerowError) as raised:
-        root.edit("a", "End", root.read("a").digest, append=True, written_by="ana")
+        root.edit("a", "End", root.show("a").digest, append=True, written_by="ana")
     assert raised.value.code == "invalid_front_matter"
-    assert "End" not in root.read("a").text
+    assert "End" not in root.show("a").text
 
 
 @pytest.mark.parametrize("name", ["", "  ", "/", "#", "x" * 201])
@@ -87,7 +87,7 @@ def test_recall_and_list_by_writers(root: MemoryRoot) -> None:
 
     def found(*writers: str) -> list[str]:
         recalled = {one.file for one in root.recall("hedge", written_by=writers)}
-        assert {one.file for one in root.memories(written_by=writers).memories} == recalled
+        assert {one.file for one in root.list(written_by=writers).memories} == recalled
         return sorted(file.rpartition("-")[2] for file in recalled)
 
     assert found("codex") == ["a.md"]

@@ -71,13 +71,13 @@ def test_memories_are_written_read_and_edited(root, memory):
     written = root.remember("Beer traps work.", title="Beer", type="finding", tags=["slugs"])
     assert written.indexed
     assert (memory.path / written.file).read_text().count("Beer traps work.") == 1
-    read = root.read("Beer")
+    read = root.show("Beer")
     assert read.file == written.file
-    assert [one.file for one in root.memories(type="finding").memories] == [written.file]
-    assert root.memories().count == 3
+    assert [one.file for one in root.list(type="finding").memories] == [written.file]
+    assert root.list().count == 3
     edited = root.edit(read.file, read.text.replace("work", "work well"), read.digest)
     assert "work well" in (memory.path / written.file).read_text()
-    assert edited == root.read(written.file)
+    assert edited == root.show(written.file)
     with pytest.raises(hr.BackendError, match="changed since you read it") as caught:
         root.edit(read.file, "mine", read.digest)
     assert caught.value.code == "file_changed"
@@ -143,14 +143,14 @@ def test_what_holds(root, memory):
 
 def test_lists_are_the_same(root, memory):
     for options in ({}, {"type": "note", "limit": 1}, {"offset": 1}, {"superseded": True}):
-        assert root.memories(**options) == memory.memories(**options)
-        assert awaited(root, "amemories", **options) == memory.memories(**options)
-    read = root.read("slugs")
-    assert read == memory.read("slugs")
+        assert root.list(**options) == memory.list(**options)
+        assert awaited(root, "alist", **options) == memory.list(**options)
+    read = root.show("slugs")
+    assert read == memory.show("slugs")
     edited = memory.edit(read.file, read.text + "More.\n", read.digest)
-    assert edited == root.read("slugs")
+    assert edited == root.show("slugs")
     part = {"section": "Slugs", "offset": 1, "limit": 1}
-    assert root.read("slugs", **part) == memory.read("slugs", **part)
+    assert root.show("slugs", **part) == memory.show("slugs", **part)
     with pytest.raises(hr.HedgerowError, match="changed since you read it") as caught:
         memory.edit(read.file, "x", read.digest)
     assert caught.value.code == "file_changed"
@@ -159,14 +159,14 @@ def test_lists_are_the_same(root, memory):
 async def everything(url):
     async with hr.connect(url, kind="root", token=WRITER) as root:
         written = await root.aremember("Moles dig.", title="Moles")
-        memory = await root.aread(written.file)
+        memory = await root.ashow(written.file)
         await root.aedit(memory.file, memory.text + "\nDeep.\n", memory.digest)
         await root.awrapup(WRAPUP, title="Beds")
         await root.alink("Moles", "slugs")
         await root.avisit("linker", "Moles", 1_800_000_000)
         links = await root.alinks("Moles")
         status = await root.astatus()
-        return await root.amemories(), links, status
+        return await root.alist(), links, status
 
 
 def test_one_text_is_not_a_list_of_tags_or_terms(root, memory):
@@ -199,7 +199,7 @@ def test_all_of_it_is_awaited_too(root, memory):
     ("call", "kind", "code"),
     [
         (lambda root: root.recall(" "), hr.InvalidInputError, "invalid_option"),
-        (lambda root: root.read("nowhere"), hr.InvalidInputError, "unknown_node"),
+        (lambda root: root.show("nowhere"), hr.InvalidInputError, "unknown_node"),
         (lambda root: root.remember("", title="x"), hr.InvalidInputError, "invalid_note"),
         (lambda root: root.process("none"), hr.InvalidInputError, "invalid_option"),
         (lambda root: root.link("slugs", "nowhere"), hr.InvalidInputError, "unknown_node"),

@@ -10,7 +10,7 @@ from typing import Any
 from hedgerow._operations.operation import Request
 from hedgerow.ingest.source import Skip
 from hedgerow.memory import results
-from hedgerow.memory.operations import ContextRequest, EditRequest, ListRequest, ReadRequest
+from hedgerow.memory.operations import ContextRequest, EditRequest, ListRequest, ShowRequest
 from hedgerow.memory.sections import lines_of
 from hedgerow.memory.times import memory_time
 from hedgerow.memory.trust import NOT_ALLOWED
@@ -113,7 +113,7 @@ def _cut(text: str, size: int) -> str:
 
 def _read(request: Request[Any], memory: results.Memory) -> str:
     """Return a page of a memory, after a line with digest, lines and the offset of the next page."""
-    offset = request.offset if isinstance(request, ReadRequest) else 0
+    offset = request.offset if isinstance(request, ShowRequest) else 0
     lines = lines_of(memory.text)
     shown, size = 0, 0
     while shown < len(lines) and size + len(lines[shown]) <= PAGE:

@@ -230,12 +230,16 @@ def _range(field: Field) -> str:
     """Return the bounds of a number in words, beginning with a space; empty without bounds."""
     parts = []
     if field.least is not None:
-        parts.append(f"of at least {field.least:,g}")
+        parts.append(f"of at least {_digits(field.least)}")
     if field.above is not None:
-        parts.append(f"above {field.above:,g}")
+        parts.append(f"above {_digits(field.above)}")
     if field.most is not None:
-        parts.append(f"at most {field.most:,g}")
+        parts.append(f"at most {_digits(field.most)}")
     return f" {' and '.join(parts)}" if parts else ""
+
+
+def _digits(bound: float) -> str:
+    return f"{bound:,}" if isinstance(bound, int) else f"{bound:,g}"
 
 
 # JSON.

@@ -15,7 +15,7 @@ from hedgerow._operations.operation import Request as Operation
 from hedgerow._operations.schema import Definitions
 from hedgerow.errors import HedgerowError
 from hedgerow.memory import MemoryRoot
-from hedgerow.memory.operations import OPERATIONS, EditRequest, ReadRequest
+from hedgerow.memory.operations import OPERATIONS, EditRequest, ShowRequest
 
 from .answering import Answer, answered, answers
 from .once import Once
@@ -72,7 +72,7 @@ class RootService:
 
     def _changed(self, request: EditRequest, grant: Grant, error: HedgerowError) -> Problem:
         """Return the problem of an edit that came too late, with the present text."""
-        present = self.perform(ReadRequest(request.key), grant)
+        present = self.perform(ShowRequest(request.key), grant)
         return Problem(HTTPStatus.CONFLICT, error.code, error.message, fields=present)
 
     def query(self, body: QueryBody, grant: Grant) -> Answer:

@@ -5,8 +5,6 @@ The code follows the layout of the file, from top to bottom.
 
 from __future__ import annotations
 
-import re
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,18 +13,25 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from hedgerow._engine import Pipeline, parse_pipeline
+from hedgerow._engine import Pipeline, _TomlText, parse_pipeline
+from hedgerow._operations.fields import Field
 from hedgerow.errors import PipelineError
 
 from .actions import ACTIONS
 from .definition import AgentDefinition, Bounds
-from .definition_values import (
+from .definition_fields import (
+    MOST_PROBLEMS,
     NAME,
     SCHEMA,
+    Source,
+    Table,
+    TooManyProblemsError,
+    WrongValueError,
     agent_name,
     inner_path,
     like_a_name,
     placeholder_label,
+    quoted,
     schedule_of,
     schema,
     withheld,
@@ -35,23 +40,6 @@ from .directives import directives_in
 from .problems import DefinitionError, Lines, Problem, nearest
 from .source_files import RefusedFileError, read_inside
 from .template import Placeholder, TemplateMistake, scan
-from .toml_fields import (
-    MOST_PROBLEMS,
-    Source,
-    Table,
-    TooManyProblemsError,
-    WrongValueError,
-    count,
-    flag,
-    seconds,
-    shown,
-    text,
-)
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 __all__ = ["Reading", "load_definition", "read_definition"]
 
@@ -70,11 +58,8 @@ _KEYS = {
     ),
 }
 
-_LONGEST_TIMEOUT = 86_400.0
-_MANY_PARTS = re.compile(r"""(?<![\w-])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){100}""")
-# From the first digit of a run only: from every digit, the time would grow with the square of its length.
-_LONG_NUMBER = re.compile(r"(?<![0-9_])[0-9][0-9_]{4000}")
-_TOML_POSITION = re.compile(r" \(at (?:line ([0-9]+), column ([0-9]+)|end of document)\)$")
+_TIMEOUT = Field(above=0, most=86_400)
+"""The bounds of a timeout, in seconds."""
 
 Read = Callable[[Path], bytes]
 
@@ -122,15 +107,13 @@ def read_definition(
         return _unusable(b"", Problem(file, 1, 1, _refusal(error)))
     try:
         # No value may contain CRLF.
-        source_text = data.decode("utf-8-sig").replace("\r\n", "\n")
-        _check_keys(source_text)
-        values = tomllib.loads(source_text)
-        source = Source(file, source_text)
+        toml = _TomlText(data.decode("utf-8-sig").replace("\r\n", "\n"))
     except UnicodeDecodeError as error:
         return _unusable(data, Problem(file, *_position_of(data, error), _NOT_UTF8))
-    except (ValueError, RecursionError) as error:
-        return _unusable(data, _syntax_problem(file, source_text, error))
-    return _Reader(source, data, read, bounds).reading(values)
+    except ValueError as error:
+        message, line, column = error.args
+        return _unusable(data, Problem(file, line, column, f"this is not TOML: {message}"))
+    return _Reader(Source(file, toml), data, read, bounds).reading()
 
 
 class _Reader:
@@ -146,9 +129,9 @@ class _Reader:
         self._template_problems: list[Problem] = []
         self._is_inline = False
 
-    def reading(self, values: dict[str, Any]) -> Reading:
+    def reading(self) -> Reading:
         try:
-            return self._reading(values)
+            return self._reading(self._source.toml.values())
         except TooManyProblemsError:
             problems = sorted(self._source.problems, key=_order)
             last = problems[-1].line, problems[-1].column
@@ -158,9 +141,9 @@ class _Reader:
     def _reading(self, values: dict[str, Any]) -> Reading:
         top = Table(self._source, values)
         self._unknown_keys(values)
-        top.take("schema", schema, SCHEMA)
+        top.take("schema", int, SCHEMA, schema, Field())
         name = self._name(top)
-        enabled = top.take("enabled", flag("enabled"), default=True)
+        enabled = top.take("enabled", bool, default=True)
         query, prompt, execution = (top.table(name) for name in ("query", "prompt", "execution"))
         taken: dict[str, Any] = {"name": name, "enabled": enabled}
         if query:
@@ -175,13 +158,8 @@ class _Reader:
         if not problems:
             definition = AgentDefinition(file=self._file, sha=sha, **taken)
             definition = replace(definition, warnings=self._warnings(definition))
-        at = self._source.positions.of(("name",))
-        return Reading(
-            sha,
-            definition,
-            problems,
-            (1, 1) if at is None else self._source.positions.line_and_column(at.value),
-        )
+        name_at = self._source.toml.value(("name",)) or (1, 1)
+        return Reading(sha, definition, problems, name_at)
 
     def _unknown_keys(self, values: dict[str, Any]) -> None:
         for table, known in _KEYS.items():
@@ -194,19 +172,18 @@ class _Reader:
     def _name(self, top: Table) -> str:
         stem = self._file.stem
         if "name" not in top.values and not NAME.fullmatch(stem):
-            message = f"the file's name, {shown(stem)}, is not a name for an agent; write name = "
+            message = f"the file's name, {quoted(stem)}, is not a name for an agent; write name = "
             self._source.wrong_key(("name",), f'{message}"…" or rename it', like_a_name(stem))
-        return top.take("name", agent_name, stem)
+        return top.take("name", str, stem, agent_name)
 
     def _query(self, query: Table) -> dict[str, Any]:
         query.require("pipeline", 'pipeline = "all | limit:20"')
         return {
-            "pipeline": query.take("pipeline", self._pipeline, None),
-            "min_results": query.take("min_results", count("min_results"), 1),
+            "pipeline": query.take("pipeline", str, None, self._pipeline),
+            "min_results": query.take("min_results", int, 1),
         }
 
-    def _pipeline(self, value: Any) -> Pipeline:
-        written = text("pipeline")(value)
+    def _pipeline(self, written: str) -> Pipeline:
         try:
             pipeline = parse_pipeline(written, types=self._bounds.types)
         except PipelineError as error:
@@ -223,18 +200,16 @@ class _Reader:
     def _execution(self, execution: Table) -> dict[str, Any]:
         execution.require("model", 'model = "…", a name that the model client knows')
         on_demand: tuple[str, int | None] = ("on-demand", None)
-        schedule, period = execution.take("schedule", schedule_of, on_demand)
+        schedule, period = execution.take("schedule", str, on_demand, schedule_of)
         return {
-            "model": execution.take("model", text("model"), ""),
+            "model": execution.take("model", str, ""),
             "actions": tuple(dict.fromkeys(execution.take_each("actions", self._action) or ())),
             "allow": tuple(dict.fromkeys(execution.take_each("allow", withheld) or ())),
             "schedule": schedule,
             "period_s": period,
-            "max_runs_per_period": execution.take(
-                "max_runs_per_period", count("max_runs_per_period"), 1
-            ),
-            "timeout_s": execution.take("timeout_s", seconds("timeout_s", _LONGEST_TIMEOUT), 120.0),
-            "max_actions": execution.take("max_actions", count("max_actions"), 50),
+            "max_runs_per_period": execution.take("max_runs_per_period", int, 1),
+            "timeout_s": execution.take("timeout_s", float, 120.0, float, _TIMEOUT),
+            "max_actions": execution.take("max_actions", int, 50),
         }
 
     def _warnings(self, definition: AgentDefinition) -> tuple[Problem, ...]:
@@ -242,7 +217,7 @@ class _Reader:
         for op in definition.withheld:
             path = ("execution", "actions", definition.actions.index(op))
             message = f'the agent may not {op}, which "allow" does not list; add {op} to allow'
-            self._source.wrong_value(path, WrongValueError(message), op)
+            self._source.wrong_value(path, WrongValueError(message))
         asked = [
             TemplateMistake(offset, f"the template asks for {word}, and the agent may not {op}")
             for word, op, offset in directives_in(definition.template)
@@ -253,7 +228,7 @@ class _Reader:
 
     def _action(self, op: str) -> str:
         if op not in ACTIONS:
-            message = f"there is no action {shown(op)}; there are {', '.join(ACTIONS)}"
+            message = f"there is no action {quoted(op)}; there are {', '.join(ACTIONS)}"
             raise WrongValueError(message, nearest(op, ACTIONS))
         if op not in self._bounds.actions:
             known = ", ".join(self._bounds.actions)
@@ -261,8 +236,8 @@ class _Reader:
         return op
 
     def _prompt(self, prompt: Table) -> dict[str, Any]:
-        max_chars = prompt.take("max_chars", count("max_chars"), 60_000)
-        node_chars = prompt.take("node_chars", count("node_chars"), 4_000)
+        max_chars = prompt.take("max_chars", int, 60_000)
+        node_chars = prompt.take("node_chars", int, 4_000)
         listed = prompt.take_each("placeholders", placeholder_label)
         template = self._template(prompt)
         found, mistakes = scan(template or "")
@@ -291,20 +266,20 @@ class _Reader:
             message = "template and inline exclude each other; leave one out"
             self._source.wrong_key(("prompt", "inline"), message)
         elif "inline" in prompt.values:
-            return prompt.take("inline", text("inline"), None)
+            return prompt.take("inline", str, None)
         else:
             prompt.require("template", f'template = "{self._file.stem}.md", or inline = """…"""')
-            return prompt.take("template", self._template_text, None)
+            return prompt.take("template", str, None, self._template_text)
         return None
 
-    def _template_text(self, value: Any) -> str:
-        file = self._file.parent / inner_path(text("template")(value))
+    def _template_text(self, name: str) -> str:
+        file = self._file.parent / inner_path(name)
         self._template_file = file
         try:
             data = self._read(file)
         except FileNotFoundError as error:
             message = (
-                f"there is no file {shown(value)} next to this one; write it, or correct the name"
+                f"there is no file {quoted(name)} next to this one; write it, or correct the name"
             )
             raise WrongValueError(message) from error
         except OSError as error:
@@ -315,9 +290,9 @@ class _Reader:
             template = data.decode("utf-8-sig").replace("\r\n", "\n")
         except UnicodeDecodeError as error:
             self._template_problems.append(Problem(file, *_position_of(data, error), _NOT_UTF8))
-            raise WrongValueError(f"the template {shown(value)} cannot be read") from error
+            raise WrongValueError(f"the template {quoted(name)} cannot be read") from error
         if not template.strip():
-            raise WrongValueError(f"the template {shown(value)} is blank; write the prompt there")
+            raise WrongValueError(f"the template {quoted(name)} is blank; write the prompt there")
         return template
 
     def _add_mistakes(self, template: str | None, mistakes: Sequence[TemplateMistake]) -> None:
@@ -325,7 +300,7 @@ class _Reader:
         for found in mistakes:
             if self._is_inline:
                 error = WrongValueError(found.message, found.suggestion, found.offset)
-                self._source.wrong_value(("prompt", "inline"), error, template)
+                self._source.wrong_value(("prompt", "inline"), error)
             else:
                 at = Lines(template or "").line_and_column(found.offset)
                 problem = Problem(self._template_file, *at, found.message, found.suggestion)
@@ -338,12 +313,12 @@ class _Reader:
         for index, label in enumerate(listed):
             if label not in used:
                 message = f'"{label}" is listed, but not used in the template; remove it'
-                self._source.wrong_value((*path, index), WrongValueError(message), label)
+                self._source.wrong_value((*path, index), WrongValueError(message))
         known = set(listed)
         for label in used:
             if label not in known:
                 message = f'the template uses {{{{{label}}}}}; add "{label}" to the list'
-                self._source.wrong_value(path, WrongValueError(message), listed)
+                self._source.wrong_value(path, WrongValueError(message))
 
 
 def _unknown(key: str, table: str) -> tuple[str, str | None]:
@@ -353,7 +328,7 @@ def _unknown(key: str, table: str) -> tuple[str, str | None]:
         if key in keys:
             belongs = f"in [{home}]" if home else "at the top"
             return f"{key} is{where or ' at the top'} and belongs {belongs}", None
-    return f"there is no key {shown(key)}{where}", nearest(key, _KEYS[table])
+    return f"there is no key {quoted(key)}{where}", nearest(key, _KEYS[table])
 
 
 _NOT_UTF8 = "this is not UTF-8; save the file as UTF-8"
@@ -368,28 +343,6 @@ def _refusal(error: OSError) -> str:
 def _position_of(data: bytes, error: UnicodeDecodeError) -> tuple[int, int]:
     before = data[: error.start].decode("utf-8-sig").replace("\r\n", "\n")
     return Lines(before).line_and_column(len(before))
-
-
-def _check_keys(source_text: str) -> None:
-    """Raise ValueError for a key that would take tomllib minutes, as it copies all parts for each part."""
-    found = _MANY_PARTS.search(source_text)
-    if found is not None:
-        line, column = Lines(source_text).line_and_column(found.start())
-        raise ValueError(f"a key has more than 100 parts (at line {line}, column {column})")
-
-
-def _syntax_problem(file: Path, source_text: str, error: Exception) -> Problem:
-    """The message of tomllib, which ends in the position."""
-    if isinstance(error, RecursionError):
-        return Problem(file, 1, 1, "arrays are nested too deeply")
-    position = _TOML_POSITION.search(str(error))
-    # The one error of tomllib without a position.
-    number = None if position else _LONG_NUMBER.search(source_text)
-    offset = len(source_text) if position else number.start() if number else 0
-    at = Lines(source_text).line_and_column(offset)
-    if position and position[1]:
-        at = int(position[1]), int(position[2])
-    return Problem(file, *at, f"this is not TOML: {_TOML_POSITION.sub('', str(error))}")
 
 
 def _unusable(data: bytes, problem: Problem) -> Reading:

@@ -14,7 +14,7 @@ import click
 
 from hedgerow import Filters, Index, IndexFileError, IndexStats, InvalidInputError, Store
 from hedgerow._json.index import chunk_answer, stats_answer
-from hedgerow.memory.operations import ReadRequest
+from hedgerow.memory.operations import ShowRequest
 
 from .failures import FAILED, InterruptedRunError, UnfinishedError
 from .options import TEXT, Command, json_option, option, request_options
@@ -186,7 +186,7 @@ def backup(*, target: str, db: str, as_json: bool) -> None:
 
 @click.command("show", cls=Command)
 @click.argument("what", metavar="KEY", type=TEXT)
-@request_options(ReadRequest)
+@request_options(ShowRequest)
 @db_option("The index, in place of --root.")
 @place_options()
 @json_option

@@ -161,7 +161,7 @@ def list_(*, as_json: bool, **options: Any) -> None:
       hedgerow list --type decision -n 100
       hedgerow list --superseded
     """
-    found = (open_roots() or open_memory()).memories(**options)
+    found = (open_roots() or open_memory()).list(**options)
     if as_json:
         write_json(found.to_dict())
         return
@@ -233,7 +233,7 @@ def _show_matches(found: GrepResult) -> None:
 
 def show_memory(key: str, *, as_json: bool, **part: Any) -> None:
     """Show a memory, or a part of it, as `show` without an index file does."""
-    found = open_memory(NO_ROOT).read(key, **part)
+    found = open_memory(NO_ROOT).show(key, **part)
     if as_json:
         write_json(found.to_dict())
         return
@@ -347,7 +347,7 @@ def edit(
     the memory changed since it was read, or since `hedgerow show KEY --json` printed the digest.
     """
     memory = open_memory(writes=True)
-    found = memory.read(key, section=section)
+    found = memory.show(key, section=section)
 
     def write(new: str) -> Memory:
         return memory.edit(key, new, digest or found.digest, section=section, **how)

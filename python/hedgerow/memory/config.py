@@ -103,12 +103,12 @@ def read_config(root: Path, choices: Choices = Choices()) -> Config:  # noqa: B0
     if file is None:
         durability = choices.durability or "normal"
         return Config(root, None, None, root, choices.embedder_name, durability=durability)
-    given = _read_json(root / file)
-    version = given.get("schemaVersion")
+    settings = _Settings(root / file)
+    version = settings.get("schemaVersion")
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
         problem = (
-            f"{root / file} has an invalid schemaVersion {_shown(version)}; it is a whole "
-            f"number from 1, and this hedgerow writes {SCHEMA_VERSION}"
+            f"{settings.position('schemaVersion')} has an invalid schemaVersion {_shown(version)}; "
+            f"it is a whole number from 1, and this hedgerow writes {SCHEMA_VERSION}"
         )
         return Config(root, file, version, root, None, problem, code="root_config_invalid")
     if version > SCHEMA_VERSION:
@@ -121,15 +121,15 @@ def read_config(root: Path, choices: Choices = Choices()) -> Config:  # noqa: B0
         root,
         file,
         version,
-        _source_root(root, file, given),
-        _embedder(root / file, given.get("embedder")),
-        exclude=_patterns(root / file, given, "exclude"),
-        include=_patterns(root / file, given, "include"),
-        remote=_remote(root / file, given.get("remote")),
-        defaults=_defaults(root / file, given.get("defaults", {})),
-        vault=_vault(root / file, given.get("vault")),
-        durability=_durability(root / file, given.get("durability", "normal")),
-        daily_notes=_daily_notes(root / file, given.get("dailyNotes")),
+        _source_root(settings),
+        _embedder(settings),
+        exclude=_patterns(settings, "exclude"),
+        include=_patterns(settings, "include"),
+        remote=_remote(settings),
+        defaults=_defaults(settings),
+        vault=_vault(settings),
+        durability=_durability(settings),
+        daily_notes=_daily_notes(settings),
     )
     return _as_allowed(config, choices)
 
@@ -175,111 +175,140 @@ def _shown(value: Any) -> str:
     return _shorten(json.dumps(value), _LONGEST_SHOWN)
 
 
-def _read_json(file: Path) -> dict[str, Any]:
-    try:
-        with file.open("rb") as stream:
-            data = stream.read(LIMIT + 1)
-        if len(data) > LIMIT:
-            raise _invalid(file, f"it is larger than {LIMIT // 1024**2} MiB")
-        value = json.loads(data)
-    except OSError as error:
-        raise _invalid(file, error.strerror or str(error)) from error
-    except (ValueError, RecursionError) as error:
-        raise _invalid(file, f"it is not JSON ({error})") from error
-    if not isinstance(value, dict):
-        raise _invalid(file, "it is not a JSON object")
-    return value
+class _Settings:
+    """The settings in a file; errors name the position of a value."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._text = ""
+        try:
+            with file.open("rb") as stream:
+                data = stream.read(LIMIT + 1)
+            if len(data) > LIMIT:
+                raise self.invalid(f"it is larger than {LIMIT // 1024**2} MiB")
+            values = json.loads(data)
+        except OSError as error:
+            raise self.invalid(error.strerror or str(error)) from error
+        except (ValueError, RecursionError) as error:
+            raise self.invalid(f"it is not JSON ({error})") from error
+        if not isinstance(values, dict):
+            raise self.invalid("it is not a JSON object")
+        self._text = data.decode(json.detect_encoding(data))
+        self._values = values
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return the value of a key, or the default."""
+        return self._values.get(key, default)
+
+    def position(self, *path: str | int) -> str:
+        """Return the file with the line and the column of a value, as compilers write them."""
+        from .installing.json_text import line_and_column  # noqa: PLC0415 - slow to import
+
+        line, column = line_and_column(self._text, path)
+        return f"{self.file}:{line}:{column}"
+
+    def invalid(self, problem: str, *path: str | int) -> HedgerowError:
+        """Return the error of a value that cannot be used, or without a path of the whole file."""
+        return HedgerowError(
+            f"Failed to read {self.position(*path) if path else self.file}: {problem}; repair it, or "
+            f"write a new one with: hedgerow init --force --root {self.file.parent}",
+            code="root_config_invalid",
+        )
 
 
-def _embedder(file: Path, given: Any) -> str | None:
+def _embedder(settings: _Settings) -> str | None:
     """Return the name of an embedder, which is written as one string or as its two parts."""
+    given = settings.get("embedder")
     if isinstance(given, dict):
         parts = given.get("adapter"), given.get("model")
         if all(isinstance(part, str) and part for part in parts):
             return ":".join(map(str, parts))
     elif given is None or (isinstance(given, str) and given):
         return given
-    raise _invalid(file, 'embedder must be {"adapter": ..., "model": ...} or "ADAPTER:MODEL"')
+    problem = 'embedder must be {"adapter": ..., "model": ...} or "ADAPTER:MODEL"'
+    raise settings.invalid(problem, "embedder")
 
 
-def _remote(file: Path, given: Any) -> str | None:
-    if given is None:
-        return None
-    if isinstance(given, str) and _ADDRESS.match(given):
+def _remote(settings: _Settings) -> str | None:
+    given = settings.get("remote")
+    if given is None or (isinstance(given, str) and _ADDRESS.match(given)):
         return given
-    raise _invalid(file, 'remote must be the URL of a server, as in "https://notes.example:7411"')
+    problem = 'remote must be the URL of a server, as in "https://notes.example:7411"'
+    raise settings.invalid(problem, "remote")
 
 
-def _defaults(file: Path, given: Any) -> Mapping[str, Mapping[str, str]]:
+def _defaults(settings: _Settings) -> Mapping[str, Mapping[str, str]]:
     """Return the default ages after which new memories of a type expire or are stale."""
     from hedgerow._times import parse_age  # noqa: PLC0415 - slow to import
 
-    if isinstance(given, dict) and all(
-        kind in DIRECTORIES
-        and isinstance(ages, dict)
-        and ages.keys() <= {"validUntil", "staleAfter"}
-        and all(parse_age(age) is not None for age in ages.values())
-        for kind, ages in given.items()
-    ):
-        return given
-    raise _invalid(
-        file, 'defaults must have ages by type, as in {"finding": {"staleAfter": "90d"}}'
-    )
+    given = settings.get("defaults", {})
+    ages_by_type = given if isinstance(given, dict) else {"": given}
+    for kind, ages in ages_by_type.items():
+        path: tuple[str, ...] = ("defaults", kind)
+        if kind in DIRECTORIES and isinstance(ages, dict):
+            known = {"validUntil", "staleAfter"}
+            wrong = [
+                name for name, age in ages.items() if name not in known or parse_age(age) is None
+            ]
+            if not wrong:
+                continue
+            path = (*path, wrong[0])
+        problem = 'defaults must have ages by type, as in {"finding": {"staleAfter": "90d"}}'
+        raise settings.invalid(problem, *path)
+    return ages_by_type
 
 
-def _vault(file: Path, given: Any) -> str | None:
+def _vault(settings: _Settings) -> str | None:
+    given = settings.get("vault")
     if given is None or (isinstance(given, str) and given in VAULTS):
         return given
-    raise _invalid(file, f"vault must be {' or '.join(VAULTS)}")
+    raise settings.invalid(f"vault must be {' or '.join(VAULTS)}", "vault")
 
 
-def _durability(file: Path, given: Any) -> Durability:
+def _durability(settings: _Settings) -> Durability:
     try:
-        return checked_durability(given)
+        return checked_durability(settings.get("durability", "normal"))
     except InvalidInputError as error:
-        raise _invalid(file, error.message) from error
+        raise settings.invalid(error.message, "durability") from error
 
 
-def _daily_notes(file: Path, given: Any) -> str | None:
+def _daily_notes(settings: _Settings) -> str | None:
+    given = settings.get("dailyNotes")
     if given is None:
         return None
     problem = _day_format_problem(given) if isinstance(given, str) else "it is no text"
     if problem is None:
         return str(given)
-    raise _invalid(
-        file,
+    raise settings.invalid(
         f'dailyNotes must be the format of the names of daily notes, as in "DD-MM-YYYY": {problem}',
+        "dailyNotes",
     )
 
 
-def _patterns(file: Path, given: dict[str, Any], key: str) -> tuple[str, ...]:
-    patterns = given.get(key, [])
-    if isinstance(patterns, list) and all(isinstance(one, str) and one for one in patterns):
-        return tuple(patterns)
-    raise _invalid(file, f'{key} must be a list of patterns, as in ["drafts", "logs/*"]')
+def _patterns(settings: _Settings, key: str) -> tuple[str, ...]:
+    patterns = settings.get(key, [])
+    items = patterns if isinstance(patterns, list) else [None]
+    wrong = [at for at, one in enumerate(items) if not isinstance(one, str) or not one]
+    if wrong:
+        problem = f'{key} must be a list of patterns, as in ["drafts", "logs/*"]'
+        raise settings.invalid(problem, key, wrong[0])
+    return tuple(items)
 
 
-def _source_root(root: Path, file: str, given: dict[str, Any]) -> Path:
-    relative = given.get("indexRoot", ".")
+def _source_root(settings: _Settings) -> Path:
+    relative = settings.get("indexRoot", ".")
     if not isinstance(relative, str):
-        raise _invalid(root / file, "indexRoot must be a string, a folder relative to the root")
+        problem = "indexRoot must be a string, a folder relative to the root"
+        raise settings.invalid(problem, "indexRoot")
     try:
-        folder = (root / relative).resolve()
+        folder = (settings.file.parent / relative).resolve()
         is_folder = folder.is_dir()
     except (OSError, RuntimeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise _invalid(root / file, f"indexRoot cannot be used ({reason})") from error
+        raise settings.invalid(f"indexRoot cannot be used ({reason})", "indexRoot") from error
     if not is_folder:
-        raise _invalid(root / file, f"indexRoot: there is no folder {folder}")
+        raise settings.invalid(f"indexRoot: there is no folder {folder}", "indexRoot")
     return folder
-
-
-def _invalid(file: Path, problem: str) -> HedgerowError:
-    return HedgerowError(
-        f"Failed to read {file}: {problem}; repair it, or write a new one with: "
-        f"hedgerow init --force --root {file.parent}",
-        code="root_config_invalid",
-    )
 
 
 def read_status(root: Path, choices: Choices = Choices()) -> RootStatus:  # noqa: B008 - frozen

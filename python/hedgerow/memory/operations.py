@@ -268,7 +268,7 @@ class ListRequest(Request[MemoryList]):
     them. Raises InvalidInputError for a type that no memory has.
     """
 
-    operation = Operation("memories", "memories", "GET")
+    operation = Operation("list", "memories", "GET")
 
     _: KW_ONLY
     type: Annotated[str | None, Field("Only memories of this type")] = None
@@ -309,8 +309,8 @@ class GrepRequest(Request[GrepResult]):
 
 
 @dataclass(frozen=True)
-class ReadRequest(Request[Memory]):
-    """Read the memory that a path, a name or a title means, as in `[[name]]`.
+class ShowRequest(Request[Memory]):
+    """Return the memory that a path, a name or a title means, as in `[[name]]`.
 
     With a `section`, the heading of a section, only that section is read, with its subsections; `key` may
     name it too, as in `note#section`. Of these lines, those after the first `offset` are read, at most
@@ -322,7 +322,7 @@ class ReadRequest(Request[Memory]):
     it does not have, or has twice.
     """
 
-    operation = Operation("read", "memories/{key}", "GET")
+    operation = Operation("show", "memories/{key}", "GET")
 
     key: Key
     _: KW_ONLY
@@ -651,12 +651,12 @@ class RootOperations(Operations):
     awrapup = async_method(WrapupRequest)
     process = method(ProcessRequest)
     aprocess = async_method(ProcessRequest)
-    memories = method(ListRequest)
-    amemories = async_method(ListRequest)
+    list = method(ListRequest)
+    alist = async_method(ListRequest)
     grep = method(GrepRequest)
     agrep = async_method(GrepRequest)
-    read = method(ReadRequest)
-    aread = async_method(ReadRequest)
+    show = method(ShowRequest)
+    ashow = async_method(ShowRequest)
     edit = method(EditRequest)
     aedit = async_method(EditRequest)
     rename = method(RenameRequest)

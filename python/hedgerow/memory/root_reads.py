@@ -27,9 +27,9 @@ from .operations import (
     HistoryRequest,
     LinksRequest,
     ListRequest,
-    ReadRequest,
     RecallRequest,
     RootOperations,
+    ShowRequest,
     StatusRequest,
 )
 from .recall import Moment, resolved_options
@@ -109,7 +109,7 @@ class RootReads(RootOperations):
             found, passages, request.budget, request.per_file, count, diversify=request.diversify
         )
 
-    def _memories(self, request: ListRequest) -> MemoryList:
+    def _list(self, request: ListRequest) -> MemoryList:
         from .listing import listed  # noqa: PLC0415 - slow to import
 
         session = self._session()
@@ -118,12 +118,12 @@ class RootReads(RootOperations):
     def _grep(self, request: GrepRequest) -> GrepResult:
         return self._opened.grep(self._config(), request, self._scope)
 
-    def _read(self, request: ReadRequest) -> Memory:
-        from .texts import at_section, read  # noqa: PLC0415 - slow to import
+    def _show(self, request: ShowRequest) -> Memory:
+        from .texts import at_section, show  # noqa: PLC0415 - slow to import
 
         session = self._session()
         file, request = at_section(session.resolve, request)
-        return read(session.derived, file, request)
+        return show(session.derived, file, request)
 
     def _history(self, request: HistoryRequest) -> History:
         from .history import history  # noqa: PLC0415 - slow to import

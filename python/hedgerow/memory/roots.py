@@ -23,9 +23,9 @@ from .operations import (
     ContextRequest,
     GrepRequest,
     ListRequest,
-    ReadRequest,
     RecallRequest,
     RootOperations,
+    ShowRequest,
     StatusRequest,
 )
 from .results import Context, GrepResult, Listed, Memory, MemoryList, Recall, Recalled, RootStatus
@@ -191,7 +191,7 @@ class MemoryRoots(RootOperations):
         # Recalls look at the files of all roots.
         return replace(found, watch=self._joint._check.state)  # noqa: SLF001 - of the same package
 
-    def _memories(self, request: ListRequest) -> MemoryList:
+    def _list(self, request: ListRequest) -> MemoryList:
         within = request.offset + request.limit
         lists: list[MemoryList] = []
         problems: list[InvalidInputError] = []
@@ -233,7 +233,7 @@ class MemoryRoots(RootOperations):
             ),
         )
 
-    def _read(self, request: ReadRequest) -> Memory:
+    def _show(self, request: ShowRequest) -> Memory:
         numbered = _NUMBERED.match(request.key)
         if numbered:
             number = len(numbered[1]) - 1

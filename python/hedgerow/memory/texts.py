@@ -15,12 +15,12 @@ from . import files, sections
 from .derived import Derived
 from .documents import parse_document
 from .files import locked
-from .operations import EditRequest, ReadRequest
+from .operations import EditRequest, ShowRequest
 from .results import Memory
 from .scope import Scope
 from .writers import with_writer
 
-R = TypeVar("R", ReadRequest, EditRequest)
+R = TypeVar("R", ShowRequest, EditRequest)
 
 LONGEST = 2_000_000
 """The most characters of a memory that is edited."""
@@ -66,7 +66,7 @@ def digest_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def read(derived: Derived, file: str, request: ReadRequest) -> Memory:
+def show(derived: Derived, file: str, request: ShowRequest) -> Memory:
     """Read a file of the index, or a part of it.
 
     Raises InvalidInputError if the file cannot be read or has no such part.

@@ -7,7 +7,6 @@ import logging
 import os
 import shlex
 import stat
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from hedgerow._checks import checked_durability, shown
+from hedgerow._engine import _TomlText
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
 from hedgerow.errors import HedgerowError, InvalidInputError
@@ -27,12 +27,6 @@ from .names import AGENTS
 if TYPE_CHECKING:
     from hedgerow.embedders import AnyEmbedder
     from hedgerow.typing import Durability
-
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 
 NOT_ALLOWED = "Not allowed:"
@@ -126,8 +120,9 @@ def _model_of(file: Path, folder: Path) -> str:
     from hedgerow.agents.source_files import read_inside  # noqa: PLC0415 - slow to import
 
     try:
-        model = tomllib.loads(read_inside(file, folder).decode("utf-8-sig"))["execution"]["model"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        text = read_inside(file, folder).decode("utf-8-sig")
+        model = _TomlText(text).values()["execution"]["model"]
+    except (OSError, ValueError, KeyError, TypeError):
         return ""
     return model if isinstance(model, str) else ""
 

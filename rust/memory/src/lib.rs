@@ -41,6 +41,7 @@ pub mod sync;
 pub mod tags;
 pub mod text;
 pub mod times;
+pub mod toml_text;
 pub mod turns;
 pub mod vault;
 pub mod watch;

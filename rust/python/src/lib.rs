@@ -59,6 +59,7 @@ mod stopwords;
 mod store;
 mod store_calls;
 mod text;
+mod toml;
 mod trigram_index;
 mod value;
 mod vector;
@@ -179,6 +180,7 @@ fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<files_index::PyFilesRun>()?;
     module.add_class::<ingest::PyFrontMatter>()?;
     module.add_class::<ingest::FileChunkIterator>()?;
+    module.add_class::<toml::PyTomlText>()?;
     for function in [
         wrap_pyfunction!(ingest::read_front_matter, module)?,
         wrap_pyfunction!(ingest::_decode, module)?,
@@ -212,6 +214,7 @@ fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(ingest::_first_sentence, module)?,
         wrap_pyfunction!(ingest::_shorten, module)?,
         wrap_pyfunction!(folder::_settled_signatures, module)?,
+        wrap_pyfunction!(toml::_toml_without, module)?,
         wrap_pyfunction!(folder::_signature, module)?,
         wrap_pyfunction!(root_sync::_sync_root, module)?,
         wrap_pyfunction!(root_sync::_prepared_index, module)?,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from hedgerow._engine import _toml_without, _TomlText
 from hedgerow.errors import HedgerowError
 from hedgerow.memory import files
 from hedgerow.memory.files import system_errors
@@ -18,11 +17,6 @@ from hedgerow.memory.identity import user_folder
 
 from .json_text import added, removed
 from .tools import Entry, checked_tool, entries
-
-try:
-    _toml: Any = import_module("tomllib")
-except ModuleNotFoundError:  # before Python 3.11 TOML is checked by its headers alone
-    _toml = None
 
 _LIMIT = 64 << 20
 """The most bytes of a configuration."""
@@ -149,10 +143,7 @@ def _parsed(file: _File) -> dict[str, Any]:
     if not text.strip():
         return {}
     try:
-        if file.path.suffix == ".toml":
-            value = {} if _toml is None else _toml.loads(text)
-        else:
-            value = json.loads(text)
+        value = _TomlText(text).values() if file.path.suffix == ".toml" else json.loads(text)
     except (ValueError, RecursionError) as error:
         kind = "TOML" if file.path.suffix == ".toml" else "JSON"
         raise _invalid(file.path, f"it is not {kind} ({error})") from error
@@ -172,8 +163,6 @@ def _is_present(file: _File, entry: Entry) -> bool:
     found = _value(file, entry.path)
     if entry.is_item:
         return _place(found, entry) is not None
-    if entry.is_toml and _toml is None and _toml_span(file.text or "", entry.path):
-        return True
     if found is not None and found != entry.value:
         name = ".".join(entry.path)
         raise _invalid(
@@ -238,10 +227,10 @@ def _remove(file: _File, entry: Entry, known: dict[str, Any] | None) -> bool:
     if inserted and text.count(inserted) == 1:
         file.text = text.replace(inserted, "")
     elif entry.is_toml:
-        span = _toml_span(text, entry.path)
-        if span is None:
+        without = _toml_without(text, entry.path)
+        if without is None:
             return False
-        file.text = text[: span[0]] + text[span[1] :]
+        file.text = without
     elif not _remove_value(file, entry, known):
         return False
     is_new = bool(known and known.get("isNewFile"))
@@ -272,22 +261,6 @@ def _remove_value(file: _File, entry: Entry, known: dict[str, Any] | None) -> bo
         text = file.text
         file.text = text[:start] + removed(text[start:], entry.path[:depth])
     return True
-
-
-def _toml_span(text: str, path: Sequence[str]) -> tuple[int, int] | None:
-    """Return the lines of a table, and its subtables, in a TOML text; None if it has no header."""
-    names = r"\s*\.\s*".join(f'(?:{re.escape(one)}|"{re.escape(one)}")' for one in path)
-    start = end = None
-    for line in re.finditer(r"^[ \t]*\[.*$", text, re.MULTILINE):
-        is_own = re.match(rf"\s*\[\s*{names}\s*[.\]]", line[0])
-        if is_own and start is None:
-            start = line.start()
-        elif start is not None and not is_own:
-            end = line.start()
-            break
-    if start is None:
-        return None
-    return start, len(text) if end is None else end
 
 
 # Records of installed entries.

@@ -82,6 +82,17 @@ def removed(text: str, path: Sequence[str | int]) -> str:
     return text[: container.start + 1] + text[container.end :]
 
 
+def line_and_column(text: str, path: Sequence[str | int]) -> tuple[int, int]:
+    """Return the line and the column of the value at a path, or of the last object or array on it."""
+    at = _skip(text, 0)
+    for key in path:
+        found = _found(_container(text, at), key) if text[at] in "{[" else None
+        if found is None:
+            break
+        at = found.value_start
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+
+
 def _insertion(
     text: str, container: _Container, depth: int, label: str, value: Any
 ) -> tuple[int, str]:

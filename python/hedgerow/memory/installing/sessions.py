@@ -48,7 +48,7 @@ def opening(root: MemoryRoot | MemoryRoots, event: dict[str, Any], folder: Path)
         found = root.context(name, budget=_BUDGET, limit=_RECENT)
         if found.passages:
             lines += ["", f"About {name}:", str(found)]
-    recent = root.memories(limit=_RECENT).memories
+    recent = root.list(limit=_RECENT).memories
     if recent:
         lines += ["", "Changed last:"]
         lines += [f"- {one.file}: {one.title or one.type}" for one in recent if one.validity.holds]
