@@ -46,7 +46,7 @@ def of_root(root: Path) -> Iterator[TestClient]:
 
 
 def _client(service: IndexService | RootService) -> Iterator[TestClient]:
-    app = build(service, Access(TOKENS, ["127.0.0.1"]), Limits(running=4))
+    app = build(service, Access(TOKENS, ["127.0.0.1"]), Limits(running=4, refusal_seconds=0))
     address = "http://127.0.0.1:7411"
     # What is raised in the server is answered, as it is outside of tests.
     with TestClient(app, address, headers=WRITE, raise_server_exceptions=False) as client:

@@ -7,7 +7,8 @@ import socket
 import stat
 import threading
 import time
-from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from http.client import HTTPResponse
 
 import pytest
@@ -18,10 +19,11 @@ from starlette.testclient import TestClient
 import hedgerow as hr
 from hedgerow._serve.app import Access, Limits, build
 from hedgerow._serve.index_routes import IndexService
+from hedgerow._serve.problems import Problem
 from hedgerow._serve.root_routes import RootService
 from hedgerow._serve.tokens import Grant, Tokens
 from serving import READ, TOKENS, WRITE, WRITER, listening
-from waiting import LONGEST
+from waiting import LONGEST, until
 
 POSTS = ["/v1/search", "/v1/search_many", "/v1/why_not", "/v1/chunks", "/v1/delete"]
 
@@ -157,7 +159,7 @@ def test_limits_are_told(db):
         pieces = (b"x" * 100 for _ in range(20))
         plain = {"Content-Type": "application/json"}
         chunked = client.post("/v1/search", content=pieces, headers=plain)
-        problem(chunked, 413, "body_too_large")
+        problem(chunked, 411, "length_required")
         for wrong in (
             {"query": "a", "limit": 1001},
             {"query": "a", "limt": 1},
@@ -344,3 +346,183 @@ def test_a_head_that_does_not_come_ends_the_connection(root, monkeypatch):
                 patient.sendall(whole)
                 assert answered(patient).status == 200
                 time.sleep(0.3)
+
+
+@pytest.fixture
+def address(root):
+    """Where a server listens that has at most five connections."""
+    limits = Limits(running=2, body_seconds=0.5, refusal_seconds=0)
+    with (
+        hr.MemoryRoot.open(root) as memory,
+        listening(RootService(memory), limits=limits, connections=5) as url,
+    ):
+        yield "127.0.0.1", int(url.rpartition(":")[2])
+
+
+ABOUT = f"GET /v1/about HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {WRITER}\r\n\r\n"
+
+
+def test_an_answer_that_is_not_read_ends_the_connection(address, monkeypatch):
+    monkeypatch.setattr("hedgerow._serve.running.READ_SECONDS", 0.3)
+    page = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    with socket.socket() as deaf:
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        deaf.connect(address)
+        deaf.sendall(page * 200)
+        until(lambda: deaf.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), "a closed connection")
+
+
+def test_an_answer_that_is_read_slowly_is_sent(address, monkeypatch):
+    monkeypatch.setattr("hedgerow._serve.running.READ_SECONDS", 1.0)
+    page = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+    with socket.socket() as slow:
+        slow.connect(address)
+        slow.sendall((page + b"\r\n") * 150 + page + b"Connection: close\r\n\r\n")
+        end = time.monotonic() + 2.5
+        while time.monotonic() < end:
+            assert slow.recv(65536)
+            time.sleep(0.01)
+        rest = b""
+        while piece := slow.recv(1 << 20):
+            rest += piece
+    assert rest.endswith(b"</html>\n")
+
+
+def test_too_many_connections_close_the_oldest_without_a_token(address):
+    with ExitStack() as stack:
+
+        def connected():
+            return stack.enter_context(socket.create_connection(address, LONGEST))
+
+        known = connected()
+        known.sendall(ABOUT.encode())
+        assert answered(known).status == 200
+        idle = [connected() for _ in range(20)]
+        for one in idle[:16]:
+            with suppress(ConnectionResetError):
+                assert one.recv(1) == b""
+        for one in (known, *idle[16:]):
+            one.sendall(ABOUT.encode())
+            assert answered(one).status == 200
+
+
+def test_a_body_that_comes_byte_by_byte_has_its_time(address):
+    head = ABOUT.replace("GET /v1/about", "POST /v1/recall").rstrip()
+    head += "\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n"
+    with socket.create_connection(address, LONGEST) as slow:
+        slow.sendall(head.encode())
+        slow.settimeout(0.02)
+        reply = b""
+        while not reply:
+            slow.sendall(b" ")
+            with suppress(TimeoutError):
+                reply = slow.recv(1000)
+        assert b"408 Request Timeout" in reply
+
+
+def test_a_head_has_a_limit_in_one_piece_and_in_many(address):
+    begin, line = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n", b"a: b\r\n"
+    for count, status in ((2_500, 200), (4_000, 400)):
+        for size in (1 << 20, 4_000, 100):
+            sent = begin + line * count + b"\r\n"
+            with socket.create_connection(address, LONGEST) as client:
+                with suppress(BrokenPipeError, ConnectionResetError):
+                    for at in range(0, len(sent), size):
+                        client.sendall(sent[at : at + size])
+                with suppress(ConnectionResetError):
+                    assert answered(client).status == status
+
+
+def test_a_stream_of_mcp_is_not_opened(of_root):
+    for method in ("GET", "DELETE"):
+        answer = of_root.request(method, "/mcp", headers={"Accept": "text/event-stream"})
+        problem(answer, 405, "invalid_request")
+        assert answer.headers["allow"] == "POST"
+
+
+def test_a_token_that_only_reads_sends_small_bodies(db):
+    with ExitStack() as stack:
+        client = served(db, stack, read_body_bytes=1000)
+        body = {"query": "x" * 1000}
+        said = problem(client.post("/v1/search", json=body, headers=READ), 413, "body_too_large")
+        assert "1,000 bytes with this token" in said
+        assert client.post("/v1/search", json=body).status_code == 200
+
+
+def test_large_bodies_together_have_a_limit(db, monkeypatch):
+    may_end, begun = threading.Event(), threading.Event()
+
+    def slow(*_):
+        begun.set()
+        return {"ended": may_end.wait(LONGEST)}
+
+    with ExitStack() as stack:
+        client = served(db, stack, held_bytes=150_000)
+        stack.callback(may_end.set)
+        monkeypatch.setattr(IndexService, "perform", slow)
+        body = {"ids": ["x" * 100_000]}
+        first = threading.Thread(target=client.post, args=["/v1/delete"], kwargs={"json": body})
+        first.start()
+        assert begun.wait(LONGEST)
+        refused = client.post("/v1/delete", json=body)
+        assert "try again later" in problem(refused, 429, "too_many_requests")
+        may_end.set()
+        first.join()
+        assert client.post("/v1/delete", json={"ids": ["x"]}).status_code == 200
+        assert client.post("/v1/delete", json=body).status_code == 200
+
+
+def test_a_wrong_token_is_answered_late_and_a_right_one_at_once(db):
+    with ExitStack() as stack:
+        client = served(db, stack, refusal_seconds=2)
+        with ThreadPoolExecutor(1) as pool:
+            begun = time.monotonic()
+            guess = {"Authorization": "Bearer wrong"}
+            guessed = pool.submit(client.get, "/v1/about", headers=guess)
+            for _ in range(3):
+                assert client.get("/v1/about").status_code == 200
+            assert not guessed.done()
+            problem(guessed.result(), 401, "unauthorized")
+            assert time.monotonic() - begun >= 2
+
+
+def test_many_checks_take_one_place(db, monkeypatch):
+    may_end, checks = threading.Event(), []
+
+    def slow(_):
+        checks.append(may_end.wait(LONGEST))
+
+    with ExitStack() as stack:
+        monkeypatch.setattr(IndexService, "check", slow)
+        client = served(db, stack, running=2, waiting=0)
+        stack.callback(may_end.set)
+        with ThreadPoolExecutor(10) as pool:
+            asked = [pool.submit(client.get, "/readyz") for _ in range(10)]
+            assert client.get("/v1/stats").status_code == 200
+            may_end.set()
+            assert {one.result().status_code for one in asked} == {200}
+    assert len(checks) <= 10
+
+
+def test_a_client_that_hangs_up_is_not_logged(address, caplog):
+    head = ABOUT.replace("GET /v1/about", "POST /v1/recall").rstrip()
+    head += "\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+    for sent in (head, "nonsense\r\n\r\n"):
+        with socket.create_connection(address, LONGEST) as client:
+            client.sendall(sent.encode())
+    with socket.create_connection(address, LONGEST) as client:
+        client.sendall(ABOUT.encode())
+        assert answered(client).status == 200
+    assert [one.getMessage() for one in caplog.records if one.levelname != "INFO"] == []
+
+
+def test_backups_that_are_not_downloaded_have_a_limit(db):
+    with hr.Retriever(db) as retriever:
+        service = IndexService(retriever)
+        copies = [service.backup(), service.backup()]
+        with pytest.raises(Problem, match="2 copies are being downloaded"):
+            service.backup()
+        for copy in copies:
+            service.remove(copy)
+            assert not copy.parent.exists()
+        service.remove(service.backup())

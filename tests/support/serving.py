@@ -11,7 +11,7 @@ import uvicorn
 
 import hedgerow as hr
 from hedgerow._serve.app import Access, Limits, build
-from hedgerow._serve.running import Address, Protocol
+from hedgerow._serve.running import Address, configured
 from hedgerow._serve.tokens import Grant, Tokens
 from hedgerow.memory.scope import Scope
 from waiting import until
@@ -24,6 +24,7 @@ TOKENS = Tokens(
         ANA: Grant("write", Scope(user="ana")),
     }
 )
+LIMITS = Limits(running=2, refusal_seconds=0)
 WRITE = {"Authorization": f"Bearer {WRITER}"}
 READ = {"Authorization": f"Bearer {READER}"}
 
@@ -39,14 +40,15 @@ def listening(
     service: Any,
     around: Callable[[Any], Any] = lambda app: app,
     *,
-    limits: Limits = Limits(running=2),  # noqa: B008 - frozen
+    limits: Limits = LIMITS,
+    connections: int = 1_000,
     **access: Any,
 ) -> Iterator[str]:
     """Serve on a port of this machine until the block ends; its URL."""
     address = Address("127.0.0.1", 0)
     bound = address.bound()
     app = around(build(service, Access(TOKENS, address.names, **access), limits))
-    server = uvicorn.Server(uvicorn.Config(app, http=Protocol, log_level="warning", lifespan="on"))
+    server = uvicorn.Server(configured(app, address, connections))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
     thread.start()
     try:

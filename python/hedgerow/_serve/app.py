@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
@@ -22,16 +22,16 @@ from hedgerow.errors import HedgerowError
 
 from .answering import answers
 from .description import describe, name_of, new_definitions
-from .guard import Guard
+from .guard import BodyLimits, Guard
 from .index_routes import IndexService, index_routes
 from .mcp_routes import PATH, Tools
 from .metrics import CONTENT_TYPE, Metrics
 from .once import Journal, Once
-from .problems import Problem, answer, on_error
+from .problems import Problem, answer, on_disconnect, on_error
 from .root_routes import RootService, root_routes
 from .shapes import About, State
 from .tokens import Tokens
-from .work import Work
+from .work import SharedCheck, Work
 
 _OF_PAGE = {
     "Content-Security-Policy": "frame-ancestors 'none'",
@@ -55,8 +55,15 @@ class Limits:
     seconds: float = 30.0
     """The longest time for an answer."""
     body_bytes: int = 16 * 1024 * 1024
+    """The longest body."""
+    read_body_bytes: int = 1024 * 1024
+    """The longest body with a token that only reads. Parsing holds the GIL, about 40 ms for each MiB."""
+    held_bytes: int = 64 * 1024 * 1024
+    """The longest bodies together that are held at once. Parsed, JSON takes up to 30 times its bytes."""
     body_seconds: float = 15.0
-    """The longest wait for the next piece of a body."""
+    """The time for a body; each 16 KiB that arrive add a second."""
+    refusal_seconds: float = 1.0
+    """The delay of an answer to a request without a token of this server, for each connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +116,7 @@ def build(
             HedgerowError: on_error,
             HTTPException: on_error,
             RequestValidationError: _on_invalid,
+            ClientDisconnect: on_disconnect,
             Exception: on_error,
         },
     )
@@ -122,14 +130,19 @@ def build(
         app.include_router(index_routes(service, once, definitions))
     _add_own_routes(app, service, metrics, work)
     if tools is not None:
-        app.router.routes.append(Route(PATH, tools))
+        # A stream that a client opens with GET would never end, and carry nothing.
+        app.router.routes.append(Route(PATH, tools, methods=["POST"]))
     guarded: ASGIApp = Guard(
         app,
         tokens,
         hosts=access.hosts,
         origins=access.origins,
-        most_bytes=limits.body_bytes,
-        patience=limits.body_seconds,
+        limits=BodyLimits(
+            {"write": limits.body_bytes, "read": limits.read_body_bytes},
+            limits.held_bytes,
+            limits.body_seconds,
+        ),
+        refusal_seconds=limits.refusal_seconds,
     )
     if access.origins:
         guarded = CORSMiddleware(
@@ -146,10 +159,12 @@ def _add_own_routes(
     app: FastAPI, service: RootService | IndexService, metrics: Metrics, work: Work
 ) -> None:
     """Add the routes that servers of a root and of an index both have."""
+    people_page = HTMLResponse(page(None), headers=_OF_PAGE)
+    check = SharedCheck(work, service.check)
 
     @app.get("/", include_in_schema=False)
     async def people() -> HTMLResponse:
-        return HTMLResponse(page(None), headers=_OF_PAGE)
+        return people_page
 
     @app.get(
         "/v1/about", tags=["server"], summary="Name the served root or index", **answers(About)
@@ -189,7 +204,7 @@ def _add_own_routes(
     )
     async def readyz() -> JSONResponse:
         try:
-            await work.run(service.check)
+            await check.result()
         except (HedgerowError, Problem):
             # The reason is only for clients with a token, who get it with any other request.
             return answer(

@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
 import anyio
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .problems import Problem, answer
-from .tokens import Grant, Tokens
+from .tokens import Grant, Kind, Tokens
 
 OPEN = frozenset({"/", "/healthz", "/readyz"})
 """The paths that need no token. They reveal nothing about what is served; the page asks for a token."""
 
 _BEARER = "bearer "
+
+_SMALL = 64 * 1024
+"""The most bytes of a body that is let through however many bytes others hold."""
+
+_BYTES_PER_SECOND = 16 * 1024
+"""The slowest rate of a body."""
+
+
+@dataclass(frozen=True, slots=True)
+class BodyLimits:
+    """The limits of bodies."""
+
+    bytes_of: Mapping[Kind, int]
+    """The longest body, by the kind of token."""
+    held_bytes: int
+    """The longest bodies together that are held at once."""
+    seconds: float
+    """The time for a body; each 16 KiB that arrive add a second."""
 
 
 class Guard:
@@ -28,15 +49,17 @@ class Guard:
         *,
         hosts: Iterable[str],
         origins: Iterable[str],
-        most_bytes: int,
-        patience: float,
+        limits: BodyLimits,
+        refusal_seconds: float,
     ) -> None:
         self._app = app
         self._tokens = tokens
         self._hosts = frozenset(host.lower() for host in hosts)
         self._origins = frozenset(origin.lower() for origin in origins)
-        self._most_bytes = most_bytes
-        self._patience = patience
+        self._limits = limits
+        self._refusal_seconds = refusal_seconds
+        self._held = 0
+        self._turn = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or refuse it."""
@@ -48,13 +71,29 @@ class Guard:
         }
         try:
             self._check_address(headers)
-            if scope["path"] not in OPEN:
-                scope["grant"] = self._grant_of(headers)
-            self._check_length(headers)
+            grant = None if scope["path"] in OPEN else self._grant_of(headers)
+            length = self._length(headers, "read" if grant is None else grant.kind)
         except Problem as problem:
-            await answer(problem)(scope, receive, send)
+            await self._wait_for_turn()
+            if problem.status_code == HTTPStatus.UNAUTHORIZED:
+                await anyio.sleep(self._refusal_seconds)
+            await _refusal(problem, headers)(scope, receive, send)
             return
-        await self._app(scope, self._limited(receive), send)
+        if grant is None:
+            await self._wait_for_turn()
+        else:
+            scope["grant"] = grant
+        held = length if length > _SMALL else 0
+        self._held += held
+        try:
+            await self._app(scope, self._limited(receive), send)
+        finally:
+            self._held -= held
+
+    async def _wait_for_turn(self) -> None:
+        """Let one request without a token through in each turn of the event loop, so that others are not held up."""
+        async with self._turn:
+            await asyncio.sleep(0)
 
     def _check_address(self, headers: Mapping[str, str]) -> None:
         host = headers.get("host", "")
@@ -89,47 +128,67 @@ class Guard:
             )
         return allowed
 
-    def _check_length(self, headers: Mapping[str, str]) -> None:
-        length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length[:20]) > self._most_bytes:
-            raise self._too_large()
+    def _length(self, headers: Mapping[str, str], kind: Kind) -> int:
+        """Return the bytes of the body; raises a Problem if they are not stated, or too many."""
+        if "transfer-encoding" in headers:
+            # Chunks of one byte each would take a second of work for each MiB.
+            raise Problem(
+                HTTPStatus.LENGTH_REQUIRED,
+                "length_required",
+                "send the body with the header Content-Length, and not in chunks",
+            )
+        stated, most = headers.get("content-length", "0"), self._limits.bytes_of[kind]
+        length = int(stated[:20]) if stated.isdecimal() else most + 1
+        if length > most:
+            raise Problem(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                "body_too_large",
+                f"a body may have {most:,} bytes with this token; send less at once",
+            )
+        if length > _SMALL and self._held + length > self._limits.held_bytes:
+            raise Problem(
+                HTTPStatus.TOO_MANY_REQUESTS,
+                "too_many_requests",
+                f"other requests hold {self._held:,} bytes of bodies already; try again later",
+                headers={"Retry-After": "1"},
+            )
+        return length
 
     def _limited(self, receive: Receive) -> Receive:
-        """Receive a body, which may not be longer than the limit nor pause for longer than allowed."""
-        received = 0
+        """Receive a body, which must arrive in its time."""
+        end = anyio.current_time() + self._limits.seconds
+        is_whole = False
 
         async def limited() -> Message:
-            nonlocal received
-            if received < 0:
+            nonlocal end, is_whole
+            if is_whole:  # What follows is the end of the connection, which may take its time.
                 return await receive()
-            with anyio.move_on_after(self._patience) as waiting:
+            with anyio.CancelScope(deadline=end) as waiting:
                 message = await receive()
             if waiting.cancelled_caught:
                 raise Problem(
                     HTTPStatus.REQUEST_TIMEOUT,
                     "body_too_slow",
-                    f"nothing came for {self._patience:g} s; send the body without a pause",
+                    f"a body has {self._limits.seconds:g} s, and one more for each 16 KiB; send it "
+                    "faster, or less at once",
                     headers={"Connection": "close"},
                 )
-            if message["type"] == "http.request":
-                received += len(message.get("body", b""))
-                if received > self._most_bytes:
-                    raise self._too_large()
-                if not message.get("more_body"):
-                    received = (
-                        -1
-                    )  # What follows is the end of the connection, which may take its time.
+            end += len(message.get("body", b"")) / _BYTES_PER_SECOND
+            is_whole = not message.get("more_body")
             return message
 
         return limited
 
-    def _too_large(self) -> Problem:
-        return Problem(
-            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-            "body_too_large",
-            f"a body may have {self._most_bytes:,} bytes; send less at once",
-            headers={"Connection": "close"},
-        )
+
+def _refusal(problem: Problem, headers: Mapping[str, str]) -> JSONResponse:
+    """Return the answer to a refused request.
+
+    The body is read and dropped, since a client that is still sending would not get the answer. One in chunks is not.
+    """
+    response = answer(problem)
+    if "transfer-encoding" in headers:
+        response.headers["Connection"] = "close"
+    return response
 
 
 def _authority(origin: str) -> str | None:

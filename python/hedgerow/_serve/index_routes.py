@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +50,11 @@ from .answering import Answer
 from .batching import Batching
 from .once import Once
 from .operations import add_operations
-from .problems import problem_of
+from .problems import Problem, problem_of
 from .tokens import Grant
+
+_MOST_COPIES = 2
+"""The most copies of the file for backups at once; each takes its size on the disk."""
 
 
 class IndexService:
@@ -67,6 +72,7 @@ class IndexService:
         self.index = index
         self.name = Path(index.path).name
         self._searches = Batching(self._batch)
+        self._copies = threading.BoundedSemaphore(_MOST_COPIES)
 
     def check(self) -> None:
         """Raise HedgerowError where the file cannot be read."""
@@ -143,14 +149,35 @@ class IndexService:
         return Deleted(self.name, removed, found, missing)
 
     def backup(self) -> Path:
-        """Copy the file into a new folder, which the caller removes."""
-        folder = Path(tempfile.mkdtemp(prefix="hedgerow-backup-"))
+        """Copy the file into a new folder, which the caller removes with `remove`.
+
+        Raises a Problem if as many copies as are allowed were not removed yet.
+        """
+        if not self._copies.acquire(blocking=False):
+            raise Problem(
+                HTTPStatus.TOO_MANY_REQUESTS,
+                "too_many_requests",
+                f"{_MOST_COPIES} copies are being downloaded already; try again later",
+                headers={"Retry-After": "1"},
+            )
         try:
-            self.index.backup(folder / self.name)
+            folder = Path(tempfile.mkdtemp(prefix="hedgerow-backup-"))
+            try:
+                self.index.backup(folder / self.name)
+            except BaseException:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
         except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
+            self._copies.release()
             raise
         return folder / self.name
+
+    def remove(self, copy: Path) -> None:
+        """Remove a copy that `backup` made."""
+        try:
+            shutil.rmtree(copy.parent)
+        finally:
+            self._copies.release()
 
 
 def index_routes(service: IndexService, once: Once, definitions: Definitions) -> APIRouter:
@@ -165,12 +192,12 @@ def index_routes(service: IndexService, once: Once, definitions: Definitions) ->
         response_class=FileResponse,
     )
     async def backup() -> FileResponse:
-        copy = await once.work.run(service.backup, discard=_remove)
+        copy = await once.work.run(service.backup, discard=service.remove)
         return FileResponse(
             copy,
             media_type="application/vnd.sqlite3",
             filename=service.name,
-            background=BackgroundTask(_remove, copy),
+            background=BackgroundTask(service.remove, copy),
         )
 
     return routes
@@ -182,7 +209,3 @@ def _options_of(request: SearchRequest) -> str:
     del options["query"]
     options.pop("explain", None)
     return json.dumps(options, sort_keys=True)
-
-
-def _remove(copy: Path) -> None:
-    shutil.rmtree(copy.parent)

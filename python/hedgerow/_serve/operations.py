@@ -59,8 +59,13 @@ def _add(
     async def handle(request: Request) -> Response:
         if row.writes:
             may_write(request)
-        given = await _arguments(kind, request)
-        asked = checked_arguments(kind, given, served=True)
+        body = b"" if row.method == "GET" else await _body(request)
+
+        def read() -> Operation[Any]:
+            return checked_arguments(kind, _arguments(kind, request, body), served=True)
+
+        # Reading a large body takes long: others are answered meanwhile.
+        asked = read() if len(body) <= _SMALL else await asyncio.to_thread(read)
         if asked.writes:
             may_write(request)
         grant = request.scope["grant"]
@@ -85,7 +90,7 @@ def _add(
     )
 
 
-async def _arguments(kind: type[Operation[Any]], request: Request) -> dict[str, Any]:
+def _arguments(kind: type[Operation[Any]], request: Request, body: bytes) -> dict[str, Any]:
     """Return the arguments in the body, the path, the parameters and the headers of a request."""
     fields = {one.name: one for one in declared(kind)}
     if request.method == "GET":
@@ -94,7 +99,7 @@ async def _arguments(kind: type[Operation[Any]], request: Request) -> dict[str, 
             for name, text in request.query_params.items()
         }
     else:
-        given = await _body(request)
+        given = _object(body)
     given |= request.path_params
     for one in fields.values():
         if one.field.header is not None:
@@ -102,18 +107,20 @@ async def _arguments(kind: type[Operation[Any]], request: Request) -> dict[str, 
     return given
 
 
-async def _body(request: Request) -> dict[str, Any]:
-    """Return the JSON object in a body; raises a Problem for another body."""
+async def _body(request: Request) -> bytes:
+    """Return the body of a request; raises a Problem if it is not declared as JSON."""
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media != "application/json":
         detail = "send the body as JSON, with the header Content-Type: application/json"
         raise Problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "not_json", detail)
+    return await request.body()
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    """Return the JSON object in a body; raises a Problem for another body."""
     problem = "it is not a JSON object"
-    body = await request.body()
     try:
-        # Reading a large body takes long: others are answered meanwhile.
-        small = len(body) <= _SMALL
-        found = json.loads(body) if small else await asyncio.to_thread(json.loads, body)
+        found = json.loads(body)
         if isinstance(found, dict):
             return found
     except (ValueError, RecursionError) as error:

@@ -113,3 +113,8 @@ async def on_error(_: Request, error: Exception) -> JSONResponse:
     # The text of the error may contain data that a log or a client must not see.
     detail = f"{type(error).__name__}: a fault of hedgerow; please report it"
     return answer(Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "engine_fault", detail))
+
+
+async def on_disconnect(_: Request, __: Exception) -> JSONResponse:
+    """End a request whose client went away; the answer reaches no one, and is no fault to log."""
+    return answer(Problem(HTTPStatus.BAD_REQUEST, "invalid_request", "the body is not complete"))

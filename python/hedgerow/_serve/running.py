@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import itertools
 import os
 import re
 import socket
 import ssl
+import struct
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
 
 from hedgerow.errors import HedgerowError, InvalidInputError
 
@@ -24,6 +28,26 @@ _HOST = re.compile(r"[A-Za-z0-9.:_-]{1,253}\Z")
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 HEAD_SECONDS = 15.0
 """The longest wait for the head of a request."""
+
+READ_SECONDS = 30.0
+"""The longest time in which a client reads nothing. The system reports progress in steps of up to 1 MB."""
+
+_HEAD_BYTES = 16 * 1024
+"""The longest head of a request. h11 takes about 0.5 ms per KiB of headers, and blocks other requests."""
+
+_PIECE_BYTES = 4 * 1024
+"""The bytes by which a head may be longer."""
+
+_CONNECTIONS = 1_000
+"""The most connections at once. Each can hold 64 KiB of a body in memory before its token is checked."""
+
+_NO_LINGERING = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
+
+_OTHER_FILES = 200
+"""File descriptors that connections leave for the served files."""
+
+_BACKLOG = 256
+"""The most connections accepted at once: a quarter of those that may be idle, so that the head of a new one arrives in time."""
 
 _SWITCH = 0.0005
 """Seconds until a thread gives way to others; a tenth of Python's default."""
@@ -113,21 +137,7 @@ def run(
     app: ASGIApp, address: Address, listening: socket.socket, ready: Callable[[], None]
 ) -> None:
     """Answer until SIGINT or SIGTERM, then finish the answers in progress."""
-    config = uvicorn.Config(
-        app,
-        http=Protocol,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        ws="none",
-        lifespan="on",
-        timeout_keep_alive=30,
-        timeout_graceful_shutdown=_GRACE,
-        h11_max_incomplete_event_size=64 * 1024,
-        ssl_certfile=None if address.certificate is None else str(address.certificate),
-        ssl_keyfile=None if address.key is None else str(address.key),
-    )
+    config = configured(app, address)
     try:
         config.load()
     except (OSError, ssl.SSLError) as error:
@@ -147,42 +157,159 @@ def run(
         gc.unfreeze()
 
 
-class Protocol(H11Protocol):
-    """Closes connections on which no head of a request arrives."""
+def configured(app: ASGIApp, address: Address, connections: int = _CONNECTIONS) -> uvicorn.Config:
+    """Return the configuration of a server with at most this many connections at once."""
 
-    _giving_up: asyncio.TimerHandle | None = None
+    class Limited(Protocol):
+        most = min(connections, _files() - _OTHER_FILES)
+
+    return uvicorn.Config(
+        app,
+        http=Limited,
+        log_config=None,
+        log_level="error",  # A warning for each malformed request would let anyone fill a disk.
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        lifespan="on",
+        backlog=_BACKLOG,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=_GRACE,
+        h11_max_incomplete_event_size=_HEAD_BYTES,
+        ssl_certfile=None if address.certificate is None else str(address.certificate),
+        ssl_keyfile=None if address.key is None else str(address.key),
+    )
+
+
+def _files() -> int:
+    """Raise the limit of open files of this process as far as needed and allowed, and return it."""
+    needed = _CONNECTIONS + _OTHER_FILES
+    if os.name != "posix":
+        return needed
+    import resource  # noqa: PLC0415 - not on Windows
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return needed if soft == resource.RLIM_INFINITY else soft
+
+
+class Protocol(H11Protocol):
+    """Closes connections that send no head or read no answer, and the oldest idle ones if there are too many."""
+
+    most = _CONNECTIONS
+    """The most connections at once."""
+
+    _head_timer: asyncio.TimerHandle | None = None
+    _write_timer: asyncio.TimerHandle | None = None
+    _unsent = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for the first request."""
+        """Make room for the connection, and wait for its first request."""
         super().connection_made(cast("asyncio.Transport", _Joining(transport, self.loop)))
+        # The writer is paused as long as the transport holds anything, so that a stall is noticed.
+        transport.set_write_buffer_limits(high=1, low=0)
+        _strangers(self.server_state)[self] = None
         self._wait_for_head()
+        if len(self.connections) > self.most:
+            self._make_room()
 
     def data_received(self, data: bytes) -> None:
         """Take the data, and go on waiting unless it completed a head."""
-        super().data_received(data)
-        if self.cycle is None or self.cycle.response_complete:
+        at = 0
+        while at < len(data) and not self.transport.is_closing():
+            # h11 checks the length of a head only if it is incomplete, so it gets heads in pieces.
+            end = at + _PIECE_BYTES if self._is_idle else len(data)
+            super().data_received(data[at:end])
+            at = end
+        if self._is_idle:
             self._wait_for_head()
         else:
-            self._stop_waiting()
+            self._stop_waiting_for_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
-        self._stop_waiting()
+        self._stop_waiting_for_head()
+        self._stop_waiting_for_reader()
+        _strangers(self.server_state).pop(self, None)
         super().connection_lost(exc)
 
-    def _wait_for_head(self) -> None:
-        if self._giving_up is None:
-            self._giving_up = self.loop.call_later(HEAD_SECONDS, self._give_up)
+    def pause_writing(self) -> None:
+        """Begin to wait until the client reads its answer."""
+        super().pause_writing()
+        self._wait_for_reader()
 
-    def _stop_waiting(self) -> None:
-        if self._giving_up is not None:
-            self._giving_up.cancel()
-            self._giving_up = None
+    def resume_writing(self) -> None:
+        """Stop waiting for the client."""
+        self._stop_waiting_for_reader()
+        super().resume_writing()
+
+    def on_response_complete(self) -> None:
+        """Note a client that had a token: its idle connections are closed after those of others."""
+        if "grant" in self.scope:
+            _strangers(self.server_state).pop(self, None)
+        super().on_response_complete()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request with a token of this server is being answered."""
+        return not self._is_idle and "grant" in self.cycle.scope and not self.flow.write_paused
+
+    @property
+    def _is_idle(self) -> bool:
+        """Whether no request is being answered."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def _make_room(self) -> None:
+        """Close the oldest connection without a token that is idle, else any idle one, else this one."""
+        ones = itertools.chain(_strangers(self.server_state), self.connections)
+        spare = next((one for one in ones if isinstance(one, Protocol) and not one.is_busy), self)
+        spare.transport.abort()
+        self.connections.discard(spare)
+        _strangers(self.server_state).pop(spare, None)
+
+    def _wait_for_head(self) -> None:
+        if self._head_timer is None:
+            self._head_timer = self.loop.call_later(HEAD_SECONDS, self._give_up)
+
+    def _stop_waiting_for_head(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
 
     def _give_up(self) -> None:
-        self._giving_up = None
-        if self.cycle is None or self.cycle.response_complete:
+        self._head_timer = None
+        if self._is_idle:
             self.transport.close()
+
+    def _wait_for_reader(self) -> None:
+        self._unsent = self.transport.get_write_buffer_size()
+        self._write_timer = self.loop.call_later(READ_SECONDS, self._give_up_writing)
+
+    def _stop_waiting_for_reader(self) -> None:
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
+
+    def _give_up_writing(self) -> None:
+        if self.transport.get_write_buffer_size() < self._unsent:
+            self._wait_for_reader()
+        else:
+            # Without this, the system keeps what is unsent for minutes after the connection is closed.
+            self.transport.get_extra_info("socket").setsockopt(
+                socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGERING
+            )
+            self.transport.abort()
+
+
+_STRANGERS: WeakKeyDictionary[ServerState, dict[Protocol, None]] = WeakKeyDictionary()
+
+
+def _strangers(state: ServerState) -> dict[Protocol, None]:
+    """Return the connections of a server that sent no token of it so far, the oldest first."""
+    return _STRANGERS.setdefault(state, {})
 
 
 class _Joining:

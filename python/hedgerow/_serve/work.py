@@ -79,6 +79,21 @@ class Work:
             future.exception()  # Retrieved, or asyncio would log it when no one awaits it any more.
 
 
+class SharedCheck:
+    """A check that takes one place of the work, however many requests wait for it."""
+
+    def __init__(self, work: Work, check: Callable[[], None]) -> None:
+        self._work = work
+        self._check = check
+        self._running: asyncio.Future[None] | None = None
+
+    async def result(self) -> None:
+        """Wait for the check, which is begun unless it is running; raises its error, or a Problem."""
+        if self._running is None or self._running.done():
+            self._running = self._work.begin(self._check)
+        await self._work.wait(self._running)
+
+
 def _discard(discard: Callable[[T], None], future: asyncio.Future[T]) -> None:
     if not future.cancelled() and future.exception() is None:
         discard(future.result())
