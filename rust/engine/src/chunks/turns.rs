@@ -100,6 +100,12 @@ struct RowTurn {
 }
 
 impl RowTurn {
+    /// Whether the turn can count: by its speaker, the role of the user or its date.
+    fn tells(&self) -> bool {
+        let turn = &self.turn;
+        turn.speaker.is_some() || turn.by_user || turn.day.is_some()
+    }
+
     /// Read a row of [`COLUMNS`]. A text that is not UTF-8 says nothing here: a search that finds it
     /// reports the damage.
     fn read(row: &Row<'_>, first: usize) -> rusqlite::Result<Self> {
@@ -141,6 +147,8 @@ fn key(path: &str, name: &str) -> NonZeroI64 {
 pub(crate) struct Turns {
     generation: i64,
     of_rows: RowBlocks<RowValues<RowTurn>>,
+    /// The number of rows with a speaker, the role of the user or a date.
+    telling: usize,
     /// For each [key], the number of chunks of the path that begin with the name.
     openings: RowBlocks<RowValues<u32>>,
 }
@@ -161,6 +169,7 @@ impl RowVersion for Turns {
         let mut turns = Self {
             generation: generations::generation(connection)?,
             of_rows: RowBlocks::default(),
+            telling: 0,
             openings: RowBlocks::default(),
         };
         let mut names: HashSet<Arc<str>> = HashSet::new();
@@ -181,6 +190,7 @@ impl RowVersion for Turns {
             if let Some(opening) = read.opening {
                 *openings.entry(opening).or_default() += 1;
             }
+            turns.telling += usize::from(read.tells());
             turns.of_rows.set(found.get(0)?, read);
         }
         // Entries in order fill blocks, and nothing moves.
@@ -202,6 +212,7 @@ impl RowVersion for Turns {
         let mut next = Self {
             generation,
             of_rows: self.of_rows.clone(),
+            telling: self.telling,
             openings: self.openings.clone(),
         };
         let sql = format!("SELECT {COLUMNS} FROM knowledge_chunks WHERE row = ?");
@@ -225,6 +236,11 @@ impl Turns {
         Some(turn)
     }
 
+    /// Whether any chunk has a speaker, the role of the user or a date.
+    pub fn has_any(&self) -> bool {
+        self.telling > 0
+    }
+
     fn count(&self, opening: Option<NonZeroI64>) -> u32 {
         let count = opening.and_then(|opening| self.openings.get(opening.get()));
         count.copied().unwrap_or_default()
@@ -232,7 +248,10 @@ impl Turns {
 
     /// Record the turn of a row. None if the row was removed.
     fn put(&mut self, row: i64, turn: Option<RowTurn>) {
-        let before = self.of_rows.get(row).and_then(|before| before.opening);
+        let before = self.of_rows.get(row);
+        self.telling -= usize::from(before.is_some_and(RowTurn::tells));
+        self.telling += usize::from(turn.as_ref().is_some_and(RowTurn::tells));
+        let before = before.and_then(|before| before.opening);
         let after = turn.as_ref().and_then(|turn| turn.opening);
         if before != after {
             if let Some(before) = before {

@@ -190,6 +190,11 @@ impl Session<'_> {
         self.turns.as_ref()?.get(row)
     }
 
+    /// Whether any chunk has a speaker or a date.
+    pub(crate) fn has_turns(&self) -> bool {
+        self.turns.as_ref().is_some_and(|turns| turns.has_any())
+    }
+
     /// The id of a row that is known to be there.
     pub(crate) fn id(&self, row: i64) -> Result<String> {
         Ok(self.name(row)?.1)

@@ -85,39 +85,17 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// Return the keys of the documents: their rows if ungrouped.
-    pub fn keys(&self) -> Vec<i64> {
-        self.documents.iter().filter_map(|one| one.key).collect()
-    }
-
-    /// Add rows that neither leg found, each with its cosine.
-    pub fn add(&mut self, rows: &[i64], cosines: &[Option<f64>]) {
-        let candidate = |(row, cosine): (&i64, &Option<f64>)| Candidate {
-            key: Some(*row),
-            source: Source::Row(*row),
-            partner: None,
-            keywords: None,
-            meaning: cosine.map(|cosine| by_meaning(None, cosine)),
-        };
-        self.documents
-            .extend(rows.iter().zip(cosines).map(candidate));
-    }
-
     /// Compute what each leg contributes to each document; `legs` is the number of legs that took part.
     pub fn score(mut self, fusion: Fusion, legs: usize) -> ScoredCandidates<'a> {
         let mut scored = ScoredCandidates {
             documents: Vec::new(),
             fusion,
             best_possible: None,
-            coverage: None,
-            weight: None,
+            scale: None,
         };
         match fusion {
             Fusion::Rrf => scored.best_possible = Some(self.by_rank(legs)),
-            Fusion::Score => {
-                let scale = self.by_score();
-                (scored.coverage, scored.weight) = (scale.coverage, Some(scale.weight));
-            }
+            Fusion::Score => scored.scale = Some(self.by_score()),
         }
         scored.documents = self.documents;
         scored
@@ -147,11 +125,7 @@ impl<'a> Candidates<'a> {
                 keywords.share = Some(share);
                 keywords.contribution = scale.keywords(share);
             }
-            if let Some(meaning) = &mut candidate.meaning {
-                let deviations = scale.deviations(meaning.cosine);
-                meaning.deviations = Some(deviations);
-                meaning.contribution = Scale::meaning(deviations);
-            }
+            candidate.meaning = candidate.meaning.map(|by| on_scale(&scale, by));
         }
         scale
     }
@@ -162,11 +136,37 @@ pub(super) struct ScoredCandidates<'a> {
     documents: Vec<Candidate<'a>>,
     fusion: Fusion,
     best_possible: Option<f64>,
-    coverage: Option<f64>,
-    weight: Option<f64>,
+    /// The scale of score fusion.
+    scale: Option<Scale>,
 }
 
 impl<'a> ScoredCandidates<'a> {
+    /// Add rows that neither leg found, each with its cosine. Returns the total of each.
+    pub fn add(&mut self, rows: &[i64], cosines: &[Option<f64>]) -> Vec<(i64, f64)> {
+        let scale = self.scale;
+        let added = self.documents.len();
+        let candidate = |(row, cosine): (&i64, &Option<f64>)| Candidate {
+            key: Some(*row),
+            source: Source::Row(*row),
+            partner: None,
+            keywords: None,
+            meaning: cosine.map(|cosine| {
+                let meaning = by_meaning(None, cosine);
+                scale.map_or(meaning, |scale| on_scale(&scale, meaning))
+            }),
+        };
+        self.documents
+            .extend(rows.iter().zip(cosines).map(candidate));
+        let totals = self.documents[added..].iter().map(Candidate::total);
+        rows.iter().copied().zip(totals).collect()
+    }
+
+    /// The total of a document that no leg found, with this cosine.
+    pub fn total_of_others(&self, cosine: f64) -> f64 {
+        let meaning = |scale: Scale| on_scale(&scale, by_meaning(None, cosine)).contribution;
+        self.scale.map_or(0.0, meaning)
+    }
+
     /// The key of each document, and the total of both legs.
     pub fn totals(&self) -> Vec<(Option<i64>, f64)> {
         let documents = self.documents.iter();
@@ -192,8 +192,8 @@ impl<'a> ScoredCandidates<'a> {
     pub fn document(&self, at: usize) -> Document<'a> {
         let mut document = self.documents[at].fused(self.fusion);
         document.explanation.best_possible = self.best_possible;
-        document.explanation.coverage = self.coverage;
-        document.explanation.weight = self.weight;
+        document.explanation.coverage = self.scale.and_then(|scale| scale.coverage);
+        document.explanation.weight = self.scale.map(|scale| scale.weight);
         document
     }
 
@@ -205,6 +205,16 @@ impl<'a> ScoredCandidates<'a> {
                 .map(|at| self.document(at))
                 .collect(),
         )
+    }
+}
+
+/// The nearness with what it contributes in score fusion.
+fn on_scale(scale: &Scale, by: ByMeaning) -> ByMeaning {
+    let deviations = scale.deviations(by.cosine);
+    ByMeaning {
+        deviations: Some(deviations),
+        contribution: Scale::meaning(deviations),
+        ..by
     }
 }
 

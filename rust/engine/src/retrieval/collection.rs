@@ -92,6 +92,11 @@ pub trait Reader {
     /// A function that steps along the paths of `rows`.
     fn adjacent_rows<'r>(&'r self, filters: &Filters, rows: &[i64]) -> Result<Step<'r>>;
 
+    /// Whether any chunk has a speaker or a date, as far as is known. Called only if turns are needed.
+    fn has_turns(&self) -> bool {
+        true
+    }
+
     /// Return the speaker and date of the chunk of each row. Called only if turns are needed.
     fn turns(&self, rows: &[i64]) -> Result<Vec<Turn>>;
 

@@ -113,6 +113,10 @@ impl Reader for Session<'_> {
         }))
     }
 
+    fn has_turns(&self) -> bool {
+        self.has_turns()
+    }
+
     fn turns(&self, rows: &[i64]) -> Result<Vec<Turn>> {
         let turn = |row: &i64| self.turn(*row).unwrap_or_default();
         Ok(rows.iter().map(turn).collect())

@@ -131,27 +131,12 @@ pub(super) struct Fused<'a> {
 
 impl<'a> Fused<'a> {
     /// All documents.
+    #[cfg(test)]
     pub fn of(documents: Vec<Document<'a>>) -> Self {
         Self {
             count: documents.len(),
             documents,
         }
-    }
-
-    /// The best document of each group, of equal ones the first by row; documents without a group
-    /// stay.
-    #[must_use]
-    pub fn grouped(self, group_of: impl Fn(i64) -> Option<i64>) -> Self {
-        let mut documents = self.documents;
-        documents.sort_by(|left, right| {
-            explained_before(&left.explanation, &right.explanation).then(left.key.cmp(&right.key))
-        });
-        let mut seen = HashSet::new();
-        documents.retain(|document| {
-            let group = document.key.and_then(&group_of);
-            group.is_none_or(|group| seen.insert(group))
-        });
-        Self::of(documents)
     }
 
     /// The first `wanted` hits, with their texts; only those of possible hits are read. Ids of
@@ -199,6 +184,22 @@ impl<'a> Fused<'a> {
         });
         documents
     }
+}
+
+/// Return the best document of each group, of equal ones the first by row. Documents without a group stay.
+pub(super) fn best_of_groups(
+    mut documents: Vec<Document<'_>>,
+    group_of: impl Fn(i64) -> Option<i64>,
+) -> Vec<Document<'_>> {
+    documents.sort_by(|left, right| {
+        explained_before(&left.explanation, &right.explanation).then(left.key.cmp(&right.key))
+    });
+    let mut seen = HashSet::new();
+    documents.retain(|document| {
+        let group = document.key.and_then(&group_of);
+        group.is_none_or(|group| seen.insert(group))
+    });
+    documents
 }
 
 /// Compare two hits by score and, in score fusion, by cosine. Each has its score and its cosine.

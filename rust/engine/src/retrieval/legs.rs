@@ -220,6 +220,14 @@ impl VectorLeg {
         reader.cosines(nearest, &rows)
     }
 
+    /// Return a cosine that no chunk outside the hits exceeds. None if it is unknown.
+    pub fn highest_of_others(&self) -> Option<f64> {
+        match self {
+            Self::Answered(nearest) if nearest.is_exact => Some(nearest.rows.last()?.score),
+            Self::Answered(_) | Self::Absent | Self::Empty | Self::Failed(_) => None,
+        }
+    }
+
     /// Return the error of the leg.
     pub fn failure(self) -> Option<Error> {
         match self {

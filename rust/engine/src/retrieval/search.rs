@@ -1,5 +1,6 @@
 //! A search, from the query to the fused hits: the stages in their order (spec/retrieval.md).
 
+use std::collections::HashSet;
 use std::slice;
 use std::time::Instant;
 
@@ -8,13 +9,13 @@ use super::collection::Reader;
 use super::dates;
 use super::explanation::ExplainedHit;
 use super::fuse::DEFAULT_K;
-use super::fused::{Document, Fused};
+use super::fused::{Document, Fused, best_of_groups};
 use super::intent::Intent;
 use super::keywords::{Compiled, Keywords};
 use super::leg_error::of_the_leg;
 use super::legs::{Bm25Leg, Nearest, VectorLeg, error_stage, timed, vector};
 use super::matches::Matches;
-use super::neighbors::{NeighborScores, Raised};
+use super::neighbors::{NeighborCandidates, NeighborScores, Raised};
 use super::recency;
 use super::request::{Embedding, Fusion, Mode, Request, Reranker, Setup};
 use super::reweight::reweight_explained;
@@ -360,24 +361,40 @@ impl<'a> Legs<'a> {
                 Candidates::join(matches, &self.vector.nearest(reader, fusion, matches)?)
             }
         };
-        let (scored, mut raised) = if setup.neighbors {
-            self.with_neighbors(reader, setup, request, candidates)?
+        let mut scored = candidates.score(fusion, self.that_took_part(mode));
+        let totals = scored.totals();
+        let neighbors = if setup.neighbors {
+            Some(NeighborCandidates::of(reader, request.filters, &totals)?)
         } else {
-            let scored = candidates.score(fusion, self.that_took_part(mode));
-            let totals = scored.totals().into_iter().enumerate();
-            let raised = totals.map(|(at, (_, total))| Raised::new(at, total));
-            let raised = raised.collect();
-            (scored, raised)
+            None
         };
-        let turns = if request.needs_turns(setup) {
-            turns_of(reader, &scored, &raised)?
-        } else {
-            Vec::new()
-        };
-        let speakers = setup.counts_speakers() && speakers::may_raise(setup, request, &turns);
-        let dates = setup.counts_dates() && dates::may_raise(request.query, &turns);
-        let count = raised.len();
+        let rows = neighbors.as_ref().map_or_else(
+            || totals.iter().filter_map(|(key, _)| *key).collect(),
+            NeighborCandidates::rows,
+        );
+        let turns = TurnsByRow::of(reader, setup, request, rows)?;
+        let speakers = setup.counts_speakers() && speakers::may_raise(setup, request, &turns.turns);
+        let dates = setup.counts_dates() && dates::may_raise(request.query, &turns.turns);
         let are_final = !speakers && !dates && request.recency.is_none();
+        let count = count_documents(reader, setup, request, &totals, turns.rows.len());
+        let mut raised = match neighbors {
+            Some(neighbors) => {
+                let wanted = if are_final { wanted } else { usize::MAX };
+                self.with_neighbors(reader, setup, request, &mut scored, neighbors, wanted)?
+            }
+            None => {
+                let totals = totals.iter().enumerate();
+                totals
+                    .map(|(at, (_, total))| Raised::new(at, *total))
+                    .collect()
+            }
+        };
+        let turns: Vec<Turn> = if are_final {
+            Vec::new()
+        } else {
+            let keys = raised.iter().map(|one| scored.key(one.at));
+            keys.map(|key| turns.get(key)).collect()
+        };
         if are_final && !request.groups_late(setup) {
             top_k::select(&mut raised, wanted, |left, right| {
                 scored.order((left.at, left.score), (right.at, right.score))
@@ -400,36 +417,44 @@ impl<'a> Legs<'a> {
         if let Some(recency) = request.recency {
             recency::lower(recency, &turns, &mut documents);
         }
-        let fused = Fused { documents, count };
         if request.groups_late(setup) {
-            return Ok(fused.grouped(|row| reader.group_of(row)));
+            documents = best_of_groups(documents, |row| reader.group_of(row));
         }
-        Ok(fused)
+        Ok(Fused { documents, count })
     }
 
-    /// Score the candidates and their neighbors, and add the neighbors' shares.
+    /// Add the neighbors' shares to the scores of the candidates that can be among the first `wanted`.
     fn with_neighbors(
         &self,
         reader: &dyn Reader,
         setup: &Setup<'_>,
         request: &Request<'_>,
-        mut candidates: Candidates<'a>,
-    ) -> Result<(ScoredCandidates<'a>, Vec<Raised>)> {
-        let (mode, fusion) = (self.mode(request), setup.fusion);
-        let mut found = candidates.keys();
-        let surroundings = NeighborScores::of(reader, request.filters, &found)?;
-        let mut others = surroundings.rows();
-        found.sort_unstable();
-        others.retain(|row| found.binary_search(row).is_err());
-        let cosines = if mode == Mode::Bm25 || fusion == Fusion::Rrf {
-            vec![None; others.len()]
+        scored: &mut ScoredCandidates<'a>,
+        neighbors: NeighborCandidates<'_>,
+        wanted: usize,
+    ) -> Result<Vec<Raised>> {
+        let by_meaning = self.mode(request) != Mode::Bm25 && setup.fusion == Fusion::Score;
+        let others = if by_meaning {
+            let highest = self.vector.highest_of_others();
+            highest.map(|cosine| scored.total_of_others(cosine))
         } else {
-            self.vector.cosines(reader, &others)?
+            Some(0.0)
         };
-        candidates.add(&others, &cosines);
-        let scored = candidates.score(fusion, self.that_took_part(mode));
-        let raised = surroundings.raise(&scored.totals(), request.group_by.is_some());
-        Ok((scored, raised))
+        let cosines = |rows: &[i64]| {
+            if by_meaning {
+                self.vector.cosines(reader, rows)
+            } else {
+                Ok(vec![None; rows.len()])
+            }
+        };
+        let group_of = |row| reader.group_of(row);
+        let mut scores = NeighborScores {
+            neighbors,
+            scored,
+            cosines,
+            by_path: request.group_by.is_some(),
+        };
+        scores.of_best(wanted, others, group_of)
     }
 
     /// Return the number of positions of the head where both legs agree, if that stops a reranker.
@@ -497,17 +522,57 @@ impl<'a> Legs<'a> {
     }
 }
 
-/// Return the speaker and date of each document.
-fn turns_of(
+/// The speaker and date of rows.
+struct TurnsByRow {
+    /// Ascending.
+    rows: Vec<i64>,
+    /// The turn of each row; empty if turns do not count.
+    turns: Vec<Turn>,
+}
+
+impl TurnsByRow {
+    fn of(
+        reader: &dyn Reader,
+        setup: &Setup<'_>,
+        request: &Request<'_>,
+        mut rows: Vec<i64>,
+    ) -> Result<Self> {
+        rows.sort_unstable();
+        rows.dedup();
+        let turns = if request.needs_turns(setup) && reader.has_turns() {
+            reader.turns(&rows)?
+        } else {
+            Vec::new()
+        };
+        Ok(Self { rows, turns })
+    }
+
+    fn get(&self, row: Option<i64>) -> Turn {
+        let found = row.and_then(|row| self.rows.binary_search(&row).ok());
+        let turn = found.and_then(|at| self.turns.get(at));
+        turn.cloned().unwrap_or_default()
+    }
+}
+
+/// Return the number of documents among candidates, of which `found` are the documents that the legs found, or
+/// the number of their groups. The neighbors of a document are in its group.
+fn count_documents(
     reader: &dyn Reader,
-    scored: &ScoredCandidates<'_>,
-    raised: &[Raised],
-) -> Result<Vec<Turn>> {
-    let keys = || raised.iter().map(|one| scored.key(one.at));
-    let rows: Vec<i64> = keys().flatten().collect();
-    let mut turns = reader.turns(&rows)?.into_iter();
-    let of = |key: Option<i64>| key.and_then(|_| turns.next()).unwrap_or_default();
-    Ok(keys().map(of).collect())
+    setup: &Setup<'_>,
+    request: &Request<'_>,
+    found: &[(Option<i64>, f64)],
+    rows: usize,
+) -> usize {
+    let keys = found.iter().map(|(key, _)| *key);
+    if !request.groups_late(setup) {
+        return rows + keys.filter(Option::is_none).count();
+    }
+    let mut groups = HashSet::new();
+    let of_group = |key: &Option<i64>| {
+        let group = key.and_then(|row| reader.group_of(row));
+        group.is_none_or(|group| groups.insert(group))
+    };
+    keys.filter(of_group).count()
 }
 
 fn asks_for_vectors(request: &Request<'_>) -> bool {

@@ -8,7 +8,7 @@ use hashlink::DefaultHashBuilder;
 use rusqlite::Connection;
 
 use super::groups::Groups;
-use super::matrix::Matrix;
+use super::matrix::{CoarsePass, Matrix};
 use super::nearest::VectorReader;
 use super::slots::{NEAREST, ScoredSlot, SlotSet, Slots};
 use super::space::Space;
@@ -27,6 +27,8 @@ use crate::unit_vector;
 pub struct NearestRows {
     /// The best of them, best first; their scores are cosines.
     pub rows: Vec<RankedRow>,
+    /// Whether no vector outside `rows` is nearer than the last of them.
+    pub is_exact: bool,
     /// How all cosines are spread, if the selection asked for statistics.
     pub spread: CosineStats,
     /// The direction from which the cosines of other rows are computed. None if the query has no direction,
@@ -182,6 +184,7 @@ impl VectorSearch<'_> {
         let of_direction = |(((nearest, spread), cosines), direction): (_, &&[f32])| {
             Ok(NearestRows {
                 rows: self.ranked(nearest, limit)?,
+                is_exact: groups.is_none() && look == CoarsePass::HighPlane,
                 spread,
                 asked: Some(VectorRequest {
                     direction: direction.to_vec(),
