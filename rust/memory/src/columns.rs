@@ -1,7 +1,7 @@
 //! File columns: the fields for selecting and scoring files in a recall, cached in memory (spec/memory.md,
 //! "Recall").
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hedgerow_engine::chunks::RowSet;
@@ -30,10 +30,8 @@ pub struct FileFacts {
     pub scope: Scope,
     /// When it is from.
     pub time: Option<StatedTime>,
-    /// The bucket of the depth policy.
-    pub bucket: String,
-    /// The words that name its type.
-    pub types: Vec<String>,
+    /// The bucket of the depth policy, and the words that name its type, shared by all files of a type.
+    pub kind: Arc<Kind>,
     /// The tags as they are compared.
     pub tags: Vec<String>,
     /// The writers as they are compared.
@@ -47,6 +45,18 @@ pub struct FileFacts {
     /// The marks, if it has any. Most files have none.
     pub marks: Option<Box<FileMarks>>,
 }
+
+/// What the type of a memory is called.
+#[derive(Debug, Default, PartialEq, Eq, Hash)]
+pub struct Kind {
+    /// The bucket of the depth policy.
+    pub bucket: String,
+    /// The words that name the type.
+    pub types: Vec<String>,
+}
+
+/// The kinds of the files that are read, each once.
+type Kinds = HashSet<Arc<Kind>>;
 
 impl AsRef<Self> for FileFacts {
     fn as_ref(&self) -> &Self {
@@ -80,8 +90,10 @@ impl FileFacts {
             aliases: list(key::ALIASES),
             scope: Scope::stated(facts),
             time,
-            bucket: bucket(path, stated).to_owned(),
-            types: type_words(path, stated),
+            kind: Arc::new(Kind {
+                bucket: bucket(path, stated).to_owned(),
+                types: type_words(path, stated),
+            }),
             tags: list(key::TAGS),
             writers: list(key::WRITTEN_BY),
             has_session: is_set(key::SESSION),
@@ -91,6 +103,15 @@ impl FileFacts {
                 .unwrap_or(0.0),
             words: text(key::WORDS).unwrap_or_default().to_owned(),
             marks: marks.map(|marks| Box::new(FileMarks::new(marks, time.map(|time| time.time)))),
+        }
+    }
+
+    /// Share the kind with the files of the same one.
+    fn share(&mut self, kinds: &mut Kinds) {
+        if let Some(known) = kinds.get(&self.kind) {
+            self.kind = Arc::clone(known);
+        } else {
+            kinds.insert(Arc::clone(&self.kind));
         }
     }
 
@@ -226,9 +247,12 @@ impl FileColumns {
             rows.entry(path).or_default().push(row);
         }
         let mut changed = Vec::with_capacity(news.changed.len());
+        let mut kinds = Kinds::new();
         for source in news.changed {
             let rows = rows.remove(&source.path).unwrap_or_default().into();
-            let facts = Arc::new(facts_of(&source)?);
+            let mut facts = facts_of(&source)?;
+            facts.share(&mut kinds);
+            let facts = Arc::new(facts);
             changed.push(FileColumn { facts, rows });
         }
         let mut files = merged(known.map_or(&[], |known| &known.files), changed);
@@ -340,7 +364,11 @@ impl FileColumns {
 
     /// The buckets of all files, each once.
     pub fn buckets(&self) -> Vec<&str> {
-        let mut buckets: Vec<&str> = self.files.iter().map(|file| &*file.facts.bucket).collect();
+        let mut buckets: Vec<&str> = self
+            .files
+            .iter()
+            .map(|file| &*file.facts.kind.bucket)
+            .collect();
         buckets.sort_unstable();
         buckets.dedup();
         buckets
@@ -409,7 +437,7 @@ impl FileColumns {
             .files
             .iter()
             .filter(|file| filter.sees(&file.facts.scope));
-        seen.flat_map(|file| file.facts.types.iter().map(String::as_str))
+        seen.flat_map(|file| file.facts.kind.types.iter().map(String::as_str))
             .collect()
     }
 
@@ -440,7 +468,7 @@ impl RecallFilter {
 
     fn passes(&self, file: &FileFacts) -> bool {
         let is_of_type = |word: &String| self.types.contains(word);
-        if !self.types.is_empty() && !file.types.iter().any(is_of_type) {
+        if !self.types.is_empty() && !file.kind.types.iter().any(is_of_type) {
             return false;
         }
         let has = |wanted: &String| file.tags.iter().any(|tag| is_within(tag, wanted));

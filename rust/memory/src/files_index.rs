@@ -57,7 +57,7 @@ impl FoundFile {
 
     /// Whether a record is about the file under this path.
     fn is_as_in(&self, record: &Record) -> bool {
-        serde_json::from_str(&record.source.facts).is_ok_and(|facts: Value| facts == self.facts())
+        serde_json::from_str(&record.facts).is_ok_and(|facts: Value| facts == self.facts())
     }
 }
 
@@ -219,7 +219,7 @@ impl<'a> FilesRun<'a> {
             }
             (Content::Same, Some(before)) => {
                 self.note_unchanged(number, before);
-                let skips = before.source.skips.clone();
+                let skips = before.skips.to_string();
                 let row = if has_reason_in_others(&skips_of(&skips)) {
                     unread(&row)
                 } else {
@@ -312,10 +312,10 @@ impl<'a> FilesRun<'a> {
 
     /// Report an unchanged file.
     fn note_unchanged(&mut self, number: usize, record: &Record) {
-        let skips = skips_of(&record.source.skips);
+        let skips = skips_of(&record.skips);
         if is_still_read(&skips) {
             self.report.files += 1;
-            let chunks = usize::try_from(record.source.chunks).unwrap_or(0);
+            let chunks = usize::try_from(record.chunks).unwrap_or(0);
             self.report.unchanged += chunks;
         }
         self.report_skips(number, skips);
@@ -478,9 +478,7 @@ fn made(number: usize, file: &FoundFile, reading: Reading, ledger: &Ledger) -> N
     };
     let before = ledger.record(&file.file);
     let is_same = |before: &Record| {
-        !reading.digest.is_empty()
-            && before.source.digest == reading.digest
-            && file.is_as_in(before)
+        !reading.digest.is_empty() && *before.digest == *reading.digest && file.is_as_in(before)
     };
     let content = match reading.data {
         Err(unreadable) => Content::Unreadable(unreadable),

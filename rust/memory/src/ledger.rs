@@ -44,26 +44,56 @@ pub struct Ledger {
 /// A file as last read.
 #[derive(Debug, Clone)]
 pub struct Record {
-    /// The row of the file.
-    pub source: SourceFile,
+    path: Box<str>,
     /// The signature of the file; None if it must be read again.
     signature: Option<Signature>,
+    settled: bool,
+    /// The hash of its content; empty if it could not be read.
+    pub digest: Box<str>,
+    /// The number of its chunks.
+    pub chunks: u64,
+    /// The skipped parts of the file, as JSON.
+    pub skips: Box<str>,
+    /// Other facts of the sync about the file, as JSON; empty in a ledger without facts.
+    pub facts: Box<str>,
 }
 
 impl Record {
-    fn of(mut source: SourceFile, has_facts: bool) -> Self {
-        let signature = source.signature.parse().ok();
-        if !has_facts {
-            source.facts = String::new();
+    fn of(source: SourceFile, has_facts: bool) -> Self {
+        let facts = if has_facts {
+            source.facts
+        } else {
+            String::new()
+        };
+        Self {
+            path: source.path.into(),
+            // The signature takes less memory as numbers.
+            signature: source.signature.parse().ok(),
+            settled: source.settled,
+            digest: source.digest.into(),
+            chunks: source.chunks,
+            skips: source.skips.into(),
+            facts: facts.into(),
         }
-        // The signature is stored once, as numbers.
-        source.signature = String::new();
-        Self { source, signature }
+    }
+
+    /// The row of the file in the index.
+    pub fn row(&self) -> SourceFile {
+        let signature = self.signature.map(|signature| signature.to_string());
+        SourceFile {
+            path: self.path.to_string(),
+            signature: signature.unwrap_or_default(),
+            settled: self.settled,
+            digest: self.digest.to_string(),
+            chunks: self.chunks,
+            skips: self.skips.to_string(),
+            facts: self.facts.to_string(),
+        }
     }
 
     /// Whether a file of this signature was certainly read in its present state.
     pub fn is_of(&self, signature: Signature) -> bool {
-        self.source.settled && self.signature == Some(signature)
+        self.settled && self.signature == Some(signature)
     }
 
     /// The signature of the file; None for a file that has to be read again.
@@ -74,12 +104,12 @@ impl Record {
     /// Whether the file has the content with which it was read.
     fn is_content_of(&self, folder: &Path) -> bool {
         let data = read_bytes(&folder.join(self.path()));
-        data.is_ok_and(|data| digest_of(&data) == self.source.digest)
+        data.is_ok_and(|data| *digest_of(&data) == *self.digest)
     }
 
     /// The path of the file.
     pub fn path(&self) -> &str {
-        &self.source.path
+        &self.path
     }
 }
 
@@ -157,10 +187,10 @@ impl Ledger {
         let Some(block) = self.blocks.get_mut(at).map(Arc::make_mut) else {
             return;
         };
-        self.chunks += new.source.chunks;
+        self.chunks += new.chunks;
         match block.binary_search_by(|record| record.path().cmp(new.path())) {
             Ok(place) => {
-                self.chunks -= block[place].source.chunks;
+                self.chunks -= block[place].chunks;
                 block[place] = new;
             }
             Err(place) => {
@@ -177,7 +207,7 @@ impl Ledger {
     /// Replace all records.
     fn set(&mut self, files: &[Arc<Record>]) {
         self.len = files.len();
-        self.chunks = files.iter().map(|record| record.source.chunks).sum();
+        self.chunks = files.iter().map(|record| record.chunks).sum();
         let blocks = files.chunks(BLOCK);
         self.blocks = blocks.map(|block| Arc::new(block.to_vec())).collect();
     }

@@ -66,7 +66,7 @@ impl Nodes {
             let same = known.next_if(|(one, _)| Arc::ptr_eq(one, record));
             let linked = match same {
                 Some((_, linked)) => Arc::clone(linked),
-                None if record.source.facts.is_empty() => continue,
+                None if record.facts.is_empty() => continue,
                 None => Arc::new(read(record)?),
             };
             files.push((Arc::clone(record), linked));
@@ -280,8 +280,8 @@ fn names_of<'f>(files: &'f [File], renamed: impl Fn(&'f str) -> &'f str) -> Name
 }
 
 fn read(record: &Record) -> Result<LinkedFile> {
-    serde_json::from_str(&record.source.facts).map_err(|error| {
-        let path = &record.source.path;
+    serde_json::from_str(&record.facts).map_err(|error| {
+        let path = record.path();
         let message = format!(
             "the store is damaged (what it notes of {path:?} cannot be read: {error}); make it anew \
              from the files"

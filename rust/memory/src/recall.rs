@@ -263,7 +263,7 @@ impl Scoring<'_> {
         let temporal = temporal_relevance(self.request.query, &times);
         let scored = rows.iter().zip(files).zip(temporal);
         let candidates = scored.map(|(((row, score), file), temporal)| {
-            let depth = self.request.depths.get(&file.bucket);
+            let depth = self.request.depths.get(&file.kind.bucket);
             let retrieval = rounded((score / best).max(0.0));
             let at = self.request.filter.at;
             let half_life = self.request.half_life;
@@ -316,7 +316,7 @@ fn recalled(
         weight: candidate.weight,
         snippet,
         texts,
-        bucket: candidate.file.bucket.clone(),
+        bucket: candidate.file.kind.bucket.clone(),
         validity: Validity::default(),
     })
 }

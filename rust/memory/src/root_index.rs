@@ -57,9 +57,7 @@ impl IndexPart {
             Ok(document) => parse(document, file),
             Err(unreadable) => ParsedFile::refused(unreadable.clone().skip(&row.path)),
         };
-        let known = before.map_or(0, |before| {
-            usize::try_from(before.source.chunks).unwrap_or(0)
-        });
+        let known = before.map_or(0, |before| usize::try_from(before.chunks).unwrap_or(0));
         let gone = chunks.len()..known.max(chunks.len());
         let is_read = is_still_read(&skips);
         Self {

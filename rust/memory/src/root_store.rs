@@ -34,7 +34,7 @@ pub(crate) struct StorePart {
 impl StorePart {
     /// Return the part of an unchanged file; `row` has its new signature.
     pub(crate) fn unchanged(row: Row, before: &Record) -> Self {
-        let (skips, facts) = (before.source.skips.clone(), before.source.facts.clone());
+        let (skips, facts) = (before.skips.to_string(), before.facts.to_string());
         Self {
             row: Row {
                 skips,
@@ -76,7 +76,7 @@ impl StorePart {
                         ..row
                     },
                     node: None,
-                    is_lost: before.is_some_and(|before| before.source.chunks > 0),
+                    is_lost: before.is_some_and(|before| before.chunks > 0),
                     skips,
                 }
             }

@@ -322,7 +322,7 @@ impl<'l> State<'l> {
         }
         let before = ledger.record(&reading.path);
         let is_same =
-            |before: &&Record| !reading.digest.is_empty() && before.source.digest == reading.digest;
+            |before: &&Record| !reading.digest.is_empty() && *before.digest == *reading.digest;
         match before.filter(is_same) {
             Some(before) => Self::Same(before),
             None => Self::Changed(before),

@@ -12,44 +12,47 @@ const KEYS: [&str; 3] = ["user", "agent", "session"];
 /// The user, the agent and the session that memories belong to; None for any.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Scope {
-    /// The ids, in the order user, agent, session.
-    ids: [Option<String>; 3],
+    /// The ids, in the order user, agent, session. None if none is stated, as of most memories.
+    stated: Option<Box<[Option<String>; 3]>>,
 }
 
 impl Scope {
     /// The scope of these ids, in the order user, agent, session.
     pub fn new(ids: [Option<String>; 3]) -> Self {
-        Self { ids }
+        let is_stated = ids.iter().any(Option::is_some);
+        Self {
+            stated: is_stated.then(|| Box::new(ids)),
+        }
     }
 
     /// The scope that front matter or a fact states; a value that cannot be read counts as no scope.
     pub fn stated(metadata: &Map<String, Value>) -> Self {
         let given = metadata.get(SCOPE).and_then(Value::as_object);
-        let ids = KEYS.map(|key| id(given?.get(key)?));
-        Self { ids }
+        Self::new(KEYS.map(|key| id(given?.get(key)?)))
     }
 
     /// The ids, in the order user, agent, session.
     pub fn ids(&self) -> [Option<&str>; 3] {
-        self.ids.each_ref().map(Option::as_deref)
+        let stated = self.stated.as_deref();
+        [0, 1, 2].map(|at| stated?[at].as_deref())
     }
 
     /// Whether no id is stated.
     pub fn is_empty(&self) -> bool {
-        self.ids.iter().all(Option::is_none)
+        self.stated.is_none()
     }
 
     /// Whether another scope states everything that this one does.
     pub fn has(&self, other: &Self) -> bool {
-        let pairs = self.ids.iter().zip(&other.ids);
+        let pairs = self.ids().into_iter().zip(other.ids());
         let mut pairs = pairs.filter(|(own, _)| own.is_some());
         pairs.all(|(own, other)| own == other)
     }
 
     /// The stated ids as front matter has them.
     pub fn to_json(&self) -> Map<String, Value> {
-        let stated = KEYS.iter().zip(&self.ids);
-        let stated = stated.filter_map(|(key, id)| Some(((*key).to_owned(), id.clone()?.into())));
+        let stated = KEYS.iter().zip(self.ids());
+        let stated = stated.filter_map(|(key, id)| Some(((*key).to_owned(), id?.into())));
         stated.collect()
     }
 }

@@ -110,7 +110,7 @@ fn write(index: &Index, state: &State) {
 
 fn passes(file: &FileFacts, filter: &RecallFilter) -> bool {
     let has_type =
-        filter.types.is_empty() || file.types.iter().any(|one| filter.types.contains(one));
+        filter.types.is_empty() || file.kind.types.iter().any(|one| filter.types.contains(one));
     let has = |wanted: &String| file.tags.iter().any(|tag| is_within(tag, wanted));
     let is_one = |name: &String| filter.writers.iter().any(|one| is_within(name, one));
     let is_by = file.writers.iter().any(is_one);

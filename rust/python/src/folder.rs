@@ -251,7 +251,7 @@ impl PyLedger {
     #[pyo3(signature = (*, skips=false))]
     fn rows(&self, skips: bool) -> Vec<SourceTuple> {
         (self.0.records())
-            .filter(|record| !skips || !record.source.skips.is_empty())
+            .filter(|record| !skips || !record.skips.is_empty())
             .map(|record| row_of(record))
             .collect()
     }
@@ -322,16 +322,14 @@ pub fn tuple_of(skip: &Skip) -> SkipTuple {
 }
 
 fn row_of(record: &Record) -> SourceTuple {
-    let signature = record.signature();
     let SourceFile {
         path,
-        signature: _,
+        signature,
         settled,
         digest,
         chunks,
         skips,
         facts,
-    } = record.source.clone();
-    let signature = signature.map_or_else(String::new, |signature| signature.to_string());
+    } = record.row();
     (path, signature, settled, digest, chunks, skips, facts)
 }

@@ -440,10 +440,11 @@ impl Walk<'_> {
         };
         let found = entries_of(folder)?;
         let is_marked = found.iter().any(|(name, _)| is_mark(name));
-        let (all, deciding): (Vec<_>, Vec<_>) = (found
+        let (mut all, deciding): (Vec<_>, Vec<_>) = (found
             .into_iter()
             .map(|(name, entry)| looks.at(entry, &name)))
         .unzip();
+        all.shrink_to_fit();
         Ok(Arc::new(Entries {
             signature: signature.filter(|one| one.is_settled(looked_at)),
             all,
