@@ -37,13 +37,13 @@ FUZZ_SECONDS ?= 60
 # How long `make faults` goes on, in seconds.
 FAULTS_SECONDS ?= 600
 
-# How long `make simulate` goes on, in seconds.
+# How long `make simulate` and `make attack` go on, in seconds.
 SECONDS ?= 600
 
 # How long `make proof` loses power with each durability, in seconds.
 PROOF_SECONDS ?= 600
 
-.PHONY: help try test check check-targets coverage test-emulated test-busy faults proof simulate valgrind test-extras test-matrix test-cluster test-page test-typescript test-ray bench bench-engine docs pictures lint licenses wheels model-wheels release-check upgrade-file fuzz clean prerequisites
+.PHONY: help try test check check-targets coverage test-emulated test-busy faults proof simulate attack valgrind test-extras test-matrix test-cluster test-page test-typescript test-ray bench bench-engine docs pictures lint licenses wheels model-wheels release-check upgrade-file fuzz clean prerequisites
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -101,6 +101,14 @@ proof: prerequisites ## every call between SQLite and the disk fails once, and p
 # SEED=7 begins with that seed, as a failure names it.
 simulate: .venv/engine-built ## random histories of an index beside a model in plain Python, for SECONDS
 	PYTHONPATH=python:tests/support $(BIN)/python tests/support/simulation.py $(SECONDS) $(SEED) 2>&1 \
+		| $(PYTHON) scripts/record_proof.py
+
+# An environment of its own: schemathesis brings 30 packages, and needs Python 3.11.
+attack: .venv/engine-built ## attacks on a server beside a well-behaved client, for SECONDS: 100 MB of packages
+	$(PYTHON) -m venv .venv-attack
+	.venv-attack/bin/python -m pip install --quiet --upgrade pip
+	.venv-attack/bin/python -m pip install --quiet --group attack
+	PYTHONPATH=python:tests/support .venv-attack/bin/python tests/support/attack.py $(SECONDS) $(SEED) 2>&1 \
 		| $(PYTHON) scripts/record_proof.py
 
 # Without the tests of thousands of cases, which valgrind makes last for hours.
@@ -213,7 +221,7 @@ fuzz: .venv/engine-built ## a minute of fuzzing for each reader of foreign bytes
 	FUZZ_EXAMPLES=$$((10 * $(FUZZ_SECONDS))) $(PYTEST) tests/faults/test_api.py
 
 clean: ## remove all that make made
-	rm -rf .venv .venv-extras .venv-cluster .venv-page .venv-ray .venv-bench .venv-docs .venv-matrix .try site target wheelhouse clients/typescript/node_modules clients/typescript/generated clients/typescript/built rust/fuzz/target rust/fuzz/corpus
+	rm -rf .venv .venv-attack .venv-extras .venv-cluster .venv-page .venv-ray .venv-bench .venv-docs .venv-matrix .try site target wheelhouse clients/typescript/node_modules clients/typescript/generated clients/typescript/built rust/fuzz/target rust/fuzz/corpus
 
 prerequisites:
 	@PYTHON="$(PYTHON)" sh scripts/prerequisites.sh

@@ -42,18 +42,20 @@ def add_operations(
     definitions: Definitions,
 ) -> None:
     """Add a route for each operation; the schemas of bodies and answers are added to `definitions`."""
+    large = asyncio.Lock()
     for kind in kinds:
-        _add(routes, kind, service, once, definitions)
+        _add(routes, kind, service, once, definitions, large)
 
 
-def _add(
+def _add(  # noqa: PLR0913, PLR0917 - its parts
     routes: APIRouter,
     kind: type[Operation[Any]],
     service: Service,
     once: Once,
     definitions: Definitions,
+    large: asyncio.Lock,
 ) -> None:
-    """Add the route of an operation."""
+    """Add the route of an operation. `large` is held while a large body is parsed."""
     row = kind.operation
 
     async def handle(request: Request) -> Response:
@@ -64,8 +66,11 @@ def _add(
         def read() -> Operation[Any]:
             return checked_arguments(kind, _arguments(kind, request, body), served=True)
 
-        # Reading a large body takes long: others are answered meanwhile.
-        asked = read() if len(body) <= _SMALL else await asyncio.to_thread(read)
+        if len(body) <= _SMALL:
+            asked = read()
+        else:  # The parser holds the GIL, and others are answered only between large bodies.
+            async with large:
+                asked = await asyncio.to_thread(read)
         if asked.writes:
             may_write(request)
         grant = request.scope["grant"]
