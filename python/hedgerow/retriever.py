@@ -17,13 +17,16 @@ from ._operations.operation import Request
 from ._profiles import CANDIDATES
 from ._retrieval.embedding import reembedding, upserting
 from ._retrieval.operations import (
+    CountRequest,
     DeleteRequest,
     ExplainRequest,
+    GetManyRequest,
     GetRequest,
     IndexOperations,
     SearchManyRequest,
     SearchRequest,
     StatsRequest,
+    UpdateRequest,
     UpsertRequest,
     WhyNotRequest,
 )
@@ -297,6 +300,9 @@ def _upserting(stages: Stages, request: UpsertRequest) -> Steps[int]:
 
 
 def _deleting(stages: Stages, request: DeleteRequest) -> Steps[int]:
+    if request.where is not None:
+        removed: int = yield Call(partial(stages.index.delete, where=request.where))
+        return removed
     removed = 0
     if request.ids or not request.paths:
         removed += yield Call(stages.index.delete, request.ids)
@@ -310,7 +316,23 @@ def _getting(stages: Stages, request: GetRequest) -> Steps[Chunk | None]:
     return found
 
 
-def _counting(stages: Stages, _: StatsRequest) -> Steps[IndexStats]:
+def _getting_many(stages: Stages, request: GetManyRequest) -> Steps[list[Chunk | None]]:
+    found: list[Chunk | None] = yield Call(stages.index.get_many, request.ids)
+    return found
+
+
+def _counting(stages: Stages, request: CountRequest) -> Steps[int]:
+    count: int = yield Call(stages.index.count, request.where)
+    return count
+
+
+def _updating(stages: Stages, request: UpdateRequest) -> Steps[int]:
+    change = partial(stages.index.update, metadata=request.metadata, tags=request.tags)
+    count: int = yield Call(change, request.where)
+    return count
+
+
+def _stating(stages: Stages, _: StatsRequest) -> Steps[IndexStats]:
     found: IndexStats = yield Call(_index_of(stages.index, "stats").stats)
     return found
 
@@ -332,8 +354,11 @@ _STEPS: Mapping[type[Request[Any]], Callable[[Stages, Any], Steps[Any]]] = {
     SearchManyRequest: Stages.search,
     WhyNotRequest: looking,
     ExplainRequest: _explaining,
-    StatsRequest: _counting,
+    StatsRequest: _stating,
     GetRequest: _getting,
+    GetManyRequest: _getting_many,
+    CountRequest: _counting,
+    UpdateRequest: _updating,
     UpsertRequest: _upserting,
     DeleteRequest: _deleting,
 }

@@ -214,8 +214,23 @@ class Collection(Protocol):
     def upsert(self, chunks: Iterable[ChunkLike]) -> int:
         """Store chunks; returns the number of distinct ids."""
 
-    def delete(self, ids: Iterable[str]) -> int:
-        """Remove chunks; returns how many there were."""
+    def get_many(self, ids: Iterable[str]) -> list[Chunk | None]:
+        """Return the chunks of some ids in their order, None for an id without a chunk."""
+
+    def count(self, where: FiltersLike | None = None) -> int:
+        """Count the chunks that pass a filter, or all."""
+
+    def update(
+        self,
+        where: FiltersLike,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        tags: Sequence[str] | None = None,
+    ) -> int:
+        """Change metadata and tags of the chunks that pass a filter; returns how many passed."""
+
+    def delete(self, ids: Iterable[str] | None = None, *, where: FiltersLike | None = None) -> int:
+        """Remove the chunks of some ids, or those that pass a filter; returns how many there were."""
 
     def delete_path(self, path: str) -> int:
         """Remove the chunks of a path; returns how many there were."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 from datetime import datetime, timezone
 from pathlib import Path
@@ -105,6 +106,67 @@ def test_chunks_are_written_read_and_removed(index, local):
     assert awaited(index, "aupsert", []) == 0
     assert awaited(index, "adelete", ["nowhere"]) == awaited(index, "adelete_path", "none") == 0
     assert awaited(index, "astats") == index.stats()
+
+
+@pytest.fixture(params=["index", "local"])
+def table(request, local):
+    """The index of the server, there and here, with 600 chunks of a path more, which are removed again."""
+    table = request.getfixturevalue(request.param)
+    chunks = [
+        {"id": f"table/{n}", "path": "table.md", "content": f"mole {n}", "metadata": {"n": n}}
+        for n in range(600)
+    ]
+    table.upsert(chunks)
+    yield table
+    local.delete_path("table.md")
+
+
+def asynchronously(table, name, *arguments, **options):
+    if isinstance(table, hr.Retriever):
+        return asyncio.run(getattr(table, name)(*arguments, **options))
+    return awaited(table, name, *arguments, **options)
+
+
+class TestTable:
+    ALL = hr.Filters(paths=["table.md"])
+
+    def test_chunks_are_counted(self, table, local):
+        assert table.count() == asynchronously(table, "acount") == len(local.index)
+        assert (
+            table.count(self.ALL) == asynchronously(table, "acount", {"paths": ["table.md"]}) == 600
+        )
+
+    def test_many_are_returned_in_the_order_of_ids(self, table):
+        ids = ["table/1", "nowhere", *(f"table/{n}" for n in range(600)), "table/1"]
+        found = table.get_many(iter(ids))
+        assert [one and one.id for one in found] == ["table/1", None, *ids[2:]]
+        assert found[0].metadata == {"n": 1}
+        assert asynchronously(table, "aget_many", ["nowhere"]) == [None]
+
+    def test_a_filter_says_what_is_changed_and_removed(self, table):
+        few = {"where": {"n": {"$lt": 3}}}
+        assert table.update(few, metadata={"n": None, "old": True}, tags=["a", "b"]) == 3
+        changed = table.get("table/1")
+        assert (changed.metadata, list(changed.tags)) == ({"old": True}, ["a", "b"])
+        assert asynchronously(table, "aupdate", few, tags=[]) == 0
+        assert table.delete(where={"where": {"old": True}}) == 3
+        assert table.delete(where=self.ALL) == 597
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            lambda table: table.delete(where={}),
+            lambda table: table.delete(["table/5"], where=TestTable.ALL),
+            lambda table: table.update(TestTable.ALL),
+            lambda table: table.update({}, tags=["x"]),
+            lambda table: table.count({"pathprefix": "x"}),
+            lambda table: table.get_many("xy"),
+        ],
+    )
+    def test_wrong_arguments_change_nothing(self, table, call):
+        with pytest.raises(hr.InvalidInputError):
+            call(table)
+        assert table.count(self.ALL) == 600
 
 
 def test_a_backup_is_a_new_file(index, tmp_path, local):

@@ -21,6 +21,11 @@ OF_INDEX = [
     ("GET", "/v1/stats", None),
     ("GET", "/v1/chunks/a", None),
     ("POST", "/v1/chunks", {"chunks": [{"id": "d", "content": "d"}]}),
+    ("POST", "/v1/get_many", {"ids": ["d", "none"]}),
+    ("POST", "/v1/count", {}),
+    ("POST", "/v1/count", {"where": {"tags": ["animal"]}}),
+    ("POST", "/v1/update", {"where": {"paths": ["d"]}, "metadata": {"a": 1}}),
+    ("POST", "/v1/delete", {"where": {"where": {"a": 1}}}),
     ("POST", "/v1/delete", {"ids": ["d", "e"]}),
 ]
 SECTIONS = ["Findings", "Decisions", "Conflicts / Corrections", "Open Questions"]

@@ -52,6 +52,15 @@ class CountedCollection:
     def get(self, id: str) -> hr.Chunk | None:  # noqa: A002 - as of an Index
         return self._chunks.get(id)
 
+    def get_many(self, ids: Iterable[str]) -> list[hr.Chunk | None]:
+        return [self._chunks.get(id) for id in ids]  # noqa: A001
+
+    def count(self, where: Any = None) -> int:
+        raise NotImplementedError
+
+    def update(self, where: Any, *, metadata: Any = None, tags: Any = None) -> int:
+        raise NotImplementedError
+
     def close(self) -> None:
         self.calls.append("close")
 

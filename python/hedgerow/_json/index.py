@@ -13,12 +13,15 @@ from hedgerow._operations.shapes import Result
 from hedgerow._pydantic import hit_of
 from hedgerow._retrieval.operations import (
     DEFAULT_LIMIT,
+    CountRequest,
     DeleteRequest,
+    GetManyRequest,
     GetRequest,
     Searching,
     SearchManyRequest,
     SearchRequest,
     StatsRequest,
+    UpdateRequest,
     UpsertRequest,
 )
 from hedgerow.query import QueryExplanation
@@ -204,11 +207,48 @@ class ChunkAnswer(Result):
     dimensions: OrNull[int]
     content: str
 
+    @classmethod
+    def of(cls, chunk: Chunk) -> ChunkAnswer:
+        """Return the JSON of a chunk."""
+        return cls(
+            chunk.id,
+            chunk.path,
+            chunk.ordinal,
+            chunk.metadata.get("line_start"),
+            chunk.title,
+            chunk.summary,
+            chunk.tags,
+            chunk.metadata,
+            None if chunk.embedding is None else len(chunk.embedding),
+            chunk.content,
+        )
+
     def chunk(self) -> Chunk:
         """Return the chunk, without its vector."""
         derived = {"line", "dimensions"}
         names = [one.name for one in fields(self) if one.name not in derived]
         return Chunk.from_dict({name: getattr(self, name) for name in names})
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkAnswers(Result):
+    """The chunks of some ids in their order, null for an id without a chunk."""
+
+    chunks: Sequence[ChunkAnswer | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted(Result):
+    """The number of chunks."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Updated(Result):
+    """The number of chunks that passed the filter."""
+
+    updated: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +273,9 @@ _ANSWERS: Mapping[type[Request[Any]], type[Result]] = {
     SearchManyRequest: SearchAnswers,
     StatsRequest: StatsAnswer,
     GetRequest: ChunkAnswer,
+    GetManyRequest: ChunkAnswers,
+    CountRequest: Counted,
+    UpdateRequest: Updated,
     UpsertRequest: Upserted,
     DeleteRequest: Deleted,
 }
@@ -309,19 +352,3 @@ def stats_answer(db: str, found: IndexStats, stopwords: str | frozenset[str]) ->
     words = stopwords if isinstance(stopwords, str) else sorted(stopwords)
     counts = {one.name: getattr(found, one.name) for one in fields(found)}
     return StatsAnswer(**counts, db=db, stopwords=words)
-
-
-def chunk_answer(chunk: Chunk) -> ChunkAnswer:
-    """Return all of a chunk but the numbers of its vector."""
-    return ChunkAnswer(
-        chunk.id,
-        chunk.path,
-        chunk.ordinal,
-        chunk.metadata.get("line_start"),
-        chunk.title,
-        chunk.summary,
-        chunk.tags,
-        chunk.metadata,
-        None if chunk.embedding is None else len(chunk.embedding),
-        chunk.content,
-    )

@@ -43,6 +43,7 @@ MOST_CHUNKS = 10_000
 
 DEFAULT_LIMIT = 10
 
+Where = Annotated[FiltersLike | None, Field("Only chunks that pass this, as `Filters` has it")]
 Explain = Annotated[
     bool, Field("Add to the JSON what each word became, and the parts of each score")
 ]
@@ -246,6 +247,43 @@ class GetRequest(Request[Chunk | None]):
 
 
 @dataclass(frozen=True)
+class GetManyRequest(Request[list[Chunk | None]]):
+    """Return the chunks of some ids in their order, None for an id without a chunk.
+
+    From a server they are without their vectors.
+    """
+
+    operation = Operation("get_many", "get_many")
+
+    ids: Annotated[Sequence[str], Field("Ids of chunks", served_most=MOST_RESULTS)]
+
+
+@dataclass(frozen=True)
+class CountRequest(Request[int]):
+    """Count the chunks that pass a filter, or all."""
+
+    operation = Operation("count", "count")
+
+    where: Where = None
+
+
+@dataclass(frozen=True)
+class UpdateRequest(Request[int]):
+    """Change metadata and tags of the chunks that pass a filter; returns how many passed.
+
+    Nothing is embedded again. In an index this is one transaction. Raises InvalidInputError for a filter
+    without a condition, and if neither metadata nor tags are given.
+    """
+
+    operation = Operation("update", "update", writes=True)
+
+    where: Annotated[FiltersLike, Field("Which chunks, as `Filters` has it")]
+    _: KW_ONLY
+    metadata: Annotated[Mapping[str, Any] | None, Field("Keys to set; null removes a key")] = None
+    tags: Annotated[Sequence[str] | None, Field("All tags that they get")] = None
+
+
+@dataclass(frozen=True)
 class UpsertRequest(Request[int]):
     """Embed the chunks that have no vector, and store all; returns the number of distinct ids.
 
@@ -269,12 +307,25 @@ class UpsertRequest(Request[int]):
 
 @dataclass(frozen=True)
 class DeleteRequest(Request[int]):
-    """Remove the chunks of some ids, and every chunk of some paths; returns how many there were."""
+    """Remove the chunks of some ids, and every chunk of some paths; returns how many there were.
+
+    With `where`, remove the chunks that pass a filter instead. Raises InvalidInputError for a filter
+    without a condition, and for one beside ids or paths.
+    """
 
     operation = Operation("delete", "delete", writes=True)
 
     ids: Annotated[Sequence[str], Field("Ids of chunks", served_most=MOST_CHUNKS)] = ()
     paths: Annotated[Sequence[str], Field("Paths of chunks", served_most=MOST_RESULTS)] = ()
+    _: KW_ONLY
+    where: Where = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.where is not None and (self.ids or self.paths):
+            raise InvalidInputError(
+                "delete takes ids and paths, or where, and not both", code="incompatible_options"
+            )
 
 
 S = TypeVar("S", bound=Searching[Any])
@@ -304,6 +355,12 @@ class IndexOperations(Operations):
     astats = async_method(StatsRequest)
     get = method(GetRequest)
     aget = async_method(GetRequest)
+    get_many = method(GetManyRequest)
+    aget_many = async_method(GetManyRequest)
+    count = method(CountRequest)
+    acount = async_method(CountRequest)
+    update = method(UpdateRequest)
+    aupdate = async_method(UpdateRequest)
     upsert = method(UpsertRequest)
     aupsert = async_method(UpsertRequest)
     delete = method(DeleteRequest)

@@ -6,7 +6,7 @@ import json
 import shutil
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
@@ -20,12 +20,15 @@ from hedgerow import Index, Retriever
 from hedgerow import Response as Found
 from hedgerow._json.highlight import Highlighter
 from hedgerow._json.index import (
+    ChunkAnswer,
+    ChunkAnswers,
+    Counted,
     Deleted,
     Failed,
     SearchAnswer,
     SearchAnswers,
+    Updated,
     Upserted,
-    chunk_answer,
     search_answer,
     stats_answer,
 )
@@ -34,12 +37,15 @@ from hedgerow._operations.schema import Definitions
 from hedgerow._operations.shapes import to_json
 from hedgerow._retrieval.operations import (
     OPERATIONS,
+    CountRequest,
     DeleteRequest,
+    GetManyRequest,
     GetRequest,
     Searching,
     SearchManyRequest,
     SearchRequest,
     StatsRequest,
+    UpdateRequest,
     UpsertRequest,
     whole_page,
 )
@@ -130,13 +136,18 @@ class IndexService:
                 raise InvalidInputError(
                     f"there is no chunk with the id {request.id!r}", code="unknown_chunk"
                 )
-            return chunk_answer(found)
+            return ChunkAnswer.of(found)
+        if isinstance(request, GetManyRequest):
+            return ChunkAnswers([None if one is None else ChunkAnswer.of(one) for one in found])
         if isinstance(request, StatsRequest):
             return stats_answer(self.name, found, self.index.stopwords)
-        return Upserted(found) if isinstance(request, UpsertRequest) else found
+        count = _COUNTS.get(type(request))
+        return found if count is None else count(found)
 
     def _delete(self, request: DeleteRequest) -> Deleted:
         """Remove chunks, and say which ids and paths had any."""
+        if request.where is not None:
+            return Deleted(self.name, self.index.delete(where=request.where), [], [])
         ids = dict.fromkeys(request.ids)
         is_there = {name: self.index.get(name) is not None for name in ids}
         found = [name for name, there in is_there.items() if there]
@@ -178,6 +189,13 @@ class IndexService:
             shutil.rmtree(copy.parent)
         finally:
             self._copies.release()
+
+
+_COUNTS: Mapping[type[Request[Any]], type[Counted | Updated | Upserted]] = {
+    CountRequest: Counted,
+    UpdateRequest: Updated,
+    UpsertRequest: Upserted,
+}
 
 
 def index_routes(service: IndexService, once: Once, definitions: Definitions) -> APIRouter:

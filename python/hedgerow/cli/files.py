@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hedgerow import Filters, Index, IndexFileError, IndexStats, InvalidInputError, Store
-from hedgerow._json.index import chunk_answer, stats_answer
+from hedgerow._json.index import ChunkAnswer, stats_answer
 from hedgerow.memory.operations import ShowRequest
 
 from .failures import FAILED, InterruptedRunError, UnfinishedError
@@ -231,7 +231,7 @@ def show(*, what: str, db: str | None, as_json: bool, **part: Any) -> None:
             code="unknown_chunk",
         )
     if as_json:
-        write_json({"db": db, "chunks": [chunk_answer(chunk).to_dict() for chunk in found]})
+        write_json({"db": db, "chunks": [ChunkAnswer.of(chunk).to_dict() for chunk in found]})
         return
     for position, chunk in enumerate(found):
         if position:
@@ -297,7 +297,7 @@ def chunks(  # noqa: PLR0913 - one argument for each option
         number = index.count(where)
         shown = [] if count else list(islice(index.chunks(where), limit))
     if as_json:
-        listed = {} if count else {"chunks": [chunk_answer(chunk).to_dict() for chunk in shown]}
+        listed = {} if count else {"chunks": [ChunkAnswer.of(chunk).to_dict() for chunk in shown]}
         write_json({"db": db, "count": number} | listed)
         return
     if count:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,12 +16,14 @@ from hedgerow._json.index import AskedFilters, ChunkAnswer, SearchAnswer
 from hedgerow._operations.operation import Request
 from hedgerow._retrieval.operations import (
     MOST_RESULTS,
+    CountRequest,
     DeleteRequest,
+    GetManyRequest,
     GetRequest,
     IndexOperations,
-    Searching,
     SearchManyRequest,
     SearchRequest,
+    UpdateRequest,
     UpsertRequest,
 )
 from hedgerow.errors import HedgerowError, InvalidInputError
@@ -61,9 +64,11 @@ class RemoteRetriever(Connected, IndexOperations):
             raise
 
     def _steps(self, request: Request[R]) -> Steps[R]:
-        asked: Request[Any] = request
-        if isinstance(asked, Searching) and asked.filters:
-            asked = replace(asked, filters=_filters(asked.filters))
+        asked: Any = request
+        for name in ("filters", "where"):
+            given = getattr(asked, name, None)
+            if given is not None:
+                asked = replace(asked, **{name: _filters(given)})
         if isinstance(asked, SearchManyRequest):
             return self._search_many(asked)
         if isinstance(asked, SearchRequest):
@@ -72,7 +77,10 @@ class RemoteRetriever(Connected, IndexOperations):
             return self._upsert(asked)
         if isinstance(asked, GetRequest):
             return self._get(asked)
-        return self._sent(asked, _removed if isinstance(asked, DeleteRequest) else None)
+        if isinstance(asked, GetManyRequest):
+            return self._get_many(asked)
+        key = _COUNTS.get(type(asked))
+        return self._sent(asked, None if key is None else itemgetter(key))
 
     def _search_many(self, request: SearchManyRequest) -> Steps[Any]:
         queries, dates = request.texts, request.dates
@@ -110,6 +118,13 @@ class RemoteRetriever(Connected, IndexOperations):
                 return None
             raise
 
+    def _get_many(self, request: GetManyRequest) -> Steps[Any]:
+        found: list[Chunk | None] = []
+        for first in range(0, len(request.ids), _BLOCK):
+            block = GetManyRequest(request.ids[first : first + _BLOCK])
+            found += yield from self._sent(block, _chunk_list)
+        return found
+
 
 def _filters(given: Any) -> dict[str, Any]:
     filters = AskedFilters.of(given)
@@ -144,4 +159,9 @@ def _chunk(answer: Mapping[str, Any]) -> Chunk:
     return ChunkAnswer.from_dict(answer).chunk()
 
 
-_removed: Callable[[Mapping[str, Any]], int] = lambda answer: answer["removed"]  # noqa: E731
+def _chunk_list(answer: Mapping[str, Any]) -> list[Chunk | None]:
+    return [None if one is None else _chunk(one) for one in answer["chunks"]]
+
+
+_COUNTS = {DeleteRequest: "removed", CountRequest: "count", UpdateRequest: "updated"}
+"""The keys of answers whose result is a number."""
