@@ -62,14 +62,17 @@ def test_closing_sends_what_is_left() -> None:
     assert asyncio.run(answer()).pieces == [b"headbody"]
 
 
-def test_a_large_piece_does_not_wait() -> None:
+@pytest.mark.parametrize("sizes", [[_LARGE + 1], [_LARGE, 1]])
+def test_large_pieces_do_not_wait(sizes: list[int]) -> None:
     async def answer() -> None:
         sent = Sent()
         transport = joining(sent)
-        transport.write(b"head")
-        transport.write(b"x" * (_LARGE + 1))
-        assert sent.pieces == [b"head" + b"x" * (_LARGE + 1)]
+        for size in sizes:
+            assert sent.pieces == []
+            transport.write(b"x" * size)
+        assert list(map(len, sent.pieces)) == [_LARGE + 1]
+        transport.write(b"rest")
         await asyncio.sleep(0)
-        assert len(sent.pieces) == 1
+        assert sent.pieces[1:] == [b"rest"]
 
     asyncio.run(answer())

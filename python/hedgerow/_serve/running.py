@@ -57,7 +57,7 @@ _SWITCH = 0.0005
 """Seconds until a thread gives way to others; a tenth of Python's default."""
 
 _LARGE = 64 * 1024
-"""The most bytes of a piece of an answer that waits for the next one."""
+"""The most bytes of an answer that wait for the rest of it. More would need memory."""
 
 _GRACE = 20
 """Seconds to finish answers in progress when the server is told to stop."""
@@ -368,13 +368,15 @@ class _Joining:
         self._transport = transport
         self._loop = loop
         self._pieces: list[bytes] = []
+        self._size = 0
 
     def write(self, piece: bytes) -> None:
-        """Send a piece with those that follow at once; a large one is sent now."""
+        """Send a piece with those that follow at once; if they are large, they are sent now."""
         if not self._pieces:
             self._loop.call_soon(self._send)
         self._pieces.append(piece)
-        if len(piece) > _LARGE:
+        self._size += len(piece)
+        if self._size > _LARGE:
             self._send()
 
     def close(self) -> None:
@@ -386,6 +388,7 @@ class _Joining:
         if self._pieces:
             self._transport.write(b"".join(self._pieces))
             self._pieces.clear()
+            self._size = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
