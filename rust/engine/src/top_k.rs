@@ -78,6 +78,13 @@ impl<S: Scored> TopK<S> {
         }
     }
 
+    /// [`Self::cut`] if enough items came since the last cut to be worth it.
+    pub fn cut_if_due(&mut self) {
+        if self.better.saturating_mul(2) >= self.limit {
+            self.cut();
+        }
+    }
+
     /// Drop what cannot be among the best, and raise the threshold to the last of them.
     pub fn cut(&mut self) {
         if self.better == 0 || self.kept.len() < self.limit {
@@ -142,6 +149,13 @@ impl<S: Scored> TopGroups<S> {
         }
         self.better += 1;
         if self.better >= self.limit.saturating_mul(2).max(MIN_BATCH) {
+            self.cut();
+        }
+    }
+
+    /// [`Self::cut`] if enough groups came or got better since the last cut to be worth it.
+    pub fn cut_if_due(&mut self) {
+        if self.better.saturating_mul(2) >= self.limit {
             self.cut();
         }
     }

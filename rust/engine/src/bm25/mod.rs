@@ -1,11 +1,11 @@
 //! Ranking by BM25 in memory (spec/index.md, "Ranking in memory").
 //!
-//! FTS5 is the store and the truth. A [`Snapshot`] holds its postings of one generation of the
-//! index: first read from FTS5's own tables ([`load`]), then updated by reading the texts of the
-//! few changed chunks ([`build`]). An expression becomes a [`Plan`], its phrases are looked up in
-//! each part of the snapshot ([`phrase`]), and their gains are added by FTS5's formula ([`counts`])
-//! in FTS5's order ([`score`]): ids, order and scores are the same to the bit. Without a snapshot
-//! of the generation, FTS5 ranks with the same formula ([`function`]).
+//! FTS5 is the store and the truth. A `Snapshot` holds its postings of one generation of the
+//! index: first read from FTS5's own tables (`load`), then updated by reading the texts of the
+//! few changed chunks (`build`). An expression becomes a [`Plan`], its phrases are looked up in
+//! each part of the snapshot (`phrase`), and their gains are added by FTS5's formula (`counts`)
+//! in FTS5's order (`score`): ids, order and scores are the same to the bit. Without a snapshot
+//! of the generation, FTS5 ranks with the same formula (`function`).
 
 mod allowed;
 mod backend_status;
@@ -17,6 +17,7 @@ mod fts5_segment;
 mod function;
 mod load;
 mod load_error;
+mod max_score;
 mod merging;
 mod outline;
 mod phrase;

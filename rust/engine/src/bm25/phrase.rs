@@ -49,6 +49,14 @@ impl Weights<'_> {
             Self::Own(weights) => weights[slot],
         }
     }
+
+    /// The highest weight from `start` to before `end`, or a higher one. 0 if there are none.
+    pub fn highest(&self, start: usize, end: usize) -> u32 {
+        match self {
+            Self::Stored(weights, first) => weights.highest(first + start, first + end),
+            Self::Own(weights) => weights[start..end].iter().copied().max().unwrap_or(0),
+        }
+    }
 }
 
 impl<'p> PhrasePostings<'p> {
@@ -430,6 +438,22 @@ pub(super) fn gallop(chunks: &[u32], at: usize, chunk: u32) -> usize {
     at + near.partition_point(|found| *found < chunk)
 }
 
+/// Like [`gallop`], but begins at the slot `guess`: fast if the chunk is near it.
+pub(super) fn gallop_near(chunks: &[u32], at: usize, guess: usize, chunk: u32) -> usize {
+    let mut end = guess.clamp(at, chunks.len());
+    if chunks.get(end).is_some_and(|found| *found < chunk) {
+        return gallop(chunks, end, chunk);
+    }
+    let mut step = 1;
+    loop {
+        let start = end.saturating_sub(step).max(at);
+        if start == at || chunks[start] < chunk {
+            return start + chunks[start..end].partition_point(|found| *found < chunk);
+        }
+        (end, step) = (start, step * 2);
+    }
+}
+
 /// Finds the positions at which tokens follow each other.
 #[derive(Default)]
 struct Matcher {
@@ -484,6 +508,10 @@ mod tests {
                         expected += 1;
                     }
                     assert_eq!(gallop(&list, at, chunk), expected, "{list:?} {at} {chunk}");
+                    for guess in 0..list.len() + 2 {
+                        let found = gallop_near(&list, at, guess, chunk);
+                        assert_eq!(found, expected, "{list:?} {at} {guess} {chunk}");
+                    }
                 }
             }
         }

@@ -6,21 +6,19 @@ use std::iter::repeat_n;
 use rusqlite::Connection;
 
 use super::allowed;
-use super::counts::{Counts, LengthNorms, term_score};
+use super::counts::{Counts, LengthNorms};
+use super::max_score::{MaxScore, WindowList};
 use super::phrase::{PhrasePostings, gallop};
 use super::phrase_counts::PhraseCounts;
 use super::plan::{Conjunction, Plan, ScoredPhrase};
 use super::ranking::FtsRanked;
 use super::scored_row::{MATCHED, ScoredRow};
-use super::segment_view::SegmentView;
+use super::segment_view::{SegmentView, WINDOW};
 use super::snapshot::Snapshot;
 use crate::chunks::{Filters, PathCursor, Paths, RowSet};
 use crate::interrupt::CancelTicker;
 use crate::query::Matching;
 use crate::top_k::{Scored, TopGroups, TopK};
-
-/// Chunks scored together: they fit into the first-level cache.
-const WINDOW: u32 = 4096;
 
 /// The rows that may be found.
 #[derive(Clone, Copy)]
@@ -53,6 +51,14 @@ impl<'a> Best<'a> {
         match self {
             Self::Rows(best) => best.threshold(),
             Self::OfPaths(best, _) => best.threshold(),
+        }
+    }
+
+    /// Raise the threshold if enough rows were kept since it was raised.
+    fn raise_threshold(&mut self) {
+        match self {
+            Self::Rows(best) => best.cut_if_due(),
+            Self::OfPaths(best, _) => best.cut_if_due(),
         }
     }
 
@@ -204,14 +210,16 @@ impl<'p> Lists<'p> {
         }
         let mut pace = CancelTicker::default();
         let narrowed = self.narrowed(plan, &mut pace)?;
-        let scored_phrases = plan.scored_phrases.iter().zip(&narrowed);
-        let scored_phrases: Vec<(&PhrasePostings<'_>, f64)> = scored_phrases
-            .map(|(scored, narrowed)| {
-                let postings = narrowed.as_ref().unwrap_or(&self.phrases[scored.phrase]);
-                (postings, idfs[scored.phrase])
+        let lists = plan.scored_phrases.iter().zip(&narrowed);
+        let mut lists: Vec<WindowList<'_, '_>> = lists
+            .map(|(scored, narrowed)| WindowList {
+                postings: narrowed.as_ref().unwrap_or(&self.phrases[scored.phrase]),
+                idf: idfs[scored.phrase],
+                span: (0, 0),
             })
             .collect();
         let excluded = self.excluded(plan);
+        let mut max_score = MaxScore::new(plan);
         let mut window = Window {
             part: self.part,
             norms,
@@ -219,19 +227,34 @@ impl<'p> Lists<'p> {
             scores: vec![0.0; self.part.segment.len().min(WINDOW as usize)],
             first: 0,
         };
-        let mut spans = vec![(0, 0); scored_phrases.len()];
         while (window.first as usize) < self.part.segment.len() {
             let end = window.first.saturating_add(WINDOW);
-            for ((postings, _), span) in scored_phrases.iter().zip(&mut spans) {
-                *span = (span.1, gallop(&postings.chunks, span.1, end));
+            for list in &mut lists {
+                list.advance(end);
             }
-            for (scored, repeats) in &plan.order {
-                let (span, (postings, idf)) = (spans[*scored], scored_phrases[*scored]);
-                window.add(postings, span, idf, *repeats);
-                pace.read((span.1 - span.0) * *repeats as usize)?;
-            }
-            for ((postings, _), span) in scored_phrases.iter().zip(&spans) {
-                window.offer(&postings.chunks[span.0..span.1], &excluded, best)?;
+            best.raise_threshold();
+            let threshold = best.threshold();
+            if max_score.choose(&lists, window.least_norm(), threshold) {
+                for (nth, repeats) in max_score.essential() {
+                    window.add(&lists[nth], repeats);
+                    pace.read(lists[nth].chunks().len())?;
+                }
+                window.leave_possible(&mut max_score, &lists, threshold);
+                pace.read(max_score.possible.len() * plan.order.len())?;
+                for (chunk, score) in max_score.exact(plan, &lists, |chunk| window.norm(chunk)) {
+                    window.offer(*chunk, *score, &excluded, best)?;
+                }
+            } else {
+                for (scored, repeats) in &plan.order {
+                    window.add(&lists[*scored], *repeats);
+                    pace.read(lists[*scored].chunks().len() * *repeats as usize)?;
+                }
+                for list in &lists {
+                    for chunk in list.chunks() {
+                        let score = window.take(*chunk);
+                        window.offer(*chunk, score, &excluded, best)?;
+                    }
+                }
             }
             window.first = end;
         }
@@ -321,15 +344,23 @@ struct Window<'p> {
 }
 
 impl Window<'_> {
-    /// Add the term scores of a phrase to the scores of its chunks, `repeats` times. Every repeat is a
-    /// separate addition, as in FTS5, because a product would be rounded differently.
-    fn add(&mut self, postings: &PhrasePostings<'_>, span: (usize, usize), idf: f64, repeats: u32) {
+    fn norm(&self, chunk: u32) -> f64 {
+        self.norms.of(self.part.segment.lengths()[chunk as usize])
+    }
+
+    /// The length norm of the shortest chunk.
+    fn least_norm(&self) -> f64 {
+        let shortest = self.part.shortest.get((self.first / WINDOW) as usize);
+        self.norms.of(shortest.copied().unwrap_or_default())
+    }
+
+    /// Add the term scores of a list to the scores of its chunks, `repeats` times. Every repeat is a separate
+    /// addition, as in FTS5, because a product would be rounded differently.
+    fn add(&mut self, list: &WindowList<'_, '_>, repeats: u32) {
         let lengths = self.part.segment.lengths();
-        let chunks = &postings.chunks[span.0..span.1];
-        for (chunk, number) in chunks.iter().zip(span.0..) {
+        for (chunk, slot) in list.chunks().iter().zip(list.span.0..) {
             let norm = self.norms.of(lengths[*chunk as usize]);
-            let weight = f64::from(postings.weights.get(number));
-            let term_score = term_score(idf, weight, norm);
+            let term_score = list.term_score(slot, norm);
             let score = &mut self.scores[(chunk - self.first) as usize];
             for _ in 0..repeats {
                 *score += term_score;
@@ -337,27 +368,51 @@ impl Window<'_> {
         }
     }
 
-    /// Offer those of the chunks that were not offered before, and reset their scores.
-    fn offer(
+    /// Return the score of a chunk, and reset it.
+    fn take(&mut self, chunk: u32) -> f64 {
+        std::mem::take(&mut self.scores[(chunk - self.first) as usize])
+    }
+
+    /// Leave the chunks that may reach `threshold` by all lists, after those that are not skipped were added.
+    fn leave_possible(
         &mut self,
-        chunks: &[u32],
+        max_score: &mut MaxScore,
+        lists: &[WindowList<'_, '_>],
+        threshold: f64,
+    ) {
+        if !max_score.collect(lists, |chunk| self.take(chunk), threshold) {
+            return max_score.look_up(lists, |chunk| self.norm(chunk), threshold);
+        }
+        for (chunk, score) in &max_score.possible {
+            self.scores[(chunk - self.first) as usize] = *score;
+        }
+        for (nth, repeats) in max_score.skipped() {
+            self.add(&lists[nth], repeats);
+        }
+        max_score.cut(
+            |chunk| self.scores[(chunk - self.first) as usize],
+            threshold,
+        );
+        self.scores.fill(0.0);
+    }
+
+    /// Offer a chunk, unless it has no score.
+    fn offer(
+        &self,
+        chunk: u32,
+        score: f64,
         excluded: &[u64],
         best: &mut Best<'_>,
     ) -> rusqlite::Result<()> {
-        for chunk in chunks {
-            let score = std::mem::take(&mut self.scores[(chunk - self.first) as usize]);
-            if score == 0.0 || score < best.threshold() {
-                continue;
-            }
-            let word = excluded
-                .get(*chunk as usize / 64)
-                .copied()
-                .unwrap_or_default();
-            if word >> (chunk % 64) & 1 == 0 && !self.part.deleted.contains(*chunk) {
-                let row = self.part.segment.row(*chunk);
-                if self.passing.is_none_or(|rows| rows.contains(row)) {
-                    best.offer(ScoredRow { score, row })?;
-                }
+        if score == 0.0 || score < best.threshold() {
+            return Ok(());
+        }
+        let word = excluded.get(chunk as usize / 64);
+        let is_excluded = word.is_some_and(|word| word >> (chunk % 64) & 1 == 1);
+        if !is_excluded && !self.part.deleted.contains(chunk) {
+            let row = self.part.segment.row(chunk);
+            if self.passing.is_none_or(|rows| rows.contains(row)) {
+                best.offer(ScoredRow { score, row })?;
             }
         }
         Ok(())

@@ -75,6 +75,18 @@ impl Bytes {
         }
     }
 
+    /// The highest number from `start` to before `end`, or a higher one. 0 if there are none.
+    pub fn highest(&self, start: usize, end: usize) -> u32 {
+        // Unlike `max`, this fold becomes instructions over many numbers at once.
+        match self.small[start..end]
+            .iter()
+            .fold(0, |most, number| most.max(*number))
+        {
+            LARGE => u32::MAX,
+            number => u32::from(number),
+        }
+    }
+
     #[cold]
     fn get_large(&self, slot: usize) -> u32 {
         let found = self

@@ -8,11 +8,17 @@ use super::deleted::Deleted;
 use super::load_error::LoadError;
 use super::segment::Segment;
 
+/// Chunks scored together: their scores fit into the first-level cache. Few in tests, so that small corpora have
+/// several windows.
+pub(super) const WINDOW: u32 = if cfg!(test) { 16 } else { 4096 };
+
 /// A segment, and which of its chunks have another form in a later part, or none any more.
 #[derive(Debug, Clone)]
 pub(super) struct SegmentView {
     pub segment: Arc<Segment>,
     pub deleted: Deleted,
+    /// The least length of the chunks of each window.
+    pub shortest: Arc<[u32]>,
     /// The numbers of live chunks and of their tokens.
     pub rows: usize,
     pub tokens: u64,
@@ -22,7 +28,10 @@ pub(super) struct SegmentView {
 
 impl SegmentView {
     pub fn new(segment: Segment) -> Self {
+        let windows = segment.lengths().chunks(WINDOW as usize);
+        let shortest = windows.map(|lengths| lengths.iter().copied().min().unwrap_or_default());
         Self {
+            shortest: shortest.collect(),
             deleted: Deleted::default(),
             rows: segment.len(),
             tokens: segment.lengths().iter().copied().map(u64::from).sum(),

@@ -377,17 +377,13 @@ impl<'a> Legs<'a> {
         let dates = setup.counts_dates() && dates::may_raise(request.query, &turns.turns);
         let are_final = !speakers && !dates && request.recency.is_none();
         let count = count_documents(reader, setup, request, &totals, turns.rows.len());
-        let mut raised = match neighbors {
-            Some(neighbors) => {
-                let wanted = if are_final { wanted } else { usize::MAX };
-                self.with_neighbors(reader, setup, request, &mut scored, neighbors, wanted)?
-            }
-            None => {
-                let totals = totals.iter().enumerate();
-                totals
-                    .map(|(at, (_, total))| Raised::new(at, *total))
-                    .collect()
-            }
+        let mut raised = if let Some(neighbors) = neighbors {
+            let wanted = if are_final { wanted } else { usize::MAX };
+            self.with_neighbors(reader, setup, request, &mut scored, neighbors, wanted)?
+        } else {
+            let totals = totals.iter().enumerate();
+            let raised = totals.map(|(at, (_, total))| Raised::new(at, *total));
+            raised.collect()
         };
         let turns: Vec<Turn> = if are_final {
             Vec::new()
@@ -448,13 +444,13 @@ impl<'a> Legs<'a> {
             }
         };
         let group_of = |row| reader.group_of(row);
-        let mut scores = NeighborScores {
+        let mut candidates = NeighborScores {
             neighbors,
             scored,
             cosines,
             by_path: request.group_by.is_some(),
         };
-        scores.of_best(wanted, others, group_of)
+        candidates.of_best(wanted, others, group_of)
     }
 
     /// Return the number of positions of the head where both legs agree, if that stops a reranker.

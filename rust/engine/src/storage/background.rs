@@ -54,7 +54,7 @@ impl Background {
     ///
     /// `work` is always called, with None when the handle is closed. It is interrupted when the
     /// handle closes or the process forks: both wait for the connection. So nobody who holds a
-    /// connection, or the gate of [`fork`], may wait for the thread.
+    /// connection, or the gate of `fork`, may wait for the thread.
     pub fn spawn(
         &self,
         name: &str,

@@ -4,7 +4,7 @@
 //! read text that is lower-cased before. What differs elsewhere is `\b`, a boundary of ASCII
 //! words, and `\s`, the ECMAScript set. fancy-regex refuses to change its mode inside a
 //! pattern, so the whole pattern runs in its ASCII mode, where `\b` is JavaScript's, and
-//! [`translate`] spells out the rest.
+//! `translate` spells out the rest.
 //!
 //! The flag needs no counterpart: JavaScript folds ASCII letters with ASCII letters only (`k`
 //! with `K`, not with the Kelvin sign), and neither pattern nor text has capitals. Without it
@@ -23,7 +23,7 @@ pub struct Pattern(Regex);
 impl Pattern {
     /// The pattern that JavaScript writes `/source/i`.
     ///
-    /// A construct that [`translate`] does not know is an error, never a guess.
+    /// A construct that `translate` does not know is an error, never a guess.
     pub fn new(source: &str) -> Result<Self> {
         RegexBuilder::new(&translate(source)?)
             .unicode_mode(false)

@@ -1,6 +1,6 @@
 //! The vectors of an index in memory, and the search for the nearest (spec/index.md, "Vectors").
 //!
-//! A [`Matrix`] has the vectors of one generation in blocks that versions share. It keeps each
+//! A `Matrix` has the vectors of one generation in blocks that versions share. It keeps each
 //! vector in full, and rotated and rounded to codes of few bits. A scan reads the codes first, and
 //! never compares a vector in full that is too far away by its codes.
 

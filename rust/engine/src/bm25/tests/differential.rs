@@ -311,6 +311,51 @@ proptest! {
     }
 }
 
+/// An expression of many words, some of them more than once, as of a long question.
+fn long_question() -> impl Strategy<Value = MatchExpression> {
+    let word = (prop::sample::select(&WORDS[..]), prop::bool::weighted(0.1));
+    let phrase = word.prop_map(|(word, prefix)| Phrase {
+        text: word.to_owned(),
+        prefix,
+        ..Phrase::default()
+    });
+    let any = prop::collection::vec(phrase.prop_map(|phrase| vec![vec![phrase]]), 2..14);
+    let none = prop::option::weighted(0.2, Just("Élan"));
+    (any, none).prop_map(|(any, none)| MatchExpression {
+        any,
+        none: Vec::from_iter(none.map(|text| Phrase {
+            text: text.to_owned(),
+            ..Phrase::default()
+        })),
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn the_best_of_many_windows_are_those_of_fts5(
+        (count, seed) in (17..400_u32, any::<u32>()),
+        expressions in prop::collection::vec(long_question(), 1..5),
+        limit in 1..40_usize,
+        (first, step) in (0..50_u32, 2..9_usize),
+    ) {
+        let index = Index::in_memory_with(TokenizerKind::Porter, Ranking::Memory).unwrap();
+        // Some twice, so that scores tie.
+        let mut chunks = many(0..count, seed);
+        chunks.extend(many(count..count + count / 2, seed));
+        make(&index, &Change::Upsert(chunks));
+        for expression in &expressions {
+            compare(&index, &index.ranker, expression, Some(limit));
+        }
+        let gone = (first..count).step_by(step).map(|id| id.to_string());
+        make(&index, &Change::Delete(gone.collect()));
+        for expression in &expressions {
+            compare(&index, &index.ranker, expression, Some(limit));
+        }
+    }
+}
+
 /// Chunks by the thousand, so that there are several windows and parts: the same words, each
 /// time in another order.
 pub(in crate::bm25) fn many(ids: Range<u32>, seed: u32) -> Vec<Chunk> {
