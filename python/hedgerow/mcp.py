@@ -36,6 +36,7 @@ from ._operations.schema import Definitions
 from ._operations.shapes import checked_arguments, unknown_argument
 from .errors import HedgerowError, InvalidInputError
 from .memory import MemoryRoot
+from .memory.edit import checked_writer
 from .memory.names import separate_tags
 from .memory.operations import (
     AuditRequest,
@@ -51,9 +52,8 @@ from .memory.operations import (
     SupersedeRequest,
     WrapupRequest,
 )
+from .memory.remembering import WRAPUP_SECTIONS
 from .memory.roots import MemoryRoots
-from .memory.writer import WRAPUP_SECTIONS
-from .memory.writers import checked_writer
 
 __all__ = ["build_server", "serve"]
 

@@ -17,7 +17,7 @@ from hedgerow.memory import MemoryRoot
 from hedgerow.memory.config import read_config
 from hedgerow.memory.derived import Derived
 from hedgerow.memory.documents import memory_rules
-from hedgerow.memory.freshness import FileCheck
+from hedgerow.memory.root_files import FileCheck
 from memory_doubles import put
 
 FOLDERS = ["a", ".hidden", "node_modules", "x.md", "Ünï", "deep/er", "__pycache__/b"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
-from hedgerow.memory import Diff, Event, History, git_history
+from hedgerow.memory import Diff, Event, History
 from memory_doubles import put
 
 GIT = shutil.which("git")
@@ -267,7 +267,7 @@ class TestGitThatFails:
         slow.write_text("#!/bin/sh\nexec sleep 60\n")
         slow.chmod(0o755)
         monkeypatch.setattr(shutil, "which", lambda _: str(slow))
-        monkeypatch.setattr(git_history, "SECONDS", 0.05)
+        monkeypatch.setattr("hedgerow.memory.history.SECONDS", 0.05)
         [notice] = MemoryRoot.open(repository / "memory").history("hedge").notices
         assert "git took longer than" in notice
 
@@ -298,6 +298,6 @@ class TestGitThatFails:
     def test_a_text_that_is_too_large(
         self, repository: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(git_history, "LARGEST", 10)
+        monkeypatch.setattr("hedgerow.memory.history.LARGEST", 10)
         with pytest.raises(HedgerowError, match="at most 10 are compared"):
             MemoryRoot.open(repository / "memory").diff("hedge")

@@ -18,8 +18,8 @@ from hedgerow.memory.documents import parse_document
 from hedgerow.memory.lint import lint
 from hedgerow.memory.note import slug
 from hedgerow.memory.process import choose_sources, write_page
+from hedgerow.memory.results import all_text
 from hedgerow.memory.scope import Scope
-from hedgerow.memory.score import all_text
 from hedgerow.memory.selection import Selection, topic_tokens
 from hedgerow.memory.times import parse_time
 from hostile import assert_linear

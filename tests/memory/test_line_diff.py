@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.memory import line_diff
-from hedgerow.memory.line_diff import unified
+from hedgerow.memory import history
+from hedgerow.memory.history import unified
 
 TEXT = st.lists(st.sampled_from(["a", "b", "c", "", "-a", "+b", "@@ -1 +1 @@"]), max_size=30)
 
@@ -41,7 +41,7 @@ def test_a_diff_leads_from_one_text_to_the_other(old: list[str], new: list[str])
 
 @pytest.mark.parametrize("limit", ["MOST_CHANGES", "MOST_LINES"])
 def test_too_many_changes_are_one(monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
-    monkeypatch.setattr(line_diff, limit, 2)
+    monkeypatch.setattr(history, limit, 2)
     old, new = list("abcdef"), list("aXcYeZf")
     assert unified(old, new, "a", "b") == (
         "--- a\n+++ b\n@@ -1,6 +1,7 @@\n a\n-b\n-c\n-d\n-e\n+X\n+c\n+Y\n+e\n+Z\n f\n"

@@ -15,7 +15,7 @@ import hedgerow as hr
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
 from hedgerow.memory.documents import parse_document
 from hedgerow.memory.marks import Marks
-from hedgerow.memory.validity import HOLDS, Validity
+from hedgerow.memory.times import HOLDS, Validity
 from memory_doubles import put
 
 JULY = datetime(2026, 7, 1, tzinfo=timezone.utc)

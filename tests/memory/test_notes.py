@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
 from hedgerow._engine import _first_heading, _level_two_sections, read_front_matter
-from hedgerow.memory import files, note, writer
+from hedgerow.memory import files, note, remembering
 from memory_doubles import WRAPUP
 
 TODAY = datetime.now().astimezone().strftime("%Y-%m-%d")
@@ -153,8 +153,8 @@ class TestWrapup:
 
     def test_headings_in_a_fence_are_text(self) -> None:
         fenced = WRAPUP.replace("## Findings", "```\n## Findings\n```")
-        assert writer.validate_wrapup(fenced).missing_sections == ("Findings",)
-        assert writer.validate_wrapup(WRAPUP).valid
+        assert remembering.validate_wrapup(fenced).missing_sections == ("Findings",)
+        assert remembering.validate_wrapup(WRAPUP).valid
 
     def test_result_has_the_text_as_it_stands_in_the_file(self, root: MemoryRoot) -> None:
         done = root.wrapup(WRAPUP, title="A day")

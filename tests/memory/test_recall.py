@@ -16,7 +16,7 @@ import hedgerow
 from command_line import run
 from hedgerow import InvalidInputError, MemoryRoot
 from hedgerow._engine import _Recall
-from hedgerow.memory import score, times
+from hedgerow.memory import results, times
 from hedgerow.memory.times import memory_time, parse_end, parse_time
 from memory_doubles import WRAPUP, put
 
@@ -147,9 +147,9 @@ class TestDepth:
             root.recall("x", depth="Deep")
         assert raised.value.code == "invalid_option"
 
-    @given(st.text(max_size=9), st.sampled_from(score.DEPTHS))
+    @given(st.text(max_size=9), st.sampled_from(results.DEPTHS))
     def test_every_bucket_has_a_boost(self, bucket: str, how: str) -> None:
-        assert -1 < score.depth_boost(bucket, how) < 1
+        assert -1 < results.depth_boost(bucket, how) < 1
 
 
 class TestScore:

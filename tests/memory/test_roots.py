@@ -14,8 +14,7 @@ import hedgerow as hr
 from command_line import as_json, failed, ok
 from hedgerow import InvalidInputError, MemoryRoot
 from hedgerow.memory import derived
-from hedgerow.memory.joint import joint_folder
-from hedgerow.memory.roots import MemoryRoots
+from hedgerow.memory.roots import MemoryRoots, joint_folder
 from memory_doubles import put
 
 QUERIES = [

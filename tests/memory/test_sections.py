@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
 from hedgerow.memory import Memory
-from hedgerow.memory.sections import appended, lines_of, prepended, replaced, section_of
+from hedgerow.memory.texts import appended, lines_of, prepended, replaced, section_of
 from memory_doubles import put
 
 TEXT = """\

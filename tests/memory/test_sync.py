@@ -13,7 +13,7 @@ from hedgerow._engine import _Changes
 from hedgerow.ingest.ledger import Ledger
 from hedgerow.memory import sync
 from hedgerow.memory.config import read_config
-from hedgerow.memory.freshness import FileCheck
+from hedgerow.memory.root_files import FileCheck
 from memory_doubles import counts, found, keys, put
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import hedgerow
 from hedgerow._engine import _FileCheck
-from hedgerow.memory import MemoryRoot, derived, freshness, index_handle
+from hedgerow.memory import MemoryRoot, derived, index_handle, root_files
 from memory_doubles import put
 
 SOON = 5.0
@@ -138,7 +138,7 @@ def test_where_nothing_can_be_watched_it_looks_and_says_so(
     def refused(*_: object) -> object:
         raise OSError("it is on a network file system (NFS)")
 
-    monkeypatch.setattr(freshness, "_Watch", refused)
+    monkeypatch.setattr(root_files, "_Watch", refused)
     put(tmp_path, "a.md", "hedge\n")
     with MemoryRoot.open(tmp_path, watch=True) as root:
         assert found(root, "hedge") == ["a.md"]
@@ -163,7 +163,7 @@ def test_a_watch_that_missed_a_change_is_begun_again(
     assert found(watched, "hedge") == ["notes/a.md"]
     assert len(listed) == 2
     assert "missed" in (watched.status().watch or "")
-    monkeypatch.setattr(freshness, "_RETRY", 0.0)
+    monkeypatch.setattr(root_files, "_RETRY", 0.0)
     found(watched, "hedge")
     assert watched.status().watch == "active"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
-from hedgerow.memory.writers import with_writer, writers_of
+from hedgerow.memory.edit import with_writer, writers_of
 from memory_doubles import put
 
 SECTIONS = ("Findings", "Decisions", "Conflicts / Corrections", "Open Questions")

@@ -255,7 +255,7 @@ def offer_own_root() -> None:
         return
     question = f"There is no memory root here. Make your own, {visible(str(own))}?"
     if click.confirm(question, default=True, err=True):
-        from hedgerow.memory.setup import initialize  # noqa: PLC0415 - slow to import
+        from hedgerow.memory.config import initialize  # noqa: PLC0415 - slow to import
 
         initialize(own)
 

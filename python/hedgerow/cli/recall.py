@@ -31,9 +31,15 @@ if TYPE_CHECKING:
 
     from hedgerow import MemoryRoot, Trace
     from hedgerow.ingest.source import Skip
-    from hedgerow.memory.results import Context, MemoryList, Recall, Recalled, RelatedMemory
+    from hedgerow.memory.results import (
+        Context,
+        MemoryList,
+        Recall,
+        Recalled,
+        RelatedMemory,
+        ScoreParts,
+    )
     from hedgerow.memory.roots import MemoryRoots
-    from hedgerow.memory.score import ScoreParts
     from hedgerow.memory.times import Period
     from hedgerow.memory.why_not import RecallWhyNot
     from hedgerow.remote import RemoteRoot
@@ -332,7 +338,7 @@ def _show_in_terminal(found: Recall, *, explain: bool) -> None:
 
 def _show_left_out(counts: Mapping[str, int]) -> None:
     """Print the numbers of memories that matched and are no results, and how to see them."""
-    from hedgerow.memory.validity import FILTERED, REASONS  # noqa: PLC0415 - slow to import
+    from hedgerow.memory.times import FILTERED, REASONS  # noqa: PLC0415 - slow to import
 
     echo()
     reasons = [f"{count:,} {REASONS[why]}" for why, count in counts.items() if why != FILTERED]

@@ -1,4 +1,4 @@
-from .freshness import IndexState as IndexState
+from .root_files import IndexState as IndexState
 from .imports.moving import Imported as Imported, Moved as Moved
 from .results import (
     About as About,
@@ -35,10 +35,14 @@ from .results import (
 )
 from .root import MemoryRoot as MemoryRoot
 from .roots import MemoryRoots as MemoryRoots
-from .score import DepthPolicy as DepthPolicy, ScoreParts as ScoreParts, depth_boost as depth_boost
-from .setup import Initialized as Initialized
+from .results import (
+    DepthPolicy as DepthPolicy,
+    ScoreParts as ScoreParts,
+    depth_boost as depth_boost,
+)
+from .config import Initialized as Initialized
 from .sync import PassedBy as PassedBy, SyncReport as SyncReport
 from .times import Period as Period
 from .trust import TrustRequest as TrustRequest
-from .validity import Validity as Validity
+from .times import Validity as Validity
 from .why_not import RecallWhyNot as RecallWhyNot

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import glob
+import hashlib
 import hmac
 import logging
 import os
+import shutil
 import stat
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,9 +24,17 @@ from hedgerow.ingest.source import Listing, Rules, list_folder
 from .config import Config
 from .documents import memory_rules
 from .files import system_errors
-from .identity import ensure_key, signature_of
-from .names import AGENTS, DERIVED, DIRECTORIES, NODE_TYPES, mark_of
-from .vault import daily_note_format, folder_for_notes, vault_patterns
+from .identity import ensure_key, signature_of, user_folder
+from .names import (
+    AGENTS,
+    DERIVED,
+    DIRECTORIES,
+    NODE_TYPES,
+    daily_note_format,
+    folder_for_notes,
+    mark_of,
+    vault_patterns,
+)
 
 if TYPE_CHECKING:
     from hedgerow.typing import Durability
@@ -431,3 +441,53 @@ def identity_of(file: Path) -> tuple[int, int] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     return status.st_dev, status.st_ino
+
+
+# The folder in which several roots have one index (spec/memory.md, "Several roots").
+
+
+_JOINT = "joint"
+
+
+def link_to(link: Path, target: Path) -> None:
+    """Make a link lead to a folder."""
+    with suppress(OSError):
+        if link.readlink() == target:
+            return
+        link.unlink()
+    # Several processes may make it at the same time.
+    with suppress(FileExistsError):
+        link.symlink_to(target, target_is_directory=True)
+
+
+def joint_folder(roots: Sequence[Path]) -> Path:
+    """Return the folder, which need not exist, for the index of several roots."""
+    names = "\0".join(map(str, roots)).encode("utf-8", "surrogateescape")
+    return user_folder() / _JOINT / hashlib.sha256(names).hexdigest()[:16]
+
+
+def forget_joint(derived: Derived) -> None:
+    """Delete the indexes of several roots that have the files of this one; the next recall remakes them.
+
+    Raises HedgerowError if the system refuses it.
+    """
+    folder = user_folder() / _JOINT
+    if not folder.is_dir():
+        return
+    for one in sorted(folder.iterdir()):
+        if any(_leads_to(link, derived.source_root) for link in _links(one)):
+            with system_errors("delete", one):
+                for link in _links(one):
+                    link.unlink(missing_ok=True)
+                shutil.rmtree(one)
+
+
+def _links(folder: Path) -> Sequence[Path]:
+    return [one for one in folder.iterdir() if one.is_symlink()] if folder.is_dir() else []
+
+
+def _leads_to(link: Path, target: Path) -> bool:
+    try:
+        return link.resolve() == target
+    except (OSError, RuntimeError):
+        return False

@@ -13,11 +13,10 @@ from hedgerow._engine import _vacuum
 from hedgerow.errors import HedgerowError
 from hedgerow.ingest.source import decode
 
-from .derived import Derived, open_store_to_write, open_to_write
+from .derived import Derived, forget_joint, open_store_to_write, open_to_write
 from .documents import Document, parse_document, read_documents
 from .files import locked, remove, system_errors, update
-from .git_history import repository_of
-from .joint import forget_joint
+from .history import repository_of
 from .links import OWN_FIELDS
 from .names import TEMPORARY_SUFFIX
 from .process import without_source

@@ -2,29 +2,403 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hedgerow._engine import _is_retracted
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.source import UnreadableSourceError, decode
 
 from .documents import Document, parse_document
-from .git_history import Commit, GitFile
-from .line_diff import unified
+from .edit import writers_of
 from .marks import REASON, RETRACTED, SUPERSEDED_BY, SUPERSEDES
 from .note import now, one_line
 from .operations import DiffRequest
 from .results import Diff, Event, History
 from .texts import data_of
 from .times import memory_time, parse_end, parse_time
-from .writers import writers_of
 
 if TYPE_CHECKING:
     from .session import Session
+
+
+# The difference of two texts by lines, as a unified diff.
+
+
+MOST_CHANGES = 500
+"""The most changed lines that are found one by one, since the cost grows with their square. Beyond,
+everything between the first and the last change counts as replaced."""
+
+MOST_LINES = 20_000
+"""The most lines, of both texts between the first and the last change, that are compared one by one."""
+
+CONTEXT = 3
+"""The unchanged lines that are shown around a change."""
+
+
+class _Change(NamedTuple):
+    """Lines of the old text that lines of the new one replace, as ranges."""
+
+    old: range
+    new: range
+
+
+def unified(old: Sequence[str], new: Sequence[str], old_name: str, new_name: str) -> str:
+    """Return the unified diff of two texts, given as lines without line ends; empty if they are equal."""
+    changes = _changes(old, new)
+    if not changes:
+        return ""
+    lines = [f"--- {old_name}", f"+++ {new_name}"]
+    for group in _groups(changes):
+        first, last = group[0], group[-1]
+        before = min(CONTEXT, first.old.start)
+        after = min(CONTEXT, len(old) - last.old.stop)
+        spans = (
+            range(first.old.start - before, last.old.stop + after),
+            range(first.new.start - before, last.new.stop + after),
+        )
+        lines.append(f"@@ -{_span(spans[0])} +{_span(spans[1])} @@")
+        at = spans[0].start
+        for change in group:
+            lines += (f" {line}" for line in old[at : change.old.start])
+            lines += (f"-{old[number]}" for number in change.old)
+            lines += (f"+{new[number]}" for number in change.new)
+            at = change.old.stop
+        lines += (f" {line}" for line in old[at : spans[0].stop])
+    return "\n".join(lines) + "\n"
+
+
+def _groups(changes: Sequence[_Change]) -> Iterator[list[_Change]]:
+    """Join changes whose surroundings touch."""
+    group: list[_Change] = []
+    for change in changes:
+        if group and change.old.start - group[-1].old.stop > 2 * CONTEXT:
+            yield group
+            group = []
+        group.append(change)
+    yield group
+
+
+def _span(lines: range) -> str:
+    start = lines.start + 1 if lines else lines.start
+    return f"{start}" if len(lines) == 1 else f"{start},{len(lines)}"
+
+
+def _changes(old: Sequence[str], new: Sequence[str]) -> list[_Change]:
+    """Return the changed lines, in order: the fewest, up to a limit (Myers, 1986)."""
+    most = min(len(old), len(new))
+    start = next((at for at in range(most) if old[at] != new[at]), most)
+    most -= start
+    end = next((at for at in range(most) if old[-1 - at] != new[-1 - at]), most)
+    a, b = old[start : len(old) - end], new[start : len(new) - end]
+    if not a and not b:
+        return []
+    steps = _steps(a, b) if len(a) + len(b) <= MOST_LINES else None
+    if steps is None:
+        return [_Change(range(start, start + len(a)), range(start, start + len(b)))]
+    found: list[_Change] = []
+    for x, y, is_new in steps:
+        old_at, new_at = start + x, start + y
+        one = (
+            _Change(range(old_at, old_at), range(new_at, new_at + 1))
+            if is_new
+            else _Change(range(old_at, old_at + 1), range(new_at, new_at))
+        )
+        last = found[-1] if found else None
+        if last and last.old.stop == one.old.start and last.new.stop == one.new.start:
+            found[-1] = _Change(
+                range(last.old.start, one.old.stop), range(last.new.start, one.new.stop)
+            )
+        else:
+            found.append(one)
+    return found
+
+
+def _steps(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int, bool]] | None:
+    """Return the steps from one text to the other: where, and whether a line is new.
+
+    None if there are more than `MOST_CHANGES`.
+    """
+    ends = {1: 0}
+    trace: list[dict[int, int]] = []
+    for edits in range(MOST_CHANGES + 1):
+        trace.append(dict(ends))
+        for diagonal in range(-edits, edits + 1, 2):
+            is_new = diagonal == -edits or (
+                diagonal != edits and ends[diagonal - 1] < ends[diagonal + 1]
+            )
+            x = ends[diagonal + 1] if is_new else ends[diagonal - 1] + 1
+            y = x - diagonal
+            while x < len(a) and y < len(b) and a[x] == b[y]:
+                x, y = x + 1, y + 1
+            ends[diagonal] = x
+            if x >= len(a) and y >= len(b):
+                return _back(trace, len(a), len(b))
+    return None
+
+
+def _back(trace: Sequence[dict[int, int]], x: int, y: int) -> list[tuple[int, int, bool]]:
+    """Return the steps that led to the end of both texts."""
+    steps = []
+    for edits in range(len(trace) - 1, 0, -1):
+        ends, diagonal = trace[edits], x - y
+        is_new = diagonal == -edits or (
+            diagonal != edits and ends[diagonal - 1] < ends[diagonal + 1]
+        )
+        before = diagonal + 1 if is_new else diagonal - 1
+        x, y = ends[before], ends[before] - before
+        steps.append((x, y, is_new))
+    return steps[::-1]
+
+
+# The commits of a file, read without running anything of the repository (spec/memory.md, "History").
+
+
+SECONDS = 10.0
+"""The most seconds of one run of git. Following renames in a large repository takes long."""
+
+LARGEST = 8_000_000
+"""The most bytes of an earlier text: 2,000,000 characters of UTF-8."""
+
+_LARGEST_FILE = 16 * 1024 * 1024
+"""The most bytes of a file of the repository itself that is read, such as its list of references."""
+
+_MOST_REFERENCES = 5
+"""The most references from one to another. git follows as many."""
+
+_INHERITED = ("PATH", "SYSTEMROOT")
+"""The variables that git gets of the environment: where programs are, also on Windows."""
+
+_ID = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")
+_SHA256_DIGITS = 64
+_FORMAT = "format:%H%x00%at%x00%<(100,trunc)%an%x00%<(200,trunc)%s"
+_FIELDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit that changed a file, and the path of the file below the repository then."""
+
+    id: str
+    at: datetime | None
+    author: str
+    subject: str
+    path: str
+
+
+class GitFile:
+    """A file in a git repository: its commits, and its texts in them."""
+
+    def __init__(self, objects: Path, head: str, shallow: bytes, path: str) -> None:
+        self._objects = objects
+        self._head = head
+        self._shallow = shallow
+        self._path = path
+
+    @classmethod
+    def of(cls, folder: Path, file: str) -> GitFile | None:
+        """Return a file below a folder; None if it is in no repository, or one without commits.
+
+        Raises HedgerowError for a repository that cannot be read.
+        """
+        folder = folder.resolve()
+        top = repository_of(folder)
+        if top is None:
+            return None
+        try:
+            own, common = _git_folders(top / ".git")
+            head = _head(own, common)
+            shallow = common / "shallow"
+            cut = _small(shallow) if shallow.is_file() else b""
+            objects = (common / "objects").resolve(strict=True)
+            if not objects.is_relative_to(common):
+                raise _unreadable(top, "its folder of objects is a link out of it")
+        except (OSError, ValueError) as error:
+            raise _unreadable(top, str(error)) from error
+        path = (folder / file).relative_to(top).as_posix()
+        return None if head is None else cls(objects, head, cut, path)
+
+    def commits(self, limit: int) -> list[Commit]:
+        """Return the commits that changed the file, also under other names, the newest first."""
+        fields = self._run(
+            *(
+                "log",
+                "--follow",
+                "-z",
+                "--name-only",
+                f"--max-count={limit}",
+                f"--format={_FORMAT}",
+            ),
+            *("--", self._path),
+        ).split(b"\0")
+        texts = [field.decode(errors="replace") for field in fields]
+        found: list[Commit] = []
+        path = self._path
+        for at in range(0, len(texts) - _FIELDS + 2, _FIELDS):
+            id_, time, author, last = texts[at : at + _FIELDS - 1]
+            subject, _, named = last.partition("\n")
+            path = named or path
+            if _ID.match(id_):
+                found.append(Commit(id_, _time(time), author.strip(), subject.strip(), path))
+        return found
+
+    def text_at(self, commit: Commit) -> bytes:
+        """Return the bytes of the file in a commit; empty if it deleted the file."""
+        name = f"{commit.id}:{commit.path}"
+        if not self._run("ls-tree", "--name-only", "-z", commit.id, "--", commit.path):
+            return b""
+        size = int(self._run("cat-file", "-s", name))
+        if size > LARGEST:
+            raise HedgerowError(
+                f"{commit.path} has {size:,} bytes in the commit {commit.id[:12]}; at most "
+                f"{LARGEST:,} are compared",
+                code="root_io",
+            )
+        return self._run("cat-file", "blob", name)
+
+    def _run(self, *arguments: str) -> bytes:
+        """Run git, and return its output. Raises HedgerowError if it fails or takes too long."""
+        git = shutil.which("git")
+        if git is None:
+            raise HedgerowError(
+                "the history of the repository was not read: git is not installed", code="root_io"
+            )
+        with self._repository() as folder:
+            environment = {
+                **{name: os.environ[name] for name in _INHERITED if name in os.environ},
+                "HOME": str(folder),
+                "LC_ALL": "C",
+                "GIT_DIR": str(folder),
+                "GIT_OBJECT_DIRECTORY": str(self._objects),
+                "GIT_CONFIG_NOSYSTEM": "1",
+                "GIT_CONFIG_GLOBAL": os.devnull,
+                "GIT_ATTR_NOSYSTEM": "1",
+                "GIT_LITERAL_PATHSPECS": "1",
+                "GIT_NO_LAZY_FETCH": "1",
+                "GIT_NO_REPLACE_OBJECTS": "1",
+                "GIT_TERMINAL_PROMPT": "0",
+            }
+            try:
+                done = subprocess.run(  # noqa: S603 - git, with the arguments of this module
+                    [git, "--no-pager", *arguments],
+                    cwd=folder,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    timeout=SECONDS,
+                    check=False,
+                )
+            except subprocess.TimeoutExpired as error:
+                raise HedgerowError(
+                    f"the history of the repository was not read: git took longer than {SECONDS:.0f} s",
+                    code="root_io",
+                ) from error
+            except OSError as error:
+                raise HedgerowError(
+                    f"the history of the repository was not read: git cannot run ({error.strerror})",
+                    code="root_io",
+                ) from error
+        if done.returncode:
+            said = done.stderr.decode(errors="replace").strip().partition("\n")[0][:200]
+            raise HedgerowError(
+                f"the history of the repository was not read: git failed ({said})", code="root_io"
+            )
+        return done.stdout
+
+    @contextmanager
+    def _repository(self) -> Iterator[Path]:
+        """Make a repository without anything but the objects and the newest commit."""
+        is_sha256 = len(self._head) == _SHA256_DIGITS
+        extension = "[extensions]\n\tobjectFormat = sha256\n" if is_sha256 else ""
+        core = f"[core]\n\trepositoryFormatVersion = {int(is_sha256)}\n\tbare = true\n"
+        with tempfile.TemporaryDirectory(prefix="hedgerow-git-") as name:
+            folder = Path(name).resolve()
+            (folder / "refs").mkdir()
+            (folder / "HEAD").write_text(f"{self._head}\n", encoding="ascii")
+            (folder / "config").write_text(core + extension, encoding="ascii")
+            if self._shallow:
+                (folder / "shallow").write_bytes(self._shallow)
+            yield folder
+
+
+def repository_of(folder: Path) -> Path | None:
+    """Return the folder of the git repository around a folder; None outside of a repository."""
+    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), None)
+
+
+def _git_folders(git: Path) -> tuple[Path, Path]:
+    """Return the folder of a working tree, and the one with the objects, which may be another."""
+    own = git
+    if git.is_file():
+        # Of a further working tree, or of a submodule.
+        named = _small(git).decode().removeprefix("gitdir:").strip()
+        own = git.parent / named
+    own = own.resolve(strict=True)
+    common = own / "commondir"
+    return own, (own / _small(common).decode().strip()).resolve() if common.is_file() else own
+
+
+def _head(own: Path, common: Path) -> str | None:
+    """Return the id of the newest commit; None before the first one."""
+    said = _small(own / "HEAD").decode().strip()
+    for _ in range(_MOST_REFERENCES):
+        if not said.startswith("ref:"):
+            break
+        name = said[4:].strip()
+        if not name.startswith("refs/") or ".." in name or "\0" in name:
+            raise ValueError(f"HEAD is {name[:100]!r}")
+        places = (folder / name for folder in (own, common))
+        loose = next((place for place in places if place.is_file()), None)
+        if loose is None:
+            return _packed(common / "packed-refs", name)
+        said = _small(loose).decode().strip()
+    if not _ID.match(said):
+        raise ValueError(f"HEAD is {said[:100]!r}")
+    return said
+
+
+def _packed(file: Path, name: str) -> str | None:
+    """Return the id of a reference in the list of references; None if it is not there."""
+    lines = _small(file).decode(errors="replace").splitlines() if file.is_file() else []
+    for line in lines:
+        id_, _, other = line.partition(" ")
+        if other == name and _ID.match(id_):
+            return id_
+    return None
+
+
+def _small(file: Path) -> bytes:
+    with file.open("rb") as opened:
+        data = opened.read(_LARGEST_FILE + 1)
+    if len(data) > _LARGEST_FILE:
+        raise ValueError(f"{file.name} is larger than {_LARGEST_FILE:,} bytes")
+    return data
+
+
+def _time(seconds: str) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(int(seconds), timezone.utc)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _unreadable(top: Path, problem: str) -> HedgerowError:
+    return HedgerowError(
+        f"the history of the repository {top} was not read: {problem}", code="root_io"
+    )
+
+
+# The events of a memory, and the difference of two of its states (spec/memory.md, "History").
+
 
 MOST_FILES = 100
 """The most memories of one line of succession that are read."""

@@ -52,15 +52,14 @@ from .derived import (
     is_of_no_use,
 )
 from .documents import CODES, notices_of
-from .freshness import FileCheck, Looked
 from .marks import Marks
 from .names import check_types
 from .note import now
 from .operations import ContextRequest, GrepRequest, RecallRequest
 from .recall import ANY, Evidence, Wanted
-from .results import About, GrepResult, LineMatch, Recall
+from .results import BOOSTS, About, DepthPolicy, GrepResult, LineMatch, Recall, depth_boost
+from .root_files import FileCheck, Looked
 from .scope import Scope
-from .score import BOOSTS, DepthPolicy, depth_boost
 from .times import TICK, micros_of
 
 if TYPE_CHECKING:

@@ -22,8 +22,7 @@ from .files import locked
 from .links import leads_to, links_in_fields, written_name
 from .root_files import NodeState
 from .scope import Scope
-from .times import micros_of
-from .validity import HOLDS, Validity
+from .times import HOLDS, Validity, micros_of
 
 SUPERSEDES, SUPERSEDED_BY = "supersedes", "superseded_by"
 RETRACTED, REASON = "retracted", "retraction_reason"

@@ -21,10 +21,9 @@ from .derived import (
     remove_damaged,
 )
 from .files import locked, system_errors
-from .freshness import FileCheck, Looked
 from .links import without_attachments
 from .results import RootGraph
-from .root_files import NodeState
+from .root_files import FileCheck, Looked, NodeState
 
 if TYPE_CHECKING:
     from hedgerow._engine import Pipeline

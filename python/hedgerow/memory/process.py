@@ -37,8 +37,7 @@ from .names import DERIVED, DIRECTORIES
 from .results import Processed
 from .scope import Scope, front_matter_of
 from .selection import NEVER, Selection, newest_first, topic_tokens
-from .times import memory_time
-from .validity import Validity
+from .times import Validity, memory_time
 
 BEGIN, END, _ABOUT, _UPKEEP, _UNDERSTANDING, _CHANGED, _SOURCES, _MAINTENANCE = _PAGE_FRAME
 """The lines of a generated part that are the same on every page: no search finds them."""

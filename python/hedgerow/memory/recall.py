@@ -17,24 +17,24 @@ from hedgerow.results import Trace
 from hedgerow.retriever import Retriever
 from hedgerow.typing import FiltersLike, QuestionDate
 
-from . import score
+from . import results
 from .derived import is_of_no_use
 from .marks import Marks
 from .names import compared, separate_tags, type_word
 from .note import now
 from .operations import ContextRequest, RecallRequest
-from .results import Provenance, Recalled
+from .results import DepthPolicy, Provenance, Recalled, ScoreParts
 from .scope import Scope
-from .score import DepthPolicy, ScoreParts
 from .times import (
+    HOLDS,
     Period,
+    Validity,
     checked_end,
     checked_question_date,
     checked_start,
     micros_of,
     period_in,
 )
-from .validity import HOLDS, Validity
 
 if TYPE_CHECKING:
     from hedgerow._engine import _RecallTuple
@@ -185,7 +185,7 @@ def depths(
 ) -> tuple[dict[str, float], float]:
     """Return the weight of each bucket at a depth, and the weight of all others."""
     buckets = columns.buckets(searcher)
-    return {bucket: score.rounded(policy(bucket, depth)) for bucket in buckets}, 0.0
+    return {bucket: results.rounded(policy(bucket, depth)) for bucket in buckets}, 0.0
 
 
 def bounds(wanted: Wanted) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:

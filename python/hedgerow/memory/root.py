@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 from hedgerow._checks import checked_flag, checked_path
 from hedgerow.typing import Durability, Progress
 
-from . import config, setup
+from . import config
+from .config import Initialized
 from .derived import Derived
-from .freshness import FileCheck, IndexState, index_state
 from .index_handle import OpenedIndex
 from .names import CONFIG, LEGACY_CONFIG
 from .node_store import NodeStore
+from .results import DepthPolicy, depth_boost
+from .root_files import FileCheck, IndexState, index_state
 from .root_writes import RootWrites
 from .scope import Scope
-from .score import DepthPolicy, depth_boost
-from .setup import Initialized
 from .trust import Choices
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class MemoryRoot(RootWrites):
         Raises HedgerowError for a configuration that cannot be read, without `force`, and for one
         with a newer schema.
         """
-        setup.initialize(path, force=force, vault=vault)
+        config.initialize(path, force=force, vault=vault)
         return cls.open(path)
 
     @staticmethod
@@ -141,7 +141,7 @@ class MemoryRoot(RootWrites):
         `embedder` is a name as in `hedgerow.json`, such as "local". It is used once the user allows it
         (`hedgerow trust`).
         """
-        return setup.initialize(path, force=force, embedder=embedder, vault=vault)
+        return config.initialize(path, force=force, embedder=embedder, vault=vault)
 
     @property
     def path(self) -> Path:

@@ -16,7 +16,6 @@ from hedgerow.typing import Legs, Progress, QuestionDate, Time
 
 from .config import Config, read_config, read_status
 from .derived import Derived
-from .freshness import FileCheck
 from .index_handle import OpenedIndex
 from .node_store import NodeStore
 from .operations import (
@@ -47,10 +46,11 @@ from .results import (
     RootGraph,
     RootStatus,
 )
+from .root_files import FileCheck
 from .scope import Scope
 from .session import Session
+from .times import HOLDS, Validity
 from .trust import Choices
-from .validity import HOLDS, Validity
 
 if TYPE_CHECKING:
     from hedgerow._engine import Pipeline, Store
@@ -110,7 +110,7 @@ class RootReads(RootOperations):
         )
 
     def _list(self, request: ListRequest) -> MemoryList:
-        from .listing import listed  # noqa: PLC0415 - slow to import
+        from .session import listed  # noqa: PLC0415 - slow to import
 
         session = self._session()
         return listed(self._root, session, request, Moment.of(None, self._scope))

@@ -77,17 +77,17 @@ class RootWrites(RootReads):
             )
 
     def _wrapup(self, request: WrapupRequest) -> WrappedUp:
-        from . import note, writer  # noqa: PLC0415 - slow to import
+        from . import note, remembering  # noqa: PLC0415 - slow to import
         from .remembering import stated_fields  # noqa: PLC0415
         from .secrets import check_no_secret  # noqa: PLC0415
 
         derived = self._derived()
         fields = stated_fields(request, self._config().defaults.get("session", {}))
-        body = writer.checked_wrapup(request.text)
+        body = remembering.checked_wrapup(request.text)
         check_no_secret(body, request.title, allowed=request.allow_secret)
         topic = request.topic
         related = None if topic is None else self.recall(topic, limit=request.limit)
-        file = writer.write_wrapup(
+        file = remembering.write_wrapup(
             self._root,
             body,
             title=request.title,

@@ -15,9 +15,8 @@ from hedgerow._operations.operation import Request
 from hedgerow.errors import InvalidInputError
 
 from .config import Config
+from .derived import joint_folder, link_to
 from .files import system_errors
-from .freshness import IndexState
-from .joint import joint_folder, link_to
 from .names import mark_of
 from .operations import (
     ContextRequest,
@@ -30,6 +29,7 @@ from .operations import (
 )
 from .results import Context, GrepResult, Listed, Memory, MemoryList, Recall, Recalled, RootStatus
 from .root import MemoryRoot
+from .root_files import IndexState
 
 if TYPE_CHECKING:
     from hedgerow.embedders import AnyEmbedder

@@ -13,8 +13,8 @@ from hedgerow.typing import QuestionDate
 
 from . import note
 from .documents import Document
+from .results import all_text
 from .scope import Scope
-from .score import all_text
 from .times import checked_start, parse_time
 
 _WORD = re.compile(r"[^\W_]+")

@@ -13,7 +13,7 @@ from .operations import RecallRequest
 from .recall import Moment
 from .results import Recall
 from .scope import Scope
-from .validity import LEFT_OUT
+from .times import LEFT_OUT
 
 if TYPE_CHECKING:
     from .index_handle import OpenedIndex
