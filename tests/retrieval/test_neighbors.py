@@ -13,6 +13,7 @@ import hedgerow as hr
 from hedgerow.typing import Fusion, Profile, Tokenizer
 
 WORDS = ("oak", "elm", "ash")
+CONTENTS = st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join)
 
 
 class TwoNumbers:
@@ -67,7 +68,7 @@ rows = st.lists(
     st.tuples(
         st.integers(0, 2),
         st.integers(0, 6),
-        st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join),
+        CONTENTS,
     ),
     min_size=1,
     max_size=24,
@@ -306,3 +307,35 @@ def test_grouped_a_neighbor_counts_by_what_exceeds_half_of_the_own_total() -> No
                 "with its neighbors 1.20"
             )
         )
+
+
+@given(
+    rows=st.lists(
+        st.tuples(st.integers(0, 9), st.integers(0, 9), CONTENTS), min_size=1, max_size=60
+    ),
+    query=CONTENTS,
+    fusion=st.sampled_from(["rrf", "score"]),
+    group_by=st.sampled_from([None, "path"]),
+    sizes=st.tuples(st.integers(1, 20), st.integers(1, 6)),
+)
+@settings(max_examples=200, deadline=None)
+def test_fewer_hits_are_the_first_of_more(
+    rows: list[tuple[int, int, str]],
+    query: str,
+    fusion: Fusion,
+    group_by: str | None,
+    sizes: tuple[int, int],
+) -> None:
+    candidates, limit = sizes
+    index = hr.Index.in_memory()
+    index.upsert(chunks_of(rows))
+    ranking = hr.Ranking("best", fusion=fusion)
+    retriever = hr.Retriever(index, embedder=TwoNumbers(), ranking=ranking)
+    few, all_of_them = (
+        [
+            (hit.id, hit.score)
+            for hit in retriever.search(query, limit=most, candidates=candidates, group_by=group_by)
+        ]
+        for most in (limit, 1000)
+    )
+    assert few == all_of_them[:limit]
