@@ -94,4 +94,26 @@ def test_it_is_a_type_error_too() -> None:
     with pytest.raises(TypeError) as raised:
         hr.parse_query(1)  # type: ignore[arg-type]
     assert isinstance(raised.value, hr.InvalidInputError)
-    assert (raised.value.code, str(raised.value)) == ("invalid_option", "expected a str, not int")
+    assert (raised.value.code, str(raised.value)) == (
+        "invalid_option",
+        "text must be a str, not int",
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: hr.Index.in_memory().get(1), "id"),
+        (lambda: hr.Index.in_memory().delete_path(1), "path"),
+        (lambda: hr.Store.in_memory().get(1), "key"),
+        (lambda: hr.Store.in_memory().link("x", 1), "b"),
+        (lambda: hr.is_stopword(1), "token"),
+        (lambda: hr.detect_intent(1), "query"),
+        (lambda: hr.compile_many(["x", 1]), "texts[1]"),
+        (lambda: hr.normalise(1), "text"),
+    ],
+)
+def test_the_error_names_the_argument(call: Callable[[], Any], name: str) -> None:
+    with pytest.raises(hr.InvalidInputError) as raised:
+        call()
+    assert str(raised.value) == f"{name} must be a str, not int"

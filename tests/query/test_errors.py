@@ -22,7 +22,7 @@ MANY_ALIASES = {"oak": [f"tree{n}" for n in range(100)]}
             lambda: hr.parse_query(HALF),
             hr.InvalidInputError,
             "lone_surrogate",
-            "the text has half of a surrogate pair at character 7; decode its source as UTF-8 "
+            "text has half of a surrogate pair at character 7; decode its source as UTF-8 "
             'with errors="replace", or remove the character',
         ),
         (
@@ -182,7 +182,7 @@ MANY_ALIASES = {"oak": [f"tree{n}" for n in range(100)]}
             lambda: hr.AliasTable({"oak": [HALF]}),
             hr.InvalidInputError,
             "lone_surrogate",
-            "the text has half of a surrogate pair at character 7; decode its source as UTF-8 "
+            "text has half of a surrogate pair at character 7; decode its source as UTF-8 "
             'with errors="replace", or remove the character',
         ),
         (

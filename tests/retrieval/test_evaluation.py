@@ -74,7 +74,7 @@ class TestQueries:
                 '{"id": "a", "text": "x", "embedding": [1]}\n{"id": "b", "text": "x"}',
                 ":2: some queries have an embedding and some have none",
             ),
-            ('{"id": "a", "text": "\\ud800"}', ":1: the text has half of a surrogate pair"),
+            ('{"id": "a", "text": "\\ud800"}', ":1: text has half of a surrogate pair"),
             ('{"id": "a", "text": "' + "a " * 40_000 + '"}', ":1: the query has 80000 bytes"),
             (b'{"id": "a", "text": "x"}\n\xff', ":2: not UTF-8"),
             ("\n", " holds no query"),

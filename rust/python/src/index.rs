@@ -25,7 +25,7 @@ use crate::notices;
 use crate::query::QueryOrText;
 use crate::stats;
 use crate::stopwords::{self, StopWordsLike};
-use crate::text::{Text, Word};
+use crate::text::{Text, Word, name};
 use crate::value::{Argument, Limit};
 use crate::vector::{self, Dimensions};
 
@@ -323,7 +323,7 @@ impl PyIndex {
     }
 
     /// Remove every chunk of a path; return the number removed.
-    fn delete_path(&self, py: Python<'_>, path: Text) -> PyResult<usize> {
+    fn delete_path(&self, py: Python<'_>, path: Text<name::Path>) -> PyResult<usize> {
         self.write(py, None, || self.index.delete_path(&path))
     }
 
@@ -360,7 +360,7 @@ impl PyIndex {
     }
 
     /// The chunk of an id, or None.
-    fn get(&self, py: Python<'_>, id: Text) -> PyResult<Option<PyChunk>> {
+    fn get(&self, py: Python<'_>, id: Text<name::Id>) -> PyResult<Option<PyChunk>> {
         let found = self.call(py, || self.index.get(&id))?;
         Ok(found.map(PyChunk))
     }

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyType};
 
 use crate::errors;
-use crate::text::Text;
+use crate::text::{Text, name};
 use crate::value::{self, Argument};
 use crate::vector;
 
@@ -302,7 +302,7 @@ pub fn outcome_of(name: Option<&Text>) -> PyResult<Outcome> {
 }
 
 /// The relation of an edge, "link" by default.
-pub fn relation(given: Option<&Text>) -> String {
+pub fn relation(given: Option<&Text<name::Rel>>) -> String {
     given.map_or_else(|| "link".to_owned(), |given| given.to_string())
 }
 

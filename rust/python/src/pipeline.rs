@@ -91,7 +91,7 @@ impl<'py> FromPyObject<'_, 'py> for PipelineText {
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         if let Ok(text) = object.cast::<PyString>() {
-            return Ok(Self(Text::named(&text, "the pipeline")?.to_owned()));
+            return Ok(Self(<Text>::named(&text, "the pipeline")?.to_owned()));
         }
         let Ok(items) = object.try_iter() else {
             let given = object.get_type().name()?;

@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 
 use crate::errors;
 use crate::stopwords::StopWordsLike;
-use crate::text::Text;
+use crate::text::{Text, name};
 
 /// A searchable unit of a query (spec/query.md, "Tokens").
 ///
@@ -22,7 +22,11 @@ pub struct PyToken(Token);
 impl PyToken {
     #[new]
     #[pyo3(signature = (kind, text, operator=None))]
-    fn new(kind: Text, text: Text, operator: Option<Text>) -> PyResult<Self> {
+    fn new(
+        kind: Text<name::Kind>,
+        text: Text,
+        operator: Option<Text<name::Operator>>,
+    ) -> PyResult<Self> {
         let kind = TokenKind::from_name(&kind).ok_or_else(|| {
             let message = format!(
                 "kind must be \"term\", \"phrase\" or \"prefix\", not {:?}",
@@ -264,6 +268,6 @@ pub fn parse_query(text: Text, stopwords: Option<StopWordsLike>) -> PyResult<PyQ
 /// That is an English or Dutch stop word, `and`, `or` or `not`, or a token of at most two UTF-16
 /// code units. Compared in lower case.
 #[pyfunction]
-pub fn is_stopword(token: Text) -> PyResult<bool> {
+pub fn is_stopword(token: Text<name::Token>) -> PyResult<bool> {
     errors::call(|| Ok(is_noise(&token)))
 }

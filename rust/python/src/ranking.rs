@@ -11,7 +11,7 @@ use crate::errors;
 use crate::hit::PyHit;
 use crate::results;
 use crate::source::Source;
-use crate::text::Text;
+use crate::text::{Text, name};
 use crate::value::Argument;
 
 /// Fuse several rankings into one list of Hit, best first (spec/retrieval.md, "Fusion").
@@ -80,7 +80,7 @@ pub fn unanimity<'py>(
 ///
 /// The patterns are English; a query in another language has no intent.
 #[pyfunction]
-pub fn detect_intent(py: Python<'_>, query: Text) -> PyResult<Bound<'_, PyAny>> {
+pub fn detect_intent(py: Python<'_>, query: Text<name::Query>) -> PyResult<Bound<'_, PyAny>> {
     results::intent(py, errors::call(|| Intent::detect(&query))?)
 }
 
@@ -92,7 +92,11 @@ pub fn detect_intent(py: Python<'_>, query: Text) -> PyResult<Bound<'_, PyAny>> 
 ///
 /// Raises InvalidInputError, naming the position, for hits of another shape.
 #[pyfunction]
-pub fn reweight(py: Python<'_>, query: Text, hits: &Bound<'_, PyAny>) -> PyResult<Vec<PyHit>> {
+pub fn reweight(
+    py: Python<'_>,
+    query: Text<name::Query>,
+    hits: &Bound<'_, PyAny>,
+) -> PyResult<Vec<PyHit>> {
     let hits = Source::many("hits", hits, Source::with_score)?;
     let reweighted = errors::call_detached(py, || {
         let hits = hits.iter().map(|hit| hit.hit().clone()).collect();
@@ -144,6 +148,6 @@ pub fn trigrams(py: Python<'_>, text: Text) -> PyResult<Bound<'_, PyFrozenSet>> 
 
 /// The words of the last segment of a path, without `.md` (spec/retrieval.md).
 #[pyfunction]
-pub fn slug_text(path: Text) -> PyResult<String> {
+pub fn slug_text(path: Text<name::Path>) -> PyResult<String> {
     errors::call(|| Ok(slug::slug_text(&path)))
 }

@@ -20,7 +20,7 @@ use crate::node_iterator::PyNodeIterator;
 use crate::notices;
 use crate::pipeline::{PipelineLike, named_types, ranked};
 use crate::results;
-use crate::text::{Text, Word};
+use crate::text::{Text, Word, name};
 use crate::value::Argument;
 
 /// Nodes, edges and visits, in the same SQLite file as an Index (spec/pipeline.md).
@@ -137,7 +137,7 @@ impl PyStore {
     }
 
     /// The node of a key, with its embedding; None if there is none, or if it was deleted.
-    fn get(&self, py: Python<'_>, key: Text) -> PyResult<Option<PyNode>> {
+    fn get(&self, py: Python<'_>, key: Text<name::Key>) -> PyResult<Option<PyNode>> {
         let node = self.call(py, || self.store.get(&key))?;
         Ok(node.map(PyNode))
     }
@@ -171,10 +171,10 @@ impl PyStore {
     fn link(
         &self,
         py: Python<'_>,
-        a: Text,
-        b: Text,
+        a: Text<name::A>,
+        b: Text<name::B>,
         strength: Option<&Bound<'_, PyAny>>,
-        rel: Option<Text>,
+        rel: Option<Text<name::Rel>>,
     ) -> PyResult<()> {
         let argument = Argument {
             name: "strength",
@@ -206,7 +206,13 @@ impl PyStore {
     ///
     /// Raises InvalidInputError for a key that no node has or had.
     #[pyo3(signature = (a, b, rel=None), text_signature = "($self, a, b, rel='link')")]
-    fn unlink(&self, py: Python<'_>, a: Text, b: Text, rel: Option<Text>) -> PyResult<bool> {
+    fn unlink(
+        &self,
+        py: Python<'_>,
+        a: Text<name::A>,
+        b: Text<name::B>,
+        rel: Option<Text<name::Rel>>,
+    ) -> PyResult<bool> {
         let relation = relation(rel.as_ref());
         self.write(py, Some(errors::ITEM), || {
             self.store.unlink(&a, &b, &relation)
@@ -223,8 +229,8 @@ impl PyStore {
     fn visit(
         &self,
         py: Python<'_>,
-        agent: Text,
-        key: Text,
+        agent: Text<name::Agent>,
+        key: Text<name::Key>,
         at: &Bound<'_, PyAny>,
         outcome: Option<Text>,
     ) -> PyResult<()> {

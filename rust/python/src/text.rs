@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Display;
+use std::marker::PhantomData;
 use std::ops::{Deref, Range};
 
 use hedgerow_engine::text::marks::{Highlighter, MarkedPhrase};
@@ -15,16 +16,42 @@ use pyo3::types::PyString;
 
 use crate::errors;
 
-/// A Python `str` that is valid Unicode, borrowed from Python without a copy.
-pub struct Text(PyBackedStr);
+/// The name of an argument, for the messages of its errors.
+pub trait Name {
+    const NAME: &'static str;
+}
 
-impl AsRef<str> for Text {
+macro_rules! names {
+    ($($kind:ident = $name:literal),* $(,)?) => {$(
+        pub struct $kind;
+
+        impl Name for $kind {
+            const NAME: &'static str = $name;
+        }
+    )*};
+}
+
+/// Names of arguments, as in `Text<name::Id>`.
+pub mod name {
+    use super::Name;
+
+    names! {
+        A = "a", Agent = "agent", B = "b", Id = "id", Key = "key", Kind = "kind",
+        Operator = "operator", Path = "path", Query = "query", Rel = "rel", Text = "text",
+        Token = "token",
+    }
+}
+
+/// A Python `str` that is valid Unicode, borrowed from Python without a copy. Errors name the argument.
+pub struct Text<N = name::Text>(PyBackedStr, PhantomData<N>);
+
+impl<N> AsRef<str> for Text<N> {
     fn as_ref(&self) -> &str {
         &self.0
     }
 }
 
-impl Deref for Text {
+impl<N> Deref for Text<N> {
     type Target = str;
 
     fn deref(&self) -> &str {
@@ -32,22 +59,22 @@ impl Deref for Text {
     }
 }
 
-impl<'py> FromPyObject<'_, 'py> for Text {
+impl<'py, N: Name> FromPyObject<'_, 'py> for Text<N> {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         match object.cast::<PyString>() {
-            Ok(string) => Self::named(&string, "the text"),
-            Err(_) => Err(not_a_text(object)),
+            Ok(string) => Self::named(&string, N::NAME),
+            Err(_) => Err(not_a_text(object, N::NAME)),
         }
     }
 }
 
-impl Text {
+impl<N> Text<N> {
     /// Convert a string. Errors refer to it by `name`.
     pub fn named(string: &Bound<'_, PyString>, name: impl Display) -> PyResult<Self> {
         PyBackedStr::try_from(string.to_owned())
-            .map(Self)
+            .map(|text| Self(text, PhantomData))
             .map_err(|error| lone_surrogate(string.py(), error, name))
     }
 
@@ -104,8 +131,9 @@ impl<'py> FromPyObject<'_, 'py> for Texts {
         let text = |(position, text): (usize, PyResult<Bound<'py, PyAny>>)| {
             let text = text?;
             let string = text.cast::<PyString>();
-            let string = string.map_err(|_| not_a_text(text.as_borrowed()))?;
-            Text::named(string, format_args!("texts[{position}]"))
+            let name = format_args!("texts[{position}]");
+            let string = string.map_err(|_| not_a_text(text.as_borrowed(), name))?;
+            Text::named(string, name)
         };
         object
             .try_iter()?
@@ -116,11 +144,11 @@ impl<'py> FromPyObject<'_, 'py> for Texts {
     }
 }
 
-fn not_a_text(object: Borrowed<'_, '_, PyAny>) -> PyErr {
+fn not_a_text(object: Borrowed<'_, '_, PyAny>, name: impl Display) -> PyErr {
     match object.get_type().name() {
         Ok(kind) => errors::error(
             ErrorCode::InvalidOption,
-            format!("expected a str, not {kind}"),
+            format!("{name} must be a str, not {kind}"),
         ),
         Err(error) => error,
     }

@@ -178,7 +178,7 @@ impl<'py> FromPyObject<'_, 'py> for Limit {
 
 fn text(object: &Bound<'_, PyAny>, name: &str, code: ErrorCode) -> PyResult<String> {
     match object.cast::<PyString>() {
-        Ok(string) => Text::named(string, name)?.copied(),
+        Ok(string) => <Text>::named(string, name)?.copied(),
         Err(_) => Err(Argument { name, code }.wrong("must be str", object)),
     }
 }
@@ -227,7 +227,7 @@ impl JsonReader<'_> {
                 let what = format!("has a key that is {given}; JSON keys are str");
                 return Err(self.wrong(path, &what));
             };
-            let key = Text::named(key, format_args!("a key of {path}"))?;
+            let key = <Text>::named(key, format_args!("a key of {path}"))?;
             let value = self.value(&value, Path::Key(&path, &key), depth + 1)?;
             map.insert(key.to_owned(), value);
         }
@@ -280,7 +280,7 @@ impl JsonReader<'_> {
             return Ok(Some(Value::Bool(value.is_true())));
         }
         if let Ok(string) = object.cast::<PyString>() {
-            let text = Text::named(string, path)?.to_owned();
+            let text = <Text>::named(string, path)?.to_owned();
             return Ok(Some(Value::String(text)));
         }
         if object.is_instance_of::<PyInt>() {
