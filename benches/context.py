@@ -104,7 +104,7 @@ def passages(root: hr.MemoryRoot, query: str, budget: int) -> str:
     return "\n\n".join(joined)[: 4 * budget]
 
 
-def content_of(index: hr.Index, one: hr.memory.Recalled) -> str:
+def content_of(index: hr.Index, one: hr.memory.RecalledMemory) -> str:
     """The passage that a recall found."""
     at = 0
     while (chunk := index.get(f"{one.file}#{at}")) is not None:

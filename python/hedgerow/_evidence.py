@@ -30,7 +30,7 @@ _COLUMNS = ("conversation", "question", "type", "mode", "by")
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class QuestionMeasures:
     """A question, how it was asked, and its measures by name."""
 
     conversation: str
@@ -75,7 +75,7 @@ def ask(
     by: JudgedBy = "id",
     depth: int = 10,
     embedder: AnyEmbedder | None = None,
-) -> Iterator[Measured]:
+) -> Iterator[QuestionMeasures]:
     """Search a conversation for each of its questions, in each mode, with the profile best. The index has no other conversation.
 
     `by` is "id" for evidence as turns, and "path" as sessions, of which each has the rank of its best turn. Questions
@@ -98,7 +98,7 @@ def ask(
         for question, response in zip(asked, responses, strict=True):
             evidence = question.turns if by == "id" else question.sessions
             values = measures([getattr(hit, by) for hit in response], evidence, depth)
-            yield Measured(conversation.id, question.id, question.type, mode, by, values)
+            yield QuestionMeasures(conversation.id, question.id, question.type, mode, by, values)
 
 
 def measures(ranking: Sequence[str], evidence: Sequence[str], depth: int) -> dict[str, float]:
@@ -116,7 +116,7 @@ def measures(ranking: Sequence[str], evidence: Sequence[str], depth: int) -> dic
     return dict(zip(names_of(depth), values, strict=True))
 
 
-def summarize(measured: Sequence[Measured]) -> list[Row]:
+def summarize(measured: Sequence[QuestionMeasures]) -> list[Row]:
     """The means of each mode: of each type of question by name, and then of all questions."""
     return [
         Row(mode, kind, len(of_type), _figures([one.values for one in of_type]))
@@ -124,7 +124,7 @@ def summarize(measured: Sequence[Measured]) -> list[Row]:
     ]
 
 
-def compare(measured: Sequence[Measured], former: Sequence[Measured]) -> list[Row]:
+def compare(measured: Sequence[QuestionMeasures], former: Sequence[QuestionMeasures]) -> list[Row]:
     """Return the mean differences to a former run over the questions of both runs.
 
     Raises InvalidInputError if the runs have no question in common, or other measures.
@@ -138,7 +138,7 @@ def compare(measured: Sequence[Measured], former: Sequence[Measured]) -> list[Ro
     if pairs[0][0].values.keys() != pairs[0][1].values.keys():
         raise _wrong("the two runs have other measures; compare runs with the same --depth")
     differences = [
-        Measured(
+        QuestionMeasures(
             one.conversation,
             one.question,
             one.type,
@@ -151,7 +151,7 @@ def compare(measured: Sequence[Measured], former: Sequence[Measured]) -> list[Ro
     return summarize(differences)
 
 
-def write(measured: Iterable[Measured], file: str, depth: int) -> None:
+def write(measured: Iterable[QuestionMeasures], file: str, depth: int) -> None:
     """Write a line for each question and mode, tabs between."""
     with Path(file).open("w", encoding="utf-8", newline="") as stream:
         rows = csv.writer(stream, "excel-tab", lineterminator="\n")
@@ -161,7 +161,7 @@ def write(measured: Iterable[Measured], file: str, depth: int) -> None:
             rows.writerow([*(getattr(one, name) for name in _COLUMNS), *figures])
 
 
-def read(file: str) -> list[Measured]:
+def read(file: str) -> list[QuestionMeasures]:
     """Return the questions of a file that `write` made. Raises InvalidInputError, which names the line, for another file."""
     if not Path(file).is_file():
         raise InvalidInputError(f"{file}: no such file", code="path_not_found")
@@ -182,13 +182,13 @@ def read(file: str) -> list[Measured]:
     return found
 
 
-def _measured(file: str, number: int, names: Sequence[str], row: Sequence[str]) -> Measured:
+def _measured(file: str, number: int, names: Sequence[str], row: Sequence[str]) -> QuestionMeasures:
     try:
         conversation, question, kind, mode, by, *figures = row
         values = dict(zip(names, map(float, figures), strict=True))
     except ValueError as error:
         raise _wrong(f"{file}:{number}: not a line of a run ({error})") from error
-    return Measured(conversation, question, kind, mode, by, values)
+    return QuestionMeasures(conversation, question, kind, mode, by, values)
 
 
 def to_json(rows: Iterable[Row]) -> list[dict[str, Any]]:
@@ -204,7 +204,9 @@ def to_json(rows: Iterable[Row]) -> list[dict[str, Any]]:
     ]
 
 
-def _groups(measured: Sequence[Measured]) -> Iterator[tuple[str, str | None, list[Measured]]]:
+def _groups(
+    measured: Sequence[QuestionMeasures],
+) -> Iterator[tuple[str, str | None, list[QuestionMeasures]]]:
     for mode in dict.fromkeys(one.mode for one in measured):
         of_mode = [one for one in measured if one.mode == mode]
         types = sorted({one.type for one in of_mode})

@@ -15,7 +15,7 @@ from ._engine import Hit
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
-class Served:
+class PydanticType:
     """A result that pydantic can read and write."""
 
     __slots__ = ()

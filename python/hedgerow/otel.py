@@ -18,7 +18,7 @@ from typing import Any
 from ._checks import shown
 from ._engine import Index, __version__
 from ._extras import imports_of
-from ._retrieval.observing import Observer, Watched, WatchedCall, observe
+from ._retrieval.observing import Observer, RunningSearch, WatchedCall, observe
 from .errors import HedgerowError, InvalidInputError
 from .results import Response, Trace
 from .typing import Searchable
@@ -118,7 +118,7 @@ class _Telemetry(Observer):
         self.capture_query_text = capture_query_text
 
     @contextmanager
-    def search(self, index: Searchable, queries: Sequence[str]) -> Iterator[Watched]:
+    def search(self, index: Searchable, queries: Sequence[str]) -> Iterator[RunningSearch]:
         # The name in the conventions for a batch of searches.
         operation = "search" if len(queries) == 1 else "BATCH search"
         attributes = _of_database(operation, index)
@@ -184,7 +184,7 @@ class _Telemetry(Observer):
                 histogram.record(perf_counter() - started, {**attributes, **ended})
 
 
-class _WatchedSearch(Watched):
+class _WatchedSearch(RunningSearch):
     def __init__(
         self,
         telemetry: _Telemetry,

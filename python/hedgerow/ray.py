@@ -44,7 +44,7 @@ with imports_of("ray", needed_by="hedgerow.ray"):
     import ray.cloudpickle
     from ray.data import ActorPoolStrategy, Dataset
 
-    from ._ray.actor import Searching
+    from ._ray.actor import SearchActor
 
 __all__ = ["BatchKeywords", "search_many"]
 
@@ -156,7 +156,7 @@ def search_many(  # noqa: PLR0913 - each has its default
     # For actors with GPUs Ray Data insists on a number.
     size = {"batch_size": batch_size if further.get("num_gpus") else None}
     return dataset.map_batches(
-        Searching,
+        SearchActor,
         fn_constructor_args=(_pickled(plan),),
         batch_format="pyarrow",
         compute=_pool(actors, num_cpus),

@@ -10,7 +10,7 @@ from hedgerow.errors import InvalidInputError
 
 from ._engine import Hit, Node, Store
 from ._operations.fields import Field
-from ._pydantic import Served, hit_of
+from ._pydantic import PydanticType, hit_of
 from .trace import Attempt, Trace
 
 __all__ = [
@@ -32,7 +32,7 @@ def __dir__() -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Response(Served):
+class Response(PydanticType):
     """The result of a search: `results`, best first, and the `trace` (spec/retrieval.md).
 
     It iterates over its results, has their number as its length, is false when there are none, and
@@ -219,7 +219,7 @@ class QueryStage:
 
 
 @dataclass(frozen=True, slots=True)
-class QueryResult(Served):
+class QueryResult(PydanticType):
     """The result of a pipeline (spec/pipeline.md, "Results").
 
     `keys` and `scores` are the nodes in order. After `count` there are none, and `count` is how

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from ._profiles import profile_of
-from ._pydantic import Served, snake_case
+from ._pydantic import PydanticType, snake_case
 
 __all__ = ["Attempt", "Trace"]
 
@@ -37,7 +37,7 @@ class Attempt(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Trace(Served):
+class Trace(PydanticType):
     """What a search did, step by step (spec/trace.md).
 
     Each attribute is a key of `to_dict()` in snake_case, None where that key is absent. Traces

@@ -16,7 +16,7 @@ from hedgerow.agents import (
     LinkAdd,
     Note,
     Refine,
-    Rejected,
+    RejectedPart,
     Rename,
     Reply,
     ReplyError,
@@ -27,7 +27,7 @@ from hedgerow.agents import (
 OPS = ", ".join(ACTIONS)
 
 
-def rejected(text: str, **options: Any) -> Rejected:
+def rejected(text: str, **options: Any) -> RejectedPart:
     reply = parsed(text, **options)
     assert reply.actions == ()
     [found] = reply.rejected
@@ -239,7 +239,7 @@ def test_a_block_that_is_not_closed_does_not_swallow_the_next() -> None:
     reply = parsed("WRITE_NODE a\none\nREFINE b\ntwo\nEND_REFINE\nDELETE c")
     assert reply.actions == (Refine("b", "two"), Delete("c"))
     assert reply.rejected == (
-        Rejected(
+        RejectedPart(
             1, "WRITE_NODE a\none", "END_NODE is missing before REFINE in line 3", "write-node"
         ),
     )
@@ -247,7 +247,7 @@ def test_a_block_that_is_not_closed_does_not_swallow_the_next() -> None:
 
 def test_only_what_is_allowed() -> None:
     found = rejected("DELETE a", allowed=["link-add"])
-    assert found == Rejected(
+    assert found == RejectedPart(
         1, "DELETE a", 'this agent may not delete; "actions" of its definition does not list it', "delete"
     )  # fmt: skip
     assert rejected("NOTE a", allowed=[]).op == "note"

@@ -17,7 +17,7 @@ from hedgerow.agents import (
     Health,
     PromptData,
     PromptNode,
-    Rendered,
+    RenderedPrompt,
     Topology,
     render,
 )
@@ -162,7 +162,7 @@ def test_no_text_stands_outside_of_fences(contents: list[str], template: str) ->
 NODE_SIZE = len(prompt("{{NODES}}", node("k0", "x" * 10)))
 
 
-def filled(template: str, max_chars: int, nodes: int, **changes: Any) -> Rendered:
+def filled(template: str, max_chars: int, nodes: int, **changes: Any) -> RenderedPrompt:
     listed = [node(f"k{number}", "x" * 10) for number in range(nodes)]
     found = render(definition(template=template, max_chars=max_chars), data(*listed, **changes))
     assert len(found.prompt) <= max_chars
@@ -227,7 +227,7 @@ def test_no_room_at_all_is_an_error(template: str, max_chars: int, what: str) ->
     )
 
 
-def render_fails(filling: Callable[[], Rendered]) -> bool:
+def render_fails(filling: Callable[[], RenderedPrompt]) -> bool:
     try:
         filling()
     except hr.HedgerowError as error:

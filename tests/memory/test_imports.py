@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hedgerow import InvalidInputError, MemoryRoot
-from hedgerow.memory import Imported
+from hedgerow.memory import ImportResult
 from memory_doubles import put
 from places import ROOT
 
@@ -27,15 +27,15 @@ SOURCES = {
 }
 
 
-def moved(root: MemoryRoot, name: str, source: Path | None = None) -> Imported:
+def moved(root: MemoryRoot, name: str, source: Path | None = None) -> ImportResult:
     return root.import_from(source or SOURCES[name], name, apply=True)
 
 
-def skipped(done: Imported) -> list[tuple[str, int | None, str]]:
+def skipped(done: ImportResult) -> list[tuple[str, int | None, str]]:
     return [(one.path, one.line, one.reason) for one in done.unreadable]
 
 
-def text_of(root: MemoryRoot, done: Imported, at: int = 0) -> str:
+def text_of(root: MemoryRoot, done: ImportResult, at: int = 0) -> str:
     return (root.path / done.memories[at].file).read_text()
 
 

@@ -8,14 +8,14 @@ import sys
 import pytest
 
 import hedgerow as hr
-from hedgerow.memory import Linked
+from hedgerow.memory import LinkResult
 from memory_doubles import edges, put
 
 
 def test_a_link_is_a_line_in_the_front_matter(root: hr.MemoryRoot) -> None:
     file = put(root.path, "notes/a.md", "---\ntitle: A # mine\n---\n\nbody\n")
     put(root.path, "notes/b.md", "# The B\n")
-    assert root.link("a", "The B") == Linked(
+    assert root.link("a", "The B") == LinkResult(
         str(root.path), "notes/a.md", "notes/b.md", "related", strength=1.0
     )
     linked = '---\ntitle: A # mine\nrelated: ["[[notes/b]]"]\n---\n\nbody\n'

@@ -306,3 +306,11 @@ def test_hostile_headings_take_linear_time() -> None:
     text = "# " + "#" * 200_000 + "\n" + "# " * 100_000 + "\n" + "#\n" * 50_000
     with pytest.raises(InvalidInputError):
         section_of(lines_of(text), "x" * 1000, "x.md")
+
+
+def test_read_is_another_name_of_show(tmp_path: Path) -> None:
+    root = MemoryRoot.open(tmp_path)
+    file = root.remember("hawthorn", title="Hedge").file
+    assert root.read(file) == root.show(file)  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match="no attribute 'reed'"):
+        root.reed  # type: ignore[attr-defined]  # noqa: B018

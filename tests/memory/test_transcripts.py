@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hedgerow import InvalidInputError, MemoryRoot
-from hedgerow.memory import Imported
+from hedgerow.memory import ImportResult
 from memory_doubles import put
 
 
@@ -71,7 +71,7 @@ CODEX = lines(
 )
 
 
-def imported(root: MemoryRoot, name: str, source: Path) -> Imported:
+def imported(root: MemoryRoot, name: str, source: Path) -> ImportResult:
     return root.import_from(source, name, apply=True)
 
 

@@ -12,7 +12,7 @@ import hedgerow as hr
 from hedgerow import _conversations
 from hedgerow._conversations import Conversation, Question, read_conversations
 from hedgerow._evidence import (
-    Measured,
+    QuestionMeasures,
     ask,
     compare,
     measures,
@@ -284,9 +284,9 @@ def test_questions_are_asked_of_their_own_conversation(tmp_path: Path) -> None:
     assert list(ask(Conversation("empty"), ["bm25"])) == []
 
 
-def measured(**values: float) -> list[Measured]:
+def measured(**values: float) -> list[QuestionMeasures]:
     return [
-        Measured("c", name, "a" if name < "m" else "b", "bm25", "id", {"Recall@10": value})
+        QuestionMeasures("c", name, "a" if name < "m" else "b", "bm25", "id", {"Recall@10": value})
         for name, value in values.items()
     ]
 
@@ -316,7 +316,7 @@ def test_a_comparison_is_paired() -> None:
     assert tuple(row.figures["Recall@10"]) == (0.5, 0.5, 0.5)
     with pytest.raises(hr.InvalidInputError, match="no question in common"):
         compare(measured(b=1.0), measured(c=1.0))
-    other = [Measured("c", "b", "a", "bm25", "id", {"Recall@5": 1.0})]
+    other = [QuestionMeasures("c", "b", "a", "bm25", "id", {"Recall@5": 1.0})]
     with pytest.raises(hr.InvalidInputError, match="other measures; compare runs with the same"):
         compare(measured(b=1.0), other)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow._engine import _embedder_of
-from hedgerow._retrieval.embedding import Recorded, stored_name
+from hedgerow._retrieval.embedding import RecordedEmbedder, stored_name
 from prompted_double import Adapter
 from retrieval_doubles import FnvEmbedder
 
@@ -86,7 +86,7 @@ def test_another_document_prompt_is_refused_until_all_is_embedded_anew() -> None
     assert retriever.reembed() == 2
     assert embedder.calls == [["passage: An oak.", "passage: An elm."]]
     assert retriever.search("oak").trace.embedder_used
-    assert Recorded.of(index).document_prompt == "passage: "
+    assert RecordedEmbedder.of(index).document_prompt == "passage: "
 
 
 def test_no_prompt_that_was_chosen_is_remembered_too() -> None:
@@ -179,7 +179,7 @@ def test_embedded_anew_by_another_handle_while_a_query_is_embedded(tmp_path: Pat
 def test_an_embedder_of_the_callers_records_its_name_alone() -> None:
     index = index_of(FnvEmbedder())
     assert _embedder_of(index) == ("fnv64", None, 64)
-    assert Recorded.of(index) == Recorded("fnv64")
+    assert RecordedEmbedder.of(index) == RecordedEmbedder("fnv64")
 
 
 @pytest.mark.parametrize(
@@ -195,8 +195,8 @@ def test_details_may_be_anybodys(tmp_path: Path, details: str) -> None:
         connection.execute("INSERT INTO settings VALUES ('embedder_details', ?)", (details,))
     connection.close()
     with hr.Index.open(path) as index:
-        assert Recorded.of(index).name == "e5"
-        assert Recorded.of(index).adapter is None
+        assert RecordedEmbedder.of(index).name == "e5"
+        assert RecordedEmbedder.of(index).adapter is None
         assert hr.Retriever(index, embedder=Adapter()).search("oak").trace.embedder_used
 
 

@@ -17,7 +17,7 @@ from hedgerow._retrieval.operations import (
     DeleteRequest,
     GetManyRequest,
     GetRequest,
-    Searching,
+    RetrievalOptions,
     SearchManyRequest,
     SearchRequest,
     StatsRequest,
@@ -171,7 +171,7 @@ class SearchAnswer(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Failed(Result):
+class FailedSearch(Result):
     """A search of a batch that failed."""
 
     error: Mapping[str, Any]
@@ -181,7 +181,7 @@ class Failed(Result):
 class SearchAnswers(Result):
     """The answers to a batch, in its order."""
 
-    responses: Sequence[SearchAnswer | Failed]
+    responses: Sequence[SearchAnswer | FailedSearch]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,14 +252,14 @@ class Updated(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Upserted(Result):
+class UpsertResult(Result):
     """The number of different chunks that were written."""
 
     upserted: int
 
 
 @dataclass(frozen=True, slots=True)
-class Deleted(Result):
+class DeleteResult(Result):
     """The removed chunks, and the ids and paths that had no chunk."""
 
     db: str
@@ -276,8 +276,8 @@ _ANSWERS: Mapping[type[Request[Any]], type[Result]] = {
     GetManyRequest: ChunkAnswers,
     CountRequest: Counted,
     UpdateRequest: Updated,
-    UpsertRequest: Upserted,
-    DeleteRequest: Deleted,
+    UpsertRequest: UpsertResult,
+    DeleteRequest: DeleteResult,
 }
 
 
@@ -287,7 +287,7 @@ def answer_type(request: type[Request[Any]]) -> Any:
 
 
 def search_answer(  # noqa: PLR0913 - what an answer tells
-    request: Searching[Any],
+    request: RetrievalOptions[Any],
     query: str,
     response: Response,
     *,

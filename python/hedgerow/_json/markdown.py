@@ -52,7 +52,7 @@ def _recall(_: Request[Any], found: results.Recall) -> str:
     return _joined(passages, found.left_out, notes, found.about)
 
 
-def _snippet(number: int, one: results.Recalled) -> results.Passage:
+def _snippet(number: int, one: results.RecalledMemory) -> results.Passage:
     time = memory_time(one.file, one.metadata)
     day = None if time is None else time.date().isoformat()
     lines = ((one.line_start, one.line_end),)
@@ -143,7 +143,7 @@ def _list(request: Request[Any], found: results.MemoryList) -> str:
     return "\n".join([told, *lines])
 
 
-def _listed(one: results.Listed) -> str:
+def _listed(one: results.ListedMemory) -> str:
     """Return a line with file and state; title, type and day only if the file name lacks them."""
     name = one.file.rpartition("/")[2].removesuffix(".md").replace("-", " ").casefold()
     plain = "".join(letter if letter.isalnum() else " " for letter in one.title.casefold())
@@ -162,17 +162,17 @@ def _memory(request: Request[Any], memory: results.Memory) -> str:
     return (_edited if isinstance(request, EditRequest) else _read)(request, memory)
 
 
-def _remembered(_: Request[Any], done: results.Remembered) -> str:
+def _remembered(_: Request[Any], done: results.RememberResult) -> str:
     instead = "" if done.superseded is None else f", in place of {done.superseded}"
     return " ".join(filter(None, [f"Wrote {done.file}{instead}.", done.problem]))
 
 
-def _wrapped_up(_: Request[Any], done: results.WrappedUp) -> str:
+def _wrapped_up(_: Request[Any], done: results.WrapupResult) -> str:
     related = _named([one.file for one in done.related])
     return f"Wrote {done.file}." + (f" Related memories: {related}." if related else "")
 
 
-def _marked(_: Request[Any], done: results.Marked) -> str:
+def _marked(_: Request[Any], done: results.MarkResult) -> str:
     state = str(done.validity) or "holds"
     wrote = "" if done.written is None else f"Wrote {done.written}. "
     changed = f"Changed {_named(done.changed)}." if done.changed else "Nothing had to be changed."
@@ -225,7 +225,7 @@ _ANSWERS: Mapping[type, Callable[[Request[Any], Any], str]] = {
     results.Audit: _audit,
     results.Memory: _memory,
     results.MemoryList: _list,
-    results.Remembered: _remembered,
-    results.WrappedUp: _wrapped_up,
-    results.Marked: _marked,
+    results.RememberResult: _remembered,
+    results.WrapupResult: _wrapped_up,
+    results.MarkResult: _marked,
 }

@@ -43,7 +43,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class FieldSpec:
     """A field of a dataclass: its name, its type without `Annotated`, its description."""
 
     name: str
@@ -65,7 +65,7 @@ def camel_case(name: str) -> str:
     return _NEXT_WORD.sub(lambda word: word[1].upper(), name)
 
 
-def declared(record: Any) -> tuple[Declared, ...]:
+def declared(record: Any) -> tuple[FieldSpec, ...]:
     """Return the fields of a dataclass, in order."""
     found = _DECLARED.get(record)
     if found is None:
@@ -75,7 +75,7 @@ def declared(record: Any) -> tuple[Declared, ...]:
     return found
 
 
-_DECLARED: dict[Any, tuple[Declared, ...]] = {}
+_DECLARED: dict[Any, tuple[FieldSpec, ...]] = {}
 _PROPERTIES: dict[Any, Mapping[str, tuple[str, Any]]] = {}
 
 
@@ -91,11 +91,11 @@ def _hints(record: Any) -> dict[str, Any]:
     return hints
 
 
-def _declared(one: DataclassField[Any], hint: Any) -> Declared:
+def _declared(one: DataclassField[Any], hint: Any) -> FieldSpec:
     of, field = _split(hint)
     factory = one.default_factory
     default = one.default if factory is MISSING else factory()
-    return Declared(one.name, of, field, default, field.key or camel_case(one.name))
+    return FieldSpec(one.name, of, field, default, field.key or camel_case(one.name))
 
 
 def properties(record: Any) -> Mapping[str, tuple[str, Any]]:

@@ -23,7 +23,7 @@ from typing import (
 
 from hedgerow.errors import InvalidInputError
 
-from .fields import Declared, declared
+from .fields import FieldSpec, declared
 from .shapes import checked, to_json
 
 P = ParamSpec("P")
@@ -79,7 +79,7 @@ class Request(Generic[R_co]):
         return self.operation.writes
 
 
-_Plain = tuple[Declared, "type | None", tuple[str, ...], float, float]
+_Plain = tuple[FieldSpec, "type | None", tuple[str, ...], float, float]
 """A field with its plain type, or None, and the choices or the bounds of its values."""
 
 _PLAIN: dict[type, tuple[_Plain, ...]] = {}

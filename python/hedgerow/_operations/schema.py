@@ -9,7 +9,7 @@ from inspect import getdoc
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-from .fields import Declared, declared, properties
+from .fields import FieldSpec, declared, properties
 from .shapes import _is_list, to_json
 
 Schema = dict[str, Any]
@@ -56,7 +56,7 @@ class Definitions:
             required.append(key)
         return _object(found, required, summary_of(record))
 
-    def _described(self, one: Declared) -> Schema:
+    def _described(self, one: FieldSpec) -> Schema:
         inner = self.of(one.type if one.field.null else _without_none(one.type))
         doc = {"description": one.field.doc} if one.field.doc else {}
         return {**inner, **doc} if "$ref" not in inner else inner
@@ -100,7 +100,7 @@ class Definitions:
                 required.append(one.name)
         return _object(found, required, None) | {"additionalProperties": False}
 
-    def _argument(self, one: Declared) -> Schema:
+    def _argument(self, one: FieldSpec) -> Schema:
         field, schema = one.field, self.of(one.type)
         kinds = [schema, *schema.get("anyOf", ())]
         for kind in kinds:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_or
 from hedgerow._checks import checked_text, listed, shown
 from hedgerow.errors import InvalidInputError
 
-from .fields import Declared, Field, camel_case, declared, properties
+from .fields import Field, FieldSpec, camel_case, declared, properties
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -63,7 +63,7 @@ def unknown_argument(name: str, known: Sequence[str]) -> InvalidInputError:
     return _invalid(f"there is no argument {shown(name)}: {hint}")
 
 
-def _check_served(value: Any, of: Declared) -> None:
+def _check_served(value: Any, of: FieldSpec) -> None:
     most = of.field.served_most
     size = len(value) if isinstance(value, (list, tuple)) else value
     is_number = isinstance(size, int) and not isinstance(size, bool)
@@ -72,7 +72,7 @@ def _check_served(value: Any, of: Declared) -> None:
         raise _invalid(f"{of.name} may have {what} here, not {size:,}")
 
 
-def _wanted(of: Declared) -> str:
+def _wanted(of: FieldSpec) -> str:
     return of.field.doc[:1].lower() + of.field.doc[1:] if of.field.doc else "required"
 
 

@@ -20,7 +20,7 @@ from .plan import Plan
 _log = logging.getLogger("hedgerow.ray")
 
 
-class Searching:
+class SearchActor:
     """Searches for the queries of each block; what Ray Data keeps an instance of in every actor."""
 
     def __init__(self, pickled: bytes) -> None:

@@ -31,7 +31,7 @@ from hedgerow._engine import (
     _upsert_from,
 )
 from hedgerow.embedders._forms import Forms, forms_of
-from hedgerow.embedders._prompted import Prompted
+from hedgerow.embedders._prompted import PromptedModel
 from hedgerow.embedders._prompts import Prompts
 from hedgerow.embedders.base import AnyEmbedder, Embeddings
 from hedgerow.errors import InvalidInputError
@@ -61,7 +61,7 @@ class EmbedderBinding:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedEmbedder:
     """The embedder that a file records. Anybody may have written it.
 
     `name` is the embedder's own, without a prompt. Unknown fields are None.
@@ -74,13 +74,13 @@ class Recorded:
     document_prompt: str | None = None
 
     @classmethod
-    def of(cls, index: Searchable) -> Recorded:
+    def of(cls, index: Searchable) -> RecordedEmbedder:
         """The embedder that the file of this index records."""
         name, details, _ = embedder_of(index)
         return cls.read(name, details)
 
     @classmethod
-    def read(cls, name: str | None, details: str | None) -> Recorded:
+    def read(cls, name: str | None, details: str | None) -> RecordedEmbedder:
         """From the two texts that the file has."""
         try:
             found = json.loads(details or "")
@@ -112,7 +112,7 @@ def stored_name(name: str | None, document_prompt: str) -> str | None:
 def own_admission(embedder: AnyEmbedder) -> EmbedderBinding:
     """The binding of the embedder alone, for an index without vectors or to replace its vectors."""
     forms, name = forms_of(embedder), embedder_name(embedder)
-    if name is None or not isinstance(embedder, Prompted):
+    if name is None or not isinstance(embedder, PromptedModel):
         return EmbedderBinding(name, None, forms)
     prompts = _prompts(embedder)
     details: dict[str, Any] = {
@@ -140,8 +140,8 @@ def admission(
     known, details, _ = yield Call(embedder_of, index)
     if known is None:
         return own
-    recorded = Recorded.read(known, details)
-    prompts = _prompts(embedder) if isinstance(embedder, Prompted) else None
+    recorded = RecordedEmbedder.read(known, details)
+    prompts = _prompts(embedder) if isinstance(embedder, PromptedModel) else None
     if known == own.name:
         if prompts is not None:
             _check_query_prompt(index, recorded, prompts)
@@ -156,11 +156,11 @@ def admission(
     raise _mismatch(index, name, "document", recorded.document_prompt or "", prompts.document)
 
 
-def _prompts(embedder: Prompted) -> Prompts:
+def _prompts(embedder: PromptedModel) -> Prompts:
     return embedder._prompts  # noqa: SLF001 - ours
 
 
-def _check_query_prompt(index: Searchable, recorded: Recorded, prompts: Prompts) -> None:
+def _check_query_prompt(index: Searchable, recorded: RecordedEmbedder, prompts: Prompts) -> None:
     """Reject another prompt of queries than the file's, unless the caller chose it.
 
     Vectors of the index do not depend on it, so a caller who names a prompt may use any.

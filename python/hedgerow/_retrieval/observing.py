@@ -11,7 +11,7 @@ from hedgerow.results import Response
 from hedgerow.typing import Searchable
 
 
-class Watched:
+class RunningSearch:
     """A search under way."""
 
     def begin(self) -> None:
@@ -33,7 +33,7 @@ class Observer:
 
     def search(
         self, index: Searchable, queries: Sequence[str]
-    ) -> AbstractContextManager[Watched | None]:
+    ) -> AbstractContextManager[RunningSearch | None]:
         """Record a search for these queries."""
         del index, queries
         return _NOTHING

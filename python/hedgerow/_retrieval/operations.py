@@ -56,7 +56,7 @@ QuestionDates = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class Searching(Request[R]):
+class RetrievalOptions(Request[R]):
     """The options of a search."""
 
     question_date: Annotated[
@@ -102,7 +102,7 @@ class Searching(Request[R]):
 
 
 @dataclass(frozen=True)
-class SearchRequest(Searching[Response]):
+class SearchRequest(RetrievalOptions[Response]):
     """Return the best `limit` hits for a query, and the trace of how they were found.
 
     `question_date` is when the question was asked, as a text, a datetime or a date: its phrases like
@@ -133,7 +133,7 @@ class SearchRequest(Searching[Response]):
 
 
 @dataclass(frozen=True)
-class SearchManyRequest(Searching[list[Any]]):
+class SearchManyRequest(RetrievalOptions[list[Any]]):
     """Return the result of `search` for each query, in their order.
 
     All queries are embedded by one call, and searched on `threads` threads (as many as the process may
@@ -200,7 +200,7 @@ def checked_queries(queries: Iterable[str]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class WhyNotRequest(Searching[WhyNot]):
+class WhyNotRequest(RetrievalOptions[WhyNot]):
     """Explain why the chunk of this id is not among the results of `search`, which has the same options.
 
     It searches as `search` does, and then without a limit of the legs, so that its time grows with the
@@ -328,7 +328,7 @@ class DeleteRequest(Request[int]):
             )
 
 
-S = TypeVar("S", bound=Searching[Any])
+S = TypeVar("S", bound=RetrievalOptions[Any])
 
 
 def whole_page(request: S, ranking: Ranking) -> S:

@@ -45,7 +45,7 @@ _STAGES = {"bm25": "search by keywords", "vector": "search by meaning", "rerank"
 
 
 @dataclass(slots=True)
-class Embedded:
+class QueryEmbeddings:
     """The embeddings of the queries: their vectors, or "failed" with the `error` of the embedder."""
 
     vectors: Any = None
@@ -53,7 +53,7 @@ class Embedded:
     error: Exception | None = None
 
 
-_NOT_EMBEDDED = Embedded()
+_NOT_EMBEDDED = QueryEmbeddings()
 
 
 @dataclass(slots=True)
@@ -77,7 +77,7 @@ class Stages:
     def search(  # noqa: PLR0912, PLR0915, C901 - one function, for each costs a search time
         self,
         request: SearchRequest | WhyNotRequest | SearchManyRequest,
-        embedded: Embedded | None = None,
+        embedded: QueryEmbeddings | None = None,
     ) -> Steps[Any]:
         """Answer a request: with a response, or with a response or an error for each of many queries.
 
@@ -174,7 +174,7 @@ class Stages:
             return answers[0], options, embedded
         return answers if isinstance(request, SearchManyRequest) else answers[0]
 
-    def embedded(self, queries: list[str]) -> Steps[Embedded]:
+    def embedded(self, queries: list[str]) -> Steps[QueryEmbeddings]:
         """The rows of the embedder, or the error that it raised; equal queries are embedded once."""
         if self._admitted is None:
             # The search itself compares the name with that of the index, in its own transaction. It is
@@ -184,7 +184,7 @@ class Stages:
         known = self._cache.known(queries)
         missing = [query for query in dict.fromkeys(queries) if query not in known]
         if not missing:
-            return Embedded([known[query] for query in queries], name)
+            return QueryEmbeddings([known[query] for query in queries], name)
         try:
             with observing.observer().embedding(form.embedder, len(missing)) as call:
                 rows = yield from form.answer(missing)
@@ -195,12 +195,12 @@ class Stages:
                 _embedding_log.warning(
                     "the embedder failed, keywords answer alone: %s", error, exc_info=error
                 )
-            return Embedded("failed", name, error)
+            return QueryEmbeddings("failed", name, error)
         rows = checked_rows(rows, len(missing))
         if len(missing) == len(queries):
-            return Embedded(rows, name)
+            return QueryEmbeddings(rows, name)
         known.update(zip(missing, rows, strict=True))
-        return Embedded([known[query] for query in queries], name)
+        return QueryEmbeddings([known[query] for query in queries], name)
 
     def forget_embedder(self) -> None:
         """Forget how the index accepted the embedder, and the vectors of queries."""

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from hedgerow import Chunk, Filters, Token, Trace, _shapes
 from hedgerow._json.index import HitScore, answer_type
-from hedgerow._operations.fields import Declared, declared
+from hedgerow._operations.fields import FieldSpec, declared
 from hedgerow._operations.operation import Request
 from hedgerow._operations.schema import Definitions, summary_of
 
@@ -90,7 +90,7 @@ def described(kind: type[Request[Any]], definitions: Definitions) -> dict[str, A
 
 
 def _parameter(
-    name: str, place: str, field: Declared, properties: Mapping[str, Any]
+    name: str, place: str, field: FieldSpec, properties: Mapping[str, Any]
 ) -> dict[str, Any]:
     """A parameter of a route, in the URL or in a header."""
     found = {

@@ -23,12 +23,12 @@ from hedgerow._json.index import (
     ChunkAnswer,
     ChunkAnswers,
     Counted,
-    Deleted,
-    Failed,
+    DeleteResult,
+    FailedSearch,
     SearchAnswer,
     SearchAnswers,
     Updated,
-    Upserted,
+    UpsertResult,
     search_answer,
     stats_answer,
 )
@@ -41,7 +41,7 @@ from hedgerow._retrieval.operations import (
     DeleteRequest,
     GetManyRequest,
     GetRequest,
-    Searching,
+    RetrievalOptions,
     SearchManyRequest,
     SearchRequest,
     StatsRequest,
@@ -87,7 +87,7 @@ class IndexService:
     def perform(self, request: Request[Any], _: Grant) -> Answer:
         """Carry out an operation; the answer is the JSON of its result."""
         done: Any
-        if isinstance(request, Searching):
+        if isinstance(request, RetrievalOptions):
             request = whole_page(request, self.retriever.ranking)
         if isinstance(request, SearchRequest):
             response = self._searches.result(_options_of(request), request.query)
@@ -108,16 +108,16 @@ class IndexService:
 
     def _answers(
         self, request: SearchManyRequest, found: Sequence[Found | HedgerowError]
-    ) -> list[SearchAnswer | Failed]:
+    ) -> list[SearchAnswer | FailedSearch]:
         return [
-            Failed(problem_of(one).document())
+            FailedSearch(problem_of(one).document())
             if isinstance(one, HedgerowError)
             else self._answer(request, query, one, explain=request.explain)
             for query, one in zip(request.queries, found, strict=True)
         ]
 
     def _answer(
-        self, request: Searching[Any], query: str, response: Found, *, explain: bool
+        self, request: RetrievalOptions[Any], query: str, response: Found, *, explain: bool
     ) -> SearchAnswer:
         return search_answer(
             request,
@@ -144,10 +144,10 @@ class IndexService:
         count = _COUNTS.get(type(request))
         return found if count is None else count(found)
 
-    def _delete(self, request: DeleteRequest) -> Deleted:
+    def _delete(self, request: DeleteRequest) -> DeleteResult:
         """Remove chunks, and say which ids and paths had any."""
         if request.where is not None:
-            return Deleted(self.name, self.index.delete(where=request.where), [], [])
+            return DeleteResult(self.name, self.index.delete(where=request.where), [], [])
         ids = dict.fromkeys(request.ids)
         is_there = {name: self.index.get(name) is not None for name in ids}
         found = [name for name, there in is_there.items() if there]
@@ -157,7 +157,7 @@ class IndexService:
             gone = self.index.delete_path(path)
             removed += gone
             missing += [] if gone else [path]
-        return Deleted(self.name, removed, found, missing)
+        return DeleteResult(self.name, removed, found, missing)
 
     def backup(self) -> Path:
         """Copy the file into a new folder, which the caller removes with `remove`.
@@ -191,10 +191,10 @@ class IndexService:
             self._copies.release()
 
 
-_COUNTS: Mapping[type[Request[Any]], type[Counted | Updated | Upserted]] = {
+_COUNTS: Mapping[type[Request[Any]], type[Counted | Updated | UpsertResult]] = {
     CountRequest: Counted,
     UpdateRequest: Updated,
-    UpsertRequest: Upserted,
+    UpsertRequest: UpsertResult,
 }
 
 

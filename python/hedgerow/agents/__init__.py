@@ -13,7 +13,7 @@ from .actions import (
     LinkAdd,
     Note,
     Refine,
-    Rejected,
+    RejectedPart,
     Rename,
     Weight,
     WriteNode,
@@ -24,7 +24,7 @@ from .definition_file import load_definition
 from .directives import write_action
 from .due import Verdict
 from .fence import fenced, new_token
-from .history import ActionRecord, AgentRun, Standing
+from .history import ActionRecord, AgentRun, RunHistory
 from .library import AgentLibrary
 from .models import (
     FailingModel,
@@ -42,7 +42,7 @@ from .problems import DefinitionError, Problem
 from .reply import Reply, ReplyError, parse_reply
 from .run import DryRun, RunReport
 from .service import Agents, AgentStatus, Tick
-from .template import Health, PromptData, PromptNode, Rendered, Topology, render
+from .template import Health, PromptData, PromptNode, RenderedPrompt, Topology, render
 from .workspace import RunResult, Workspace
 
 __all__ = [
@@ -74,16 +74,16 @@ __all__ = [
     "PromptData",
     "PromptNode",
     "Refine",
-    "Rejected",
+    "RejectedPart",
     "Rename",
-    "Rendered",
+    "RenderedPrompt",
     "Reply",
     "ReplyError",
+    "RunHistory",
     "RunReport",
     "RunResult",
     "Scripted",
     "ScriptedModel",
-    "Standing",
     "Tick",
     "Topology",
     "Verdict",

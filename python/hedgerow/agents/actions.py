@@ -19,9 +19,9 @@ __all__ = [
     "LinkAdd",
     "Note",
     "Refine",
-    "Rejected",
+    "RejectedPart",
     "Rename",
-    "Requested",
+    "RequestedAction",
     "Weight",
     "WriteNode",
     "WrongActionError",
@@ -128,7 +128,7 @@ ACTIONS = tuple(_CLASSES)
 
 
 @dataclass(frozen=True, slots=True)
-class Requested:
+class RequestedAction:
     """An action in a reply, before its values are checked."""
 
     line: int
@@ -138,7 +138,7 @@ class Requested:
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
+class RejectedPart:
     """Part of a reply that is not carried out: its line (from 1), its text, and the reason.
 
     `op` is the intended action, or None if that is unknown.

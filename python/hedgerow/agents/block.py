@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from .actions import Rejected
+from .actions import RejectedPart
 from .directives import DirectiveReader
 from .fence import fence_of
 from .json_reply import JSON_START, decoded
 from .problems import ReplyError, encodable
 
-__all__ = ["Found", "find_block"]
+__all__ = ["ReplyBlock", "find_block"]
 
 _OUTSIDE = "it is outside the block with the token of this run, so it counts as quoted"
 _MENTION = "it has the token of this run and is not the first line of a block; begin one with {}"
@@ -43,7 +43,7 @@ _JSON_ACTION = re.compile(r'"(?:actions|op)"\s*:')
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ReplyBlock:
     """The parsed part of a reply: its text, with blank lines for all others.
 
     None if nothing is parsed.
@@ -52,10 +52,10 @@ class Found:
     """
 
     text: str | None
-    rejected: tuple[Rejected, ...] = ()
+    rejected: tuple[RejectedPart, ...] = ()
 
 
-def find_block(text: str, token: str) -> Found:
+def find_block(text: str, token: str) -> ReplyBlock:
     """Find the block with the token in a reply, whose lines end in LF.
 
     Raises ReplyError if all of the reply is JSON that is malformed or has no list of actions.
@@ -76,14 +76,14 @@ def find_block(text: str, token: str) -> Found:
     rejected = [_rejected(lines, index, reason) for index, reason in (*wrong, *inside)]
     rejected += [*fences.others(lines), *_outside(lines, counts)]
     kept = [line if index in counts else "" for index, line in enumerate(lines)]
-    return Found(
+    return ReplyBlock(
         "\n".join(kept) if any(line.strip() for line in kept) else None,
         tuple(sorted(rejected, key=lambda one: one.line)),
     )
 
 
-def _rejected(lines: Sequence[str], index: int, reason: str) -> Rejected:
-    return Rejected(index + 1, lines[index], reason)
+def _rejected(lines: Sequence[str], index: int, reason: str) -> RejectedPart:
+    return RejectedPart(index + 1, lines[index], reason)
 
 
 @dataclass(slots=True)
@@ -156,7 +156,7 @@ class _Fences:
         if self.token in line:
             self.mentions.append((index, _MENTION.format(fence_of(self.token)[0])))
 
-    def others(self, lines: Sequence[str]) -> Iterator[Rejected]:
+    def others(self, lines: Sequence[str]) -> Iterator[RejectedPart]:
         """Yield the fences with another token."""
         return (_rejected(lines, index, _OF_ANOTHER_RUN) for index in self.foreign)
 
@@ -227,7 +227,7 @@ def _is_foreign_capitals(line: str) -> bool:
     return word.isupper() and not word.isascii()
 
 
-def _whole_json(text: str, token: str) -> Found | None:
+def _whole_json(text: str, token: str) -> ReplyBlock | None:
     """Return the parsed part of a reply that is only JSON with the token; None for other replies."""
     if not JSON_START.match(text.lstrip(" \t\n")):
         return None
@@ -240,12 +240,12 @@ def _whole_json(text: str, token: str) -> Found | None:
     if not isinstance(value, dict) or value.get("token") != token:
         reason = _BARE_JSON.format(token)
     if reason is None:
-        return Found(text)
+        return ReplyBlock(text)
     line = len(text[: len(text) - len(text.lstrip())].split("\n"))
-    return Found(None, (Rejected(line, text.strip(), reason),))
+    return ReplyBlock(None, (RejectedPart(line, text.strip(), reason),))
 
 
-def _outside(lines: Sequence[str], block: range) -> Iterator[Rejected]:
+def _outside(lines: Sequence[str], block: range) -> Iterator[RejectedPart]:
     """Yield lines outside the block that look like requests."""
     skipped = range(block.start - 1, block.stop + 1) if block else block
     reader = DirectiveReader(["" if i in skipped else line for i, line in enumerate(lines)])
@@ -253,7 +253,7 @@ def _outside(lines: Sequence[str], block: range) -> Iterator[Rejected]:
     while index < len(reader.lines):
         request, after = reader.read(index)
         if request is not None and request.op is not None:
-            yield Rejected(index + 1, request.text.rstrip(), _OUTSIDE, request.op)
+            yield RejectedPart(index + 1, request.text.rstrip(), _OUTSIDE, request.op)
         elif _JSON_ACTION.search(reader.lines[index]):
             yield _rejected(reader.lines, index, _OUTSIDE)
         index = after

@@ -13,8 +13,8 @@ from .actions import (
     Action,
     Note,
     Refine,
-    Rejected,
-    Requested,
+    RejectedPart,
+    RequestedAction,
     WriteNode,
     WrongActionError,
 )
@@ -83,7 +83,7 @@ class DirectiveReader:
         """Whether a line begins with a directive, valid or not."""
         return _DIRECTIVE.fullmatch(self.lines[index]) is not None
 
-    def read(self, index: int) -> tuple[Requested | Rejected | None, int]:
+    def read(self, index: int) -> tuple[RequestedAction | RejectedPart | None, int]:
         """Read the directive at a line: the action, None for plain text, and the index after it."""
         line = self.lines[index]
         found = _DIRECTIVE.fullmatch(line)
@@ -95,11 +95,13 @@ class DirectiveReader:
             index + 1, line, found[1], lambda: _values(found[1], found[2] or "")
         ), index + 1
 
-    def _block(self, index: int, name: str, rest: str) -> tuple[Requested | Rejected, int]:
+    def _block(
+        self, index: int, name: str, rest: str
+    ) -> tuple[RequestedAction | RejectedPart, int]:
         end, reason = self._end_of_block(index + 1, name)
         text = "\n".join(self.lines[index:end])
         if reason:
-            return Rejected(index + 1, text, reason, _OPS[name]), end
+            return RejectedPart(index + 1, text, reason, _OPS[name]), end
         inside = self.lines[index + 1 : end - 1]
         return _requested(index + 1, text, name, lambda: _block_values(name, rest, inside)), end
 
@@ -128,28 +130,28 @@ def directives_in(template: str) -> Iterator[tuple[str, str, int]]:
             yield found[1], _OPS[found[1]], found.start()
 
 
-def _requested(line: int, text: str, name: str, values: Any) -> Requested | Rejected:
+def _requested(line: int, text: str, name: str, values: Any) -> RequestedAction | RejectedPart:
     try:
-        return Requested(line, text, _OPS[name], values())
+        return RequestedAction(line, text, _OPS[name], values())
     except WrongActionError as error:
-        return Rejected(line, text, str(error), _OPS[name])
+        return RejectedPart(line, text, str(error), _OPS[name])
 
 
-def _not_a_directive(line: int, text: str) -> Rejected | None:
+def _not_a_directive(line: int, text: str) -> RejectedPart | None:
     """A line that only looks like a directive; None for plain text."""
     misplaced = _MISPLACED.match(text)
     if misplaced:
         reason = f"{misplaced[1]} must begin its line, with a space after it"
-        return Rejected(line, text, reason, _OPS[misplaced[1]])
+        return RejectedPart(line, text, reason, _OPS[misplaced[1]])
     upper = _UPPER.match(text)
     if upper is None:
         return None
     name = upper[1]
     if name in _CLOSERS.values():
-        return Rejected(line, text, f"{name} closes nothing")
+        return RejectedPart(line, text, f"{name} closes nothing")
     near = nearest(name, _OPS)
     meant = f'; did you mean "{near}"?' if near else f"; there are {', '.join(_OPS)}"
-    return Rejected(line, text, f'there is no directive "{name}"{meant}')
+    return RejectedPart(line, text, f'there is no directive "{name}"{meant}')
 
 
 def _values(name: str, rest: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from .definition import AgentDefinition
-from .history import Standing
+from .history import RunHistory
 
 __all__ = ["PAUSED_AFTER", "Verdict", "backoff_until", "due", "pause_reason"]
 
@@ -37,7 +37,7 @@ class Verdict:
 
 def due(
     definition: AgentDefinition,
-    standing: Standing,
+    standing: RunHistory,
     now: int,
     visits: Callable[[], Sequence[int | None]],
 ) -> Verdict:
@@ -49,7 +49,7 @@ def due(
     return _held(definition, standing, now) or _wanted(definition, now, visits())
 
 
-def backoff_until(standing: Standing) -> int | None:
+def backoff_until(standing: RunHistory) -> int | None:
     """Return when the backoff of an agent ends, in Unix seconds; None if it did not fail."""
     if standing.failure is None or standing.failure.ended is None:
         return None
@@ -57,7 +57,7 @@ def backoff_until(standing: Standing) -> int | None:
     return standing.failure.ended + min(FIRST_BACKOFF << doublings, LONGEST_BACKOFF)
 
 
-def pause_reason(standing: Standing) -> str | None:
+def pause_reason(standing: RunHistory) -> str | None:
     """Return why an agent is paused until its file changes or it is resumed; None if it is not."""
     failure = standing.failure
     if failure is None:
@@ -69,7 +69,7 @@ def pause_reason(standing: Standing) -> str | None:
     return None
 
 
-def _held(definition: AgentDefinition, standing: Standing, now: int) -> Verdict | None:
+def _held(definition: AgentDefinition, standing: RunHistory, now: int) -> Verdict | None:
     """The verdict that holds an agent back whatever its nodes are, if any."""
     if not definition.enabled:
         return Verdict("disabled", "its definition has enabled = false")
@@ -85,7 +85,7 @@ def _held(definition: AgentDefinition, standing: Standing, now: int) -> Verdict 
     return None
 
 
-def _held_by_failures(standing: Standing, now: int) -> Verdict | None:
+def _held_by_failures(standing: RunHistory, now: int) -> Verdict | None:
     paused = pause_reason(standing)
     if paused:
         return Verdict("paused", paused)

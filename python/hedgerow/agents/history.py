@@ -10,7 +10,7 @@ from hedgerow._engine import Store, _agent_runs, _run_records, _standing
 
 from .definition import AgentDefinition
 
-__all__ = ["ActionRecord", "AgentRun", "Standing", "records_of", "runs_of", "standing_of"]
+__all__ = ["ActionRecord", "AgentRun", "RunHistory", "records_of", "runs_of", "standing_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class ActionRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RunHistory:
     """The state of an agent: its last run, ok runs in the last period, and consecutive failures.
 
     `failures` counts those with the current definition since the agent was last resumed;
@@ -74,11 +74,11 @@ class Standing:
     failure: AgentRun | None = None
 
 
-def standing_of(store: Store, definition: AgentDefinition, now: int) -> Standing:
+def standing_of(store: Store, definition: AgentDefinition, now: int) -> RunHistory:
     """Read the state of an agent at a time, in Unix seconds."""
     period = definition.period_s or 0
     found = _standing(store, definition.name, definition.sha, now, now - period)
-    return Standing(
+    return RunHistory(
         last=_run(found["last"]),
         ok_runs=found["ok_runs"],
         failures=found["failures"],

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from .actions import ACTIONS, Rejected, Requested
+from .actions import ACTIONS, RejectedPart, RequestedAction
 from .problems import Lines, ReplyError, encodable, nearest
 
 __all__ = ["JSON_START", "decoded", "read_json"]
@@ -39,7 +39,9 @@ def decoded(text: str, start: int) -> tuple[Any, int]:
     return value, end
 
 
-def read_json(text: str, start: int, lines: Lines) -> tuple[list[Requested | Rejected], int]:
+def read_json(
+    text: str, start: int, lines: Lines
+) -> tuple[list[RequestedAction | RejectedPart], int]:
     """Read the JSON value at `start`: its actions, and where it ends. `lines` are those of `text`.
 
     Raises ReplyError for malformed JSON, and for JSON without a list of actions.
@@ -53,25 +55,25 @@ def read_json(text: str, start: int, lines: Lines) -> tuple[list[Requested | Rej
     raise ReplyError('the reply is JSON without a list "actions"')
 
 
-def _entries(text: str, start: int, lines: Lines) -> list[Requested | Rejected]:
+def _entries(text: str, start: int, lines: Lines) -> list[RequestedAction | RejectedPart]:
     return [
         _entry(lines.line_and_column(first)[0], text[first:end], value)
         for first, end, value in _elements(text, start)
     ]
 
 
-def _entry(line: int, source: str, value: Any) -> Requested | Rejected:
+def _entry(line: int, source: str, value: Any) -> RequestedAction | RejectedPart:
     if not isinstance(value, dict):
-        return Rejected(line, source, "an action must be an object")
+        return RejectedPart(line, source, "an action must be an object")
     op = value.get("op")
     if not isinstance(op, str):
-        return Rejected(line, source, f'"op" must be one of {", ".join(ACTIONS)}')
+        return RejectedPart(line, source, f'"op" must be one of {", ".join(ACTIONS)}')
     if op not in ACTIONS:
         near = nearest(op, ACTIONS)
         meant = f'; did you mean "{near}"?' if near else f"; there are {', '.join(ACTIONS)}"
-        return Rejected(line, source, f'there is no action "{encodable(op)}"{meant}')
+        return RejectedPart(line, source, f'there is no action "{encodable(op)}"{meant}')
     values = {name: found for name, found in value.items() if name != "op"}
-    return Requested(line, source, op, values)
+    return RequestedAction(line, source, op, values)
 
 
 def _start_of_actions(text: str, start: int) -> int:

@@ -12,7 +12,7 @@
 
 In a run, only the content of the block with its token is read (see `block`).
 
-Other text is ignored. Text that looks like a directive becomes an action or a `Rejected`.
+Other text is ignored. Text that looks like a directive becomes an action or a `RejectedPart`.
 Deliberately, nothing else can request an action.
 """
 
@@ -23,8 +23,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .actions import Action, Note, Rejected, Requested, WrongActionError, action_of
-from .block import Found, find_block
+from .actions import Action, Note, RejectedPart, RequestedAction, WrongActionError, action_of
+from .block import ReplyBlock, find_block
 from .directives import DirectiveReader
 from .json_reply import JSON_START, read_json
 from .problems import Lines, ReplyError
@@ -40,7 +40,7 @@ class Reply:
     """The valid actions of a reply and the rejected ones, with reasons, each in reply order."""
 
     actions: tuple[Action, ...] = ()
-    rejected: tuple[Rejected, ...] = ()
+    rejected: tuple[RejectedPart, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -73,18 +73,18 @@ def parse_reply(
     is malformed or has no list of actions.
     """
     text = readable(text)
-    counts = Found(text) if token is None else find_block(text, token)
+    counts = ReplyBlock(text) if token is None else find_block(text, token)
     actions: list[Action] = []
-    rejected: list[Rejected] = list(counts.rejected)
+    rejected: list[RejectedPart] = list(counts.rejected)
     for found in () if counts.text is None else _requests(counts.text):
         checked = _checked(found, allowed, withheld)
-        if isinstance(checked, Rejected):
+        if isinstance(checked, RejectedPart):
             rejected.append(checked)
         elif len(actions) < max_actions:
             actions.append(checked)
         else:
             reason = f"one run may have at most {max_actions} actions (max_actions)"
-            rejected.append(Rejected(found.line, found.text, reason, checked.op))
+            rejected.append(RejectedPart(found.line, found.text, reason, checked.op))
     return Reply(tuple(actions), tuple(sorted(rejected, key=lambda one: one.line)))
 
 
@@ -105,7 +105,7 @@ def readable(text: str) -> str:
     raise ReplyError(f"the reply has an unpaired surrogate at character {position}")
 
 
-def _requests(text: str) -> Iterator[Requested | Rejected]:
+def _requests(text: str) -> Iterator[RequestedAction | RejectedPart]:
     """Everything the reply requests, in order."""
     reader = DirectiveReader(text.split("\n"))
     lines = Lines(text)
@@ -133,17 +133,17 @@ def _requests(text: str) -> Iterator[Requested | Rejected]:
 
 
 def _checked(
-    found: Requested | Rejected, allowed: Collection[str], withheld: Collection[str]
-) -> Action | Rejected:
-    if isinstance(found, Rejected):
+    found: RequestedAction | RejectedPart, allowed: Collection[str], withheld: Collection[str]
+) -> Action | RejectedPart:
+    if isinstance(found, RejectedPart):
         return found
     if found.op in withheld:
         reason = f'this agent may not {found.op}; "allow" of its definition does not list it'
-        return Rejected(found.line, found.text, reason, found.op)
+        return RejectedPart(found.line, found.text, reason, found.op)
     if found.op not in allowed:
         reason = f'this agent may not {found.op}; "actions" of its definition does not list it'
-        return Rejected(found.line, found.text, reason, found.op)
+        return RejectedPart(found.line, found.text, reason, found.op)
     try:
         return action_of(found.op, found.values, found.line)
     except WrongActionError as error:
-        return Rejected(found.line, found.text, str(error), found.op)
+        return RejectedPart(found.line, found.text, str(error), found.op)

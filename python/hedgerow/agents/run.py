@@ -12,11 +12,11 @@ from hedgerow._engine import Store, _begin_run, _end_run, _rehearse
 from hedgerow.errors import HedgerowError
 from hedgerow.results import QueryResult
 
-from .actions import Action, Refine, Rejected
+from .actions import Action, Refine, RejectedPart
 from .definition import AgentDefinition
 from .directives import DirectiveReader, write_action
 from .fence import token_for
-from .history import Standing
+from .history import RunHistory
 from .models import (
     ModelClient,
     ModelPermanent,
@@ -61,7 +61,7 @@ class RunReport:
     nodes: tuple[str, ...] = ()
     cut: tuple[str, ...] = ()
     actions: tuple[tuple[Action, str | None], ...] = ()
-    rejected: tuple[Rejected, ...] = ()
+    rejected: tuple[RejectedPart, ...] = ()
     error: str | None = None
     tokens_in: int | None = None
     tokens_out: int | None = None
@@ -103,7 +103,7 @@ class DryRun:
     prompt: str | None = None
     reply: str | None = None
     actions: tuple[tuple[Action, str | None], ...] = ()
-    rejected: tuple[Rejected, ...] = ()
+    rejected: tuple[RejectedPart, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the dry run as JSON."""
@@ -127,7 +127,7 @@ def run_once(  # noqa: PLR0913 - what a run depends on
     workspace: Workspace,
     definition: AgentDefinition,
     model: ModelClient,
-    standing: Standing,
+    standing: RunHistory,
     *,
     clock: Callable[[], int],
     stop: threading.Event,
@@ -245,9 +245,9 @@ class _Question:
         judged = [
             _quoted(one, copied) if copied else self._unseen(one) or one for one in reply.actions
         ]
-        refused = [one for one in judged if isinstance(one, Rejected)]
+        refused = [one for one in judged if isinstance(one, RejectedPart)]
         rejected = sorted([*reply.rejected, *refused], key=lambda one: one.line)
-        actions = tuple(one for one in judged if not isinstance(one, Rejected))
+        actions = tuple(one for one in judged if not isinstance(one, RejectedPart))
         return Reply(actions, tuple(rejected))
 
     def _copied(self, actions: Sequence[Action], lines: Sequence[str]) -> dict[int, str]:
@@ -266,7 +266,7 @@ class _Question:
             if line.strip() in owners and (reader.has_directive(number - 1) or '"op"' in line)
         }
 
-    def _unseen(self, action: Action) -> Rejected | None:
+    def _unseen(self, action: Action) -> RejectedPart | None:
         if not isinstance(action, Refine):
             return None
         seen, whole = self.definition.node_chars, len(self.shown.get(action.key, ""))
@@ -276,17 +276,17 @@ class _Question:
             f"the agent was shown {seen} of the {whole} characters of "
             f'"{action.key}"; raise node_chars to allow this'
         )
-        return Rejected(action.line, write_action(action), reason, action.op)
+        return RejectedPart(action.line, write_action(action), reason, action.op)
 
 
-def _quoted(action: Action, copied: Mapping[int, str]) -> Rejected:
+def _quoted(action: Action, copied: Mapping[int, str]) -> RejectedPart:
     """Reject an action of a block in which lines are copied from nodes."""
     owner = copied.get(action.line)
     if owner is None:
         reason = f"line {min(copied)} is copied from a node, so nothing in the block counts"
     else:
         reason = f'this line is in the text of the node "{owner}", so it counts as quoted'
-    return Rejected(action.line, write_action(action), reason, action.op)
+    return RejectedPart(action.line, write_action(action), reason, action.op)
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,7 +356,7 @@ def _begin(
     workspace: Workspace,
     definition: AgentDefinition,
     found: QueryResult,
-    standing: Standing,
+    standing: RunHistory,
     now: int,
 ) -> _Run | None:
     least = definition.least_nodes

@@ -18,7 +18,7 @@ from hedgerow.typing import Time
 from .definition import AgentDefinition
 from .due import Verdict, due
 from .fence import new_token
-from .history import ActionRecord, AgentRun, Standing, records_of, runs_of, standing_of
+from .history import ActionRecord, AgentRun, RunHistory, records_of, runs_of, standing_of
 from .library import AgentLibrary
 from .models import ModelClient
 from .problems import Problem
@@ -34,7 +34,7 @@ class AgentStatus:
 
     definition: AgentDefinition
     verdict: Verdict
-    standing: Standing
+    standing: RunHistory
 
     def to_dict(self) -> dict[str, Any]:
         """Return the status as JSON."""
@@ -207,7 +207,7 @@ class Agents:
     def _refusal(self, definition: AgentDefinition) -> str | None:
         return None if self._refuses is None else self._refuses(definition)
 
-    def _run(self, definition: AgentDefinition, standing: Standing, at: int) -> RunReport:
+    def _run(self, definition: AgentDefinition, standing: RunHistory, at: int) -> RunReport:
         if self._model is None:
             raise InvalidInputError(
                 "there is no model to ask; give Agents a model", code="no_model"

@@ -19,7 +19,7 @@ __all__ = [
     "Placeholder",
     "PromptData",
     "PromptNode",
-    "Rendered",
+    "RenderedPrompt",
     "TemplateMistake",
     "Topology",
     "check_placeholder",
@@ -176,7 +176,7 @@ class PromptData:
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
+class RenderedPrompt:
     """A prompt, with the keys of the selected nodes that it shows and of those that did not fit."""
 
     prompt: str
@@ -184,7 +184,7 @@ class Rendered:
     cut: tuple[str, ...]
 
 
-def render(definition: AgentDefinition, data: PromptData) -> Rendered:
+def render(definition: AgentDefinition, data: PromptData) -> RenderedPrompt:
     """Fill the template of an agent; the prompt has at most `max_chars` characters.
 
     Room goes to the short placeholders first, then to as many of the selected nodes as fit, best
@@ -196,7 +196,7 @@ def render(definition: AgentDefinition, data: PromptData) -> Rendered:
     prompt.fill_pairs(included)
     prompt.fill_neighbors()
     keys = [node.key for node in data.nodes]
-    return Rendered(prompt.text(), tuple(keys[:included]), tuple(keys[included:]))
+    return RenderedPrompt(prompt.text(), tuple(keys[:included]), tuple(keys[included:]))
 
 
 class _Prompt:

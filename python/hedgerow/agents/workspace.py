@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 from hedgerow._engine import Pipeline, Store, _apply_run, _unclaimed
 from hedgerow.results import QueryResult
 
-from .actions import Action, Rejected
+from .actions import Action, RejectedPart
 from .definition import Bounds
 
 __all__ = ["RunResult", "StoreWorkspace", "Workspace", "apply_to_store"]
@@ -27,7 +27,7 @@ class RunResult:
     agent: str
     now: int
     actions: tuple[Action, ...]
-    rejected: tuple[Rejected, ...]
+    rejected: tuple[RejectedPart, ...]
     visited: tuple[str, ...]
     shown: dict[str, str]
     tokens_in: int

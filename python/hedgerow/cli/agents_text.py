@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         AgentStatus,
         DryRun,
         Problem,
-        Rejected,
+        RejectedPart,
         RunReport,
         Tick,
     )
@@ -94,7 +94,7 @@ def _line(report: RunReport) -> str:
 
 
 def _show_actions(
-    actions: Sequence[tuple[Action, str | None]], rejected: Sequence[Rejected]
+    actions: Sequence[tuple[Action, str | None]], rejected: Sequence[RejectedPart]
 ) -> None:
     """Print actions in the order of the reply, each with the reason why it was rejected."""
     from hedgerow.agents import write_action  # noqa: PLC0415 - slow to import

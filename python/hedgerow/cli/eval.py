@@ -19,7 +19,7 @@ from hedgerow._judged import (
     read_queries,
     read_vectors,
 )
-from hedgerow._retrieval.embedding import Recorded
+from hedgerow._retrieval.embedding import RecordedEmbedder
 from hedgerow.evaluation import (
     MEASURES,
     Combination,
@@ -38,12 +38,12 @@ from hedgerow.evaluation import (
 from hedgerow.typing import Fusion, JudgedBy, JudgedMode, Matching
 
 from .failures import InterruptedRunError
-from .models import Wanted, embedder_of, embedder_option
+from .models import EmbedderOptions, embedder_of, embedder_option
 from .options import TEXT, Command, given_options, option
 from .output import echo, progress_bar, write_json
 from .params import Choices
 from .place import check_exists, db_option
-from .recorded import Found, check_prompts, recorded_embedder
+from .recorded import EmbedderChoice, check_prompts, recorded_embedder
 
 _MODES = ("bm25", "semantic", "hybrid")
 _CHARTS = (".png", ".svg")
@@ -67,7 +67,7 @@ class _EvalArguments:
     neighbors: Sequence[bool]
     reweight: Sequence[bool]
     best: bool
-    embedder: Wanted
+    embedder: EmbedderOptions
     query_vectors: str | None
 
 
@@ -195,7 +195,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     neighbors: Any,
     reweight: Any,
     best: bool,
-    embedder: Wanted,
+    embedder: EmbedderOptions,
     query_vectors: str | None,
     conversations: str | None,
     depth: int,
@@ -346,16 +346,16 @@ def _run(asked: _EvalArguments) -> _Evaluation:
 
 def _embedder(
     asked: _EvalArguments, queries: Sequence[JudgedQuery], index: Index, named: Embedder | None
-) -> Found:
+) -> EmbedderChoice:
     """Return the embedder that was named, or that of the index where nothing else has vectors."""
     ready = asked.query_vectors is not None or queries[0].vector is not None
     if named is not None or ready or set(asked.modes) == {"bm25"}:
-        return Found(named)
+        return EmbedderChoice(named)
     found = recorded_embedder(index, asked.embedder)
     check_prompts(asked.embedder, found.embedder)
     # Without modes nobody asked for meaning; vectors of the caller's own are no omission then.
-    is_own = Recorded.of(index).adapter is None
-    return Found() if is_own and not asked.modes else found
+    is_own = RecordedEmbedder.of(index).adapter is None
+    return EmbedderChoice() if is_own and not asked.modes else found
 
 
 def _ways(asked: _EvalArguments, modes: Sequence[JudgedMode]) -> list[Combination]:
@@ -366,7 +366,7 @@ def _ways(asked: _EvalArguments, modes: Sequence[JudgedMode]) -> list[Combinatio
 
 
 def _modes(
-    asked: _EvalArguments, queries: Sequence[JudgedQuery], stats: IndexStats, found: Found
+    asked: _EvalArguments, queries: Sequence[JudgedQuery], stats: IndexStats, found: EmbedderChoice
 ) -> Sequence[JudgedMode]:
     """Return the requested modes, if there are vectors for them, or all that are possible."""
     have = (

@@ -13,12 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from hedgerow._conversations import read_conversations
-from hedgerow._evidence import Measured, Row, ask, names_of, read, summarize, to_json, write
+from hedgerow._evidence import QuestionMeasures, Row, ask, names_of, read, summarize, to_json, write
 from hedgerow._evidence import compare as differences
 from hedgerow.typing import JudgedBy, JudgedMode
 
 from .failures import InterruptedRunError
-from .models import Wanted, embedder_of
+from .models import EmbedderOptions, embedder_of
 from .options import given_options
 from .output import echo, make_console, plural, progress_bar, visible, write_json
 
@@ -62,7 +62,7 @@ class ConversationArguments:
     by: JudgedBy
     modes: Sequence[JudgedMode]
     depth: int
-    embedder: Wanted
+    embedder: EmbedderOptions
     per_query: str | None
     compared: str | None
 
@@ -74,7 +74,7 @@ class _Run:
     conversations: int = 0
     turns: int = 0
     seconds: float = 0.0
-    measured: list[Measured] = field(default_factory=list)
+    measured: list[QuestionMeasures] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_LEFT_OUT, 0))
 
 

@@ -13,7 +13,7 @@ from hedgerow import Index, IndexStats, InvalidInputError, Retriever
 from hedgerow._engine import _is_embedded
 
 from .failures import FAILED, InterruptedRunError
-from .models import Wanted, embedder_of, embedder_option
+from .models import EmbedderOptions, embedder_of, embedder_option
 from .options import TEXT, Command, json_option, option
 from .output import (
     echo,
@@ -27,7 +27,7 @@ from .output import (
 )
 from .params import StopWords, Tokenizer
 from .place import NO_ROOT, check_exists, db_option, is_root_named, open_root, place_options
-from .recorded import Found, check_prompts, recorded_embedder
+from .recorded import EmbedderChoice, check_prompts, recorded_embedder
 
 if TYPE_CHECKING:
     from hedgerow import Embedder
@@ -105,7 +105,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     retokenize: bool,
     stopwords: Any,
     declared: tuple[str, ...],
-    embedder: Wanted,
+    embedder: EmbedderOptions,
     reembed: bool,
     exclude: tuple[str, ...],
     include: tuple[str, ...],
@@ -270,7 +270,7 @@ def _retokenize(db: str, tokenizer: Tokenizer, *, as_json: bool) -> None:
         echo(f"{db} has the tokenizer {tokenizer} already.")
 
 
-def _reembed(db: str, embedder: Wanted, *, as_json: bool) -> None:
+def _reembed(db: str, embedder: EmbedderOptions, *, as_json: bool) -> None:
     """Replace the vectors of all chunks with those of another embedder."""
     if embedder.name is None:
         raise click.UsageError("--reembed needs --embedder NAME, which makes the vectors.")
@@ -317,10 +317,10 @@ def _check_tokenizer(index: Index, db: str, asked: str | None) -> None:
         )
 
 
-def _embedder(index: Index, wanted: Wanted, named: Embedder | None) -> Found:
+def _embedder(index: Index, wanted: EmbedderOptions, named: Embedder | None) -> EmbedderChoice:
     """Find the one that was named, or that of an index with vectors where a chunk has none yet."""
     if named is not None or (not wanted and _is_embedded(index)):
-        return Found(named)
+        return EmbedderChoice(named)
     found = recorded_embedder(index, wanted)
     check_prompts(wanted, found.embedder)
     return found
@@ -408,7 +408,7 @@ def _show_counts(
         )
 
 
-def _show_notice(found: Found) -> None:
+def _show_notice(found: EmbedderChoice) -> None:
     if found.notice is not None:
         echo(found.notice)
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from hedgerow import MemoryRoot
-    from hedgerow.memory import Imported, Processed
+    from hedgerow.memory import ImportResult, ProcessResult
     from hedgerow.memory.doctor import Diagnosis
     from hedgerow.memory.roots import MemoryRoots
     from hedgerow.memory.trust import Consent, TrustRequest
@@ -191,7 +191,7 @@ def import_(
         _tell_dry_run(apply=apply, as_json=as_json)
 
 
-def _show_imported(done: Imported) -> None:
+def _show_imported(done: ImportResult) -> None:
     for skip in done.unreadable[:_SHOWN]:
         echo(f"Skipped {visible(str(skip))}", err=True)
     if len(done.unreadable) > _SHOWN:
@@ -291,7 +291,7 @@ def run_process(mode: Any, *, apply: bool, as_json: bool, **options: Any) -> Non
 
 def _processed(
     memory: MemoryRoot | MemoryRoots | RemoteRoot, mode: Any, **options: Any
-) -> Processed:
+) -> ProcessResult:
     from hedgerow.memory import MemoryRoot  # noqa: PLC0415 - slow to import
 
     with usage_errors():
@@ -301,7 +301,7 @@ def _processed(
             return memory.process(mode, progress=progress, **options)
 
 
-def _confirm_pairs(plan: Processed) -> None:
+def _confirm_pairs(plan: ProcessResult) -> None:
     """Show the pairs that dedupe is about to mark, and ask for consent in a terminal."""
     for sentence in plan.summary:
         echo(f"- {visible(sentence)}")

@@ -44,7 +44,7 @@ from .recall import show_related, syncing
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hedgerow.memory import Event, GrepResult, Marked, Memory
+    from hedgerow.memory import Event, GrepResult, MarkResult, Memory
     from hedgerow.typing import OnDuplicate
 
 _LISTED = 20
@@ -491,7 +491,7 @@ def restore(*, key: str, as_json: bool) -> None:
     _show_marked(open_memory(writes=True).restore(key), as_json=as_json)
 
 
-def _show_marked(done: Marked, *, as_json: bool) -> None:
+def _show_marked(done: MarkResult, *, as_json: bool) -> None:
     if as_json:
         write_json(done.to_dict())
         return

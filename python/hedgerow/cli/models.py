@@ -21,7 +21,7 @@ EMBEDDER_HELP = (
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class EmbedderOptions:
     """The embedder that the user named, and its prompts; each is None if it was not given."""
 
     name: str | None = None
@@ -29,7 +29,7 @@ class Wanted:
     document_prompt: str | None = None
 
     def __bool__(self) -> bool:
-        return self != Wanted()
+        return self != EmbedderOptions()
 
     @property
     def prompts(self) -> dict[str, str | None]:
@@ -38,7 +38,7 @@ class Wanted:
 
 
 def embedder_option(help_text: str, *, required: bool = False) -> Callable[[F], F]:
-    """Add `--embedder` and its prompts, which a command gets as one `embedder`, a `Wanted`."""
+    """Add `--embedder` and its prompts, which a command gets as one `embedder`, a `EmbedderOptions`."""
     of_embedder = partial(option, section="Embedder")
     options = [
         of_embedder(
@@ -68,7 +68,7 @@ def embedder_option(help_text: str, *, required: bool = False) -> Callable[[F], 
             document_prompt: str | None,
             **rest: Any,
         ) -> Any:
-            wanted = Wanted(embedder, query_prompt, document_prompt)
+            wanted = EmbedderOptions(embedder, query_prompt, document_prompt)
             return command(*args, embedder=wanted, **rest)
 
         decorated: Any = with_wanted
@@ -81,7 +81,7 @@ def embedder_option(help_text: str, *, required: bool = False) -> Callable[[F], 
 
 
 @contextmanager
-def embedder_of(wanted: Wanted) -> Iterator[Embedder | None]:
+def embedder_of(wanted: EmbedderOptions) -> Iterator[Embedder | None]:
     """Open the embedder that was named; None without a name."""
     if wanted.name is None:
         yield None

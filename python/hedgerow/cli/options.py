@@ -16,7 +16,7 @@ from hedgerow._operations.fields import declared
 from .output import echo
 
 if TYPE_CHECKING:
-    from hedgerow._operations.fields import Declared
+    from hedgerow._operations.fields import FieldSpec
     from hedgerow._operations.operation import Request
     from hedgerow.ranking import Ranking
 
@@ -160,7 +160,7 @@ def request_options(
     return decorate
 
 
-def _option_of(field: Declared, section: str, changes: dict[str, Any]) -> Callable[[F], F]:
+def _option_of(field: FieldSpec, section: str, changes: dict[str, Any]) -> Callable[[F], F]:
     of = _without_none(field.type)
     default = None if field.is_required else field.default
     attributes: dict[str, Any] = {"help": f"{field.field.doc}."}
@@ -213,7 +213,7 @@ def _listed(word: str, default: Any) -> tuple[list[str], dict[str, Any]]:
     return list(dict.fromkeys([f"--{one}", f"--{word}"])), attributes
 
 
-def _single(of: Any, field: Declared, word: str) -> dict[str, Any]:
+def _single(of: Any, field: FieldSpec, word: str) -> dict[str, Any]:
     """Return the attributes of an option that takes one value."""
     bounds = field.field
     if get_origin(of) is Literal:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         Context,
         MemoryList,
         Recall,
-        Recalled,
+        RecalledMemory,
         RelatedMemory,
         ScoreParts,
     )
@@ -365,7 +365,7 @@ def show_skips(skips: Sequence[Skip], shown: int = 3) -> None:
         echo(f"Skipped {len(skips) - shown:,} more (--json has all)", err=True)
 
 
-def _block(rank: int, one: Recalled, *, explain: bool = False) -> str:
+def _block(rank: int, one: RecalledMemory, *, explain: bool = False) -> str:
     session = f" session={one.session_id}" if one.session_id else ""
     where = f"{one.file}:{one.line_start}-{one.line_end}"
     head = visible(f"{rank}. {where}{session} score={one.score:.2f}")

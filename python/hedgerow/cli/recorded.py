@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import click
 
 from hedgerow import Embedder, HedgerowError, Index
-from hedgerow._retrieval.embedding import Recorded, embedder_of
+from hedgerow._retrieval.embedding import RecordedEmbedder, embedder_of
 
-from .models import Wanted
+from .models import EmbedderOptions
 from .output import visible
 
 if TYPE_CHECKING:
@@ -23,39 +23,43 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class EmbedderChoice:
     """The embedder to use, if any, and why an index with vectors has to do without."""
 
     embedder: Embedder | None = None
     notice: str | None = None
 
 
-def recorded_embedder(index: Index | Collection, wanted: Wanted) -> Found:
+def recorded_embedder(index: Index | Collection, wanted: EmbedderOptions) -> EmbedderChoice:
     """The embedder of an index, if it has vectors; `wanted` may have other prompts."""
     name, details, dimensions = embedder_of(index)
     # Without a name the dimensions may be all there is of vectors; counting takes a while.
     if dimensions is None or (name is None and index.stats().vectors == 0):
-        return Found()
-    recorded = Recorded.read(name, details)
+        return EmbedderChoice()
+    recorded = RecordedEmbedder.read(name, details)
     try:
         embedder = _loaded(recorded, wanted)
     except HedgerowError as error:
         why = error.message
         if error.code == "model_unavailable":
             why += f". To download it, name it: --embedder {_given(recorded)}"
-        return Found(notice=_notice(index, recorded, why))
+        return EmbedderChoice(notice=_notice(index, recorded, why))
     except Exception as error:  # noqa: BLE001 - whatever a library raises, keywords answer
-        return Found(notice=_notice(index, recorded, f"it cannot be loaded ({error})"))
-    return Found(embedder) if embedder else Found(notice=_notice(index, recorded, _how(recorded)))
+        return EmbedderChoice(notice=_notice(index, recorded, f"it cannot be loaded ({error})"))
+    return (
+        EmbedderChoice(embedder)
+        if embedder
+        else EmbedderChoice(notice=_notice(index, recorded, _how(recorded)))
+    )
 
 
-def check_prompts(wanted: Wanted, embedder: Embedder | None) -> None:
+def check_prompts(wanted: EmbedderOptions, embedder: Embedder | None) -> None:
     """Refuse prompts where there is no embedder to use them."""
     if wanted and embedder is None:
         raise click.UsageError("--query-prompt and --document-prompt go with --embedder NAME.")
 
 
-def _loaded(recorded: Recorded, wanted: Wanted) -> Embedder | None:
+def _loaded(recorded: RecordedEmbedder, wanted: EmbedderOptions) -> Embedder | None:
     from hedgerow.embedders.by_name import local_embedder, may_be_local  # noqa: PLC0415 - for some
 
     adapter, model, name = recorded.adapter, recorded.model, recorded.name
@@ -71,13 +75,13 @@ def _loaded(recorded: Recorded, wanted: Wanted) -> Embedder | None:
     )
 
 
-def _notice(index: Index | Collection, recorded: Recorded, why: str) -> str:
+def _notice(index: Index | Collection, recorded: RecordedEmbedder, why: str) -> str:
     of = "without a name" if recorded.name is None else f'"{recorded.name}"'
     place = index.path if isinstance(index, Index) else f"{index.url}/{index.name}"
     return visible(f"{place} has vectors of the embedder {of}, which is not used: {why}")
 
 
-def _how(recorded: Recorded) -> str:
+def _how(recorded: RecordedEmbedder) -> str:
     """Say how to name an embedder that a file alone may not bring into use."""
     from hedgerow.embedders.by_name import sends_texts  # noqa: PLC0415 - for some indexes only
 
@@ -89,5 +93,5 @@ def _how(recorded: Recorded) -> str:
     return f"it {how}, which is for you to name: --embedder {_given(recorded)}"
 
 
-def _given(recorded: Recorded) -> str:
+def _given(recorded: RecordedEmbedder) -> str:
     return shlex.quote(f"{recorded.adapter}:{recorded.model}")

@@ -19,11 +19,11 @@ from hedgerow import (
     explain_query,
 )
 from hedgerow._json.highlight import Highlighter
-from hedgerow._retrieval.operations import Searching, SearchRequest, whole_page
+from hedgerow._retrieval.operations import RetrievalOptions, SearchRequest, whole_page
 from hedgerow.ranking import Ranking
 
 from .files import chunks_at
-from .models import Wanted, embedder_of, reranker_of
+from .models import EmbedderOptions, embedder_of, reranker_of
 from .place import check_exists
 from .recorded import check_prompts, recorded_embedder
 from .servers import opened_collection
@@ -43,7 +43,7 @@ class SearchArguments:
     url: tuple[str, str] | None
     server: dict[str, Any]
     aliases: AliasTable | None
-    embedder: Wanted
+    embedder: EmbedderOptions
     rerank: str | None
     why_not: str | None
 
@@ -86,7 +86,7 @@ def run(asked: SearchArguments) -> Search:
         response = retriever._perform(request)  # noqa: SLF001 - of the same package
         why_not = None
         if asked.why_not is not None:
-            given = {one.name: getattr(request, one.name) for one in fields(Searching)}
+            given = {one.name: getattr(request, one.name) for one in fields(RetrievalOptions)}
             why_not = retriever.why_not(request.query, _id_of(index, asked.why_not), **given)
         found = _with_what_shows_it(asked, index, response, notices)
         return replace(found, why_not=why_not)

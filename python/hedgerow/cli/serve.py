@@ -15,7 +15,7 @@ from hedgerow import Index, Retriever
 from hedgerow._extras import imports_of
 from hedgerow.ranking import Ranking
 
-from .models import Wanted
+from .models import EmbedderOptions
 from .options import TEXT, Command, option
 from .output import PrintableFormatter, echo, visible
 from .place import NO_ROOT, check_exists, db_option, is_root_named, open_root, place_options
@@ -186,7 +186,7 @@ def _service(
     index = stack.enter_context(
         Index.open(db, read_only=read_only, durability=durability or "normal")
     )
-    found = recorded_embedder(index, Wanted())
+    found = recorded_embedder(index, EmbedderOptions())
     if found.notice is not None:
         echo(visible(found.notice), err=True)
     retriever = stack.enter_context(

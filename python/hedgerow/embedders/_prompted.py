@@ -11,7 +11,7 @@ from hedgerow._checks import checked_text
 from ._prompts import Prompts, with_prompt
 
 
-class Prompted:
+class PromptedModel:
     """An adapter over a model that may need prompts.
 
     `_source` is the name for loading the model, as in ADAPTER:MODEL; None if a loaded model was
@@ -35,7 +35,7 @@ class Prompted:
         return self._prompts.document
 
 
-class PromptedEmbedder(Prompted, ABC):
+class PromptedEmbedder(PromptedModel, ABC):
     """The methods of a synchronous one."""
 
     @abstractmethod
@@ -55,7 +55,7 @@ class PromptedEmbedder(Prompted, ABC):
         return self.embed(with_prompt(texts, self.document_prompt))
 
 
-class AsyncPromptedEmbedder(Prompted, ABC):
+class AsyncPromptedEmbedder(PromptedModel, ABC):
     """The methods of an asynchronous one."""
 
     @abstractmethod

@@ -14,7 +14,7 @@ from hedgerow._checks import checked_count, checked_text, checked_texts
 from hedgerow._extras import imports_of
 from hedgerow.errors import HedgerowError
 
-from ._prompted import AsyncPromptedEmbedder, Prompted, PromptedEmbedder
+from ._prompted import AsyncPromptedEmbedder, PromptedEmbedder, PromptedModel
 from ._prompts import Prompts, prompts_of_model
 from .base import bad_answer, non_blank
 
@@ -76,7 +76,7 @@ class Batches:
         return bad_answer(self._source, what)
 
 
-class Served(Prompted, ABC):
+class HttpEmbedder(PromptedModel, ABC):
     """A model behind a URL. Pickles without the key, and without its connections."""
 
     _endpoint: Endpoint | AsyncEndpoint
@@ -117,7 +117,7 @@ class Served(Prompted, ABC):
         return f"{type(self).__name__}({self.model!r}, url={self._endpoint.shown!r})"
 
 
-class ServedEmbedder(Connected, Served, PromptedEmbedder):
+class ServedEmbedder(Connected, HttpEmbedder, PromptedEmbedder):
     """An `Embedder`: one request after the other. Threads may share it."""
 
     _endpoint: Endpoint
@@ -139,7 +139,7 @@ class ServedEmbedder(Connected, Served, PromptedEmbedder):
         self._endpoint = Endpoint(base_url, path, **options)
 
 
-class AsyncServedEmbedder(Served, AsyncPromptedEmbedder):
+class AsyncServedEmbedder(HttpEmbedder, AsyncPromptedEmbedder):
     """An `AsyncEmbedder` for asyncio: one request after the other."""
 
     _endpoint: AsyncEndpoint

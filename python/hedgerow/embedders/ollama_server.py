@@ -7,12 +7,12 @@ from typing import Any
 
 from hedgerow._adapters.connection import ApiKey
 
-from ._served import AsyncServedEmbedder, Served, ServedEmbedder
+from ._served import AsyncServedEmbedder, HttpEmbedder, ServedEmbedder
 
 OLLAMA_URL = "http://localhost:11434"
 
 
-class _Ollama(Served):
+class _Ollama(HttpEmbedder):
     adapter = "ollama"
 
     def __init__(  # noqa: PLR0913 - options, by keyword

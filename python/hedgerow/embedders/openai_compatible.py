@@ -8,7 +8,7 @@ from typing import Any
 from hedgerow._adapters.connection import ApiKey
 from hedgerow._checks import checked_count
 
-from ._served import AsyncServedEmbedder, Served, ServedEmbedder
+from ._served import AsyncServedEmbedder, HttpEmbedder, ServedEmbedder
 
 OPENAI_URL = "https://api.openai.com/v1"
 _KEY_VARIABLE = "OPENAI_API_KEY"
@@ -25,7 +25,7 @@ def what_is_sent(base_url: str) -> str:
     return f"{base_url}, {f'with the key in {variable}' if variable else 'without a key'}"
 
 
-class _OpenAI(Served):
+class _OpenAI(HttpEmbedder):
     adapter = "openai"
 
     def __init__(  # noqa: PLR0913 - options, by keyword

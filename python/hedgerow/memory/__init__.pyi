@@ -1,5 +1,5 @@
 from .root_files import IndexState as IndexState
-from .imports.moving import Imported as Imported, Moved as Moved
+from .imports.moving import ImportResult as ImportResult, ImportedMemory as ImportedMemory
 from .results import (
     About as About,
     Audit as Audit,
@@ -8,30 +8,30 @@ from .results import (
     Diff as Diff,
     Edge as Edge,
     Event as Event,
-    Forgotten as Forgotten,
+    ForgetResult as ForgetResult,
     GrepResult as GrepResult,
     LineMatch as LineMatch,
     History as History,
-    Linked as Linked,
+    LinkResult as LinkResult,
     Links as Links,
-    Listed as Listed,
-    Marked as Marked,
+    ListedMemory as ListedMemory,
+    MarkResult as MarkResult,
     Memory as Memory,
     MemoryList as MemoryList,
     Passage as Passage,
-    Processed as Processed,
+    ProcessResult as ProcessResult,
     Provenance as Provenance,
     Recall as Recall,
-    Recalled as Recalled,
+    RecalledMemory as RecalledMemory,
     RelatedMemory as RelatedMemory,
-    Remembered as Remembered,
-    Renamed as Renamed,
+    RememberResult as RememberResult,
+    RenameResult as RenameResult,
     RootGraph as RootGraph,
     RootStatus as RootStatus,
     Skip as Skip,
     Validation as Validation,
-    Visited as Visited,
-    WrappedUp as WrappedUp,
+    VisitResult as VisitResult,
+    WrapupResult as WrapupResult,
 )
 from .root import MemoryRoot as MemoryRoot
 from .roots import MemoryRoots as MemoryRoots
@@ -40,7 +40,7 @@ from .results import (
     ScoreParts as ScoreParts,
     depth_boost as depth_boost,
 )
-from .config import Initialized as Initialized
+from .config import InitResult as InitResult
 from .sync import PassedBy as PassedBy, SyncReport as SyncReport
 from .times import Period as Period
 from .trust import TrustRequest as TrustRequest

@@ -12,7 +12,7 @@ from hedgerow.agents import (
     Categorize,
     LinkAdd,
     Note,
-    Rejected,
+    RejectedPart,
     Weight,
     write_action,
 )
@@ -84,7 +84,7 @@ class RootWorkspace:
         """End the run, recording the applied and the rejected actions."""
         with_reasons = list(zip(result.actions, reasons, strict=True))
         refused = tuple(
-            Rejected(action.line, write_action(action), reason, action.op)
+            RejectedPart(action.line, write_action(action), reason, action.op)
             for action, reason in with_reasons
             if reason is not None
         )

@@ -461,7 +461,7 @@ _IGNORE_COMMENT = "# hedgerow derived state"
 
 
 @dataclass(frozen=True, slots=True)
-class Initialized(Result):
+class InitResult(Result):
     """What `init` did: the configuration of the root, and whether it and `.gitignore` were written.
 
     `memory_dirs` are the folders for new memories, and `vault` is the tool that keeps the folder, if any.
@@ -482,7 +482,7 @@ def initialize(
     force: bool = False,
     embedder: str | None = None,
     vault: bool = False,
-) -> Initialized:
+) -> InitResult:
     """Make a folder a memory root: its configuration, its six folders, its `.gitignore`.
 
     A vault of Obsidian or Logseq, or with `vault` any folder, gets no folders: memories are written where
@@ -529,7 +529,7 @@ def initialize(
     for key, value in (("embedder", embedder), ("vault", tool)):
         if value is not None:
             _write_setting(root / (file or CONFIG), key, value, root)
-    return Initialized(
+    return InitResult(
         root=str(root),
         config_file=file or CONFIG,
         schema_version=version,

@@ -12,7 +12,7 @@ from hedgerow._engine import _recall_terms, _structures
 from .duplicates import LIKE, likeness, nearly_same, words_of
 from .operations import SMALLEST_BUDGET
 from .recall import Evidence
-from .results import About, Context, Passage, Recall, Recalled, context_text
+from .results import About, Context, Passage, Recall, RecalledMemory, context_text
 from .times import memory_time
 
 CountTokens = Callable[[str], int]
@@ -106,8 +106,8 @@ def _that_fit(about: Sequence[About], budget: int, count: CountTokens) -> tuple[
 
 
 def _ranked(
-    results: Sequence[Recalled], hits: Sequence[Evidence], per_file: int
-) -> list[tuple[Evidence, Recalled]]:
+    results: Sequence[RecalledMemory], hits: Sequence[Evidence], per_file: int
+) -> list[tuple[Evidence, RecalledMemory]]:
     """Order passages by the score of their file and their own; of equals the newest first."""
     by_file: defaultdict[str, list[Evidence]] = defaultdict(list)
     for hit in hits:
@@ -129,12 +129,12 @@ def _ranked(
 class _Candidate:
     """A passage that may be taken: its structures, and the line on which each begins."""
 
-    one: Recalled
+    one: RecalledMemory
     blocks: Sequence[str]
     starts: Sequence[int]
 
     @classmethod
-    def of(cls, hit: Evidence, one: Recalled) -> _Candidate:
+    def of(cls, hit: Evidence, one: RecalledMemory) -> _Candidate:
         blocks = _structures(hit.text)
         lines = (block.count("\n") + 1 for block in blocks)
         return cls(one, blocks, list(accumulate(lines, initial=hit.line_start)))

@@ -20,7 +20,7 @@ from .history import repository_of
 from .links import OWN_FIELDS
 from .names import TEMPORARY_SUFFIX
 from .process import without_source
-from .results import Forgotten
+from .results import ForgetResult
 from .sync import sync, write_manifest
 from .texts import data_of, path_of
 
@@ -136,7 +136,7 @@ _OF_MANY = ("source", "confidence", "type")
 
 def forget(
     derived: Derived, file: str, named_by: Sequence[str], visible: Collection[str] | None
-) -> Forgotten:
+) -> ForgetResult:
     """Delete a file and all that was derived from it.
 
     The lines of pages that quote it are removed. Only files that are `visible` are named; None for
@@ -166,7 +166,7 @@ def forget(
     if left:
         problem = f"{', '.join(left)} still has parts of it, perhaps for a process that reads it"
         raise _not_forgotten(derived, file, problem)
-    return Forgotten(
+    return ForgetResult(
         str(derived.root),
         file,
         tuple(named_by),

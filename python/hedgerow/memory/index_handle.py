@@ -56,9 +56,9 @@ from .marks import Marks
 from .names import check_types
 from .note import now
 from .operations import ContextRequest, GrepRequest, RecallRequest
-from .recall import ANY, Evidence, Wanted
+from .recall import ANY, Evidence, RecallFilter
 from .results import BOOSTS, About, DepthPolicy, GrepResult, LineMatch, Recall, depth_boost
-from .root_files import FileCheck, Looked
+from .root_files import FileCheck, FreshnessCheck
 from .scope import Scope
 from .times import TICK, micros_of
 
@@ -107,7 +107,7 @@ class _Done:
     left_out: list[tuple[str, int]]
     about: list[tuple[str, str, str]]
     evidence: list[tuple[str, int, float, int, str]]
-    wanted: Wanted
+    wanted: RecallFilter
     as_of: datetime | None
     period: Period | None
     problem: str | None
@@ -347,7 +347,9 @@ class OpenedIndex:
         `listing` has the files of the root, if they were listed a moment ago.
         """
         derived = Derived.of(config)
-        looked = Looked(None, Listing(listing)) if listing else self._look(derived, sync=sync)
+        looked = (
+            FreshnessCheck(None, Listing(listing)) if listing else self._look(derived, sync=sync)
+        )
         if looked.skips is not None:
             return looked.skips
         from .sync import sync as bring_up_to_date  # noqa: PLC0415 - slow to import
@@ -389,7 +391,7 @@ class OpenedIndex:
     def grep(self, config: Config, request: GrepRequest, scope: Scope) -> GrepResult:
         """Search the files of a scope for a pattern, after bringing the index up to date with `sync`."""
         derived = Derived.of(config)
-        wanted = Wanted.of(request.types, request.tags, (), None, None, now())
+        wanted = RecallFilter.of(request.types, request.tags, (), None, None, now())
 
         def search() -> GrepResult:
             if wanted.types:
@@ -457,7 +459,7 @@ class OpenedIndex:
 
         return self._current(config, files, sync=sync, fresh=fresh)[0]
 
-    def passing(self, config: Config, wanted: Wanted, scope: Scope) -> frozenset[str]:
+    def passing(self, config: Config, wanted: RecallFilter, scope: Scope) -> frozenset[str]:
         """Return the files of a scope with the wanted tags and writers, in the state of the last sync."""
 
         def files() -> frozenset[str]:
@@ -546,7 +548,7 @@ class OpenedIndex:
 
         return rebuild(derived, damage, self._damaged).skips
 
-    def _look(self, derived: Derived, *, sync: bool) -> Looked:
+    def _look(self, derived: Derived, *, sync: bool) -> FreshnessCheck:
         """Return the unreadable files of the index, without a lock.
 
         The skips are None, with `sync`, if the index has to be brought up to date first.
@@ -561,9 +563,9 @@ class OpenedIndex:
             index = ledger = None
         # An earlier version may have made it with another tokenizer.
         if index is None or ledger is None or not ledger.is_current or index.tokenizer != TOKENIZER:
-            return Looked(None if sync else [])
+            return FreshnessCheck(None if sync else [])
         if not sync:
-            return Looked(ledger.skips)
+            return FreshnessCheck(ledger.skips)
         return self._check.look(derived, ledger)
 
     def _known(self, derived: Derived) -> Ledger:

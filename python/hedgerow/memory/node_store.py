@@ -23,7 +23,7 @@ from .derived import (
 from .files import locked, system_errors
 from .links import without_attachments
 from .results import RootGraph
-from .root_files import FileCheck, Looked, NodeState
+from .root_files import FileCheck, FreshnessCheck, NodeState
 
 if TYPE_CHECKING:
     from hedgerow._engine import Pipeline
@@ -140,7 +140,7 @@ class NodeStore:
         listing = None if looked is None else looked.listing
         sync(derived, progress, files=self._files, listing=listing, with_store=True)
 
-    def _look(self, derived: Derived) -> Looked | None:
+    def _look(self, derived: Derived) -> FreshnessCheck | None:
         """Compare the files with index and store, without a lock; None if one cannot be read."""
         if not (derived.store.exists() and derived.index.exists()):
             return None

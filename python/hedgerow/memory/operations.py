@@ -27,21 +27,21 @@ from .results import (
     Audit,
     Context,
     Diff,
-    Forgotten,
+    ForgetResult,
     GrepResult,
     History,
-    Linked,
+    LinkResult,
     Links,
-    Marked,
+    MarkResult,
     Memory,
     MemoryList,
-    Processed,
+    ProcessResult,
     Recall,
-    Remembered,
-    Renamed,
+    RememberResult,
+    RenameResult,
     RootStatus,
-    Visited,
-    WrappedUp,
+    VisitResult,
+    WrapupResult,
 )
 
 R = TypeVar("R")
@@ -79,7 +79,7 @@ Sync = Annotated[bool, Field("Bring the index up to date first", local=True)]
 
 
 @dataclass(frozen=True)
-class Recalling(Request[R]):
+class RecallOptions(Request[R]):
     """What `recall` and `context` both take."""
 
     query: Annotated[str, Field("A question, or words")]
@@ -111,7 +111,7 @@ class Recalling(Request[R]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecallRequest(Recalling[Recall]):
+class RecallRequest(RecallOptions[Recall]):
     """Find what the root knows about a text, the best first.
 
     `limit` is the number of results. `depth` is shallow (condensed memory first), normal or deep (raw
@@ -138,7 +138,7 @@ class RecallRequest(Recalling[Recall]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ContextRequest(Recalling[Context]):
+class ContextRequest(RecallOptions[Context]):
     """Pack what the root knows about a text into at most `budget` tokens, to pass to a model.
 
     `str()` of the result has passages with their file and lines, the best first: whole headings,
@@ -167,7 +167,7 @@ class ContextRequest(Recalling[Context]):
 
 
 @dataclass(frozen=True)
-class RememberRequest(Request[Remembered]):
+class RememberRequest(Request[RememberResult]):
     """Write a memory as a new file, then index it.
 
     A memory that cannot be indexed is written nevertheless; the result says why, and whether a later
@@ -203,7 +203,7 @@ class RememberRequest(Request[Remembered]):
 
 
 @dataclass(frozen=True)
-class WrapupRequest(Request[WrappedUp]):
+class WrapupRequest(Request[WrapupResult]):
     """Write the wrapup of a session, with the four sections it must have.
 
     The sections are Findings, Decisions, Conflicts / Corrections and Open Questions. With a `topic`, up
@@ -226,7 +226,7 @@ class WrapupRequest(Request[WrappedUp]):
 
 
 @dataclass(frozen=True)
-class ProcessRequest(Request[Processed]):
+class ProcessRequest(Request[ProcessResult]):
     """Process the memories: `lint` reports, `synthesize` makes a page about a topic, and `dedupe` marks
     copies of a memory as superseded by the oldest.
 
@@ -381,7 +381,7 @@ class EditRequest(Request[Memory]):
 
 
 @dataclass(frozen=True)
-class RenameRequest(Request[Renamed]):
+class RenameRequest(Request[RenameResult]):
     """Return a memory another path, and change the links to it in all files.
 
     `to` is a path below the indexed folder, or the name of a file in the same folder, with or without
@@ -399,7 +399,7 @@ class RenameRequest(Request[Renamed]):
 
 
 @dataclass(frozen=True)
-class SupersedeRequest(Request[Marked]):
+class SupersedeRequest(Request[MarkResult]):
     """Mark memory `old` as superseded by `by`, in both files.
 
     Both are paths, names or titles, as in `[[name]]`. With `text` instead of `by` a new memory is
@@ -452,7 +452,7 @@ _OF_A_NEW_TEXT = (
 
 
 @dataclass(frozen=True)
-class RetractRequest(Request[Marked]):
+class RetractRequest(Request[MarkResult]):
     """Mark a memory as retracted, with the reason, in one line; the file stays. Raises as `link` does."""
 
     operation = Operation("retract", "retract", writes=True)
@@ -462,7 +462,7 @@ class RetractRequest(Request[Marked]):
 
 
 @dataclass(frozen=True)
-class RestoreRequest(Request[Marked]):
+class RestoreRequest(Request[MarkResult]):
     """Remove the marks by which a memory is retracted or superseded, from all files with one.
 
     The `validity` of the result says whether it holds now: it may still have a `valid_until` of its own.
@@ -475,7 +475,7 @@ class RestoreRequest(Request[Marked]):
 
 
 @dataclass(frozen=True)
-class ForgetRequest(Request[Forgotten]):
+class ForgetRequest(Request[ForgetResult]):
     """Delete a memory, and all that was derived from it: in index, store, manifest, reports, pages.
 
     The result names the memories that quote it and other copies of its text, which stay, and what was
@@ -501,7 +501,7 @@ class ForgetRequest(Request[Forgotten]):
 
 
 @dataclass(frozen=True)
-class LinkRequest(Request[Linked]):
+class LinkRequest(Request[LinkResult]):
     """Link memory `a` to `b` in the front matter of `a`.
 
     Both are paths, names or titles, as in `[[name]]`. `rel` is the key of front matter. A link of the
@@ -521,7 +521,7 @@ class LinkRequest(Request[Linked]):
 
 
 @dataclass(frozen=True)
-class UnlinkRequest(Request[Linked]):
+class UnlinkRequest(Request[LinkResult]):
     """Remove the links of a relation from `a` to `b` in the front matter of `a`.
 
     `removed` of the result says whether there were any. Raises as `link` does; a link in the text has
@@ -584,7 +584,7 @@ class DiffRequest(Request[Diff]):
 
 
 @dataclass(frozen=True)
-class VisitRequest(Request[Visited]):
+class VisitRequest(Request[VisitResult]):
     """Record that an agent visited memories at a time: all of them, or none if one is refused.
 
     `at` is in Unix seconds, a datetime or a date, by default now. Visits are only in the store:

@@ -34,7 +34,7 @@ from .files import locked
 from .lint import lint, render_report
 from .marks import Marks, supersede
 from .names import DERIVED, DIRECTORIES
-from .results import Processed
+from .results import ProcessResult
 from .scope import Scope, front_matter_of
 from .selection import NEVER, Selection, newest_first, topic_tokens
 from .times import Validity, memory_time
@@ -268,7 +268,7 @@ def run(  # noqa: PLR0913 - what a run depends on
     *,
     apply: bool,
     progress: Progress | None = None,
-) -> Processed:
+) -> ProcessResult:
     """Run a mode; `recall` is as in `run_synthesize`, and `progress` as in `run_dedupe`."""
     if mode == "lint":
         return run_lint(derived, selection, apply=apply)
@@ -286,7 +286,7 @@ def selected(derived: Derived, selection: Selection) -> tuple[list[Document], tu
     return selection.in_scope(documents), () if selection.scope else tuple(unreadable)
 
 
-def run_lint(derived: Derived, selection: Selection, *, apply: bool) -> Processed:
+def run_lint(derived: Derived, selection: Selection, *, apply: bool) -> ProcessResult:
     """Lint the root; write the report if applied."""
     documents, unreadable = selected(derived, selection)
     now = note.now()
@@ -304,7 +304,7 @@ def run_lint(derived: Derived, selection: Selection, *, apply: bool) -> Processe
         files.replace(derived.root / path, report)
     else:
         summary += [str(finding) for finding in findings]
-    return Processed(
+    return ProcessResult(
         str(derived.root), "lint", apply, selection.topic, (path,), tuple(summary), unreadable
     )
 
@@ -315,7 +315,7 @@ def run_synthesize(
     recall: Callable[[str, int], Sequence[str]],
     *,
     apply: bool,
-) -> Processed:
+) -> ProcessResult:
     """Choose the sources of a page; write the page if applied.
 
     `recall` syncs the index and returns the paths of so many memories about a topic. A plan takes
@@ -343,12 +343,14 @@ def run_synthesize(
         act = f"Would {'update' if (derived.root / path).exists() else 'create'} it"
         after = []
     summary = (f"{act} from {count}.", *(source.path for source in sources), *after)
-    return Processed(str(derived.root), "synthesize", apply, topic, (path,), summary, unreadable)
+    return ProcessResult(
+        str(derived.root), "synthesize", apply, topic, (path,), summary, unreadable
+    )
 
 
 def run_dedupe(
     derived: Derived, selection: Selection, progress: Progress | None = None, *, apply: bool
-) -> Processed:
+) -> ProcessResult:
     """Find memories that say the same; if applied, mark all but the oldest of each as superseded.
 
     A memory that says nearly the same as an older one is named and stays as it is.
@@ -382,7 +384,7 @@ def run_dedupe(
     found = "1 duplicate." if len(plan) == 1 else f"{len(plan)} duplicates."
     files = tuple(changed) if apply else tuple(_files(plan.items()))
     summary = (found, *sentences)
-    return Processed(
+    return ProcessResult(
         str(derived.root), "dedupe", apply, selection.topic, files, summary, tuple(refused)
     )
 

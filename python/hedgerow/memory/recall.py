@@ -23,7 +23,7 @@ from .marks import Marks
 from .names import compared, separate_tags, type_word
 from .note import now
 from .operations import ContextRequest, RecallRequest
-from .results import DepthPolicy, Provenance, Recalled, ScoreParts
+from .results import DepthPolicy, Provenance, RecalledMemory, ScoreParts
 from .scope import Scope
 from .times import (
     HOLDS,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RecallFilter:
     """The filters of a recall on front matter; without any, all memories pass.
 
     A memory passes if its type is one of `types`, it has all `tags` or tags nested in them, one of
@@ -64,7 +64,7 @@ class Wanted:
         after: QuestionDate | None,
         before: QuestionDate | None,
         now: datetime,
-    ) -> Wanted:
+    ) -> RecallFilter:
         """Check the filters. Raises InvalidInputError for a date that does not exist."""
         if not types and not tags and not writers and after is None and before is None:
             return ANY
@@ -81,13 +81,13 @@ class Wanted:
         return bool(filters) or self.after is not None or self.before is not None
 
 
-ANY = Wanted()
+ANY = RecallFilter()
 
 
 class Options(NamedTuple):
     """The checked options of a recall. The filters do not have the `period` that the query names."""
 
-    wanted: Wanted = ANY
+    wanted: RecallFilter = ANY
     as_of: datetime | None = None
     period: Period | None = None
     half_life: timedelta | None = None
@@ -104,7 +104,7 @@ def resolved_options(request: RecallRequest | ContextRequest) -> Options:
         asked = checked_question_date(request.question_date, present)
         period = period_in(request.query, asked)
     return Options(
-        Wanted.of(
+        RecallFilter.of(
             request.types,
             request.tags,
             request.written_by,
@@ -162,7 +162,7 @@ class Evidence(NamedTuple):
     text: str
 
 
-class Found(NamedTuple):
+class BestPassages(NamedTuple):
     """The best passage of each file, best first, and how they were found: keywords or hybrid."""
 
     hits: list[Hit]
@@ -170,14 +170,14 @@ class Found(NamedTuple):
     trace: Trace
 
 
-def recalled(result: _RecallTuple, depth: str, how: str) -> Recalled:
+def recalled(result: _RecallTuple, depth: str, how: str) -> RecalledMemory:
     """Return a result of the engine; `how` is keywords or hybrid."""
     id_, snippet, path, (start, end), session, matter, parts, bucket, marks = result
     driver = f"{how}:{bucket}"
     scored = ScoreParts(*parts[:7], depth, driver, *parts[7:])
     validity = HOLDS if marks is None else Validity.of_texts(*marks)
     provenance = Provenance(path, start, end, matter, session)
-    return Recalled(id_, scored.total, snippet, provenance, scored, session, validity)
+    return RecalledMemory(id_, scored.total, snippet, provenance, scored, session, validity)
 
 
 def depths(
@@ -188,7 +188,7 @@ def depths(
     return {bucket: results.rounded(policy(bucket, depth)) for bucket in buckets}, 0.0
 
 
-def bounds(wanted: Wanted) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
+def bounds(wanted: RecallFilter) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
     """Return the bounds of the time of memories, each as a moment and as a local time.
 
     Both are microseconds since 1970, local in the zone of `after`.
@@ -231,7 +231,7 @@ def search(  # noqa: PLR0913 - what a search depends on
     *,
     whole: bool = False,
     where: FiltersLike | None = None,
-) -> Found:
+) -> BestPassages:
     """Find the files of the best passages, each once; without the retry ladder."""
     retriever = Retriever(index, embedder=embedder, ranking=Ranking("best"))
     response = retriever.search(
@@ -245,7 +245,7 @@ def search(  # noqa: PLR0913 - what a search depends on
     if whole:
         raise_damage(response.error)
     trace = response.trace
-    return Found(response.results, how_found(trace), trace)
+    return BestPassages(response.results, how_found(trace), trace)
 
 
 def ranked(

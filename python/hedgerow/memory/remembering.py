@@ -24,7 +24,7 @@ from .marks import SUPERSEDES, check_markable, supersede
 from .names import DIRECTORIES, separate_tags
 from .note import checked_body, checked_type, iso_time, now, title_of
 from .operations import RememberRequest, SupersedeRequest, WrapupRequest
-from .results import Remembered, Validation
+from .results import RememberResult, Validation
 from .root_files import RootFiles
 from .scope import Scope, front_matter_of
 from .sync import sync_one
@@ -178,7 +178,7 @@ def remember(  # noqa: PLR0913 - the parts of a memory
     scope: Scope = Scope(),  # noqa: B008 - frozen
     instead_of: str | None = None,
     files: RootFiles | None = None,
-) -> Remembered:
+) -> RememberResult:
     """Write a memory, with further `fields` of front matter, and index it.
 
     It takes the place of the memory `instead_of`, if one is given. `files` are the index and the store of
@@ -241,7 +241,7 @@ def _remember(  # noqa: PLR0913, PLR0917 - the parts of a memory
     fields: Mapping[str, Any],
     scope: Scope,
     files: RootFiles | None,
-) -> Remembered:
+) -> RememberResult:
     file = write_memory(
         derived.root,
         text,
@@ -264,18 +264,18 @@ def _remember(  # noqa: PLR0913, PLR0917 - the parts of a memory
         skip = sync_one(derived, inside, files)
     except HedgerowError as error:
         problem = f"Not indexed yet: {error.message}. The next recall reads it."
-        return Remembered(root, file, indexed=False, problem=problem)
+        return RememberResult(root, file, indexed=False, problem=problem)
     return (
-        Remembered(root, file, indexed=True)
+        RememberResult(root, file, indexed=True)
         if skip is None
         else _unindexed(root, file, skip.reason)
     )
 
 
-def _unindexed(root: str, file: str, reason: str) -> Remembered:
+def _unindexed(root: str, file: str, reason: str) -> RememberResult:
     """Return a memory that was written and that no recall finds."""
     problem = f"Not indexed: {reason}. No recall finds it."
-    return Remembered(root, file, indexed=False, problem=problem)
+    return RememberResult(root, file, indexed=False, problem=problem)
 
 
 def remember_instead(  # noqa: PLR0913 - the parts of a memory

@@ -145,7 +145,7 @@ class Provenance:
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled(Result):
+class RecalledMemory(Result):
     """One memory that was found, at its best passage.
 
     `parts` are the parts of the score, `validity` says whether the memory holds at the time of the
@@ -211,7 +211,7 @@ class Recall(Result):
     root: str
     query: str
     depth: str
-    results: tuple[Recalled, ...]
+    results: tuple[RecalledMemory, ...]
     mode: str = "recall"
     unreadable: Unreadable = ()
     notices: Notices = ()
@@ -224,7 +224,7 @@ class Recall(Result):
     )
     roots: Roots = ()
 
-    def __iter__(self) -> Iterator[Recalled]:
+    def __iter__(self) -> Iterator[RecalledMemory]:
         return iter(self.results)
 
     def __len__(self) -> int:
@@ -322,7 +322,7 @@ def context_text(
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered(Result):
+class RememberResult(Result):
     """A memory that was written: its root, its path below that, and whether it is indexed.
 
     If it is not indexed, `problem` says why, in sentences, and whether the next recall reads it; the
@@ -355,7 +355,7 @@ class RelatedMemory:
     skipped: bool
     reason: str | None = None
     query: str | None = None
-    results: tuple[Recalled, ...] | None = None
+    results: tuple[RecalledMemory, ...] | None = None
     unreadable: Unreadable | None = None
     notices: Notices = ()
 
@@ -366,7 +366,7 @@ class RelatedMemory:
             return cls(skipped=True, reason="no topic was given")
         return cls(False, None, found.query, found.results, found.unreadable, found.notices)
 
-    def __iter__(self) -> Iterator[Recalled]:
+    def __iter__(self) -> Iterator[RecalledMemory]:
         return iter(self.results or ())
 
     def __len__(self) -> int:
@@ -374,7 +374,7 @@ class RelatedMemory:
 
 
 @dataclass(frozen=True, slots=True)
-class WrappedUp(Result):
+class WrapupResult(Result):
     """A wrapup that was written into a root, and what was recalled about its topic before."""
 
     root: str
@@ -387,7 +387,7 @@ class WrappedUp(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Processed(Result):
+class ProcessResult(Result):
     """What a run did, or would do: the files it writes, below the root, and a summary in sentences.
 
     `unreadable` are files and folders that could not be read, and so were left out.
@@ -438,7 +438,7 @@ class Memory(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Listed(Result):
+class ListedMemory(Result):
     """A memory in a list: its type, when it was last changed, in Unix seconds, its title, its state."""
 
     file: str
@@ -455,7 +455,7 @@ class MemoryList(Result):
 
     root: str
     count: int
-    memories: tuple[Listed, ...]
+    memories: tuple[ListedMemory, ...]
     roots: Roots = ()
 
 
@@ -507,7 +507,7 @@ class GrepResult(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Marked(Result):
+class MarkResult(Result):
     """A memory that was marked: its root, its path, the files that were changed, its validity.
 
     `written` is the memory that was written to supersede it, or None. Paths are below the indexed
@@ -522,7 +522,7 @@ class Marked(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Renamed(Result):
+class RenameResult(Result):
     """A memory that was renamed: its old and its new path, and the files whose links were changed.
 
     `by_hand` are files with links to it that were left as they are, and why.
@@ -536,7 +536,7 @@ class Renamed(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten(Result):
+class ForgetResult(Result):
     """A memory that was deleted, and what is left of it elsewhere.
 
     `named_by` are the files that still name it. `reports` are reports of lint that named it or
@@ -558,7 +558,7 @@ class Forgotten(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Linked(Result):
+class LinkResult(Result):
     """A link between two memories that was made, or removed: `removed` says whether it was there."""
 
     root: str
@@ -692,7 +692,7 @@ class Diff(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Visited(Result):
+class VisitResult(Result):
     """Visits of an agent that were recorded, at a time in Unix seconds."""
 
     root: str

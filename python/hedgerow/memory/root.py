@@ -6,13 +6,13 @@ import copy
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hedgerow._checks import checked_flag, checked_path
 from hedgerow.typing import Durability, Progress
 
 from . import config
-from .config import Initialized
+from .config import InitResult
 from .derived import Derived
 from .index_handle import OpenedIndex
 from .names import CONFIG, LEGACY_CONFIG
@@ -26,10 +26,12 @@ from .trust import Choices
 if TYPE_CHECKING:
     from hedgerow.embedders import AnyEmbedder
 
-    from .imports.moving import Imported
+    from .imports.moving import ImportResult
     from .sync import SyncReport
 
 __all__ = ["MemoryRoot"]
+
+_OTHER_NAMES = {"read": "show", "aread": "ashow"}
 
 
 class MemoryRoot(RootWrites):
@@ -83,6 +85,14 @@ class MemoryRoot(RootWrites):
         self._opened = OpenedIndex(root, depth_policy, embedder, self._check)
         self._nodes = NodeStore(root, self._check)
 
+    if not TYPE_CHECKING:  # so that checkers of types still find misspelt names
+
+        def __getattr__(self, name: str) -> Any:
+            """Return `show` for `read`, and `ashow` for `aread`: programs of others call them so."""
+            if name in _OTHER_NAMES:
+                return getattr(self, _OTHER_NAMES[name])
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     @classmethod
     def open(  # noqa: PLR0913 - what a root depends on
         cls,
@@ -135,7 +145,7 @@ class MemoryRoot(RootWrites):
         force: bool = False,
         embedder: str | None = None,
         vault: bool = False,
-    ) -> Initialized:
+    ) -> InitResult:
         """Set up a root as `init` does, and report what was done.
 
         `embedder` is a name as in `hedgerow.json`, such as "local". It is used once the user allows it
@@ -214,7 +224,7 @@ class MemoryRoot(RootWrites):
         *,
         apply: bool = False,
         progress: Progress | None = None,
-    ) -> Imported:
+    ) -> ImportResult:
         """Read the memories of another tool from `source`, a file or a folder.
 
         `format` is obsidian, basic-memory, mem0, chatgpt, claude,

@@ -331,7 +331,7 @@ class IndexState:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class FreshnessCheck:
     """The result of a look at the files of a root.
 
     `skips` are the files that could not be read; None if there may be a file to read. `listing` has the
@@ -370,27 +370,27 @@ class FileCheck:
             return None
         return self._problem or "active"
 
-    def look(self, derived: Derived, *ledgers: Ledger) -> Looked:
+    def look(self, derived: Derived, *ledgers: Ledger) -> FreshnessCheck:
         """Compare the files with ledgers of the root: of the index, and perhaps of the store.
 
         The first decides which problems of files are reported. Takes no lock.
         """
         for ledger in ledgers:
             if not ledger.is_current:
-                return Looked(None)
+                return FreshnessCheck(None)
         changes = self._changes(derived) if self.watches else None
         # A ledger is one object as long as nothing has changed in it.
         seen = (changes, _folders(derived), *map(id, ledgers))
         known = self._fresh.get(len(ledgers))
         if changes is not None and known is not None and known[0] == seen:
-            return Looked([*known[1], *ledgers[0].skips])
+            return FreshnessCheck([*known[1], *ledgers[0].skips])
         listing = derived.listing()
         for ledger in ledgers:
             if not ledger.has_read(listing, derived.source_root):
-                return Looked(None, listing)
+                return FreshnessCheck(None, listing)
         if changes is not None:
             self._fresh[len(ledgers)] = seen, listing.skips, ledgers
-        return Looked([*listing.skips, *ledgers[0].skips], listing)
+        return FreshnessCheck([*listing.skips, *ledgers[0].skips], listing)
 
     def watch(self, derived: Derived) -> tuple[_Watch, ...]:
         """Return the watches over the folders of a root; none where there are none, or one ended."""

@@ -27,16 +27,16 @@ from .operations import (
 )
 from .recall import Moment
 from .results import (
-    Forgotten,
-    Linked,
-    Marked,
+    ForgetResult,
+    LinkResult,
+    MarkResult,
     Memory,
-    Processed,
+    ProcessResult,
     RelatedMemory,
-    Remembered,
-    Renamed,
-    Visited,
-    WrappedUp,
+    RememberResult,
+    RenameResult,
+    VisitResult,
+    WrapupResult,
 )
 from .root_reads import RootReads
 from .session import Session
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 class RootWrites(RootReads):
     """The part of `MemoryRoot` that writes."""
 
-    def _remember(self, request: RememberRequest) -> Remembered:
+    def _remember(self, request: RememberRequest) -> RememberResult:
         from . import duplicates, note  # noqa: PLC0415 - slow to import
         from .remembering import remember, stated_fields  # noqa: PLC0415
         from .secrets import check_no_secret  # noqa: PLC0415
@@ -76,7 +76,7 @@ class RootWrites(RootReads):
                 files=self._check.files,
             )
 
-    def _wrapup(self, request: WrapupRequest) -> WrappedUp:
+    def _wrapup(self, request: WrapupRequest) -> WrapupResult:
         from . import note, remembering  # noqa: PLC0415 - slow to import
         from .remembering import stated_fields  # noqa: PLC0415
         from .secrets import check_no_secret  # noqa: PLC0415
@@ -99,9 +99,9 @@ class RootWrites(RootReads):
         )
         line = note.checked_title(request.title, "Session wrapup")
         stored = note.with_heading(line, body)
-        return WrappedUp(str(self._root), file, line, topic, stored, RelatedMemory.of(related))
+        return WrapupResult(str(self._root), file, line, topic, stored, RelatedMemory.of(related))
 
-    def _process(self, request: ProcessRequest) -> Processed:
+    def _process(self, request: ProcessRequest) -> ProcessResult:
         from . import process  # noqa: PLC0415 - slow to import
         from .selection import Selection  # noqa: PLC0415
 
@@ -131,7 +131,7 @@ class RootWrites(RootReads):
         session.wrote([file])
         return done
 
-    def _rename(self, request: RenameRequest) -> Renamed:
+    def _rename(self, request: RenameRequest) -> RenameResult:
         from . import rename as renaming  # noqa: PLC0415 - slow to import
 
         session = self._session()
@@ -141,9 +141,9 @@ class RootWrites(RootReads):
             session.derived, session.nodes(), path, new, session.visible(self._scope.own)
         )
         self._session().nodes()
-        return Renamed(str(self._root), path, new, tuple(changed), tuple(by_hand))
+        return RenameResult(str(self._root), path, new, tuple(changed), tuple(by_hand))
 
-    def _supersede(self, request: SupersedeRequest) -> Marked:
+    def _supersede(self, request: SupersedeRequest) -> MarkResult:
         from . import marks, remembering  # noqa: PLC0415 - slow to import
         from .secrets import check_no_secret  # noqa: PLC0415
 
@@ -163,14 +163,14 @@ class RootWrites(RootReads):
         )
         return self._marked(session, old, changed, new)
 
-    def _retract(self, request: RetractRequest) -> Marked:
+    def _retract(self, request: RetractRequest) -> MarkResult:
         from .marks import retract  # noqa: PLC0415 - slow to import
 
         session = self._session()
         [path] = session.own(request.key)
         return self._marked(session, path, retract(session.derived, path, request.reason))
 
-    def _restore(self, request: RestoreRequest) -> Marked:
+    def _restore(self, request: RestoreRequest) -> MarkResult:
         from .marks import restore  # noqa: PLC0415 - slow to import
 
         session = self._session()
@@ -183,13 +183,13 @@ class RootWrites(RootReads):
 
     def _marked(
         self, session: Session, path: str, changed: list[str], written: str | None = None
-    ) -> Marked:
+    ) -> MarkResult:
         """Sync, and return the result for a memory that was marked."""
         session.wrote([*changed, *([] if written is None else [written])])
         validity = Moment.of(None, self._scope).validity(session.marks(), path)
-        return Marked(str(self._root), path, tuple(changed), validity, written)
+        return MarkResult(str(self._root), path, tuple(changed), validity, written)
 
-    def _forget(self, request: ForgetRequest) -> Forgotten:
+    def _forget(self, request: ForgetRequest) -> ForgetResult:
         from .forget import forget  # noqa: PLC0415 - slow to import
 
         session = self._session()
@@ -199,7 +199,7 @@ class RootWrites(RootReads):
         )
         return forget(session.derived, path, named_by, session.visible())
 
-    def _link(self, request: LinkRequest) -> Linked:
+    def _link(self, request: LinkRequest) -> LinkResult:
         from .links import link  # noqa: PLC0415 - slow to import
 
         session = self._session()
@@ -207,24 +207,24 @@ class RootWrites(RootReads):
         strength, rel = request.strength, request.rel
         link(session.derived, session.nodes(), a, b, strength=strength, relation=rel)
         session.wrote([a])
-        return Linked(str(self._root), a, b, rel, strength=strength)
+        return LinkResult(str(self._root), a, b, rel, strength=strength)
 
-    def _unlink(self, request: UnlinkRequest) -> Linked:
+    def _unlink(self, request: UnlinkRequest) -> LinkResult:
         from .links import unlink  # noqa: PLC0415 - slow to import
 
         session = self._session()
         a, b = *session.own(request.a), *session.resolve(request.b)
         removed = unlink(session.derived, session.nodes(), a, b, relation=request.rel)
         session.wrote([a])
-        return Linked(str(self._root), a, b, request.rel, removed=removed)
+        return LinkResult(str(self._root), a, b, request.rel, removed=removed)
 
-    def _visit(self, request: VisitRequest) -> Visited:
+    def _visit(self, request: VisitRequest) -> VisitResult:
         session = self._session()
         keys: Sequence[str] = session.resolve(*request.keys)
         at = int(time.time()) if request.at is None else checked_time(request.at, "at")
         agent, outcome = request.agent, request.outcome
         self._nodes.visit(session.config, [(agent, key, at, outcome) for key in keys])
-        return Visited(str(self._root), agent, at, outcome, tuple(keys))
+        return VisitResult(str(self._root), agent, at, outcome, tuple(keys))
 
     def agents(
         self,

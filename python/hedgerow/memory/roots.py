@@ -27,7 +27,16 @@ from .operations import (
     ShowRequest,
     StatusRequest,
 )
-from .results import Context, GrepResult, Listed, Memory, MemoryList, Recall, Recalled, RootStatus
+from .results import (
+    Context,
+    GrepResult,
+    ListedMemory,
+    Memory,
+    MemoryList,
+    Recall,
+    RecalledMemory,
+    RootStatus,
+)
 from .root import MemoryRoot
 from .root_files import IndexState
 
@@ -195,7 +204,7 @@ class MemoryRoots(RootOperations):
         within = request.offset + request.limit
         lists: list[MemoryList] = []
         problems: list[InvalidInputError] = []
-        found: list[Listed] = []
+        found: list[ListedMemory] = []
         for number, root in enumerate(self._roots):
             try:
                 listed = root._perform(replace(request, offset=0, limit=within))  # noqa: SLF001 - of the same package
@@ -277,7 +286,7 @@ class MemoryRoots(RootOperations):
             )
         return self._roots[number]
 
-    def _with_root(self, one: Recalled) -> Recalled:
+    def _with_root(self, one: RecalledMemory) -> RecalledMemory:
         numbered = _NUMBERED.match(one.file)
         return replace(one, root=str(self._root(len(numbered[1]) - 1).path)) if numbered else one
 

@@ -17,8 +17,8 @@ from .names import check_types, type_word
 from .node_store import NodeStore, key_of
 from .note import now
 from .operations import ListRequest
-from .recall import Moment, Wanted
-from .results import Listed, MemoryList, RootGraph
+from .recall import Moment, RecallFilter
+from .results import ListedMemory, MemoryList, RootGraph
 from .root_files import NodeState
 from .scope import Scope
 
@@ -77,7 +77,7 @@ class Session:
         fresh, self._index_fresh = self._index_fresh, self._sync
         return self.index.marks(self.config, sync=self._sync, fresh=fresh)
 
-    def passing(self, wanted: Wanted) -> frozenset[str]:
+    def passing(self, wanted: RecallFilter) -> frozenset[str]:
         """Return the files of the scope with the wanted tags and writers, in the state of the last sync."""
         return self.index.passing(self.config, wanted, self.scope)
 
@@ -145,7 +145,7 @@ def listed(root: Path, session: Session, request: ListRequest, time: Moment) -> 
     if request.superseded:
         old = _superseded(session.graph())
         rows = [row for row in rows if row[0] in old]
-    if wanted := Wanted.of((), request.tags, request.written_by, None, None, time.now):
+    if wanted := RecallFilter.of((), request.tags, request.written_by, None, None, time.now):
         passing = session.passing(wanted)
         rows = [row for row in rows if row[0] in passing]
     marks = session.marks()
@@ -154,9 +154,9 @@ def listed(root: Path, session: Session, request: ListRequest, time: Moment) -> 
     page = rows[request.offset : request.offset + request.limit]
     titles = session.titles(str(key) for key, _, _ in page)
 
-    def one(file: str, of: str, timestamp: int) -> Listed:
+    def one(file: str, of: str, timestamp: int) -> ListedMemory:
         title, validity = titles.get(file, ""), time.validity(marks, file)
-        return Listed(file, type_word(of), timestamp, title, validity)
+        return ListedMemory(file, type_word(of), timestamp, title, validity)
 
     memories = tuple(one(str(key), str(of), int(at)) for key, of, at in page)
     return MemoryList(str(root), len(rows), memories)

@@ -10,10 +10,10 @@
 from __future__ import annotations
 
 from .collection import Collection
-from .copying import Copied, copy_index
+from .copying import CopyCounts, copy_index
 from .stats import CollectionStats
 
-__all__ = ["Collection", "CollectionStats", "Copied", "copy_index"]
+__all__ = ["Collection", "CollectionStats", "CopyCounts", "copy_index"]
 
 
 def __dir__() -> list[str]:

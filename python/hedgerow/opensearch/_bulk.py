@@ -39,7 +39,7 @@ class Item:
 
 
 @dataclass
-class Written:
+class BulkOutcome:
     """The outcome of the items."""
 
     done: int = 0
@@ -64,9 +64,9 @@ class Bulk:
             "filter_path": "items.*.status,items.*.error",
         }
 
-    def write(self, items: Sequence[Item]) -> Written:
+    def write(self, items: Sequence[Item]) -> BulkOutcome:
         """Raises BackendError with all that the server refused for good, or was too busy for."""
-        written = Written()
+        written = BulkOutcome()
         refused: dict[str, str] = {}
         for block in _blocks(items):
             waiting, wait = block, FIRST_WAIT
@@ -84,7 +84,7 @@ class Bulk:
         return written
 
     def _once(
-        self, items: list[Item], written: Written, refused: dict[str, str]
+        self, items: list[Item], written: BulkOutcome, refused: dict[str, str]
     ) -> tuple[list[Item], dict[str, str]]:
         """Try once; return the items that may succeed later, each with the reason."""
         body = "".join([item.lines() for item in items])

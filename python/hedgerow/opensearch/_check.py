@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hedgerow._engine import _unit_vector
 
 from ._documents import chunk_of, length_of, unit_of
-from ._mapping import Described, body
+from ._mapping import MappedCollection, body
 
 if TYPE_CHECKING:
     from ._point_in_time import PointInTime
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def problems(
-    found: Described, mappings: dict[str, Any], stats: CollectionStats, moment: PointInTime
+    found: MappedCollection, mappings: dict[str, Any], stats: CollectionStats, moment: PointInTime
 ) -> list[str]:
     """A sentence for each thing that is wrong with a collection."""
     return [
@@ -35,7 +35,7 @@ def _copies(stats: CollectionStats) -> Iterator[str]:
         )
 
 
-def _fields(found: Described, mappings: dict[str, Any]) -> Iterator[str]:
+def _fields(found: MappedCollection, mappings: dict[str, Any]) -> Iterator[str]:
     """Yield settings of the server that differ from ours."""
     wanted = body(found.settings, found.dimensions, 1, 0)["mappings"]["properties"]
     for name, settings in wanted.items():

@@ -25,7 +25,7 @@ _RANGES = {"$gt": "gt", "$gte": "gte", "$lt": "lt", "$lte": "lte"}
 
 
 @dataclass(frozen=True)
-class Translated:
+class FilterQuery:
     """A filter as a query; None where every chunk passes."""
 
     query: Query | None = None
@@ -33,15 +33,15 @@ class Translated:
     """Facts of which no chunk may have any, or the query would not be exact."""
 
 
-def translated(filters: Filters | None) -> Translated:
+def translated(filters: Filters | None) -> FilterQuery:
     """The query of filters; raises InvalidInputError for what no query says exactly."""
     if filters is None:
-        return Translated()
+        return FilterQuery()
     translator = _Translator()
     queries = list(translator.arguments(filters))
     if not queries:
-        return Translated()
-    return Translated(every(queries), tuple(sorted(translator.whole)))
+        return FilterQuery()
+    return FilterQuery(every(queries), tuple(sorted(translator.whole)))
 
 
 def every(queries: Iterable[Query]) -> Query:

@@ -121,7 +121,7 @@ def vector_property(settings: Settings, dimensions: int | None) -> dict[str, Any
 
 
 @dataclass(frozen=True)
-class Described:
+class MappedCollection:
     """A collection as its mapping describes it; `index` is the name behind its alias."""
 
     index: str
@@ -129,7 +129,7 @@ class Described:
     dimensions: int | None
 
 
-def described(name: str, answer: Mapping[str, Any]) -> Described:
+def described(name: str, answer: Mapping[str, Any]) -> MappedCollection:
     """Read the answer to `GET name/_mapping`; raises BackendError for any other index."""
     indices = list(answer.items())
     meta = indices[0][1]["mappings"].get("_meta", {}).get("hedgerow") if indices else None
@@ -149,10 +149,10 @@ def described(name: str, answer: Mapping[str, Any]) -> Described:
     vector = found["mappings"].get("properties", {}).get(VECTOR, {})
     known = {key: meta[key] for key in Settings.__dataclass_fields__ if key in meta}
     defaults = {"tokenizer": "porter unicode61", "stopwords": "en+nl", "vectors": "exact"}
-    return Described(index, Settings(**{**defaults, **known}), vector.get("dimension"))
+    return MappedCollection(index, Settings(**{**defaults, **known}), vector.get("dimension"))
 
 
-def check_embedder(collection: Described, embedder: str) -> None:
+def check_embedder(collection: MappedCollection, embedder: str) -> None:
     """Raise InvalidInputError unless this embedder made the vectors, or none is known."""
     known = collection.settings.embedder
     if known not in (None, embedder):

@@ -13,7 +13,7 @@ from hedgerow.errors import BackendError
 from ._bulk import Bulk, Item
 from ._client import Client, Deadline
 from ._documents import chunk_of, documents, unit_of
-from ._mapping import SCHEMA, Described, body, described, index_name
+from ._mapping import SCHEMA, MappedCollection, body, described, index_name
 from ._point_in_time import PointInTime
 
 _log = logging.getLogger("hedgerow.opensearch")
@@ -22,7 +22,7 @@ _BLOCK = 500
 _DAY = 86_400.0  # seconds: for as long as there are chunks to copy
 
 
-def migrated(client: Client, old: Described) -> Described:
+def migrated(client: Client, old: MappedCollection) -> MappedCollection:
     """Copy the collection into an index with the fields of this schema, and describe it.
 
     Nothing is written into the old index from then on. The next `Collection.open` continues a
@@ -62,7 +62,7 @@ def migrated(client: Client, old: Described) -> Described:
     return described(client.name, client.call("GET", client.path("/_mapping")))
 
 
-def _make(client: Client, old: Described, new: Described) -> None:
+def _make(client: Client, old: MappedCollection, new: MappedCollection) -> None:
     """Create the new index, spread like the old one, unless an earlier migration did so."""
     settings = client.call("GET", client.path("/_settings", of=old.index))
     index = settings[old.index]["settings"]["index"]

@@ -16,7 +16,7 @@ from ._documents import chunk_of, unit_of
 from ._facts import LONGEST_TEXT
 from ._filters import ALL, Query, every, has_any, of_paths, translated
 from ._keyword_search import Expression, KeywordSearch, NativeSearch, candidates, counting
-from ._mapping import EXACT, MOST_HITS, Described, Fast, check_embedder
+from ._mapping import EXACT, MOST_HITS, Fast, MappedCollection, check_embedder
 from ._report import Report
 from ._tokens import Given
 
@@ -46,7 +46,7 @@ class PointInTime:
     def __init__(  # noqa: PLR0913 - what a search depends on
         self,
         client: Client,
-        collection: Described,
+        collection: MappedCollection,
         filters: Filters | None,
         timeout: float | None,
         *,

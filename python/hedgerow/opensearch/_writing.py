@@ -13,7 +13,7 @@ from hedgerow.errors import BackendError, InvalidInputError
 from ._bulk import Bulk, Item
 from ._client import Client
 from ._documents import Document, document_name, documents, unit_of
-from ._mapping import Described, check_embedder, described, vector_property
+from ._mapping import MappedCollection, check_embedder, described, vector_property
 
 _BLOCK = 500
 """Chunks whose documents are in memory at once."""
@@ -22,7 +22,7 @@ _TRIES = 10
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredChunk:
     """The stored chunk of a chunk to be written without an embedding."""
 
     texts: tuple[str, str, str]
@@ -41,7 +41,11 @@ class Writer:
     """Writes chunks into a collection; `collection` is its state after that."""
 
     def __init__(
-        self, client: Client, collection: Described, embedder: str | None, details: str | None
+        self,
+        client: Client,
+        collection: MappedCollection,
+        embedder: str | None,
+        details: str | None,
     ) -> None:
         self.collection = collection
         self._client = client
@@ -76,7 +80,9 @@ class Writer:
                     found.append(position)
         return found
 
-    def _documents(self, chunks: Sequence[Chunk], stored: Mapping[str, Stored]) -> list[Document]:
+    def _documents(
+        self, chunks: Sequence[Chunk], stored: Mapping[str, StoredChunk]
+    ) -> list[Document]:
         kept = {
             chunk.id: there.unit
             for chunk in chunks
@@ -84,7 +90,7 @@ class Writer:
         }
         return documents(chunks, self.collection.settings.tokenizer, kept)
 
-    def _item(self, document: Document, stored: Mapping[str, Stored]) -> Item:
+    def _item(self, document: Document, stored: Mapping[str, StoredChunk]) -> Item:
         action: dict[str, Any] = {"_id": document.name}
         there = stored.get(document.chunk.id)
         if there is not None:
@@ -92,7 +98,7 @@ class Writer:
             action.update(there.version)
         return Item(document.chunk.id, {"index": action}, document.source)
 
-    def _stored(self, chunks: Sequence[Chunk]) -> dict[str, Stored]:
+    def _stored(self, chunks: Sequence[Chunk]) -> dict[str, StoredChunk]:
         """Return the stored chunks of the chunks without an embedding, by id."""
         ids = [chunk.id for chunk in chunks if chunk.embedding is None]
         if not ids or self.collection.dimensions is None:
@@ -144,11 +150,11 @@ class Writer:
             check_embedder(self.collection, self._embedder)
 
 
-def _stored(hit: Mapping[str, Any]) -> tuple[str, Stored]:
+def _stored(hit: Mapping[str, Any]) -> tuple[str, StoredChunk]:
     source = hit["_source"]
     texts = source["chunk"]
     version = {"if_seq_no": hit["_seq_no"], "if_primary_term": hit["_primary_term"]}
-    stored = Stored(
+    stored = StoredChunk(
         (texts["title"], texts["summary"], texts["content"]),
         unit_of(hit.get("fields", {})),
         bool(source.get("vectorless")),

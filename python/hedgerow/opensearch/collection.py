@@ -31,7 +31,7 @@ from hedgerow.typing import (
 from ._address import Address, Auth
 from ._documents import document_name
 from ._filters import ALL, translated
-from ._mapping import EXACT, SCHEMA, Described, Fast, Settings, body, described, index_name
+from ._mapping import EXACT, SCHEMA, Fast, MappedCollection, Settings, body, described, index_name
 from .stats import CollectionStats
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Collection:
     def __init__(
         self,
         client: Client,
-        found: Described,
+        found: MappedCollection,
         *,
         fast: Fast = EXACT,
         allow_partial: bool = False,
@@ -440,7 +440,7 @@ class Collection:
         settings = self._current().settings
         return settings.embedder, settings.embedder_details, self._found.dimensions
 
-    def _current(self) -> Described:
+    def _current(self) -> MappedCollection:
         """The collection as its mapping describes it now."""
         self._found = described(self.name, self._client.call("GET", self._client.path("/_mapping")))
         return self._found
@@ -528,5 +528,5 @@ def _client(address: Address, name: str, timeout: float) -> Client:
     return Client(address, name, seconds)
 
 
-def _reopened(client: Client, found: Described, fast: Fast, partial: bool) -> Collection:
+def _reopened(client: Client, found: MappedCollection, fast: Fast, partial: bool) -> Collection:
     return Collection(client, found, fast=fast, allow_partial=partial)

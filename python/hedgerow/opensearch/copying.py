@@ -15,14 +15,16 @@ from .collection import Collection
 _BLOCK = 500
 
 
-class Copied(NamedTuple):
+class CopyCounts(NamedTuple):
     """The counts of a copy: written chunks, and unchanged chunks."""
 
     written: int
     unchanged: int
 
 
-def copy_index(index: Index, collection: Collection, *, progress: Progress | None = None) -> Copied:
+def copy_index(
+    index: Index, collection: Collection, *, progress: Progress | None = None
+) -> CopyCounts:
     """Write every chunk of an index into a collection, with its vector.
 
     Chunks that the collection has as they are in the index are not written, so that calling this
@@ -46,7 +48,7 @@ def copy_index(index: Index, collection: Collection, *, progress: Progress | Non
         if progress is not None:
             progress(written + unchanged, max(total, written + unchanged))
     collection._refresh()  # noqa: SLF001 - of its package
-    return Copied(written, unchanged)
+    return CopyCounts(written, unchanged)
 
 
 def collection_tokenizer(index: Index) -> Tokenizer:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._client import Client
-    from ._mapping import Described
+    from ._mapping import MappedCollection
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class CollectionStats:
     server_version: str
 
 
-def read(client: Client, collection: Described) -> CollectionStats:
+def read(client: Client, collection: MappedCollection) -> CollectionStats:
     """Ask the server."""
     health = client.call("GET", f"/_cluster/health{client.path(of=collection.index)}")
     sizes = client.call("GET", client.path("/_stats/store,docs", of=collection.index))

@@ -51,7 +51,7 @@ changed, was edited here, or because another file has its name (spec/memory.md, 
 
 
 @dataclass(frozen=True, slots=True)
-class Moved(Result):
+class ImportedMemory(Result):
     """A memory of an export: its id there, what becomes of it (`ACTIONS`), and its file here."""
 
     id: str
@@ -60,7 +60,7 @@ class Moved(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Imported(Result):
+class ImportResult(Result):
     """What was imported, or would be: the memories in the order of the export.
 
     `unreadable` is what could not be read; `gone` are files of an earlier import that the export
@@ -71,7 +71,7 @@ class Imported(Result):
     format: str
     source: str
     applied: bool
-    memories: tuple[Moved, ...]
+    memories: tuple[ImportedMemory, ...]
     gone: tuple[str, ...]
     unreadable: tuple[Skip, ...]
 
@@ -95,7 +95,7 @@ def checked_format(name: str) -> Callable[[Path], Items]:
 
 def move(
     derived: Derived, name: str, source: Path, progress: Progress | None, *, apply: bool
-) -> Imported:
+) -> ImportResult:
     """Read an export. Writes new and changed memories if applied."""
     known = _known(derived, name)
     skips: list[Skip] = []
@@ -119,7 +119,7 @@ def move(
     is_part = name in TRANSCRIPTS and source.is_file()
     gone = sorted(path for key, (path, _) in known.items() if key not in items and not is_part)
     root = str(derived.root)
-    return Imported(root, name, str(source), apply, tuple(moved), tuple(gone), tuple(skips))
+    return ImportResult(root, name, str(source), apply, tuple(moved), tuple(gone), tuple(skips))
 
 
 def _known(derived: Derived, name: str) -> dict[str, tuple[str, str]]:
@@ -136,29 +136,29 @@ def _known(derived: Derived, name: str) -> dict[str, tuple[str, str]]:
 
 def _moved(
     derived: Derived, name: str, item: Item, known: tuple[str, str] | None, *, apply: bool
-) -> Moved:
+) -> ImportedMemory:
     text = _marked(item, name)
     if known is None:
         item = _in_vault(derived, item)
         path = derived.root / item.path
         if path.exists():
-            return Moved(item.id, "taken", item.path)
+            return ImportedMemory(item.id, "taken", item.path)
         if apply:
             files.check_folders(derived.root, str(Path(item.path).parent))
             if not files.write_new(path, text):
-                return Moved(item.id, "taken", item.path)
-        return Moved(item.id, "new", item.path)
+                return ImportedMemory(item.id, "taken", item.path)
+        return ImportedMemory(item.id, "new", item.path)
     file, present = known
     bare = _bare(present, file)
     was = _field(present, file)
     if was == _digest(item.text):
-        return Moved(item.id, "unchanged", file)
+        return ImportedMemory(item.id, "unchanged", file)
     if was != _digest(bare):
-        return Moved(item.id, "edited", file)
+        return ImportedMemory(item.id, "edited", file)
     if apply:
         with locked(derived.lock):
             _rewrite(derived, file, present, text)
-    return Moved(item.id, "changed", file)
+    return ImportedMemory(item.id, "changed", file)
 
 
 def _in_vault(derived: Derived, item: Item) -> Item:

@@ -36,7 +36,7 @@ _ADDED_WHOLE = (
 """Beginnings of messages of the user that a tool wrote."""
 
 
-class Said(NamedTuple):
+class Message(NamedTuple):
     """A message of a transcript: the role, user or assistant, and the text."""
 
     role: str
@@ -49,11 +49,11 @@ class Transcript(NamedTuple):
     id: str
     title: str
     created: datetime | None
-    turns: list[Said]
+    turns: list[Message]
     skips: list[Skip]
 
 
-Read = Callable[[dict[str, Any]], "Said | None"]
+Read = Callable[[dict[str, Any]], "Message | None"]
 
 
 def claude_code(source: Path) -> Items:
@@ -70,7 +70,7 @@ def read_transcript(file: Path, name: str, tool: str) -> Transcript:
     """Read a transcript. Each record that is odd is a Skip, and the others are read."""
     says = _said_in_claude_code if tool == "claude-code" else _said_in_codex
     id_, title, created = "", "", None
-    turns: list[Said] = []
+    turns: list[Message] = []
     skips: list[Skip] = []
     for number, record in read_lines(file):
         if isinstance(record, Skip):
@@ -90,7 +90,7 @@ def read_transcript(file: Path, name: str, tool: str) -> Transcript:
         if said is not None and (text := _spoken(said)):
             if turns and turns[-1].role == said.role:
                 text = f"{turns.pop().text}\n\n{text}"
-            turns.append(Said(said.role, text))
+            turns.append(Message(said.role, text))
     return Transcript(id_ or Path(name).stem, title, created, turns, skips)
 
 
@@ -149,19 +149,19 @@ def _id(record: dict[str, Any], tool: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _said_in_claude_code(record: dict[str, Any]) -> Said | None:
+def _said_in_claude_code(record: dict[str, Any]) -> Message | None:
     role = record.get("type")
     if role not in {"user", "assistant"} or record.get("isSidechain") or record.get("isMeta"):
         return None
-    return Said(role, _text(record["message"]["content"], {"text"}))
+    return Message(role, _text(record["message"]["content"], {"text"}))
 
 
-def _said_in_codex(record: dict[str, Any]) -> Said | None:
+def _said_in_codex(record: dict[str, Any]) -> Message | None:
     if record.get("type") == "response_item":
         record = record["payload"]
     if record.get("type") != "message" or record.get("role") not in {"user", "assistant"}:
         return None
-    return Said(record["role"], _text(record["content"], {"text", "input_text", "output_text"}))
+    return Message(record["role"], _text(record["content"], {"text", "input_text", "output_text"}))
 
 
 def _text(content: Any, kinds: set[str]) -> str:
@@ -175,7 +175,7 @@ def _text(content: Any, kinds: set[str]) -> str:
     return "\n\n".join(one for one in parts if isinstance(one, str))
 
 
-def _spoken(said: Said) -> str:
+def _spoken(said: Message) -> str:
     """Return the text of a message without secrets and without additions of the tool."""
     text = said.text
     if said.role == "user":
