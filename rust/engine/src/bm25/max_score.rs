@@ -56,11 +56,11 @@ impl WindowList<'_, '_> {
 
 /// The upper bounds of the lists of a window.
 pub(super) struct MaxScore {
-    /// How often each list is added.
+    /// The number of times that each list is added.
     repeats: Vec<u32>,
-    /// Each list with its bound, lowest first, and the sum of the bounds up to it.
+    /// The lists, that with the lowest bound first, each with the sum of the bounds up to its own.
     bounds: Vec<(usize, f64)>,
-    /// How many of the first lists are skipped.
+    /// The number of skipped lists, the first ones.
     skipped: usize,
     /// The chunks that may be kept, with their scores so far.
     pub possible: Vec<(u32, f64)>,
@@ -132,8 +132,7 @@ impl MaxScore {
     }
 
     /// Collect the chunks that may reach `threshold`. `take` returns the score by the lists that are not skipped,
-    /// and 0 the next time. Returns whether these are so many that it is faster to add the skipped lists than to
-    /// look each chunk up in them.
+    /// and 0 the next time. Returns true if adding the skipped lists is faster than looking each chunk up in them.
     pub fn collect(
         &mut self,
         lists: &[WindowList<'_, '_>],

@@ -50,7 +50,7 @@ impl Weights<'_> {
         }
     }
 
-    /// The highest weight from `start` to before `end`, or a higher one. 0 if there are none.
+    /// An upper bound of the weights from `start` to before `end`; 0 for an empty range.
     pub fn highest(&self, start: usize, end: usize) -> u32 {
         match self {
             Self::Stored(weights, first) => weights.highest(first + start, first + end),

@@ -75,7 +75,7 @@ impl Bytes {
         }
     }
 
-    /// The highest number from `start` to before `end`, or a higher one. 0 if there are none.
+    /// An upper bound of the numbers from `start` to before `end`; 0 for an empty range.
     pub fn highest(&self, start: usize, end: usize) -> u32 {
         // Unlike `max`, this fold becomes instructions over many numbers at once.
         match self.small[start..end]

@@ -208,7 +208,7 @@ impl<'a> ScoredCandidates<'a> {
     }
 }
 
-/// The nearness with what it contributes in score fusion.
+/// The nearness with its contribution to score fusion.
 fn on_scale(scale: &Scale, by: ByMeaning) -> ByMeaning {
     let deviations = scale.deviations(by.cosine);
     ByMeaning {

@@ -30,7 +30,7 @@ pub(super) struct NeighborCandidates<'r> {
 /// A row, and the documents near it that the legs found.
 struct NearRow {
     row: i64,
-    /// Its total, if it is known.
+    /// The total of the row, if known.
     total: Option<f64>,
     /// The best totals that the legs found at distances 1 and 2; negative infinity without one.
     best: [f64; 2],
@@ -278,7 +278,7 @@ impl Raised {
     }
 }
 
-/// Return what counts of a neighbor's total for a chunk with a total of its own.
+/// Return the part of a neighbor's total that counts for a chunk with the total `own`.
 fn counted(total: f64, own: f64, by_path: bool) -> f64 {
     if by_path { gain(total, own) } else { total }
 }
