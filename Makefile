@@ -37,13 +37,13 @@ FUZZ_SECONDS ?= 60
 # How long `make faults` goes on, in seconds.
 FAULTS_SECONDS ?= 600
 
-# How long `make simulate` and `make attack` go on, in seconds.
+# How long `make simulate`, `make attack` and `make histories` go on, in seconds.
 SECONDS ?= 600
 
 # How long `make proof` loses power with each durability, in seconds.
 PROOF_SECONDS ?= 600
 
-.PHONY: help try test check check-targets coverage test-emulated test-busy faults proof simulate attack valgrind test-extras test-matrix test-cluster test-page test-typescript test-ray bench bench-engine docs pictures lint licenses wheels model-wheels release-check upgrade-file fuzz clean prerequisites
+.PHONY: help try test check check-targets coverage test-emulated test-busy faults proof simulate attack histories valgrind test-extras test-matrix test-cluster test-page test-typescript test-ray bench bench-engine docs pictures lint licenses wheels model-wheels release-check upgrade-file fuzz clean prerequisites
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -101,6 +101,10 @@ proof: prerequisites ## every call between SQLite and the disk fails once, and p
 # SEED=7 begins with that seed, as a failure names it.
 simulate: .venv/engine-built ## random histories of an index beside a model in plain Python, for SECONDS
 	PYTHONPATH=python:tests/support $(BIN)/python tests/support/simulation.py $(SECONDS) $(SEED) 2>&1 \
+		| $(PYTHON) scripts/record_proof.py
+
+histories: .venv/engine-built ## what processes saw that write and read at once is consistent, for SECONDS
+	PYTHONPATH=python:tests/support $(BIN)/python tests/support/consistency.py $(SECONDS) 2>&1 \
 		| $(PYTHON) scripts/record_proof.py
 
 # An environment of its own: schemathesis brings 30 packages, and needs Python 3.11.

@@ -1,4 +1,4 @@
-"""Record the last long run of each proof of `make proof`, `make simulate` and `make attack` in docs/proof.json.
+"""Record the last long run of each proof of `make proof`, `make simulate`, `make attack` and `make histories` in docs/proof.json.
 
 Passes the output of the tests through, and reads the lines that end in `proof {...}`. Fails if there is none, or if
 a test failed; nothing is recorded then.
@@ -21,6 +21,7 @@ RUNS = (
     "power loss, full durability",
     "simulation",
     "attack",
+    "histories",
 )
 """The names of all proofs, in the order of the record."""
 

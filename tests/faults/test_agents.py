@@ -13,6 +13,7 @@ import pytest
 
 import hedgerow as hr
 from agents_doubles import NOON, agents, put_agent
+from consistency import Claim, overlaps
 from faults import Rounds, finish, killed, python
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -64,18 +65,13 @@ def start(shared_folder: Path, name: str, now: int, runs: int = -1) -> subproces
 
 def test_two_processes_never_work_on_the_same_nodes(shared_folder):
     workers = [start(shared_folder, name, NOON, 80) for name in ("one", "two")]
-    spans = []
+    claims = []
     for out in finish(*workers):
         for line in out.splitlines()[1:]:
-            _, begin, end, *keys = line.split()
-            spans.append((int(begin), int(end), set(keys)))
-    assert len(spans) > 80
-    spans.sort(key=lambda span: span[0])
-    for number, (_, end, keys) in enumerate(spans):
-        for other_begin, _, others in spans[number + 1 :]:
-            if other_begin >= end:
-                break
-            assert not keys & others
+            name, begin, end, *keys = line.split()
+            claims.append(Claim(name, int(begin), int(end), frozenset(keys)))
+    assert len(claims) > 80
+    assert overlaps(claims) == []
     check_whole(shared_folder)
 
 
