@@ -11,7 +11,8 @@ use std::sync::atomic::AtomicBool;
 use hedgerow_engine::chunks::{Chunk, Filters, GroupBy};
 use hedgerow_engine::index::Index;
 use hedgerow_engine::retrieval::{
-    Embedding, Found, Fusion, FuzzyChunks, Mode, Request, Reranker, Setup, search, search_many,
+    Embedding, Fusion, FuzzyChunks, Mode, Request, Reranker, SearchResult, Setup, search,
+    search_many,
 };
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use proptest::prelude::*;
@@ -78,7 +79,7 @@ fn requests<'a>(asked: &'a [Asked], filters: &'a [Filters; 2], wanted: usize) ->
     asked.iter().map(request).collect()
 }
 
-fn same(left: &Found, right: &Found) -> bool {
+fn same(left: &SearchResult, right: &SearchResult) -> bool {
     // Numbers are printed so that they are read back to the bit.
     format!("{:?}", left.hits) == format!("{:?}", right.hits) && left.trace == right.trace
 }
@@ -110,7 +111,7 @@ proptest! {
         };
         let filters = [Filters::default(), half];
         let all = requests(&asked, &filters, usize::MAX);
-        let single: Vec<Found> = all.iter().map(|one| search(&setup, one).unwrap()).collect();
+        let single: Vec<SearchResult> = all.iter().map(|one| search(&setup, one).unwrap()).collect();
         let threads = NonZeroUsize::new(threads).unwrap();
         let batch = search_many(&setup, &all, threads, &Arc::new(AtomicBool::new(false)));
         prop_assert_eq!(batch.len(), single.len());

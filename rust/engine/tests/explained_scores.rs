@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_engine::chunks::{Filters, GroupBy};
-use hedgerow_engine::retrieval::{Found, Fusion, Mode, RerankScore, Reranking};
+use hedgerow_engine::retrieval::{Fusion, Mode, RerankScore, Reranking, SearchResult};
 use searching::{Ask, NORTH, ask, chunk, find, index};
 
 #[test]
@@ -20,7 +20,7 @@ fn the_fuzzy_rung_is_measured_by_its_similarities() {
         chunk("c", "x/hedgehogs-in-winter.md", "text", NORTH),
     ]);
     let filters = Filters::default();
-    let ids = |found: &Found| -> Vec<String> {
+    let ids = |found: &SearchResult| -> Vec<String> {
         found.hits.iter().map(|one| one.hit.id.clone()).collect()
     };
     let found = find(&index, "hedgehogg", &ask(None, &filters));

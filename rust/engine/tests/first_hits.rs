@@ -6,7 +6,7 @@ mod searching;
 use hedgerow_engine::chunks::{Chunk, Filters, GroupBy};
 use hedgerow_engine::query::Matching;
 use hedgerow_engine::retrieval::{
-    Embedding, Found, Fusion, FuzzyChunks, Mode, Request, Setup, search,
+    Embedding, Fusion, FuzzyChunks, Mode, Request, SearchResult, Setup, search,
 };
 use proptest::prelude::*;
 use searching::{index, request, setup};
@@ -58,7 +58,7 @@ fn chunk(number: usize, draw: &Draw, is_conversation: bool) -> Chunk {
 }
 
 /// The first hits with their explanations.
-fn first(found: &Found, count: usize) -> Vec<String> {
+fn first(found: &SearchResult, count: usize) -> Vec<String> {
     let hits = found.hits.iter().take(count);
     hits.map(|hit| format!("{hit:?}")).collect()
 }

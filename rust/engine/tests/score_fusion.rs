@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hedgerow_engine::chunks::{Chunk, Filters, GroupBy};
 use hedgerow_engine::index::{Hit, Index};
 use hedgerow_engine::query::{MatchOptions, parse};
-use hedgerow_engine::retrieval::{ExplainedHit, Found, Fusion, Mode};
+use hedgerow_engine::retrieval::{ExplainedHit, Fusion, Mode, SearchResult};
 use hedgerow_engine::text::utf16;
 use proptest::prelude::*;
 use searching::{ALL, Ask, ask, find};
@@ -153,7 +153,7 @@ fn expected(
         .collect()
 }
 
-fn totals(found: &Found, group_by: Option<GroupBy<'_>>) -> BTreeMap<String, f64> {
+fn totals(found: &SearchResult, group_by: Option<GroupBy<'_>>) -> BTreeMap<String, f64> {
     (found.hits.iter())
         .map(|one| (name(&one.hit, group_by), one.hit.score))
         .collect()
@@ -218,7 +218,7 @@ proptest! {
         let (filters, vector) = (Filters::default(), [1.0, 0.5]);
         let ask = ask(Some(&vector), &filters);
         let [one, other] = [chunks, shuffled].map(|chunks| find(&index(&chunks), &query, &ask));
-        let bits = |found: &Found| -> Vec<(String, u64)> {
+        let bits = |found: &SearchResult| -> Vec<(String, u64)> {
             (found.hits.iter())
                 .map(|one| (one.hit.id.clone(), one.hit.score.to_bits()))
                 .collect()

@@ -16,7 +16,7 @@ use hedgerow_engine::chunks::{Chunk, Filters};
 use hedgerow_engine::index::{Hit, Index};
 use hedgerow_engine::query::AliasTable;
 use hedgerow_engine::retrieval::{
-    Embedding, Found, FuzzyChunks, Mode, Request, Reranker, Setup, rerank_text, search,
+    Embedding, FuzzyChunks, Mode, Request, Reranker, SearchResult, Setup, rerank_text, search,
 };
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use serde_json::{Value, json};
@@ -99,7 +99,7 @@ fn fuzzy_chunks(kind: &Value) -> FuzzyChunks {
     }
 }
 
-fn run(index: &Index, case: &Value) -> Found {
+fn run(index: &Index, case: &Value) -> SearchResult {
     let (options, request) = (&case["options"], &case["request"]);
     let aliases = options["aliases"].as_object().map(|table| {
         AliasTable::new(
@@ -142,7 +142,7 @@ fn run(index: &Index, case: &Value) -> Found {
 }
 
 /// Return the expected trace; the keys of a reranker that ran are not the engine's.
-fn trace(found: &Found) -> Value {
+fn trace(found: &SearchResult) -> Value {
     let trace = &found.trace;
     let attempts: Vec<Value> = trace
         .attempts
@@ -196,7 +196,7 @@ fn same_hit(hit: &Hit, expected: &Value) -> bool {
 }
 
 /// Return the difference from the case, if any.
-fn difference(found: &Found, case: &Value) -> Option<String> {
+fn difference(found: &SearchResult, case: &Value) -> Option<String> {
     let (expected, top_k) = (
         &case["expected"],
         case["request"]["topK"].as_u64().unwrap_or(10),
@@ -241,7 +241,7 @@ fn difference(found: &Found, case: &Value) -> Option<String> {
     (!same).then(|| format!("head {:?}, expected {reranked:?}", ids(found)))
 }
 
-fn ids(found: &Found) -> Vec<String> {
+fn ids(found: &SearchResult) -> Vec<String> {
     found.hits.iter().map(|hit| hit.hit.id.clone()).collect()
 }
 

@@ -9,7 +9,7 @@ use hedgerow_engine::chunks::Filters;
 use hedgerow_engine::index::Index;
 use hedgerow_engine::query::Matching;
 use hedgerow_engine::retrieval::{
-    Embedding, Found, FuzzyChunks, Mode, Request, Setup, Stage, Strategy, search,
+    Embedding, FuzzyChunks, Mode, Request, SearchResult, Setup, Stage, Strategy, search,
 };
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use rusqlite::Connection;
@@ -32,7 +32,7 @@ fn filled() -> Index {
     index
 }
 
-fn find(index: &Index, query: &str, embedding: Embedding<'_>) -> Found {
+fn find(index: &Index, query: &str, embedding: Embedding<'_>) -> SearchResult {
     let filters = Filters::default();
     search(
         &setup(index, &FuzzyChunks::Own),
@@ -41,11 +41,11 @@ fn find(index: &Index, query: &str, embedding: Embedding<'_>) -> Found {
     .unwrap()
 }
 
-fn ids(found: &Found) -> Vec<&str> {
+fn ids(found: &SearchResult) -> Vec<&str> {
     found.hits.iter().map(|hit| hit.hit.id.as_str()).collect()
 }
 
-fn strategies(found: &Found) -> Vec<Strategy> {
+fn strategies(found: &SearchResult) -> Vec<Strategy> {
     found
         .trace
         .attempts

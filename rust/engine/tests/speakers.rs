@@ -6,7 +6,7 @@ mod searching;
 use hedgerow_engine::chunks::{Chunk, Filters, GroupBy};
 use hedgerow_engine::index::Index;
 use hedgerow_engine::retrieval::{
-    Because, Embedding, Found, Fusion, FuzzyChunks, Request, Setup, search, why_not,
+    Because, Embedding, Fusion, FuzzyChunks, Request, SearchResult, Setup, search, why_not,
 };
 use searching::{index, request, setup};
 use serde_json::json;
@@ -53,7 +53,7 @@ fn best<'a>(index: &'a Index, fuzzy: &'a FuzzyChunks) -> Setup<'a> {
     }
 }
 
-fn ids(found: &Found) -> Vec<&str> {
+fn ids(found: &SearchResult) -> Vec<&str> {
     found.hits.iter().map(|one| one.hit.id.as_str()).collect()
 }
 

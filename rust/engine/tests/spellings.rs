@@ -11,7 +11,7 @@ use hedgerow_engine::bm25::Ranking;
 use hedgerow_engine::chunks::{Chunk, Filters};
 use hedgerow_engine::index::Index;
 use hedgerow_engine::query::Matching;
-use hedgerow_engine::retrieval::{Embedding, Found, FuzzyChunks, Setup, search};
+use hedgerow_engine::retrieval::{Embedding, FuzzyChunks, SearchResult, Setup, search};
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 
 const TEXTS: [(&str, &str); 10] = [
@@ -42,7 +42,7 @@ fn index(tokenizer: TokenizerKind, ranking: Ranking) -> Index {
     index
 }
 
-fn found(index: &Index, query: &str, filters: &Filters) -> Found {
+fn found(index: &Index, query: &str, filters: &Filters) -> SearchResult {
     let fuzzy = FuzzyChunks::Own;
     let setup = Setup {
         matching: Matching::Extended,
@@ -55,7 +55,7 @@ fn found(index: &Index, query: &str, filters: &Filters) -> Found {
     search(&setup, &request).unwrap()
 }
 
-fn paths(found: &Found) -> Vec<&str> {
+fn paths(found: &SearchResult) -> Vec<&str> {
     let mut paths: Vec<&str> = found.hits.iter().map(|one| &*one.hit.path).collect();
     paths.sort_unstable();
     paths

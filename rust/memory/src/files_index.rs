@@ -21,7 +21,7 @@ use crate::readers::read_chunks;
 use crate::root_index::is_still_read;
 use crate::skip::{Skip, noted_skips, skips_of};
 use crate::source::{JSONL_SUFFIXES, SourceFile, Unreadable};
-use crate::sync::{Reading, Wanted, in_rounds};
+use crate::sync::{FileToRead, Reading, in_rounds};
 
 /// Chunks that are written together, once whole files come to as many.
 const BATCH: usize = 512;
@@ -171,9 +171,9 @@ impl<'a> FilesRun<'a> {
         let numbers: HashMap<&str, usize> = (wanted.iter())
             .map(|number| (&*found[*number].file, *number))
             .collect();
-        let to_read: Vec<Wanted> = (wanted.iter())
+        let to_read: Vec<FileToRead> = (wanted.iter())
             .map(|number| &found[*number])
-            .map(|file| Wanted {
+            .map(|file| FileToRead {
                 path: file.file.clone(),
                 place: PathBuf::from(&file.file),
                 signature: file.signature,

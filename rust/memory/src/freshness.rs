@@ -19,14 +19,14 @@ pub struct FileCheck {
     /// The folder whose files are read, and the rules for that.
     folder: PathBuf,
     rules: Arc<Rules>,
-    looks: Shared<Looked>,
+    looks: Shared<FreshnessCheck>,
     /// The changes that a watch had seen before a look that found the index current, and that look.
-    unchanged: Mutex<Option<(u64, Looked)>>,
+    unchanged: Mutex<Option<(u64, FreshnessCheck)>>,
 }
 
 /// The result of a look at the files of a root.
 #[derive(Debug, Clone)]
-pub struct Looked {
+pub struct FreshnessCheck {
     /// Whether the index has read all files as they are.
     pub is_current: bool,
     /// What could not be listed.
@@ -56,7 +56,7 @@ impl FileCheck {
     /// time of a recall.
     ///
     /// With a watch, the last result holds while the watch has seen no change.
-    pub fn look(&self, watch: Option<&Watch>) -> Looked {
+    pub fn look(&self, watch: Option<&Watch>) -> FreshnessCheck {
         let Some(changes) = watch.and_then(Watch::changes) else {
             return self.looks.result(|| self.looked());
         };
@@ -77,10 +77,10 @@ impl FileCheck {
         lock(&self.looks.turns).begun
     }
 
-    fn looked(&self) -> Looked {
+    fn looked(&self) -> FreshnessCheck {
         let listing = list(&self.folder, &self.rules, false);
         let is_current = self.ledger.has_read(&listing, &self.folder);
-        Looked {
+        FreshnessCheck {
             is_current,
             skips: listing.skips.clone(),
             listing: (!is_current).then(|| Arc::new(listing)),

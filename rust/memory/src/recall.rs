@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hedgerow_engine::chunks::Texts;
 use hedgerow_engine::index::Index;
 use hedgerow_engine::index::session::{Needs, Session};
-use hedgerow_engine::retrieval::{Found, Request, Setup, matching_rows, rank_in};
+use hedgerow_engine::retrieval::{Request, SearchResult, Setup, matching_rows, rank_in};
 use hedgerow_engine::{Error, ErrorCode, Result};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -86,7 +86,7 @@ pub struct Recall {
     /// What the folders of the results are about.
     pub about: Vec<About>,
     /// The search, without hits.
-    pub found: Found,
+    pub found: SearchResult,
 }
 
 /// Recall memories in one state of the index.

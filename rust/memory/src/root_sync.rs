@@ -18,7 +18,7 @@ use crate::root_index::IndexPart;
 use crate::root_store::{StorePart, register_types, unlinked};
 use crate::skip::{Skip, printable};
 use crate::source::text_of;
-use crate::sync::{Reading, Wanted, in_rounds};
+use crate::sync::{FileToRead, Reading, in_rounds};
 use crate::vault::without_marks;
 
 /// Files per batch, which bounds the memory for their paths.
@@ -137,10 +137,10 @@ pub fn sync_files(
     mut progress: impl FnMut(usize, usize) -> Result<()>,
 ) -> Result<Synced> {
     let mut synced = Synced::default();
-    let make = |reading: Reading| Made::of(&reading, targets, folder);
+    let make = |reading: Reading| FileUpdate::of(&reading, targets, folder);
     for (part, before) in changes.read.chunks(PART).zip((0..).step_by(PART)) {
-        let wanted: Vec<Wanted> = (part.iter())
-            .map(|(path, signature)| Wanted {
+        let wanted: Vec<FileToRead> = (part.iter())
+            .map(|(path, signature)| FileToRead {
                 path: path.clone(),
                 place: folder.path.join(path),
                 signature: *signature,
@@ -239,7 +239,7 @@ fn drop_gone(targets: &Targets<'_>, changes: &Changes, now: i64) -> Result<()> {
 }
 
 /// The changes of a file in the index and in the store; None if the store has it unchanged.
-struct Made {
+struct FileUpdate {
     index: InIndex,
     store: Option<StorePart>,
 }
@@ -254,7 +254,7 @@ enum InIndex {
     Changed(IndexPart),
 }
 
-impl Made {
+impl FileUpdate {
     fn of(reading: &Reading, targets: &Targets<'_>, folder: &Folder<'_>) -> Self {
         let path = reading.path.as_str();
         let index = State::of(reading, Some(targets.index.ledger));

@@ -25,7 +25,7 @@ const DIGEST: usize = 16;
 
 /// A file that is to be read.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct FileToRead {
     /// The path in its records and chunks.
     pub path: String,
     /// Where it is.
@@ -56,7 +56,7 @@ pub struct Reading {
 ///
 /// A file removed meanwhile is skipped: the next sync sees that.
 pub fn in_rounds<T: Send>(
-    files: &[Wanted],
+    files: &[FileToRead],
     make: impl Fn(Reading) -> T + Sync,
     mut write: impl FnMut(Vec<T>, usize) -> Result<()>,
 ) -> Result<()> {
@@ -81,9 +81,9 @@ pub fn in_rounds<T: Send>(
     ready.map_or(Ok(()), |(round, done)| write(round, done))
 }
 
-fn length_of_round(files: &[Wanted]) -> usize {
+fn length_of_round(files: &[FileToRead]) -> usize {
     let mut bytes = 0;
-    let fits = |file: &&Wanted| {
+    let fits = |file: &&FileToRead| {
         bytes += file.signature.size();
         bytes <= ROUND_BYTES
     };
@@ -91,7 +91,7 @@ fn length_of_round(files: &[Wanted]) -> usize {
 }
 
 /// Read files and make something of each, on as many threads as there are processors.
-fn on_threads<T: Send>(files: &[Wanted], make: &(impl Fn(Reading) -> T + Sync)) -> Vec<T> {
+fn on_threads<T: Send>(files: &[FileToRead], make: &(impl Fn(Reading) -> T + Sync)) -> Vec<T> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
     let results = Mutex::new(Vec::with_capacity(files.len()));
@@ -120,7 +120,7 @@ fn on_threads<T: Send>(files: &[Wanted], make: &(impl Fn(Reading) -> T + Sync)) 
 }
 
 /// Read a file; None if it is gone. Its signature is that of the file that was read.
-pub fn read(file: &Wanted) -> Option<Reading> {
+pub fn read(file: &FileToRead) -> Option<Reading> {
     let opened = File::open(&file.place);
     let status = opened
         .as_ref()
@@ -188,11 +188,11 @@ fn hexadecimal(digest: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn wanted(folder: &Path, name: &str) -> Wanted {
+    fn wanted(folder: &Path, name: &str) -> FileToRead {
         let place = folder.join(name);
         std::fs::write(&place, name).unwrap();
         let signature = Signature::of(&std::fs::metadata(&place).unwrap());
-        Wanted {
+        FileToRead {
             path: name.to_owned(),
             place,
             signature,
@@ -206,7 +206,7 @@ mod tests {
         let names: Vec<String> = (0..ROUND * 2 + 5)
             .map(|number| format!("{number:05}"))
             .collect();
-        let files: Vec<Wanted> = names
+        let files: Vec<FileToRead> = names
             .iter()
             .map(|name| wanted(folder.path(), name))
             .collect();

@@ -17,7 +17,7 @@ use crate::folder::{Reason, Rules};
 /// A watch over a folder with all below it, which ends when it is dropped.
 #[derive(Debug)]
 pub struct Watch {
-    seen: Arc<Seen>,
+    seen: Arc<PendingEvents>,
     process: u32,
     /// Kept for as long as changes are to be reported.
     _watcher: RecommendedWatcher,
@@ -25,7 +25,7 @@ pub struct Watch {
 
 /// The events that the system has reported so far.
 #[derive(Debug, Default)]
-struct Seen {
+struct PendingEvents {
     changes: AtomicU64,
     is_lost: AtomicBool,
 }
@@ -42,7 +42,7 @@ impl Watch {
             ));
         }
         let folder = folder.canonicalize().map_err(|error| error.to_string())?;
-        let seen = Arc::new(Seen::default());
+        let seen = Arc::new(PendingEvents::default());
         let (counted, base) = (Arc::clone(&seen), folder.clone());
         let count = move |event: notify::Result<Event>| match event {
             Ok(event) if event.need_rescan() => counted.is_lost.store(true, Ordering::SeqCst),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hedgerow_engine::retrieval::{Found, RerankScore, Reranking};
+use hedgerow_engine::retrieval::{RerankScore, Reranking, SearchResult};
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -11,7 +11,7 @@ use crate::results;
 
 /// The result of a search, before or without a reranker.
 #[pyclass(name = "Found", module = "hedgerow._engine")]
-pub struct PyFound(pub Found);
+pub struct PyFound(pub SearchResult);
 
 #[pymethods]
 impl PyFound {

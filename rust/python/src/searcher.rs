@@ -11,7 +11,7 @@ use hedgerow_engine::query::{
     AliasTable, Connective, MatchOptions, Matching, compile_match, parse,
 };
 use hedgerow_engine::retrieval::{
-    Collection, Found, Fusion, FuzzyChunks, Request, Setup, search, search_many, why_not,
+    Collection, Fusion, FuzzyChunks, Request, SearchResult, Setup, search, search_many, why_not,
 };
 use hedgerow_engine::{ErrorCode, Result, memory};
 use hedgerow_opensearch::RemoteCollection;
@@ -264,7 +264,7 @@ impl PySearcher {
         requests: &[Request<'_>],
         threads: NonZeroUsize,
         stop: &interrupt::Flag,
-    ) -> PyResult<Vec<Option<Result<Found>>>> {
+    ) -> PyResult<Vec<Option<Result<SearchResult>>>> {
         if let [request] = requests {
             let search = || Ok(vec![Some(search(setup, request))]);
             return interrupt::stoppable(stop, || self.call_detached(py, search));
@@ -304,7 +304,7 @@ impl PySearcher {
 /// was stopped.
 fn answer(
     py: Python<'_>,
-    found: Option<Result<Found>>,
+    found: Option<Result<SearchResult>>,
     embed: Duration,
 ) -> PyResult<Bound<'_, PyAny>> {
     match found {

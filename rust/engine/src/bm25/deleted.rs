@@ -14,7 +14,7 @@ const FEW: usize = 32;
 
 /// The deleted chunks of a segment. A clone shares all blocks, and adding to it copies one.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Deleted {
+pub(super) struct DeletedChunks {
     blocks: Vec<Option<Arc<DeletedBlock>>>,
 }
 
@@ -49,7 +49,7 @@ impl DeletedBlock {
     }
 }
 
-impl Deleted {
+impl DeletedChunks {
     /// Whether a chunk is deleted.
     pub fn contains(&self, chunk: u32) -> bool {
         match self.blocks.get((chunk >> BITS) as usize) {
@@ -146,7 +146,7 @@ mod tests {
             second in prop::collection::vec(chunk(), 0..100),
             postings in prop::collection::btree_set(chunk(), 0..2000),
         ) {
-            let mut deleted = Deleted::default();
+            let mut deleted = DeletedChunks::default();
             let mut expected = BTreeSet::new();
             for chunk in first {
                 prop_assert_eq!(deleted.insert(chunk), expected.insert(chunk));
@@ -167,7 +167,7 @@ mod tests {
             let new: Vec<u32> = expected.difference(&before).copied().collect();
             prop_assert_eq!(deleted.since(&earlier).collect::<Vec<_>>(), new);
             let known: Vec<u32> = before.iter().copied().collect();
-            prop_assert_eq!(earlier.since(&Deleted::default()).collect::<Vec<_>>(), known);
+            prop_assert_eq!(earlier.since(&DeletedChunks::default()).collect::<Vec<_>>(), known);
         }
     }
 }

@@ -81,7 +81,7 @@ impl<'a> Best<'a> {
 }
 
 /// The matches of an expression in a snapshot, before scoring.
-struct Found<'s> {
+struct UnscoredMatches<'s> {
     plan: &'s Plan,
     counts: Counts,
     parts: Vec<Lists<'s>>,
@@ -117,14 +117,14 @@ impl Snapshot {
     }
 
     /// Look up the phrases of an expression.
-    fn find<'s>(&'s self, plan: &'s Plan) -> rusqlite::Result<Found<'s>> {
+    fn find<'s>(&'s self, plan: &'s Plan) -> rusqlite::Result<UnscoredMatches<'s>> {
         let parts = self.parts().iter().map(|part| Lists::find(part, plan));
         let parts: Vec<Lists<'_>> = parts.collect::<rusqlite::Result<_>>()?;
         let frequency = |phrase: usize| {
             let of_parts = parts.iter().map(|lists| lists.document_frequency(phrase));
             of_parts.sum()
         };
-        Ok(Found {
+        Ok(UnscoredMatches {
             plan,
             counts: Counts {
                 document_frequencies: (0..plan.phrases.len()).map(frequency).collect(),
@@ -135,7 +135,7 @@ impl Snapshot {
     }
 }
 
-impl Found<'_> {
+impl UnscoredMatches<'_> {
     /// How common the phrases of the expression are, as often as each stands there.
     fn phrase_counts(&self) -> PhraseCounts {
         let in_order = self.plan.scoring_order().flat_map(|(scored, repeats)| {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::build;
-use super::deleted::Deleted;
+use super::deleted::DeletedChunks;
 use super::load_error::LoadError;
 use super::segment::Segment;
 
@@ -16,7 +16,7 @@ pub(super) const WINDOW: u32 = if cfg!(test) { 16 } else { 4096 };
 #[derive(Debug, Clone)]
 pub(super) struct SegmentView {
     pub segment: Arc<Segment>,
-    pub deleted: Deleted,
+    pub deleted: DeletedChunks,
     /// The least length of the chunks of each window.
     pub shortest: Arc<[u32]>,
     /// The numbers of live chunks and of their tokens.
@@ -32,7 +32,7 @@ impl SegmentView {
         let shortest = windows.map(|lengths| lengths.iter().copied().min().unwrap_or_default());
         Self {
             shortest: shortest.collect(),
-            deleted: Deleted::default(),
+            deleted: DeletedChunks::default(),
             rows: segment.len(),
             tokens: segment.lengths().iter().copied().map(u64::from).sum(),
             segment: Arc::new(segment),

@@ -18,7 +18,7 @@ use crate::storage::cache::Cache;
 use crate::storage::settings::{self, STOPWORDS};
 use crate::storage::{Database, Location, Notice, Reading, Subjects};
 use crate::text::tokenizer::TokenizerKind;
-use crate::vectors::{Matrix, Residency, Resident, Source, VECTORS, Vectors};
+use crate::vectors::{Matrix, MatrixSource, Residency, Resident, VECTORS, Vectors};
 
 /// The subjects that an index keeps in its file. A handle that keeps more in the file names these
 /// first.
@@ -154,7 +154,7 @@ impl Index {
             kept.map_err(|error| database.location().error(&error))
         })?;
         let background = database.background();
-        let matrices = Source {
+        let matrices = MatrixSource {
             background: background.clone(),
             kept: Residency {
                 values: methods.resident == Resident::All,

@@ -11,7 +11,7 @@ use super::write::{Removal, Writer};
 use crate::chunks::{Chunk, Filters, Page, RowSet, chunk_of, chunks_of_rows, row_of};
 use crate::error::{Error, ErrorCode, Result};
 use crate::interrupt::CancelTicker;
-use crate::storage::Snapshot;
+use crate::storage::ReadSnapshot;
 use crate::storage::generations::generation;
 
 /// Rows per read or write. A smaller number would cost more statements, a larger one more memory.
@@ -36,7 +36,7 @@ pub struct ChunkReader {
 
 enum State {
     /// A file is read page by page.
-    File(Snapshot),
+    File(ReadSnapshot),
     /// All chunks of an index in memory that pass, copied when the iteration began.
     Copied(VecDeque<Chunk>),
 }

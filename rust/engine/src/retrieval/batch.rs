@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use super::request::{Request, Setup};
-use super::search::{Found, search_together};
+use super::search::{SearchResult, search_together};
 use crate::error::Result;
 use crate::interrupt;
 
@@ -27,7 +27,7 @@ pub fn search_many(
     requests: &[Request<'_>],
     threads: NonZeroUsize,
     stop: &Arc<AtomicBool>,
-) -> Vec<Option<Result<Found>>> {
+) -> Vec<Option<Result<SearchResult>>> {
     let parts = threads.get().saturating_mul(BLOCKS_PER_THREAD);
     let together = requests.len().div_ceil(parts).clamp(1, TOGETHER);
     let blocks: Vec<&[Request<'_>]> = requests

@@ -8,7 +8,7 @@ use super::fuse::{DEFAULT_K, contribution};
 use super::fused::Fused;
 use super::fused::{Document, before};
 use super::legs::Nearest;
-use super::matches::{Match, Matches, Source};
+use super::matches::{Match, Matches, TextSource};
 use super::multiplier::Multiplier;
 use super::request::Fusion;
 use super::score_fusion::Scale;
@@ -28,7 +28,7 @@ pub(super) struct Candidates<'a> {
 struct Candidate<'a> {
     /// The key shared with the same document of the other leg, if possible.
     key: Option<i64>,
-    source: Source<'a>,
+    source: TextSource<'a>,
     /// The row under which the vector leg found the keyword hit elsewhere.
     partner: Option<i64>,
     keywords: Option<ByKeywords>,
@@ -73,7 +73,7 @@ impl<'a> Candidates<'a> {
         let others = others.filter(|(_, is_new)| *is_new);
         documents.extend(others.map(|((rank, found), _)| Candidate {
             key: Some(found.key),
-            source: Source::Row(found.row),
+            source: TextSource::Row(found.row),
             partner: None,
             keywords: None,
             meaning: Some(by_meaning(Some(rank), found.score)),
@@ -147,7 +147,7 @@ impl<'a> ScoredCandidates<'a> {
         let added = self.documents.len();
         let candidate = |(row, cosine): (&i64, &Option<f64>)| Candidate {
             key: Some(*row),
-            source: Source::Row(*row),
+            source: TextSource::Row(*row),
             partner: None,
             keywords: None,
             meaning: cosine.map(|cosine| {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::explanation::{ByNeighbor, ByQuestion, ExplainedHit, Explanation};
 use super::fuse::fill_texts;
-use super::matches::Source;
+use super::matches::TextSource;
 use super::order;
 use super::request::Fusion;
 use crate::bm25::MATCHED;
@@ -28,7 +28,7 @@ pub(super) struct Document<'a> {
     pub before: Option<(i64, f64)>,
     /// The question before it that counted.
     pub answers: Option<NeighborContribution>,
-    pub source: Source<'a>,
+    pub source: TextSource<'a>,
     /// The row under which the vector leg found the keyword hit elsewhere.
     pub partner: Option<i64>,
     pub explanation: Explanation,
@@ -44,12 +44,12 @@ pub(super) struct NeighborContribution {
 }
 
 /// The chunks that gave to the score of a document, by their rows.
-pub(super) struct Given {
+pub(super) struct RowContributions {
     neighbors: Vec<NeighborContribution>,
     answers: Option<NeighborContribution>,
 }
 
-impl Given {
+impl RowContributions {
     /// Add them to an explanation, with their ids.
     pub fn explain(
         self,
@@ -82,14 +82,16 @@ impl Document<'_> {
     /// The row of the index that it has texts from.
     fn row(&self) -> Option<FoundRow> {
         match self.source {
-            Source::Row(row) => Some((row, self.explanation.keywords.map_or(NEAREST, |_| MATCHED))),
-            Source::Given(_) => self.partner.map(|row| (row, NEAREST)),
+            TextSource::Row(row) => {
+                Some((row, self.explanation.keywords.map_or(NEAREST, |_| MATCHED)))
+            }
+            TextSource::Given(_) => self.partner.map(|row| (row, NEAREST)),
         }
     }
 
     /// The chunks that gave to its score.
-    pub fn take_given(&mut self) -> Given {
-        Given {
+    pub fn take_given(&mut self) -> RowContributions {
+        RowContributions {
             neighbors: std::mem::take(&mut self.neighbors),
             answers: self.answers.take(),
         }
@@ -99,8 +101,8 @@ impl Document<'_> {
     fn hit(self, stored: Option<Arc<Texts>>) -> ExplainedHit {
         let explanation = self.explanation;
         let texts = match self.source {
-            Source::Row(_) => stored.unwrap_or_default(),
-            Source::Given(chunk) => {
+            TextSource::Row(_) => stored.unwrap_or_default(),
+            TextSource::Given(chunk) => {
                 let mut given = Texts::from(chunk.clone());
                 // Another chunk of the group counts by its nearness, not by its texts.
                 if let Some(stored) = stored.filter(|stored| stored.id == given.id) {
@@ -155,14 +157,15 @@ impl<'a> Fused<'a> {
             let given = document.take_given();
             (document.hit(stored), given)
         };
-        let mut hits: Vec<(ExplainedHit, Given)> = documents.into_iter().map(hit).collect();
+        let mut hits: Vec<(ExplainedHit, RowContributions)> =
+            documents.into_iter().map(hit).collect();
         hits.sort_by(|(left, _), (right, _)| {
             explained_before(&left.explanation, &right.explanation)
                 .then_with(|| utf16::compare(&left.hit.path, &right.hit.path))
                 .then_with(|| utf16::compare(&left.hit.id, &right.hit.id))
         });
         hits.truncate(wanted);
-        let named = |(mut hit, given): (ExplainedHit, Given)| {
+        let named = |(mut hit, given): (ExplainedHit, RowContributions)| {
             given.explain(&mut hit.explanation, &id)?;
             Ok(hit)
         };
@@ -230,7 +233,7 @@ pub(super) fn document_with_score(row: i64, score: f64) -> Document<'static> {
         neighbors: Vec::new(),
         before: None,
         answers: None,
-        source: Source::Row(row),
+        source: TextSource::Row(row),
         partner: None,
         explanation: Explanation {
             fusion: Fusion::Score,
@@ -300,7 +303,7 @@ mod tests {
     #[test]
     fn no_texts_are_read_but_of_what_may_be_wanted() {
         let found = [1, 2, 3].map(|row| Match {
-            source: Source::Row(row),
+            source: TextSource::Row(row),
             key: Some(row),
             score: 1.0,
         });
@@ -337,7 +340,7 @@ mod tests {
             };
             let matches = Matches {
                 found: vec![Match {
-                    source: Source::Given(&given),
+                    source: TextSource::Given(&given),
                     key: Some(7),
                     score: 0.7,
                 }],

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
 use super::collection::{Reader, SimilarSlug};
-use super::matches::{Match, Source};
+use super::matches::{Match, TextSource};
 use super::trigram_index::{TrigramHit, TrigramIndex};
 use crate::chunks::{Chunk, Selection};
 use crate::error::Result;
@@ -65,7 +65,7 @@ fn own(
     let mut found = similar.unwrap_or_default();
     cut(&mut found, selection, |one| one.key);
     let matched = |found: SimilarSlug| Match {
-        source: Source::Row(found.row),
+        source: TextSource::Row(found.row),
         key: found.key,
         score: found.similarity,
     };
@@ -88,7 +88,7 @@ impl ExternalChunks {
                 return Ok(None);
             };
             Ok(Some(Match {
-                source: Source::Given(chunk),
+                source: TextSource::Given(chunk),
                 key: reader.key_of(chunk)?,
                 score: hit.similarity,
             }))
@@ -98,8 +98,8 @@ impl ExternalChunks {
         cut(&mut found, selection, |one| match (one.key, &one.source) {
             (Some(key), _) => Some(Ok(key)),
             // Documents that the collection does not have.
-            (None, Source::Given(chunk)) => selection.group_by.map(|by| Err(by.group(chunk))),
-            (None, Source::Row(_)) => None,
+            (None, TextSource::Given(chunk)) => selection.group_by.map(|by| Err(by.group(chunk))),
+            (None, TextSource::Row(_)) => None,
         });
         Ok(found)
     }

@@ -2,7 +2,7 @@
 
 use super::collection::Reader;
 use super::leg_error::of_the_leg;
-use super::matches::{Match, Matches, Source};
+use super::matches::{Match, Matches, TextSource};
 use super::request::{Request, Setup};
 use super::score_fusion::bm25_bound;
 use crate::chunks::{FullText, RankedRow};
@@ -157,7 +157,7 @@ impl<'a> Keywords<'a> {
         let group_of = |one: &RankedRow| self.reader.group_of(one.row);
         self.request.cut(self.setup, &mut matched.rows, group_of);
         let found = matched.rows.into_iter().map(|found| Match {
-            source: Source::Row(found.row),
+            source: TextSource::Row(found.row),
             key: Some(found.key),
             score: found.score,
         });

@@ -6,7 +6,7 @@ use super::collection::Reader;
 use super::keywords::{Compiled, Keywords};
 use super::ladder;
 use super::leg_error::of_the_leg;
-use super::matches::{Matches, Source};
+use super::matches::{Matches, TextSource};
 use super::request::{Embedding, Fusion, Mode, Request, Setup};
 use super::trace::{Attempt, Stage, Strategy, Timings};
 use crate::bm25::MATCHED;
@@ -70,8 +70,8 @@ impl<'a> Bm25Leg<'a> {
             .found
             .iter()
             .filter_map(|found| match found.source {
-                Source::Row(row) => Some(row),
-                Source::Given(_) => None,
+                TextSource::Row(row) => Some(row),
+                TextSource::Given(_) => None,
             });
         if let Some(error) = unreadable(reader, rows, MATCHED)? {
             *self = Self::failed(error);

@@ -15,7 +15,7 @@ pub(super) struct Matches<'a> {
 
 /// A document that keywords found.
 pub(super) struct Match<'a> {
-    pub source: Source<'a>,
+    pub source: TextSource<'a>,
     /// The key shared with the same document of the other leg; None if that leg cannot contain it.
     pub key: Option<i64>,
     pub score: f64,
@@ -23,7 +23,7 @@ pub(super) struct Match<'a> {
 
 /// Where the texts of a document are.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Source<'a> {
+pub(super) enum TextSource<'a> {
     /// In a row of the index, not read yet.
     Row(i64),
     /// With the caller, who gave the chunks of the fuzzy rung.

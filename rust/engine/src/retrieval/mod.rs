@@ -55,7 +55,7 @@ pub use request::{Embedding, Fusion, Mode, Recency, Request, Reranker, Setup};
 pub use rerank::{RerankDocument, RerankScore, Reranking};
 pub use rerank_text::rerank_text;
 pub use reweight::{ReweightedHit, reweight};
-pub use search::{Found, RankedRows, matching_rows, rank_in, search, search_in};
+pub use search::{RankedRows, SearchResult, matching_rows, rank_in, search, search_in};
 pub use trace::{Attempt, SkippedReason, Stage, Strategy, Timings, Trace};
 pub use trigram_index::{TrigramHit, TrigramIndex};
 pub use unanimity::{Unanimity, unanimity};

@@ -150,9 +150,9 @@ impl<'r> NeighborCandidates<'r> {
         selected: &[(i64, AdjacentRows)],
         totals: &[(Option<i64>, f64)],
         by_path: bool,
-    ) -> Vec<Raised> {
+    ) -> Vec<NeighborGains> {
         let raised = totals.iter().enumerate().filter_map(|(at, (row, own))| {
-            let mut raised = Raised::new(at, *own);
+            let mut raised = NeighborGains::new(at, *own);
             let Some(row) = row else {
                 return Some(raised);
             };
@@ -214,7 +214,7 @@ impl<C: Fn(&[i64]) -> Result<Vec<Option<f64>>>> NeighborScores<'_, '_, '_, C> {
         wanted: usize,
         others: Option<f64>,
         group_of: impl Fn(i64) -> Option<i64>,
-    ) -> Result<Vec<Raised>> {
+    ) -> Result<Vec<NeighborGains>> {
         let all = self.neighbors.rows();
         let Some(others) = others.filter(|_| (1..all.len()).contains(&wanted)) else {
             return self.of(all);
@@ -244,7 +244,7 @@ impl<C: Fn(&[i64]) -> Result<Vec<Option<f64>>>> NeighborScores<'_, '_, '_, C> {
         self.of(bounds[..count].iter().map(|(_, row)| *row).collect())
     }
 
-    fn of(&mut self, rows: Vec<i64>) -> Result<Vec<Raised>> {
+    fn of(&mut self, rows: Vec<i64>) -> Result<Vec<NeighborGains>> {
         let selected = self.neighbors.select(rows);
         let others = self.neighbors.unknown(&selected);
         let cosines = (self.cosines)(&others)?;
@@ -257,7 +257,7 @@ impl<C: Fn(&[i64]) -> Result<Vec<Option<f64>>>> NeighborScores<'_, '_, '_, C> {
 }
 
 /// A document by its position, and what neighbors gave it.
-pub(super) struct Raised {
+pub(super) struct NeighborGains {
     pub at: usize,
     pub score: f64,
     /// The neighbors that counted, by distance.
@@ -266,7 +266,7 @@ pub(super) struct Raised {
     pub before: Option<(i64, f64)>,
 }
 
-impl Raised {
+impl NeighborGains {
     /// A document to which no neighbor gave anything.
     pub fn new(at: usize, score: f64) -> Self {
         Self {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::explanation::{ExplainedHit, RerankBlend};
 use super::rerank_text::{rerank_text, whole_text};
-use super::search::Found;
+use super::search::SearchResult;
 use super::trace::Stage;
 
 /// The score that a reranker gave one document of the head.
@@ -46,7 +46,7 @@ pub struct RerankDocument<'a> {
     pub score: f64,
 }
 
-impl Found {
+impl SearchResult {
     /// The documents of the first `head` hits. Each has its whole text up to `chars` characters, or
     /// the short rerank text of the specification if `chars` is None.
     pub fn rerank_documents(&self, head: usize, chars: Option<usize>) -> Vec<RerankDocument<'_>> {

@@ -15,7 +15,7 @@ use super::keywords::{Compiled, Keywords};
 use super::leg_error::of_the_leg;
 use super::legs::{Bm25Leg, Nearest, VectorLeg, error_stage, timed, vector};
 use super::matches::Matches;
-use super::neighbors::{NeighborCandidates, NeighborScores, Raised};
+use super::neighbors::{NeighborCandidates, NeighborGains, NeighborScores};
 use super::recency;
 use super::request::{Embedding, Fusion, Mode, Request, Reranker, Setup};
 use super::reweight::reweight_explained;
@@ -34,7 +34,7 @@ const NO_SPELLINGS: &str = "No text matches these words, and a collection on a s
 
 /// The result of a search, before a reranker.
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct SearchResult {
     /// As many hits as were wanted, best first, with where their scores come from.
     pub hits: Vec<ExplainedHit>,
     /// How it came about.
@@ -49,7 +49,7 @@ pub struct Found {
 ///
 /// It fails only for errors that the caller can fix: a text over the limits, a vector of another dimension, a
 /// closed index. Other failures are in the trace and in [`Found::error`].
-pub fn search(setup: &Setup<'_>, request: &Request<'_>) -> Result<Found> {
+pub fn search(setup: &Setup<'_>, request: &Request<'_>) -> Result<SearchResult> {
     let mut found = search_together(setup, slice::from_ref(request));
     found.pop().flatten().unwrap_or_else(|| {
         let message = "a search had no answer; please report this";
@@ -62,7 +62,7 @@ pub fn search(setup: &Setup<'_>, request: &Request<'_>) -> Result<Found> {
 pub(super) fn search_together(
     setup: &Setup<'_>,
     requests: &[Request<'_>],
-) -> Vec<Option<Result<Found>>> {
+) -> Vec<Option<Result<SearchResult>>> {
     let vectors = requests.iter().any(|request| vector(request).is_some());
     let group_by = requests.first().and_then(|request| request.group_by);
     let mut needs = Needs {
@@ -94,7 +94,7 @@ fn in_one_state(
     setup: &Setup<'_>,
     requests: &[Request<'_>],
     needs: Needs<'_>,
-) -> Result<Option<Vec<Option<Result<Found>>>>> {
+) -> Result<Option<Vec<Option<Result<SearchResult>>>>> {
     let mut answered = None;
     setup.collection.read(needs, &mut |reader| {
         let found = run_all(reader, setup, requests);
@@ -108,7 +108,7 @@ pub fn search_in(
     reader: &dyn Reader,
     setup: &Setup<'_>,
     request: &Request<'_>,
-) -> Result<Option<Found>> {
+) -> Result<Option<SearchResult>> {
     let mut found = run_all(reader, setup, slice::from_ref(request));
     if reader.lacks_slugs() {
         return Ok(None);
@@ -123,7 +123,7 @@ pub struct RankedRows {
     /// as the last of these.
     pub rows: Vec<(i64, f64)>,
     /// The search without its hits.
-    pub found: Found,
+    pub found: SearchResult,
 }
 
 /// Search in an open state and read no texts. The retry ladder, intents and rerankers are left out.
@@ -177,7 +177,7 @@ fn run_all(
     reader: &dyn Reader,
     setup: &Setup<'_>,
     requests: &[Request<'_>],
-) -> Vec<Option<Result<Found>>> {
+) -> Vec<Option<Result<SearchResult>>> {
     let compiled: Vec<Result<Compiled>> = requests
         .iter()
         .map(|request| Compiled::new(Some(reader), setup, request))
@@ -205,7 +205,7 @@ fn run_all(
 }
 
 /// The answer to a search for which the index could not be read.
-fn without_index(setup: &Setup<'_>, request: &Request<'_>, error: &Error) -> Result<Found> {
+fn without_index(setup: &Setup<'_>, request: &Request<'_>, error: &Error) -> Result<SearchResult> {
     let compiled = Compiled::new(None, setup, request)?;
     let error = of_the_leg(error.clone())?;
     let legs = Legs {
@@ -228,13 +228,13 @@ impl Search<'_> {
         compiled: Result<Compiled>,
         vector: Result<VectorLeg>,
         timings: Timings,
-    ) -> Result<Found> {
+    ) -> Result<SearchResult> {
         let hits = |legs: &Legs<'_>, timings: &mut Timings| {
             let found = self.hits(legs, timings)?;
             Ok((found.fused_count, found.hits))
         };
         let (found, hits) = self.run(compiled, vector, timings, hits)?;
-        Ok(Found { hits, ..found })
+        Ok(SearchResult { hits, ..found })
     }
 
     /// Run the legs and have `finish` fuse them; it returns the number of documents and the result.
@@ -244,7 +244,7 @@ impl Search<'_> {
         vector: Result<VectorLeg>,
         mut timings: Timings,
         finish: impl Fn(&Legs<'_>, &mut Timings) -> Result<(usize, T)>,
-    ) -> Result<(Found, T)> {
+    ) -> Result<(SearchResult, T)> {
         let Self {
             reader,
             setup,
@@ -382,7 +382,7 @@ impl<'a> Legs<'a> {
             self.with_neighbors(reader, setup, request, &mut scored, neighbors, wanted)?
         } else {
             let totals = totals.iter().enumerate();
-            let raised = totals.map(|(at, (_, total))| Raised::new(at, *total));
+            let raised = totals.map(|(at, (_, total))| NeighborGains::new(at, *total));
             raised.collect()
         };
         let turns: Vec<Turn> = if are_final {
@@ -396,7 +396,7 @@ impl<'a> Legs<'a> {
                 scored.order((left.at, left.score), (right.at, right.score))
             });
         }
-        let document = |raised: Raised| {
+        let document = |raised: NeighborGains| {
             let mut document = scored.document(raised.at);
             document.explanation.score = raised.score;
             document.neighbors = raised.neighbors.into_iter().flatten().collect();
@@ -428,7 +428,7 @@ impl<'a> Legs<'a> {
         scored: &mut ScoredCandidates<'a>,
         neighbors: NeighborCandidates<'_>,
         wanted: usize,
-    ) -> Result<Vec<Raised>> {
+    ) -> Result<Vec<NeighborGains>> {
         let by_meaning = self.mode(request) != Mode::Bm25 && setup.fusion == Fusion::Score;
         let others = if by_meaning {
             let highest = self.vector.highest_of_others();
@@ -472,7 +472,7 @@ impl<'a> Legs<'a> {
         compiled: Compiled,
         fused_count: usize,
         timings: Timings,
-    ) -> Found {
+    ) -> SearchResult {
         let mode = self.mode(request);
         let agreements = self.agreements(request);
         let embedder_used = self.vector.answered();
@@ -509,7 +509,7 @@ impl<'a> Legs<'a> {
             timings,
             attempts: self.bm25.attempts,
         };
-        Found {
+        SearchResult {
             hits: Vec::new(),
             trace,
             failed: self.bm25.failure.is_some() && !embedder_used,

@@ -20,13 +20,13 @@ use crate::interrupt;
 #[derive(Clone)]
 pub struct Background {
     location: Location,
-    pub(super) pool: fork::Shared,
+    pub(super) pool: fork::HandleConnections,
     closing: Arc<AtomicBool>,
     notices: Arc<Notices>,
 }
 
 impl Background {
-    pub(super) fn new(location: Location, pool: fork::Shared) -> Self {
+    pub(super) fn new(location: Location, pool: fork::HandleConnections) -> Self {
         Self {
             location,
             pool,

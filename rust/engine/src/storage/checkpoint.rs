@@ -42,7 +42,7 @@ impl Checkpoints {
         if !self.due.swap(false, Ordering::Relaxed) || self.running.swap(true, Ordering::Relaxed) {
             return;
         }
-        let running = Running(Arc::clone(&self.running));
+        let running = RunningCheckpoint(Arc::clone(&self.running));
         let this = background.clone();
         // Without a thread the next write tries again.
         background.compute("checkpoint", move || {
@@ -62,9 +62,9 @@ impl Checkpoints {
 }
 
 /// A checkpoint that is being made, until it is dropped.
-struct Running(Arc<AtomicBool>);
+struct RunningCheckpoint(Arc<AtomicBool>);
 
-impl Drop for Running {
+impl Drop for RunningCheckpoint {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Relaxed);
     }

@@ -24,7 +24,7 @@ pub struct Database {
     pub(super) read_only: bool,
     opened: FormatState,
     /// None once closed. Every operation holds the lock shared, so that closing waits for it.
-    pub(super) pool: fork::Shared,
+    pub(super) pool: fork::HandleConnections,
     pub(super) background: Background,
     pub(super) checkpoints: Checkpoints,
     pub(super) maintainer: Maintainer,

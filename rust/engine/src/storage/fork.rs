@@ -13,7 +13,7 @@ use super::pool::Pool;
 use crate::text::tokenizer;
 
 /// The connections of a handle; None once it is closed.
-pub(super) type Shared = Arc<RwLock<Option<Pool>>>;
+pub(super) type HandleConnections = Arc<RwLock<Option<Pool>>>;
 
 /// Held shared by every operation, exclusively from just before a fork until just after it.
 static GATE: RwLock<()> = RwLock::new(());
@@ -34,7 +34,7 @@ pub(super) fn enter() -> Option<RwLockReadGuard<'static, ()>> {
 }
 
 /// Have the handle's connections closed before forks.
-pub(super) fn register(handle: &Shared) {
+pub(super) fn register(handle: &HandleConnections) {
     let mut handles = HANDLES.lock().unwrap_or_else(PoisonError::into_inner);
     handles.retain(|handle| handle.strong_count() > 0);
     handles.push(Arc::downgrade(handle));

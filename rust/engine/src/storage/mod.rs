@@ -38,5 +38,5 @@ pub use database::Database;
 pub use fork::{after_fork, before_fork, is_forking};
 pub use location::{Durability, Location};
 pub use schema::{FORMAT, FormatState};
-pub use snapshot::Snapshot;
+pub use snapshot::ReadSnapshot;
 pub use subject::{Maintenance, Migration, Subject, SubjectCheck, Subjects};

@@ -17,21 +17,21 @@ use crate::error::{Error, ErrorCode, Result};
 ///
 /// The handle holds its connection, and closes it with the others: when the handle is closed, and before the
 /// process forks.
-pub struct Snapshot {
+pub struct ReadSnapshot {
     number: u64,
     process: u32,
-    pool: fork::Shared,
+    pool: fork::HandleConnections,
 }
 
 impl Database {
     /// Begin a snapshot of the current file. None in memory, where an open transaction would block all
     /// writers.
-    pub fn snapshot(&self) -> Result<Option<Snapshot>> {
+    pub fn snapshot(&self) -> Result<Option<ReadSnapshot>> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         if self.path().is_none() {
             return Ok(None);
         }
-        let snapshot = Snapshot {
+        let snapshot = ReadSnapshot {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             process: self.process,
             pool: Arc::clone(&self.pool),
@@ -50,7 +50,7 @@ impl Database {
     /// Run `work` on the connection of a snapshot. A call that fails ends the snapshot.
     pub fn in_snapshot<T, E: Into<WorkError>>(
         &self,
-        snapshot: &Snapshot,
+        snapshot: &ReadSnapshot,
         work: impl FnOnce(&Connection) -> std::result::Result<T, E>,
     ) -> Result<T> {
         self.with_pool(|pool| {
@@ -72,7 +72,7 @@ impl Database {
     }
 }
 
-impl Drop for Snapshot {
+impl Drop for ReadSnapshot {
     fn drop(&mut self) {
         // A forked child has no connection, and a dead thread may hold a lock.
         if process::id() != self.process {

@@ -5,7 +5,7 @@ use crate::top_k::{Scored as _, TopGroups, TopK};
 
 /// A vector that can be among the nearest.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Candidate {
+pub(super) struct NearSlot {
     pub slot: usize,
     /// The number of its path; 0 if vectors are not grouped.
     pub path: u32,
@@ -48,7 +48,7 @@ impl BestSlots {
     }
 
     /// Whether a candidate can be among the best by its bounds.
-    pub fn can_be_best(&self, candidate: &Candidate) -> bool {
+    pub fn can_be_best(&self, candidate: &NearSlot) -> bool {
         candidate.highest >= self.threshold() && candidate.widest >= self.of_path(candidate.path)
     }
 

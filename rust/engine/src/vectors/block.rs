@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::kernels::TILE;
 pub(crate) use super::rows::Residency;
-pub(super) use super::rows::{Encoded, Layout, Rows};
+pub(super) use super::rows::{EncodedVector, Layout, Rows};
 use crate::storage::row_blocks::RowBlock;
 
 /// The largest number of vectors in a block: small enough to copy one in a few microseconds, and
@@ -129,7 +129,7 @@ impl Block {
     pub fn put(
         &mut self,
         row: i64,
-        encoded: &Encoded,
+        encoded: &EncodedVector,
         found: Result<usize, usize>,
         layout: &Layout,
     ) {
@@ -139,7 +139,7 @@ impl Block {
         }
     }
 
-    fn replace(&mut self, at: usize, row: i64, encoded: &Encoded, layout: &Layout) {
+    fn replace(&mut self, at: usize, row: i64, encoded: &EncodedVector, layout: &Layout) {
         let new = || Patch {
             offsets: 0,
             rows: Rows::with_capacity(1, layout),

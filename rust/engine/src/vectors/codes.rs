@@ -160,7 +160,7 @@ impl Codes {
 }
 
 /// A query in whole steps, and what these leave out.
-pub(super) struct Rounded {
+pub(super) struct RoundedQuery {
     pub codes: Vec<i8>,
     pub step: f32,
     /// The sum of the codes.
@@ -168,7 +168,7 @@ pub(super) struct Rounded {
     left_out: Vec<f32>,
 }
 
-impl Rounded {
+impl RoundedQuery {
     fn new(query: &[f32]) -> Self {
         let largest = query.iter().fold(0.0_f32, |most, x| most.max(x.abs()));
         let step = (largest / LARGEST).max(f32::MIN_POSITIVE);
@@ -208,8 +208,8 @@ fn nearest_code(number: f32) -> i8 {
 /// A query as codes, and what all its comparisons have in common.
 pub(super) struct CodeQuery {
     /// The codes, and the codes of their rounding error.
-    coarse: Rounded,
-    fine: Rounded,
+    coarse: RoundedQuery,
+    fine: RoundedQuery,
     /// The product with the center.
     base: f64,
     /// An upper bound of the length of the rounded vector.
@@ -222,8 +222,8 @@ pub(super) struct CodeQuery {
 impl CodeQuery {
     /// A query rotated as the rows are, whose residuals are at most `longest` long.
     pub fn new(query: &[f32], rotated: &[f32], rotation: &Rotation, longest: f32) -> Self {
-        let coarse = Rounded::new(rotated);
-        let fine = Rounded::new(&coarse.left_out);
+        let coarse = RoundedQuery::new(rotated);
+        let fine = RoundedQuery::new(&coarse.left_out);
         let center = query.iter().zip(rotation.center());
         #[allow(clippy::cast_precision_loss, reason = "few dimensions")]
         let rounding = ROUNDING * query.len() as f32 + LEAST_ROUNDING;

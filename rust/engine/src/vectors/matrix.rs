@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::block::{BLOCK, Block, Encoded, Layout, Residency, Rows};
+use super::block::{BLOCK, Block, EncodedVector, Layout, Residency, Rows};
 use super::center;
 use super::kernels::TILE;
 use super::path_sample::PathSample;
@@ -53,13 +53,13 @@ pub(crate) enum CoarsePass {
 }
 
 /// The data for a matrix in addition to the file.
-pub(crate) struct Source {
+pub(crate) struct MatrixSource {
     pub background: Background,
     pub kept: Residency,
 }
 
 impl RowVersion for Matrix {
-    type Source = Source;
+    type Source = MatrixSource;
     const NAME: &'static str = "vectors";
 
     fn generation(&self) -> i64 {
@@ -70,7 +70,7 @@ impl RowVersion for Matrix {
         self.len()
     }
 
-    fn load(source: &Source, connection: &Connection) -> rusqlite::Result<Self> {
+    fn load(source: &MatrixSource, connection: &Connection) -> rusqlite::Result<Self> {
         let mut matrix = Self::empty(source.kept, connection)?;
         let sql = "SELECT coalesce(max(row), 0) FROM embeddings";
         let last = connection.query_row(sql, [], |row| row.get(0))?;
@@ -94,7 +94,7 @@ impl RowVersion for Matrix {
 
     fn apply_changes(
         self: &Arc<Self>,
-        _: &Source,
+        _: &MatrixSource,
         connection: &Connection,
         generation: i64,
         changed: &RowRanges,
@@ -193,7 +193,7 @@ impl Matrix {
         if !read_blob(blob, &mut vector) || vector.len() != self.dimensions() {
             return Err(damaged(row));
         }
-        let encoded = Encoded::new(&vector, &self.layout);
+        let encoded = EncodedVector::new(&vector, &self.layout);
         let layout = &*self.layout;
         self.blocks.put(row, layout, |block, found| {
             block.put(row, &encoded, found, layout);

@@ -36,7 +36,7 @@ pub use spread::{CosineStats, SAMPLE};
 
 pub(crate) use block::Residency;
 pub(crate) use center::settle;
-pub(crate) use matrix::{Matrix, Source};
+pub(crate) use matrix::{Matrix, MatrixSource};
 pub(crate) use search::VectorSearch;
 pub(crate) use slots::NEAREST;
 pub(crate) use write::{VectorWriter, clear_staged, unstage};

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::best_slots::{BestSlots, Candidate, select};
+use super::best_slots::{BestSlots, NearSlot, select};
 use super::kernels::{TILE, dots};
 use super::matrix::{CoarsePass, Matrix};
 use super::scan::candidates;
@@ -217,7 +217,7 @@ impl VectorReader<'_> {
         query: &[f32],
         limit: usize,
         by_path: bool,
-        mut candidates: Vec<Candidate>,
+        mut candidates: Vec<NearSlot>,
     ) -> rusqlite::Result<Vec<ScoredSlot>> {
         candidates.sort_unstable_by(|left, right| {
             let by_bound = right.highest.total_cmp(&left.highest);

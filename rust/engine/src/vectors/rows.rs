@@ -40,7 +40,7 @@ pub(super) struct Rows {
 }
 
 /// A vector as rows keep it.
-pub(super) struct Encoded {
+pub(super) struct EncodedVector {
     vector: Option<Arc<[f32]>>,
     codes: RowCodes,
     signs: Option<RowSignBits>,
@@ -48,7 +48,7 @@ pub(super) struct Encoded {
     pub length: f32,
 }
 
-impl Encoded {
+impl EncodedVector {
     pub fn new(vector: &[f32], Layout { rotation, kept }: &Layout) -> Self {
         let residual = rotation.residual(vector);
         Self {
@@ -84,7 +84,7 @@ impl Rows {
     }
 
     /// Insert the vector of a row before the one at `at`.
-    pub fn insert(&mut self, at: usize, row: i64, encoded: &Encoded) {
+    pub fn insert(&mut self, at: usize, row: i64, encoded: &EncodedVector) {
         self.numbers.insert(at, row);
         if let Some(vector) = &encoded.vector {
             self.values.insert(at, Arc::clone(vector));
@@ -97,7 +97,7 @@ impl Rows {
     }
 
     /// Replace the vector at `at`.
-    pub fn replace(&mut self, at: usize, encoded: &Encoded) {
+    pub fn replace(&mut self, at: usize, encoded: &EncodedVector) {
         if let Some(vector) = &encoded.vector {
             self.values[at] = Arc::clone(vector);
         }

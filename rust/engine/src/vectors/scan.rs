@@ -7,7 +7,7 @@
 
 use std::{mem, slice};
 
-use super::best_slots::{BestSlots, Candidate};
+use super::best_slots::{BestSlots, NearSlot};
 use super::block::{Block, Patch, Rows};
 use super::codes::CodeQuery;
 use super::kernels::{
@@ -36,7 +36,7 @@ pub(super) fn candidates(
     limit: usize,
     slots: Slots<'_>,
     paths: Option<&Paths>,
-) -> rusqlite::Result<Vec<Vec<Candidate>>> {
+) -> rusqlite::Result<Vec<Vec<NearSlot>>> {
     let scans = (queries.iter()).map(|query| Scan::new(matrix, look, query, limit, paths));
     let scans: Vec<Scan<'_>> = scans.collect();
     let codes = scans.iter().map(|scan| scan.query.codes().to_vec());
@@ -192,7 +192,7 @@ impl Tile<'_> {
 #[derive(Debug, Clone, Copy)]
 struct Near {
     slot: usize,
-    /// The upper bounds of its similarity, see [`Candidate`].
+    /// The upper bounds of its similarity, see [`NearSlot`].
     highest: f32,
     widest: f32,
 }
@@ -213,7 +213,7 @@ struct Scan<'m> {
     near_due: usize,
     /// The best of those similarities that are certain.
     certain: BestSlots,
-    candidates: Vec<Candidate>,
+    candidates: Vec<NearSlot>,
 }
 
 impl<'m> Scan<'m> {
@@ -410,7 +410,7 @@ impl<'m> Scan<'m> {
             if highest < self.certain.threshold() {
                 continue;
             }
-            let closer = Candidate {
+            let closer = NearSlot {
                 slot: near.slot,
                 path: self.path(near.slot)?,
                 highest,
@@ -425,7 +425,7 @@ impl<'m> Scan<'m> {
         Ok(())
     }
 
-    fn finish(mut self) -> rusqlite::Result<Vec<Candidate>> {
+    fn finish(mut self) -> rusqlite::Result<Vec<NearSlot>> {
         self.raise_threshold()?;
         let near = mem::take(&mut self.near);
         self.refine(near)?;

@@ -5,7 +5,7 @@ use hedgerow_engine::chunks::{Chunk, Filters, GroupBy};
 use hedgerow_engine::index::Index;
 use hedgerow_engine::query::{Connective, Matching};
 use hedgerow_engine::retrieval::{
-    Embedding, Found, Fusion, FuzzyChunks, Mode, Request, Reranker, Setup, search,
+    Embedding, Fusion, FuzzyChunks, Mode, Request, Reranker, SearchResult, Setup, search,
 };
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 
@@ -92,7 +92,7 @@ pub fn ask<'a>(vector: Option<&'a [f32]>, filters: &'a Filters) -> Ask<'a> {
 }
 
 /// Run the search of the request.
-pub fn find(index: &Index, query: &str, ask: &Ask<'_>) -> Found {
+pub fn find(index: &Index, query: &str, ask: &Ask<'_>) -> SearchResult {
     let setup = Setup {
         fusion: ask.fusion,
         ..setup(index, &FuzzyChunks::Own)

@@ -2,7 +2,7 @@
 
 use super::edges::Edges;
 use super::nodes::Nodes;
-use super::ranking::{Output, SlotScore, Wanted, by_slot, finish};
+use super::ranking::{Output, ResultLimit, SlotScore, by_slot, finish};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::CancelTicker;
 
@@ -26,7 +26,7 @@ impl Confluence {
         nodes: &Nodes,
         edges: &Edges,
         seeds: &[SlotScore],
-        wanted: Wanted,
+        wanted: ResultLimit,
     ) -> Result<Vec<SlotScore>> {
         let mut sums = vec![0.0_f64; nodes.len()];
         let mut sources = vec![0_u32; nodes.len()];

@@ -2,7 +2,7 @@
 
 use super::edges::Edges;
 use super::nodes::Nodes;
-use super::ranking::{Output, SlotScore, Wanted, finish, sort};
+use super::ranking::{Output, ResultLimit, SlotScore, finish, sort};
 use super::spectrum::{Coordinates, cosine_of_step};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::CancelTicker;
@@ -30,7 +30,7 @@ impl Geodesic {
         edges: &Edges,
         coordinates: &Coordinates,
         seeds: &[SlotScore],
-        wanted: Wanted,
+        wanted: ResultLimit,
     ) -> Result<Vec<SlotScore>> {
         let mut best = seeds.to_vec();
         sort(nodes, &mut best)?;

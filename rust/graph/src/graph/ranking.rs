@@ -21,7 +21,7 @@ pub struct Output {
 }
 
 /// How much of a ranking is wanted: its first nodes, or None for all.
-pub type Wanted = Option<usize>;
+pub type ResultLimit = Option<usize>;
 
 /// The seeds in their order, with scores over the best, so that results do not depend on their
 /// scale. Nodes that score 0 are not seeds.
@@ -44,7 +44,7 @@ pub(super) fn finish(
     seeds: &[SlotScore],
     mut found: Vec<SlotScore>,
     output: &Output,
-    wanted: Wanted,
+    wanted: ResultLimit,
 ) -> Result<Vec<SlotScore>> {
     interrupt::check()?;
     let seeds = by_slot(seeds);

@@ -3,7 +3,7 @@
 
 use super::edges::Edges;
 use super::nodes::Nodes;
-use super::ranking::{Output, SlotScore, Wanted, by_slot, finish};
+use super::ranking::{Output, ResultLimit, SlotScore, by_slot, finish};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::{self, CancelTicker};
 
@@ -30,7 +30,7 @@ impl SpreadingActivation {
         nodes: &Nodes,
         edges: &Edges,
         seeds: &[SlotScore],
-        wanted: Wanted,
+        wanted: ResultLimit,
     ) -> Result<Vec<SlotScore>> {
         let mut front = by_slot(seeds);
         // Zeroed memory costs nothing until it is written.

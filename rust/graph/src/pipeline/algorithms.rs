@@ -3,13 +3,18 @@
 use super::ast::Algorithm;
 use super::run::PipelineRun;
 use super::set::Set;
-use crate::graph::ranking::{Wanted, normalised};
+use crate::graph::ranking::{ResultLimit, normalised};
 use crate::graph::{manifold, spectral};
 use hedgerow_engine::error::Result;
 
 impl PipelineRun<'_> {
     /// Explore the graph from a set. `wanted` is the limit that follows, if one does.
-    pub fn explore(&mut self, set: &mut Set, algorithm: &Algorithm, wanted: Wanted) -> Result<()> {
+    pub fn explore(
+        &mut self,
+        set: &mut Set,
+        algorithm: &Algorithm,
+        wanted: ResultLimit,
+    ) -> Result<()> {
         let snapshot = self.snapshot;
         let (nodes, edges) = (&snapshot.nodes, &snapshot.edges);
         let seeds = normalised(set.list(nodes));

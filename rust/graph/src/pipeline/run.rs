@@ -7,7 +7,7 @@ use super::ast::{Pipeline, Stage, Transform};
 use super::outcome::{Options, Outcome, Ranked, Report};
 use super::set::Set;
 use crate::graph::community::Communities;
-use crate::graph::ranking::Wanted;
+use crate::graph::ranking::ResultLimit;
 use crate::graph::spectrum::Coordinates;
 use crate::graph::{Snapshot, Store};
 use hedgerow_engine::error::{Error, ErrorCode, Result};
@@ -131,7 +131,7 @@ impl<'s> PipelineRun<'s> {
         set: &mut Set,
         stage: &Stage,
         rows_in: usize,
-        wanted: Wanted,
+        wanted: ResultLimit,
     ) -> Result<usize> {
         let nodes = &self.snapshot.nodes;
         let mut candidates = rows_in;

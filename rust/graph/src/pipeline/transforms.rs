@@ -7,7 +7,7 @@ use super::fields::normalise;
 use super::outcome::Cell;
 use super::run::PipelineRun;
 use super::set::Set;
-use crate::graph::ranking::{SlotScore, Wanted};
+use crate::graph::ranking::{ResultLimit, SlotScore};
 use crate::graph::{self, measure};
 use hedgerow_engine::error::Result;
 use hedgerow_engine::interrupt::{self, CancelTicker};
@@ -16,7 +16,7 @@ use hedgerow_engine::top_k;
 impl PipelineRun<'_> {
     /// Order a set; equal values stay in the order they were in. With a limit only that many nodes
     /// are put in order, and the rest is dropped.
-    pub fn sort(&mut self, set: &mut Set, sort: &Sort, limit: Wanted) -> Result<()> {
+    pub fn sort(&mut self, set: &mut Set, sort: &Sort, limit: ResultLimit) -> Result<()> {
         let snapshot = self.snapshot;
         let nodes = &snapshot.nodes;
         let keys: Vec<f64> = match &sort.by {
@@ -106,7 +106,7 @@ fn ordered(
     list: &[SlotScore],
     keys: &[f64],
     ascending: bool,
-    limit: Wanted,
+    limit: ResultLimit,
 ) -> Result<Vec<SlotScore>> {
     // 0 and -0 are equal here. A sum of very large numbers may be NaN, which has its place too.
     let by_key = |left: f64, right: f64| (left + 0.0).total_cmp(&(right + 0.0));

@@ -41,7 +41,7 @@ pub struct Rules {
     include: Patterns,
     temporary: Option<(String, String)>,
     /// The entries of the last listing.
-    known: Mutex<Option<Arc<Known>>>,
+    known: Mutex<Option<Arc<CachedFolders>>>,
 }
 
 /// Why something below a folder is not read, in the order of reports.
@@ -239,7 +239,7 @@ pub fn list(folder: &Path, rules: &Rules, named: bool) -> Listing {
     for seen in on_threads(&runs, see_all).into_iter().flatten() {
         report(&mut listing, seen);
     }
-    *lock(&rules.known) = Some(Arc::new(Known {
+    *lock(&rules.known) = Some(Arc::new(CachedFolders {
         folder: folder.to_owned(),
         entries: read,
     }));
@@ -251,16 +251,16 @@ pub fn list(folder: &Path, rules: &Rules, named: bool) -> Listing {
     listing
 }
 
-fn report(listing: &mut Listing, seen: Seen) {
+fn report(listing: &mut Listing, seen: FileOutcome) {
     match seen {
-        Seen::File(path, signature) => listing.files.push((path, signature)),
-        Seen::Problem(skip) => listing.skips.push(skip),
+        FileOutcome::File(path, signature) => listing.files.push((path, signature)),
+        FileOutcome::Problem(skip) => listing.skips.push(skip),
         // As in a folder that may be listed and not entered.
-        Seen::Unknown(path, skip) => {
+        FileOutcome::Unknown(path, skip) => {
             listing.skips.push(skip);
             listing.unknown.push(path);
         }
-        Seen::Gone => {}
+        FileOutcome::Gone => {}
     }
 }
 
@@ -270,7 +270,7 @@ fn lock<T>(known: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Cached entries of a folder and its subfolders, by path prefix.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct CachedFolders {
     folder: PathBuf,
     entries: HashMap<OsString, Arc<Entries>>,
 }
@@ -327,7 +327,7 @@ struct Level {
 }
 
 /// The outcome of a file.
-enum Seen {
+enum FileOutcome {
     File(Arc<str>, Signature),
     Problem(Skip),
     Unknown(OsString, Skip),
@@ -344,7 +344,7 @@ struct Walk<'a> {
     /// The numbers of the excluding patterns that decided about something.
     deciding: HashSet<usize>,
     /// The entries of folders as of the last walk, and as of this one.
-    known: Option<Arc<Known>>,
+    known: Option<Arc<CachedFolders>>,
     read: HashMap<OsString, Arc<Entries>>,
 }
 
@@ -576,29 +576,29 @@ fn on_threads<T: Send>(runs: &[Run], look: impl Fn(&Run) -> T + Sync) -> Vec<T> 
 }
 
 /// Read the status of the files of a run.
-fn see_all(run: &Run) -> Vec<Seen> {
+fn see_all(run: &Run) -> Vec<FileOutcome> {
     match run {
         Run::Entries(folder, entries, range) => {
             let place = Place::open(folder);
             let entries = entries.all[range.clone()].iter();
             entries.map(|entry| see(place.as_ref(), entry)).collect()
         }
-        Run::Unlisted(prefix, skip) => vec![Seen::Unknown(prefix.clone(), skip.clone())],
+        Run::Unlisted(prefix, skip) => vec![FileOutcome::Unknown(prefix.clone(), skip.clone())],
     }
 }
 
 /// Read the status of a file in a folder, which may have been removed after it was listed.
-fn see(place: Result<&Place, &io::Error>, entry: &Entry) -> Seen {
+fn see(place: Result<&Place, &io::Error>, entry: &Entry) -> FileOutcome {
     // The paths of files that are read have `/` alone, so that the name is found without parsing.
     let (path, name, listed) = match entry {
         Entry::File(path, listed) => (OsStr::new(&**path), OsStr::new(name_of(path)), listed),
         Entry::BadName(path, listed) => (path.as_os_str(), name_below(path), listed),
-        Entry::Unknown(path, skip) => return Seen::Unknown(path.clone(), skip.clone()),
-        Entry::Folder(..) | Entry::PassedBy(..) => return Seen::Gone,
+        Entry::Unknown(path, skip) => return FileOutcome::Unknown(path.clone(), skip.clone()),
+        Entry::Folder(..) | Entry::PassedBy(..) => return FileOutcome::Gone,
     };
     let refused = |error: &io::Error| match error.kind() {
-        io::ErrorKind::NotFound => Seen::Gone,
-        _ => Seen::Unknown(path.to_owned(), Skip::refused(printable(path), error)),
+        io::ErrorKind::NotFound => FileOutcome::Gone,
+        _ => FileOutcome::Unknown(path.to_owned(), Skip::refused(printable(path), error)),
     };
     let place = match place {
         Ok(place) => place,
@@ -608,13 +608,13 @@ fn see(place: Result<&Place, &io::Error>, entry: &Entry) -> Seen {
         Ok(Some(signature)) => signature,
         Ok(None) => {
             let skip = Skip::whole(printable(path), "not_a_file", "not a regular file");
-            return Seen::Problem(skip);
+            return FileOutcome::Problem(skip);
         }
         Err(error) => return refused(&error),
     };
     match entry {
-        Entry::File(path, _) => Seen::File(Arc::clone(path), signature),
-        _ => Seen::Problem(bad_name(printable(path))),
+        Entry::File(path, _) => FileOutcome::File(Arc::clone(path), signature),
+        _ => FileOutcome::Problem(bad_name(printable(path))),
     }
 }
 

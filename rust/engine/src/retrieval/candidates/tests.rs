@@ -66,7 +66,7 @@ fn legs(
     limit: usize,
 ) -> (Matches<'static>, Nearest) {
     let found = bm25.iter().take(limit).map(|(id, score)| Match {
-        source: Source::Row(row(id)),
+        source: TextSource::Row(row(id)),
         key: Some(key(id)),
         score: *score,
     });

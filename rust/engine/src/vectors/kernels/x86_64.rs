@@ -29,7 +29,7 @@ const ROWS: usize = 4;
 const QUERIES: usize = 4;
 
 /// As much as a register holds.
-type Part<T> = [T; LINE];
+type Lanes<T> = [T; LINE];
 
 #[target_feature(enable = "avx512f")]
 pub fn dots_avx512(query: &[f32], rows: &[&[f32]], found: &mut [f32]) {
@@ -271,13 +271,13 @@ fn load_groups(groups: &[[u8; LINE / GROUPS_AT_ONCE]; GROUPS_AT_ONCE]) -> __m512
 }
 
 #[inline(always)]
-fn parts<T>(codes: &[T]) -> &[Part<T>] {
+fn parts<T>(codes: &[T]) -> &[Lanes<T>] {
     codes.as_chunks().0
 }
 
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn load<T>(part: &Part<T>) -> __m512i {
+fn load<T>(part: &Lanes<T>) -> __m512i {
     const { assert!(size_of::<T>() == 1 && 2 * LINE == CODES_AT_ONCE) };
     // SAFETY: the part has the length of the load.
     unsafe { _mm512_loadu_si512(part.as_ptr().cast()) }
