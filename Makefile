@@ -43,7 +43,7 @@ SECONDS ?= 600
 # How long `make proof` loses power with each durability, in seconds.
 PROOF_SECONDS ?= 600
 
-.PHONY: help try test check check-targets coverage test-emulated test-busy faults proof simulate attack histories valgrind test-extras test-matrix test-cluster test-page test-typescript test-ray bench bench-engine docs pictures lint licenses wheels model-wheels release-check upgrade-file fuzz clean prerequisites
+.PHONY: help try test check check-targets coverage test-emulated test-busy faults proof simulate histories attack valgrind test-extras test-matrix test-cluster test-page test-typescript test-ray bench bench-engine docs pictures lint licenses wheels model-wheels release-check upgrade-file fuzz clean prerequisites
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile

@@ -24,7 +24,7 @@ class _Asked(Generic[T]):
 class Batching(Generic[T]):
     """Searches for queries with the same options together.
 
-    A batch reads each vector once for all of its queries, so many of them are answered faster
+    A batch reads each vector once for all of its queries, and answers them faster
     together than one by one. No query waits for others to arrive: if no batch with its options is
     running, it is a batch of its own, and those that arrive meanwhile are the next one.
     """

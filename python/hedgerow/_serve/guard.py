@@ -16,7 +16,7 @@ from .problems import Problem, answer
 from .tokens import Grant, Kind, Tokens
 
 OPEN = frozenset({"/", "/healthz", "/readyz"})
-"""The paths that need no token. They reveal nothing about what is served; the page asks for a token."""
+"""The paths that need no token. They reveal nothing about the served root or index; the page asks for a token."""
 
 _BEARER = "bearer "
 

@@ -224,7 +224,7 @@ class Protocol(H11Protocol):
             self._make_room()
 
     def data_received(self, data: bytes) -> None:
-        """Take the data; what is more than a piece waits for the next turns of the event loop."""
+        """Take the data. Bytes beyond one piece wait for the next turns of the event loop."""
         self._pending += data
         if not self._is_scheduled:
             self._parse()
@@ -330,7 +330,7 @@ class Protocol(H11Protocol):
         if self.transport.get_write_buffer_size() < self._unsent:
             self._wait_for_reader()
         else:
-            # Without this, the system keeps what is unsent for minutes after the connection is closed.
+            # Without this, the system keeps the unsent bytes for minutes after the connection is closed.
             self.transport.get_extra_info("socket").setsockopt(
                 socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGERING
             )
@@ -380,7 +380,7 @@ class _Joining:
             self._send()
 
     def close(self) -> None:
-        """Send what is left, then close."""
+        """Send the remaining pieces, then close."""
         self._send()
         self._transport.close()
 

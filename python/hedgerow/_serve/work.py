@@ -22,7 +22,7 @@ class Work:
         self._most = running + waiting
         self._seconds = seconds
         self.pending = 0
-        """How many functions run or wait."""
+        """The functions that run or wait."""
 
     async def run(
         self, function: Callable[[], T], *, discard: Callable[[T], None] | None = None
