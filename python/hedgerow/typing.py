@@ -227,13 +227,13 @@ class Collection(Protocol):
         metadata: Mapping[str, Any] | None = None,
         tags: Sequence[str] | None = None,
     ) -> int:
-        """Change metadata and tags of the chunks that pass a filter; returns how many passed."""
+        """Change metadata and tags of the chunks that pass a filter; returns the number that passed."""
 
     def delete(self, ids: Iterable[str] | None = None, *, where: FiltersLike | None = None) -> int:
-        """Remove the chunks of some ids, or those that pass a filter; returns how many there were."""
+        """Remove the chunks of some ids, or those that pass a filter; returns the number of removed chunks."""
 
     def delete_path(self, path: str) -> int:
-        """Remove the chunks of a path; returns how many there were."""
+        """Remove the chunks of a path; returns the number of removed chunks."""
 
     def get(self, id: str) -> Chunk | None:  # noqa: A002 - as `Index.get` has it
         """The chunk of an id, or None."""

@@ -279,7 +279,7 @@ def upserting(
     chunks: Iterable[ChunkLike],
     progress: Progress | None,
 ) -> Steps[int]:
-    """Store chunks, block by block when they must be embedded first; returns how many distinct ids."""
+    """Store chunks, block by block when they must be embedded first; returns the number of distinct ids."""
     given = listed(chunks)
     with observing.observer().writing("upsert", index, len(given)):
         return (yield from _upserting(index, embedder, given, progress))
@@ -313,7 +313,7 @@ def _upserting(
 
 
 def reembedding(index: Index, embedder: AnyEmbedder, progress: Progress | None) -> Steps[int]:
-    """Replace all vectors in one transaction, once all are there; returns how many chunks got one.
+    """Replace all vectors in one transaction, once all are there; returns the number of chunks with a new vector.
 
     They are staged in the file block by block, so that the next attempt with an embedder of the same
     name continues where a failed one ended.
@@ -344,7 +344,7 @@ def reembedding(index: Index, embedder: AnyEmbedder, progress: Progress | None) 
 
 
 def embedding_missing(index: Index, embedder: AnyEmbedder, progress: Progress | None) -> Steps[int]:
-    """Embed the stored chunks that have no vector; returns how many got one."""
+    """Embed the stored chunks that have no vector; returns the number of new vectors."""
     admitted = yield from admission(index, embedder)
     stored = after = 0
     stats = yield Call(index.stats)

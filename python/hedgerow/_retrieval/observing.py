@@ -60,7 +60,7 @@ _NOTHING = nullcontext()
 _NOBODY = Observer()
 
 current: Observer | None = None
-"""The observer of this process, if there is one."""
+"""The observer of this process, or None."""
 
 
 def observer() -> Observer:

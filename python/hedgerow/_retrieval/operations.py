@@ -215,7 +215,7 @@ class WhyNotRequest(RetrievalOptions[WhyNot]):
 
 @dataclass(frozen=True)
 class ExplainRequest(Request[QueryExplanation]):
-    """Explain what becomes of each word of a query here, and what it is compiled to.
+    """Explain the reading of each word of a query here, and the compiled texts.
 
     As `explain_query`, with the tokenizer, the stop words, the aliases and the ranking in use. Raises
     QueryTooLargeError.
@@ -269,7 +269,7 @@ class CountRequest(Request[int]):
 
 @dataclass(frozen=True)
 class UpdateRequest(Request[int]):
-    """Change metadata and tags of the chunks that pass a filter; returns how many passed.
+    """Change metadata and tags of the chunks that pass a filter; returns the number that passed.
 
     Nothing is embedded again. In an index this is one transaction. Raises InvalidInputError for a filter
     without a condition, and if neither metadata nor tags are given.
@@ -307,7 +307,7 @@ class UpsertRequest(Request[int]):
 
 @dataclass(frozen=True)
 class DeleteRequest(Request[int]):
-    """Remove the chunks of some ids, and every chunk of some paths; returns how many there were.
+    """Remove the chunks of some ids, and every chunk of some paths; returns the number of removed chunks.
 
     With `where`, remove the chunks that pass a filter instead. Raises InvalidInputError for a filter
     without a condition, and for one beside ids or paths.
@@ -394,7 +394,7 @@ class IndexOperations(Operations):
         search_many = method(SearchManyRequest)
 
     def delete_path(self, path: str) -> int:
-        """Remove every chunk of a path; returns how many there were."""
+        """Remove every chunk of a path; returns the number of removed chunks."""
         return self._perform(DeleteRequest(paths=(path,)))
 
     async def adelete_path(self, path: str) -> int:

@@ -225,7 +225,7 @@ class Collection:
         where: FiltersLike | None = None,
         refresh: bool = True,
     ) -> int:
-        """Remove the chunks of these ids, or those that pass `where`, a filter; returns how many there were.
+        """Remove the chunks of these ids, or those that pass `where`, a filter; returns the number of removed chunks.
 
         As in an `Index`, but not in one transaction: of a filter, it removes the chunks that passed when
         it began, and a failure leaves some of them removed.
@@ -265,7 +265,7 @@ class Collection:
         metadata: Mapping[str, Any] | None = None,
         tags: Sequence[str] | None = None,
     ) -> int:
-        """Change metadata and tags of the chunks that pass a filter; returns how many passed.
+        """Change metadata and tags of the chunks that pass a filter; returns the number that passed.
 
         As in an `Index`, but not in one transaction: a failure leaves some of them changed, and a chunk
         that is written at the same time is overwritten.
