@@ -63,7 +63,7 @@ def answers(server: Server) -> list[tuple[str, int, str]]:
     add("recall, budget of 500", "memory_recall", query="hedge in winter", budget=500)
     add("recall, nothing found", "memory_recall", query="zeppelin")
     add("list, 20 memories", "memory_list")
-    read = add("read a memory", "memory_show", key=HEDGE)
+    read = add("read a memory", "memory_read", key=HEDGE)
     add("remember", "memory_remember", title="Traps", text="Beer traps took forty slugs in a week.")
     add("supersede", "memory_supersede", old="Traps", text="Two traps took ninety.", title="Two")
     add("retract", "memory_retract", key="Two", reason="miscounted")

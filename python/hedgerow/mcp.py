@@ -200,7 +200,7 @@ _TOOLS = (
         defaults={"limit": 30},
     ),
     _Tool(
-        "memory_show",
+        "memory_read",
         "Read a memory or a part of it. The first line has the digest for memory_edit.",
         (ShowRequest,),
         ("key", "section", "offset", "limit"),
@@ -263,7 +263,7 @@ _TOOLS = (
         (EditRequest,),
         ("key", "text", "digest", "section", "append", "prepend", "replace"),
         {
-            "digest": "From memory_show",
+            "digest": "From memory_read",
             "replace": "Replace only this text, which occurs once",
         },
         is_destructive=True,

@@ -119,18 +119,18 @@ class TestBudgets:
 
 class TestReading:
     def test_the_first_line_has_the_digest(self, slugs_root: Path) -> None:
-        head, _, text = answer(slugs_root, "memory_show", key="Slugs").partition("\n\n")
+        head, _, text = answer(slugs_root, "memory_read", key="Slugs").partition("\n\n")
         with MemoryRoot.open(slugs_root) as root:
             memory = root.show("Slugs")
         assert head == f"decisions/a.md · digest {memory.digest[:12]}"
         assert text == memory.text
 
     def test_a_part_says_where_it_goes_on(self, slugs_root: Path) -> None:
-        read = answer(slugs_root, "memory_show", key="a", offset=1, limit=2)
+        read = answer(slugs_root, "memory_read", key="a", offset=1, limit=2)
         assert read.endswith(" · lines 2-3 · 3 more: offset 3\n\ndate: 2026-04-18\n---\n")
-        read = answer(slugs_root, "memory_show", key="a", section="slugs", limit=1)
+        read = answer(slugs_root, "memory_read", key="a", section="slugs", limit=1)
         assert read.endswith(" · lines 4-4 · 2 more: offset 1\n\n# Slugs\n")
-        read = answer(slugs_root, "memory_show", key="a", offset=6)
+        read = answer(slugs_root, "memory_read", key="a", offset=6)
         assert read.endswith(" · no lines\n\n")
 
     @pytest.mark.parametrize("options", [{}, {"section": "Log"}, {"limit": 500}])
@@ -141,7 +141,7 @@ class TestReading:
         put(slugs_root, "notes/log.md", text)
         pages, offset = [], "0"
         while True:
-            page = answer(slugs_root, "memory_show", key="log", offset=int(offset), **options)
+            page = answer(slugs_root, "memory_read", key="log", offset=int(offset), **options)
             head, _, part = page.partition("\n\n")
             assert len(part) <= 20_000
             pages.append(part)
@@ -154,7 +154,7 @@ class TestReading:
 
     def test_a_line_longer_than_a_page_is_cut(self, slugs_root: Path) -> None:
         put(slugs_root, "notes/long.md", LONG)
-        read = answer(slugs_root, "memory_show", key="long", offset=3)
+        read = answer(slugs_root, "memory_read", key="long", offset=3)
         assert len(read) < 20_200
         assert read.endswith("…")
         assert " · lines 4-4\n\n" in read
@@ -244,7 +244,7 @@ class TestWriting:
         assert done.endswith(": holds. Nothing had to be changed.")
 
     def test_an_edit_needs_the_digest(self, slugs_root: Path) -> None:
-        read = answer(slugs_root, "memory_show", key="a", limit=1)
+        read = answer(slugs_root, "memory_read", key="a", limit=1)
         digest = read.split("digest ")[1][:12]
         new = {"key": "a", "text": "Beer, at night.", "section": "Slugs", "digest": digest}
         done = answer(slugs_root, "memory_edit", **new)
@@ -277,7 +277,7 @@ class TestStructured:
 
     def test_errors_are_text(self, slugs_root: Path) -> None:
         async def asking(client: Client) -> Any:
-            return await client.call_tool("memory_show", {"key": "x"})
+            return await client.call_tool("memory_read", {"key": "x"})
 
         result = ask(slugs_root, asking, structured=True)
         assert result.is_error

@@ -119,7 +119,7 @@ class TestScope:
             ("memory_recall", {"query": "otter sleeps", "budget": 100}),
             ("memory_list", {}),
             ("memory_remember", {"title": "T", "text": "The otter sleeps."}),
-            ("memory_show", {"key": "hidden"}),
+            ("memory_read", {"key": "hidden"}),
             ("memory_edit", {"key": "hidden", "text": "x", "digest": "0"}),
             ("memory_supersede", {"old": "hidden", "text": "x"}),
             ("memory_retract", {"key": "hidden"}),

@@ -30,7 +30,7 @@ from memory_doubles import WRAPUP, put
 from serving import ANA, READ, WRITE, listening
 from waiting import LONGEST
 
-READS = ["memory_recall", "memory_grep", "memory_show", "memory_list", "memory_audit"]
+READS = ["memory_recall", "memory_grep", "memory_read", "memory_list", "memory_audit"]
 HELLO = {
     "jsonrpc": "2.0", "id": 0, "method": "initialize",
     "params": {
@@ -63,14 +63,14 @@ async def a_session(client: Client) -> None:
     assert (await call("memory_recall", query="moles")).startswith("Nothing found.")
     assert ": holds. " in await call("memory_restore", key="Moles")
 
-    read = await call("memory_show", key="Moles", section="Tools")
+    read = await call("memory_read", key="Moles", section="Tools")
     digest = read.split("digest ")[1][:12]
     edit = {"key": "Moles", "section": "Tools", "append": True, "text": "- spade"}
     await call("memory_edit", digest=digest, **edit)
     pages, offset = "", 0
     while True:
         head, _, page = (
-            await call("memory_show", key="Moles", section="Plan", offset=offset, limit=3)
+            await call("memory_read", key="Moles", section="Plan", offset=offset, limit=3)
         ).partition("\n\n")
         pages += page
         more = re.search(r"offset (\d+)$", head)

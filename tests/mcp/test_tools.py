@@ -14,7 +14,7 @@ from hedgerow.memory import MemoryRoots
 from mcp_tools import answer, ask, refusal, text_of
 from memory_doubles import put
 
-READS = ["memory_recall", "memory_grep", "memory_show", "memory_list", "memory_audit"]
+READS = ["memory_recall", "memory_grep", "memory_read", "memory_list", "memory_audit"]
 WRITES = [
     "memory_remember", "memory_supersede", "memory_retract", "memory_restore", "memory_edit",
     "memory_wrapup",
@@ -100,8 +100,8 @@ class TestArguments:
             ("memory_list", {"type": "x"}, "there are no memories of the type"),
             ("memory_remember", {"title": "T", "text": ""}, "the text is blank"),
             ("memory_supersede", {"old": "a"}, "give what takes its place"),
-            ("memory_show", {"key": "x"}, "there is no memory 'x' in this root; memory_list lists"),
-            ("memory_show", {"key": "a", "section": "Slug"}, "did you mean 'Slugs'?"),
+            ("memory_read", {"key": "x"}, "there is no memory 'x' in this root; memory_list lists"),
+            ("memory_read", {"key": "a", "section": "Slug"}, "did you mean 'Slugs'?"),
         ],
     )
     def test_an_error_names_the_fix(
@@ -160,7 +160,7 @@ class TestArguments:
         messages = [
             refusal(slugs_root, "memory_remember", title="A", text=text),
             refusal(slugs_root, "memory_remember", title="A", text=" "),
-            refusal(slugs_root, "memory_show", key="zzz"),
+            refusal(slugs_root, "memory_read", key="zzz"),
             refusal(slugs_root, "memory_retract", key="zzz"),
             refusal(slugs_root, "memory_supersede", old="a"),
             refusal(slugs_root, "memory_wrapup", title="A", text="x"),
@@ -187,7 +187,7 @@ class TestSeveralRoots:
                 calls = (
                     ("memory_recall", {"query": "hedge"}),
                     ("memory_recall", {"query": "pellets", "budget": 100}),
-                    ("memory_show", {"key": "@@/notes/hedge.md"}),
+                    ("memory_read", {"key": "@@/notes/hedge.md"}),
                     ("memory_list", {}),
                     ("memory_remember", {"title": "Moles", "text": "Moles dig."}),
                     ("memory_retract", {"key": "@@/notes/hedge.md"}),

@@ -186,7 +186,7 @@ class TestTools:
                 )
                 found = await answer("memory_recall", query=script.word)
                 tagged = await answer("memory_recall", query=script.word, tags=[script.tag])
-                read = await answer("memory_show", key=script.title)
+                read = await answer("memory_read", key=script.title)
                 listed = await answer("memory_list")
                 packed = await answer("memory_recall", query=script.word, budget=1000)
                 edited = await answer(
