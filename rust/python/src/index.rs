@@ -21,11 +21,12 @@ use crate::errors;
 use crate::filters::FiltersLike;
 use crate::hit::PyHit;
 use crate::index_options::{self, OpenArguments};
+use crate::name;
 use crate::notices;
 use crate::query::QueryOrText;
 use crate::stats;
 use crate::stopwords::{self, StopWordsLike};
-use crate::text::{Text, Word, name};
+use crate::text::{Text, Word};
 use crate::value::{Argument, Limit};
 use crate::vector::{self, Dimensions};
 

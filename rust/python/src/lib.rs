@@ -38,6 +38,7 @@ mod interrupt;
 mod linked;
 mod marks;
 mod memory;
+mod name;
 mod node;
 mod node_iterator;
 mod notices;

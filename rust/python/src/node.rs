@@ -8,7 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyType};
 
 use crate::errors;
-use crate::text::{Text, name};
+use crate::name;
+use crate::text::Text;
 use crate::value::{self, Argument};
 use crate::vector;
 

@@ -7,8 +7,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 
 use crate::errors;
+use crate::name;
 use crate::stopwords::StopWordsLike;
-use crate::text::{Text, name};
+use crate::text::Text;
 
 /// A searchable unit of a query (spec/query.md, "Tokens").
 ///

@@ -9,9 +9,10 @@ use pyo3::types::PyFrozenSet;
 
 use crate::errors;
 use crate::hit::PyHit;
+use crate::name;
 use crate::results;
 use crate::source::Source;
-use crate::text::{Text, name};
+use crate::text::Text;
 use crate::value::Argument;
 
 /// Fuse several rankings into one list of Hit, best first (spec/retrieval.md, "Fusion").

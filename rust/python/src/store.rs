@@ -15,12 +15,13 @@ use crate::engine_handle::EngineHandle;
 use crate::errors;
 use crate::index::PyIndex;
 use crate::index_options;
+use crate::name;
 use crate::node::{self, PyNode, outcome_of, relation, time};
 use crate::node_iterator::PyNodeIterator;
 use crate::notices;
 use crate::pipeline::{PipelineLike, named_types, ranked};
 use crate::results;
-use crate::text::{Text, Word, name};
+use crate::text::{Text, Word};
 use crate::value::Argument;
 
 /// Nodes, edges and visits, in the same SQLite file as an Index (spec/pipeline.md).

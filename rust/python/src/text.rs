@@ -15,32 +15,7 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyString;
 
 use crate::errors;
-
-/// The name of an argument, for the messages of its errors.
-pub trait Name {
-    const NAME: &'static str;
-}
-
-macro_rules! names {
-    ($($kind:ident = $name:literal),* $(,)?) => {$(
-        pub struct $kind;
-
-        impl Name for $kind {
-            const NAME: &'static str = $name;
-        }
-    )*};
-}
-
-/// Names of arguments, as in `Text<name::Id>`.
-pub mod name {
-    use super::Name;
-
-    names! {
-        A = "a", Agent = "agent", B = "b", Id = "id", Key = "key", Kind = "kind",
-        Operator = "operator", Path = "path", Query = "query", Rel = "rel", Text = "text",
-        Token = "token",
-    }
-}
+use crate::name::{self, Name};
 
 /// A Python `str` that is valid Unicode, borrowed from Python without a copy. Errors name the argument.
 pub struct Text<N = name::Text>(PyBackedStr, PhantomData<N>);
