@@ -27,7 +27,7 @@ def row(chunks: int, place: str) -> tables.Row:
         ]
         for mode in ("bm25", "hybrid")
     }
-    written = tables.BulkOutcome({1: 300.0, 2: 500.0}, 1.0, 2.0)
+    written = tables.Written({1: 300.0, 2: 500.0}, 1.0, 2.0)
     return tables.Row(chunks, place, latency(8, 5), {1: 90.0}, written, 5000.0, costs)
 
 
