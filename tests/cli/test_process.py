@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and pip
 
 HEDGEROW = str(Path(sysconfig.get_path("scripts")) / "hedgerow")
 EXAMPLES = ROOT / "examples"
-MANY = 800
+MANY = 4000
 
 
 def environment(**extra: str) -> dict[str, str]:
