@@ -1,4 +1,4 @@
-"""What is written of an answer without a pause is sent at once."""
+"""The connections of a server: how many there are, and how their answers are sent."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import pytest
 
 pytest.importorskip("uvicorn")
 
-from hedgerow._serve.running import _LARGE, _Joining
+from hedgerow._serve import running
+from hedgerow._serve.running import _LARGE, Address, _Joining
 
 
 class Sent:
@@ -76,3 +77,15 @@ def test_large_pieces_do_not_wait(sizes: list[int]) -> None:
         assert sent.pieces[1:] == [b"rest"]
 
     asyncio.run(answer())
+
+
+@pytest.mark.parametrize(("files", "most"), [(100_000, 1_000), (700, 500), (150, 75)])
+def test_a_low_limit_of_files_leaves_some_for_connections(
+    monkeypatch: pytest.MonkeyPatch, files: int, most: int
+) -> None:
+    async def app(*_: object) -> None:
+        """Answer nothing."""
+
+    monkeypatch.setattr(running, "_files", lambda: files)
+    config = running.configured(app, Address("127.0.0.1", 0))
+    assert config.http.most == most  # type: ignore[union-attr]

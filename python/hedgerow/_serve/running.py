@@ -152,7 +152,7 @@ def run(
     # A thread that searches must not hold up the one that answers for longer than this.
     sys.setswitchinterval(_SWITCH)
     server = _Server(config, ready)
-    # What is there now stays: the collector of garbage need not look through it again and again.
+    # The objects made so far live as long as the server, so the garbage collector can skip them.
     gc.collect()
     gc.freeze()
     try:
@@ -163,9 +163,11 @@ def run(
 
 def configured(app: ASGIApp, address: Address, connections: int = _CONNECTIONS) -> uvicorn.Config:
     """Return the configuration of a server with at most this many connections at once."""
+    files = _files()
 
     class Limited(Protocol):
-        most = min(connections, _files() - _OTHER_FILES)
+        # With a low limit of files, half of them are for connections: with none the server would refuse all.
+        most = min(connections, max(files - _OTHER_FILES, files // 2))
 
     return uvicorn.Config(
         app,
