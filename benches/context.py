@@ -1,7 +1,6 @@
-"""What a budget of tokens holds: python benches/context.py [SCIFACT].
+"""Measure how much evidence fits into a budget of tokens: python benches/context.py [SCIFACT].
 
-The evidence for questions is in the text that is handed on, or it is not. `root.context` packs whole
-structures; it is compared with the snippets of the same recall, joined in their order, and with
+A question counts if the packed text contains its evidence. `root.context` packs whole structures; it is compared with the snippets of the same recall, joined in their order, and with
 its passages, both cut where the budget ends. Over the notes of examples/ the evidence is a sentence
 or an item (benches/questions.jsonl); over SciFact, a collection in BEIR's form, it is the abstract that
 was judged to be relevant, whole.

@@ -86,7 +86,7 @@ _PLAIN: dict[type, tuple[_Plain, ...]] = {}
 
 
 def _plain(request: type) -> tuple[_Plain, ...]:
-    """Return what `Request` checks of each field without a call."""
+    """Return the checks of the fields of a request that need no call."""
     found: list[_Plain] = []
     for one in declared(request):
         others = [of for of in get_args(one.type) if of is not NoneType]

@@ -303,7 +303,7 @@ def _failed(trace: Trace, error: Exception, advice: str = "") -> RetrievalError:
 
 
 def _reported(answer: Response | HedgerowError, report: dict[str, Any]) -> Response | HedgerowError:
-    """The answer, with what a collection elsewhere reported added to its trace."""
+    """Return the answer with the report of a remote collection added to its trace."""
     if isinstance(answer, Response):
         return replace(answer, trace=replace(answer.trace, **report))
     if isinstance(answer, RetrievalError):

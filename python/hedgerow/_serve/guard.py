@@ -161,7 +161,7 @@ class Guard:
 
         async def limited() -> Message:
             nonlocal end, is_whole
-            if is_whole:  # What follows is the end of the connection, which may take its time.
+            if is_whole:  # The next message is the end of the connection, which has no deadline.
                 return await receive()
             with anyio.CancelScope(deadline=end) as waiting:
                 message = await receive()
