@@ -14,13 +14,12 @@ import json
 import random
 import re
 import sys
-from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import hedgerow as hr
 from hedgerow import EN_STOPWORDS
-from hedgerow.memory.duplicates import LIKE, likeness, words_of
+from hedgerow._engine import LIKE, _likeness, _words_of
 
 SEED = 20260418
 SAMPLE = 300
@@ -36,7 +35,7 @@ def main() -> None:
         " ".join(SENTENCE.split(one["content"])[:3]) for one in rows(folder / "corpus.jsonl.gz")
     ]
     chance = random.Random(SEED)
-    words = [word for text in documents[:300] for word in words_of(text)]
+    words = [word for text in documents[:300] for word in _words_of(text)]
     for name, texts in (("queries", queries), ("documents", documents)):
         sample = chance.sample(texts, min(SAMPLE, len(texts)))
         print(f"\n{name} ({len(sample)} of {len(texts)})")
@@ -97,18 +96,20 @@ def most_alike(texts: Sequence[str], sample: Sequence[str]) -> list[float]:
     retriever = hr.Retriever(index)
     found = []
     for text in sample:
-        query = " ".join(list(dict.fromkeys(words_of(text)))[:64])
+        query = " ".join(list(dict.fromkeys(_words_of(text)))[:64])
         hits = retriever.search(query, mode="bm25", limit=20).results
         others = (texts[int(hit.id)] for hit in hits)
         found.append(
-            max((alike(text, one) for one in others if words_of(one) != words_of(text)), default=0)
+            max(
+                (alike(text, one) for one in others if _words_of(one) != _words_of(text)), default=0
+            )
         )
     return found
 
 
 def alike(one: str, other: str) -> float:
     """The likeness of two texts."""
-    return likeness(Counter(words_of(one)), Counter(words_of(other)))
+    return _likeness(one, [other])[0]
 
 
 def report(name: str, found: Sequence[float]) -> None:

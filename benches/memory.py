@@ -44,6 +44,7 @@ def main() -> None:
         report("recall after 20 files changed", lambda: recall_after(root, query, words), tries=3)
         report_recalls(root, folder, query)
         report_writes(root, words)
+        report_processing(root)
         recall = command("recall", "--root", folder, "--topic", query)
         report("hedgerow recall, start included", recall)
 
@@ -118,6 +119,13 @@ def report_writes(root: hr.MemoryRoot, words: list[str]) -> None:
     report("supersede by another", lambda: root.supersede(next(files), next(files)), tries=4)
     supersede = lambda: root.supersede(next(files), text=text_of(words))  # noqa: E731
     report("supersede by a text", supersede, tries=4)
+
+
+def report_processing(root: hr.MemoryRoot) -> None:
+    """Time what looks at every memory; nothing is changed."""
+    report("lint", lambda: root.process("lint"), tries=2)
+    report("dedupe", lambda: root.process("dedupe"), tries=2)
+    report("audit", root.audit, tries=2)
 
 
 def text_of(words: list[str]) -> str:

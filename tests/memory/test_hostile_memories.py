@@ -13,21 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
+from hedgerow._engine import _Documents, _topic_words
 from hedgerow.memory.config import LIMIT, read_config
 from hedgerow.memory.documents import parse_document
-from hedgerow.memory.lint import lint
 from hedgerow.memory.note import slug
-from hedgerow.memory.process import choose_sources, write_page
-from hedgerow.memory.results import all_text
+from hedgerow.memory.process import write_page
 from hedgerow.memory.scope import Scope
-from hedgerow.memory.selection import Selection, topic_tokens
-from hedgerow.memory.times import parse_time
+from hedgerow.memory.times import micros_of, parse_time
 from hostile import assert_linear
 from memory_doubles import put
 
 Make = Callable[[int], str]
 
-NOW = datetime(2026, 4, 18, tzinfo=timezone.utc)
+NOW = micros_of(datetime(2026, 4, 18, tzinfo=timezone.utc))
 BOMB = "\n".join(
     ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
     + [
@@ -80,17 +78,17 @@ LINES: dict[str, Make] = {
 def test_lint_and_pages_take_linear_time(tmp_path: Path, make: Make) -> None:
     def read(text: str) -> None:
         body = f"## Open Questions\n\n{text}\n"
-        documents = [
-            parse_document(
-                f"pages/{name}.md", f"---\ntype: page\ntitle: {name}\n---\n{body}".encode()
-            )
-            for name in ("x", "y")
-        ]
-        documents.append(parse_document("notes/z.md", f"---\ntopic: x\n---\n{body}".encode()))
-        lint(documents, Selection.of(None, None, 100), NOW)
-        sources = choose_sources(documents, Selection.of("x", None, 8), ["notes/z.md"])
+        texts = {
+            "pages/x.md": f"---\ntype: page\ntitle: x\n---\n{body}",
+            "pages/y.md": f"---\ntype: page\ntitle: y\n---\n{body}",
+            "notes/z.md": f"---\ntopic: x\n---\n{body}",
+        }
+        documents = _Documents.of([*texts.items()])
+        documents.lint((None, None, 100), NOW)
+        assert documents.sources(("x", None, 8), ["notes/z.md"], NOW)[0] == ["notes/z.md"]
         (tmp_path / "pages" / "x.md").unlink(missing_ok=True)
-        write_page(tmp_path, "pages/x.md", "x", sources, Scope())
+        source = parse_document("notes/z.md", texts["notes/z.md"].encode())
+        write_page(tmp_path, "pages/x.md", "x", [source], Scope())
 
     assert_linear(read, make, 200_000)
 
@@ -103,17 +101,17 @@ def test_a_memory_is_quoted_as_it_is(tmp_path: Path) -> None:
 
 def test_a_topic_has_as_many_words_as_are_searched_for() -> None:
     topic = " ".join(f"word{n}" for n in range(1000))
-    assert topic_tokens(topic) == topic.split()[:32]
+    assert _topic_words(topic) == topic.split()[:32]
 
 
 def test_of_one_memory_the_first_questions_are_looked_at() -> None:
     questions = "\n".join(f"- Is number {n} answered by anyone?" for n in range(150))
     answer = " ".join(f"{n}" for n in range(150))
-    documents = [
-        parse_document("notes/a.md", f"## Open Questions\n\n{questions}\n".encode()),
-        parse_document("notes/b.md", f"The number was answered by anyone: {answer}.\n".encode()),
+    texts = [
+        ("notes/a.md", f"## Open Questions\n\n{questions}\n"),
+        ("notes/b.md", f"The number was answered by anyone: {answer}.\n"),
     ]
-    assert len(lint(documents, Selection.of(None, None, 100), NOW)) == 100
+    assert len(_Documents.of(texts).lint((None, None, 100), NOW)[0]) == 100
 
 
 TEXTS: dict[str, Make] = {
@@ -134,8 +132,7 @@ TEXTS: dict[str, Make] = {
 def test_words_and_times_take_linear_time(make: Make) -> None:
     def read(text: str) -> None:
         slug(text, "x")
-        topic_tokens(text)
-        all_text({"a": text})
+        _topic_words(text)
         parse_time(text)
 
     assert_linear(read, make)
@@ -184,4 +181,4 @@ def test_any_memory_is_linted_or_is_refused(fields: list[tuple[str, str]], body:
     except hr.ingest.source.UnreadableSourceError:
         return
     assert json.dumps(document.metadata)
-    lint([document], Selection.of(None, None, 100), NOW)
+    _Documents.of([("notes/a.md", text.decode())]).lint((None, None, 100), NOW)

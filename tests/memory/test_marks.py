@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
-from hedgerow.memory.documents import parse_document
+from hedgerow._engine import _Documents
 from hedgerow.memory.marks import Marks
 from hedgerow.memory.times import HOLDS, Validity
 from memory_doubles import put
@@ -24,10 +24,8 @@ NAMES = ["a.md", "b.md", "c.md", "d.md", "e.md"]
 
 def marks_of(**files: str) -> Marks:
     """The marks of files, each given by its front matter."""
-    return Marks.of_documents(
-        parse_document(f"{name}.md", f"---\n{matter}\n---\ntext\n".encode())
-        for name, matter in files.items()
-    )
+    texts = [(f"{name}.md", f"---\n{matter}\n---\ntext\n") for name, matter in files.items()]
+    return Marks(_Documents.of(texts).marks())
 
 
 def why(marks: Marks, name: str, at: datetime = JULY) -> str | None:

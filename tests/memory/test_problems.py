@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hedgerow import MemoryRoot
-from hedgerow._engine import _file_problems, read_front_matter
+from hedgerow._engine import _Documents
 from hedgerow.memory.doctor import diagnose
 from memory_doubles import put
 
@@ -31,9 +31,9 @@ IN_FRONT_MATTER = (
     ],
 )
 def test_where_a_conflict_begins(text: str, line: int | None) -> None:
-    lines = text.split("\n")
-    problems = _file_problems(lines, read_front_matter(lines))
-    assert [at for code, _, at in problems if code == "git_conflict"] == ([line] if line else [])
+    problems = _Documents.of([("a.md", text)]).problems()
+    found = [at for _, code, _, at in problems if code == "git_conflict"]
+    assert found == ([line] if line else [])
 
 
 class TestConflicts:

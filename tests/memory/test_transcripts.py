@@ -111,6 +111,12 @@ def test_codex_without_payloads_is_read(root: MemoryRoot, tmp_path: Path) -> Non
     assert (one.id, one.file[:20]) == ("c-0", "sessions/2025-06-01-")
 
 
+def test_half_of_a_surrogate_pair_costs_no_session(root: MemoryRoot, tmp_path: Path) -> None:
+    put(tmp_path, "s.jsonl", CLAUDE.replace("When do", "When \\ud83d do"))
+    [one] = imported(root, "claude-code", tmp_path / "s.jsonl").memories
+    assert "When ? do" in (root.path / one.file).read_text()
+
+
 def test_a_folder_has_many_sessions(root: MemoryRoot, tmp_path: Path) -> None:
     put(tmp_path, "in/p/a.jsonl", CLAUDE)
     put(tmp_path, "in/p/b.jsonl", CLAUDE.replace("s-1", "s-2"))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
 
-from hedgerow._engine import _recall_terms, _structures
+from hedgerow._engine import _recall_terms, _repeats, _structures
 
-from .duplicates import LIKE, likeness, nearly_same, words_of
 from .operations import SMALLEST_BUDGET
 from .recall import Evidence
 from .results import About, Context, Passage, Recall, RecalledMemory, context_text
@@ -53,7 +52,7 @@ def pack(  # noqa: PLR0913 - the options of a context
     if about:
         packer.spend("\n\n".join(map(str, about)))
     ranked = _ranked(found.results, hits, per_file)
-    similar = repeats([hit.text for hit, _ in ranked]) if diversify else frozenset()
+    similar = frozenset(_repeats([hit.text for hit, _ in ranked]) if diversify else ())
     for rank, (hit, one) in enumerate(ranked):
         if rank not in similar:
             packer.take(_Candidate.of(hit, one))
@@ -79,21 +78,6 @@ def pack(  # noqa: PLR0913 - the options of a context
         found.period,
         about,
     )
-
-
-def repeats(texts: Sequence[str]) -> frozenset[int]:
-    """Return the positions of the texts that say nearly the same as an earlier one that is kept."""
-    words = {str(at): words_of(text) for at, text in enumerate(texts)}
-    kept_for: dict[str, str] = {}
-    for pair in nearly_same(words):
-        kept = kept_for.get(pair.first, pair.first)
-        # A memory that resembles a repeat need not resemble its original.
-        if (
-            kept == pair.first
-            or likeness(Counter(words[kept]), Counter(words[pair.second])) >= LIKE
-        ):
-            kept_for[pair.second] = kept
-    return frozenset(map(int, kept_for))
 
 
 def _that_fit(about: Sequence[About], budget: int, count: CountTokens) -> tuple[About, ...]:

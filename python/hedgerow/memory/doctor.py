@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ from hedgerow.errors import HedgerowError, IndexFileError
 from hedgerow.ingest.source import PassedBy, Skip
 
 from .derived import OLDER, Derived
-from .documents import ambiguous_day, problems_of, read_documents
-from .links import unresolved_links
+from .documents import read_documents, unread
+from .links import without_attachments
 from .results import RootStatus
 from .root import MemoryRoot
 
@@ -195,10 +196,11 @@ def _links_and_files(root: MemoryRoot | None) -> tuple[Check, Check]:
     except HedgerowError as error:
         failed = Check(ok=False, message=error.message, facts={}, is_warning=True)
         return failed, failed
-    documents, unreadable = read_documents(derived.source_root, derived.rules)
-    problems = [*unreadable, *(skip for one in documents for skip in problems_of(one))]
-    problems += [*_bad_format(derived), *filter(None, map(ambiguous_day, documents))]
-    return _links(unresolved_links(documents, derived.source_root)), _files(problems)
+    documents = read_documents(derived.source_root, derived.rules)
+    problems = [*unread(documents), *starmap(Skip, documents.problems())]
+    problems += [*_bad_format(derived), *starmap(Skip, documents.ambiguous_days())]
+    broken = without_attachments(documents.unresolved_links(), derived.source_root)
+    return _links(broken), _files(problems)
 
 
 def _bad_format(derived: Derived) -> list[Skip]:

@@ -12,23 +12,16 @@ from typing import Any
 from hedgerow._engine import (
     FrontMatter,
     _days_in_name,
-    _file_problems,
+    _Documents,
     _first_heading,
     _memory_time,
     _vault_names,
     read_front_matter,
 )
-from hedgerow.ingest.source import (
-    Rules,
-    Skip,
-    Source,
-    UnreadableSourceError,
-    list_folder,
-    read_bytes,
-    text_of,
-)
+from hedgerow.ingest.source import Rules, Skip, text_of
 
 from .names import DIRECTORIES, TEMPORARY_PREFIX, TEMPORARY_SUFFIX, bucket_of
+from .scope import Scope
 
 MOST_ALIASES = 100
 """The most aliases of a file that count."""
@@ -104,17 +97,16 @@ def memory_rules(
     return Rules((".md",), tuple(exclude), tuple(include), names, is_vault, day_format)
 
 
-def read_documents(base: Path, rules: Rules) -> tuple[list[Document], tuple[Skip, ...]]:
-    """Read all documents, in path order; also returns what could not be read, and why."""
-    listing = list_folder(base, rules)
-    documents, skips = [], list(listing.skips)
-    for path in sorted(listing.files):
-        try:
-            data = read_bytes(Source(path, str(base / path)))
-            documents.append(parse_document(path, data, rules))
-        except UnreadableSourceError as error:  # noqa: PERF203 - each file by itself
-            skips.append(Skip(path, error.code, error.reason))
-    return documents, tuple(skips)
+def read_documents(base: Path, rules: Rules, scope: Scope = Scope()) -> _Documents:  # noqa: B008 - frozen
+    """Read all memories of a folder that a scope sees, in path order."""
+    listing = rules.compiled.list(base, False)
+    ids = scope.user, scope.agent, scope.session
+    return _Documents(base, listing, rules.is_vault, rules.day_format, ids, scope.shared)
+
+
+def unread(documents: _Documents) -> tuple[Skip, ...]:
+    """Return what could not be listed or read, and why."""
+    return tuple(Skip(*skip) for skip in documents.skips)
 
 
 def parse_document(path: str, data: bytes, rules: Rules = Rules()) -> Document:  # noqa: B008 - frozen
@@ -128,24 +120,6 @@ CODES = frozenset({"bad_front_matter", CONFLICT})
 """The codes of problems of files that are read, and found, nevertheless."""
 
 _SHOWN = 3
-
-
-def ambiguous_day(document: Document) -> Skip | None:
-    """Return the problem of a name that may mean two days, which then count as none; None for other names."""
-    days = _days_in_name(document.path, document.day_format)
-    if len(days) < 2 or _memory_time("", document.metadata) is not None:  # noqa: PLR2004 - day and month
-        return None
-    reason = (
-        f"its name may mean {' or '.join(days)}: state the format in hedgerow.json "
-        '("dailyNotes": "DD-MM-YYYY"), or a date in its front matter'
-    )
-    return Skip(document.path, "ambiguous_day", reason)
-
-
-def problems_of(document: Document) -> tuple[Skip, ...]:
-    """Return the problems of a document, each with its line."""
-    found = _file_problems(document.lines, document.matter)
-    return tuple(Skip(document.path, *problem) for problem in found)
 
 
 def notices_of(

@@ -86,21 +86,6 @@ def links_of(document: Document) -> tuple[tuple[Link, ...], list[str]]:
     return (*stated, *links_in_text(document.body)), problems
 
 
-def unresolved_links(documents: Sequence[Document], base: Path) -> list[tuple[str, str]]:
-    """Return (file, target) of the links that lead to no file below `base`, each once."""
-    names = _Names([(one.path, one.title, one.aliases) for one in documents])
-    missing = [
-        (document.path, target)
-        for document in documents
-        for target in dict.fromkeys(
-            link.target
-            for link in links_of(document)[0]
-            if names.find(link.target, link.is_path, document.path) is None
-        )
-    ]
-    return without_attachments(missing, base)
-
-
 def without_attachments(missing: Sequence[tuple[str, str]], base: Path) -> list[tuple[str, str]]:
     """Drop the links (file, target) that lead to a file below `base` that is no memory."""
     if not missing:

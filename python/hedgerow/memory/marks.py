@@ -6,7 +6,7 @@ it was wrong. Nothing is guessed: without a mark, a memory holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -38,11 +38,6 @@ class Marks:
 
     def __init__(self, found: _Marks) -> None:
         self._found = found
-
-    @classmethod
-    def of_documents(cls, documents: Iterable[Document]) -> Marks:
-        """Read the marks of documents."""
-        return cls(_Marks([(one.path, one.title, one.aliases, one.matter) for one in documents]))
 
     def at(self, path: str, time: datetime, *, was_known: bool = False) -> Validity:
         """Return whether a memory holds at a time.
@@ -79,14 +74,6 @@ class Marks:
     def scope(self, path: str) -> Scope:
         """Return the scope that a memory states."""
         return Scope(*self._found.scope(path))
-
-    def contradicts_itself(self, path: str) -> bool:
-        """Return whether the `valid_until` of a memory is before its `valid_from`."""
-        return self._found.contradicts_itself(path)
-
-    def unreadable(self, path: str) -> list[tuple[str, str]]:
-        """Return the marks (field, value) of a memory that should be a time and are not."""
-        return self._found.unreadable(path)
 
 
 def supersede(derived: Derived, old: str, new: str) -> list[str]:
@@ -152,64 +139,3 @@ def _written(derived: Derived, edits: Mapping[str, Edit]) -> list[str]:
         contents = {edit.path: (edit.new, edit.old) for edit in changed.values()}
         files.update_all(contents, root=derived.source_root)
     return list(changed)
-
-
-RULES: dict[str, str] = {
-    "contradiction": "marks that contradict each other, and so do not count, or hide both memories",
-    "several-successors": "a memory that several memories supersede, as after a merge of two branches",
-    "unreadable-mark": "a time of validity that is no date",
-    "in-doubt": "a memory derived from one that no longer holds",
-    "expired": "a memory whose time is over, and which nothing supersedes",
-    "stale": "a memory that should have been looked at again",
-}
-
-
-def findings_of_marks(
-    chosen: Sequence[Document], documents: Sequence[Document], now: datetime
-) -> Iterator[tuple[str, str]]:
-    """Yield the rule and the text of each finding, rule by rule, in path order."""
-    marks = Marks.of_documents(documents)
-    paths = [document.path for document in chosen]
-    yield from _contradictions(paths, marks, now)
-    for path in paths:
-        news = [one for one in marks.superseding(path) if marks.holds(one, now)]
-        if len(news) > 1:
-            listed = ", ".join(f"`{one}`" for one in news)
-            said = f"`{path}` is superseded by several memories that hold: {listed}"
-            yield "several-successors", f"{said}; supersede all but one of them"
-    for path in paths:
-        for field, value in marks.unreadable(path):
-            yield "unreadable-mark", f"`{path}` has {field}: {value}, which is no date"
-    validities = [(path, marks.at(path, now)) for path in paths]
-    for path, validity in validities:
-        if validity.doubtful:
-            ended = ", ".join(f"`{one}`" for one in validity.doubtful)
-            yield "in-doubt", f"`{path}` is derived from what no longer holds: {ended}"
-    yield from _over(validities)
-
-
-def _over(validities: Sequence[tuple[str, Validity]]) -> Iterator[tuple[str, str]]:
-    """Yield the memories whose time is over, and those that hold and are due for review."""
-    for path, validity in validities:
-        if validity.why == "expired" and validity.since is not None:
-            said = f"`{path}` is no longer valid since {validity.since:%Y-%m-%d}"
-            yield "expired", f"{said}: supersede it, retract it, or change its valid_until"
-    for path, validity in validities:
-        if validity.holds and validity.stale_since is not None:
-            yield "stale", f"`{path}` is due for review since {validity.stale_since:%Y-%m-%d}"
-
-
-def _contradictions(paths: Sequence[str], marks: Marks, now: datetime) -> Iterator[tuple[str, str]]:
-    wanted = set(paths)
-    for old, new in marks.cycles:
-        if old in wanted:
-            said = f"`{old}` is superseded by `{new}`, which it supersedes, perhaps through others"
-            yield "contradiction", said
-    for path in paths:
-        if marks.contradicts_itself(path):
-            yield "contradiction", f"`{path}` is valid until a time before it begins to be"
-    for path in paths:
-        for new in marks.superseding(path):
-            if marks.at(new, now).why == "retracted":
-                said = f"`{path}` is superseded by `{new}`, which was retracted"
-                yield "contradiction", f"{said}: restore the one that holds"

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
+from collections.abc import Callable, Sequence
+from itertools import starmap
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from hedgerow._checks import shown
 from hedgerow._engine import (
     _PAGE_FRAME,
+    _Documents,
     _render_front_matter,
     _shorten,
     _title_from_name,
+    _topic_words,
     _update_front_matter,
 )
 from hedgerow.errors import HedgerowError, InvalidInputError
@@ -28,16 +30,15 @@ from hedgerow.typing import Progress
 
 from . import files, note
 from .derived import Derived, check_reports
-from .documents import Document, parse_document, read_documents
-from .duplicates import nearly_same, same, words_of
+from .documents import Document, parse_document, read_documents, unread
 from .files import locked
-from .lint import lint, render_report
+from .lint import Finding, render_report
 from .marks import Marks, supersede
 from .names import DERIVED, DIRECTORIES
 from .results import ProcessResult
 from .scope import Scope, front_matter_of
-from .selection import NEVER, Selection, newest_first, topic_tokens
-from .times import Validity, memory_time
+from .selection import Selection
+from .times import HOLDS, Validity, micros_of
 
 BEGIN, END, _ABOUT, _UPKEEP, _UNDERSTANDING, _CHANGED, _SOURCES, _MAINTENANCE = _PAGE_FRAME
 """The lines of a generated part that are the same on every page: no search finds them."""
@@ -60,33 +61,6 @@ def page_path(topic: str, scope: Scope, folder: str = DIRECTORIES["page"]) -> st
     """Return the path, below the root, of the page of a scope about a topic in a folder."""
     name = f"{note.undated_name(topic, 'page', 'page')}{scope.suffix}.md"
     return (PurePosixPath(folder) / name).as_posix()
-
-
-def choose_sources(
-    documents: Sequence[Document], selection: Selection, found: Sequence[str]
-) -> list[Document]:
-    """Return the memories a page is made from, the newest first.
-
-    Memories that mention the whole topic come first; paths that a recall `found` fill up the
-    limit. Raises HedgerowError when there are none.
-    """
-    topic = checked_topic(selection)
-    memories = [document for document in documents if not document.is_page]
-    chosen = {document.path: document for document in selection.of_interest(memories)}
-    if len(chosen) < selection.limit:
-        by_path = {
-            document.path: document for document in memories if selection.is_recent(document)
-        }
-        for path in found:
-            if path in by_path and len(chosen) < selection.limit:
-                chosen.setdefault(path, by_path[path])
-    if not chosen:
-        raise HedgerowError(
-            f"No source memories found for {topic!r}; remember something about it first, or "
-            "choose another topic",
-            code="no_sources",
-        )
-    return newest_first(list(chosen.values()))
 
 
 def write_page(  # noqa: PLR0913, PLR0917 - the parts of a page
@@ -126,7 +100,7 @@ def _fields(topic: str, time: str, scope: Scope) -> dict[str, Any]:
         "created_at": time,
         "updated_at": time,
         "confidence": "agent-drafted",
-        "tags": topic_tokens(topic)[:_MOST_TAGS],
+        "tags": _topic_words(topic)[:_MOST_TAGS],
         **front_matter_of(scope),
     }
 
@@ -277,25 +251,16 @@ def run(  # noqa: PLR0913 - what a run depends on
     return run_synthesize(derived, selection, recall, apply=apply)
 
 
-def selected(derived: Derived, selection: Selection) -> tuple[list[Document], tuple[Skip, ...]]:
-    """Read the memories of the scope of a selection, and say what could not be read.
-
-    A file that cannot be read has no known scope, so within a scope none is reported.
-    """
-    documents, unreadable = read_documents(derived.source_root, derived.rules)
-    return selection.in_scope(documents), () if selection.scope else tuple(unreadable)
-
-
 def run_lint(derived: Derived, selection: Selection, *, apply: bool) -> ProcessResult:
     """Lint the root; write the report if applied."""
-    documents, unreadable = selected(derived, selection)
+    documents, unreadable = _selected(derived, selection)
     now = note.now()
-    findings = lint(documents, selection, now)
+    found, examined, about = documents.lint(selection.parts, micros_of(now))
+    findings = list(starmap(Finding, found))
     time = note.iso_time(now)
     name = note.slug(selection.topic or "", "all")
     path = f"{DERIVED}/reports/lint-{note.day(now)}-{name}{selection.scope.suffix}.md"
     summary = ["1 finding." if len(findings) == 1 else f"{len(findings)} findings."]
-    examined, about = len(selection.of_interest(documents)), len(selection.about(documents))
     if examined < about:
         summary.append(f"The newest {examined:,} of {about:,} memories were read: raise the limit.")
     if apply:
@@ -303,7 +268,7 @@ def run_lint(derived: Derived, selection: Selection, *, apply: bool) -> ProcessR
         report = render_report(findings, selection.topic, time, unreadable)
         files.replace(derived.root / path, report)
     else:
-        summary += [str(finding) for finding in findings]
+        summary += map(str, findings)
     return ProcessResult(
         str(derived.root), "lint", apply, selection.topic, (path,), tuple(summary), unreadable
     )
@@ -319,22 +284,34 @@ def run_synthesize(
     """Choose the sources of a page; write the page if applied.
 
     `recall` syncs the index and returns the paths of so many memories about a topic. A plan takes
-    the same steps as its application, and both name their sources.
+    the same steps as its application, and both name their sources. Raises HedgerowError (`no_sources`)
+    if there are none.
     """
     topic = checked_topic(selection)
     found = recall(topic, max(2 * selection.limit, 12))
-    documents, unreadable = selected(derived, selection)
-    marks, present = Marks.of_documents(documents), note.now()
-    holding = [one for one in documents if marks.holds(one.path, present)]
-    sources = choose_sources(holding, selection, found)
-    others = [one for one in documents if not (one.is_page or marks.holds(one.path, present))]
+    documents, unreadable = _selected(derived, selection)
+    paths, ended = documents.sources(selection.parts, found, micros_of(note.now()))
+    if not paths:
+        raise HedgerowError(
+            f"No source memories found for {topic!r}; remember something about it first, or "
+            "choose another topic",
+            code="no_sources",
+        )
+
+    def parsed(path: str) -> Document:
+        text = documents.text_of(path) or ""
+        return parse_document(path, text.encode(), derived.rules)
+
+    marks = Marks(documents.marks())
     changed = [
-        (one, marks.at(one.path, present).seen(lambda by: selection.scope.has(marks.scope(by))))
-        for one in selection.of_interest(others)
+        (parsed(one), validity.seen(lambda by: selection.scope.has(marks.scope(by))))
+        for one, of in ended
+        if (validity := HOLDS if of is None else Validity.of_texts(*of))
     ]
     path = page_path(topic, selection.scope, derived.folder_of("page"))
-    count = "1 source memory" if len(sources) == 1 else f"{len(sources)} source memories"
+    count = "1 source memory" if len(paths) == 1 else f"{len(paths)} source memories"
     if apply:
+        sources = [parsed(one) for one in paths]
         with locked(derived.lock):
             is_new = write_page(derived.root, path, topic, sources, selection.scope, changed)
         act = "Created" if is_new else "Updated"
@@ -342,7 +319,7 @@ def run_synthesize(
     else:
         act = f"Would {'update' if (derived.root / path).exists() else 'create'} it"
         after = []
-    summary = (f"{act} from {count}.", *(source.path for source in sources), *after)
+    summary = (f"{act} from {count}.", *paths, *after)
     return ProcessResult(
         str(derived.root), "synthesize", apply, topic, (path,), summary, unreadable
     )
@@ -356,18 +333,13 @@ def run_dedupe(
     A memory that says nearly the same as an older one is named and stays as it is.
     `progress(done, total)` counts the memories that were compared.
     """
-    documents, unreadable = selected(derived, selection)
-    marks, present = Marks.of_documents(documents), note.now()
-    holding = [one for one in documents if marks.holds(one.path, present)]
-    chosen = sorted(selection.of_interest(holding), key=_age)
-    texts = {one.path: words_of(one.body) for one in chosen}
-    groups = same(texts)
-    plan = {copy: group[0] for group in groups for copy in group[1:]}
+    documents, unreadable = _selected(derived, selection)
+    copies, alike = documents.duplicates(selection.parts, micros_of(note.now()), progress)
     changed: dict[str, None] = {}
     refused = list(unreadable)
     sentences: list[str] = []
     done = "superseded" if apply else "would be superseded"
-    for copy, kept in plan.items():
+    for copy, kept in copies:
         if apply:
             try:
                 changed |= dict.fromkeys(supersede(derived, copy, kept))
@@ -375,29 +347,23 @@ def run_dedupe(
                 refused.append(Skip(copy, error.code, error.message))
                 continue
         sentences.append(f"{copy}: {done} by {kept}, which says the same.")
-    left = {path: words for path, words in texts.items() if path not in plan}
     sentences += [
-        f"{pair.second} says nearly the same as {pair.first} ({pair.likeness:.0%} of the words): "
-        "left as it is."
-        for pair in nearly_same(left, progress)
+        f"{one} says nearly the same as {other} ({share:.0%} of the words): left as it is."
+        for one, other, share in alike
     ]
-    found = "1 duplicate." if len(plan) == 1 else f"{len(plan)} duplicates."
-    files = tuple(changed) if apply else tuple(_files(plan.items()))
+    found = "1 duplicate." if len(copies) == 1 else f"{len(copies)} duplicates."
+    plan = dict.fromkeys(file for copy, kept in copies for file in (kept, copy))
+    files = tuple(changed if apply else plan)
     summary = (found, *sentences)
     return ProcessResult(
         str(derived.root), "dedupe", apply, selection.topic, files, summary, tuple(refused)
     )
 
 
-def _files(pairs: Iterable[tuple[str, str]]) -> dict[str, None]:
-    """Return the files of a plan, in its order, each once."""
-    return dict.fromkeys(file for copy, kept in pairs for file in (kept, copy))
+def _selected(derived: Derived, selection: Selection) -> tuple[_Documents, tuple[Skip, ...]]:
+    """Read the memories of the scope of a selection, and say what could not be read.
 
-
-def _age(document: Document) -> tuple[bool, datetime, str]:
-    """Return the sort key for the oldest first.
-
-    A memory without a time is younger than all others.
+    A file that cannot be read has no known scope, so within a scope none is reported.
     """
-    time = memory_time(document.path, document.metadata)
-    return time is None, time or NEVER, document.path
+    documents = read_documents(derived.source_root, derived.rules, selection.scope)
+    return documents, () if selection.scope else unread(documents)

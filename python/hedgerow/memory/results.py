@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
@@ -92,23 +92,6 @@ BOOSTS = {
 def rounded(value: float) -> float:
     """Round a part of a score; never a negative zero."""
     return round(value, _DIGITS) + 0.0
-
-
-def all_text(metadata: Mapping[str, Any]) -> str:
-    """Join all values of front matter."""
-    return " ".join(_texts(list(metadata.values())))
-
-
-def _texts(values: Sequence[Any]) -> list[str]:
-    texts: list[str] = []
-    for value in values:
-        if isinstance(value, list):
-            texts.extend(_texts(value))
-        elif isinstance(value, dict):
-            texts.extend(_texts(list(value.values())))
-        elif value is not None:
-            texts.append(str(value))
-    return texts
 
 
 # What operations on a memory root return; the JSON of each follows from its fields (spec/memory.md).

@@ -100,7 +100,7 @@ impl<'t> Document<'t> {
 }
 
 /// Return the problems of a file, each with its line. The file is read nevertheless.
-pub fn problems(path: &str, lines: &[&str], matter: &FrontMatter) -> Vec<Skip> {
+pub(crate) fn problems(path: &str, lines: &[&str], matter: &FrontMatter) -> Vec<Skip> {
     let mut problems: Vec<Skip> = bad_front_matter(path, matter).into_iter().collect();
     let mut add = |code: &str, reason: String, line: Option<usize>| {
         problems.push(Skip {

@@ -4,20 +4,18 @@ use std::fmt::Write;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use hedgerow_engine::Result;
 use sha2::{Digest, Sha256};
 
 use crate::folder::{Signature, now};
+use crate::parallel;
 use crate::source::{Unreadable, read_open};
 
 /// The most files and the bytes of a round, which one transaction writes.
 const ROUND: usize = 512;
 const ROUND_BYTES: u64 = 16 * 1024 * 1024;
-const MOST_THREADS: usize = 8;
 /// Bytes per read of a stream.
 const PIECE: usize = 1024 * 1024;
 /// The bytes of a digest.
@@ -92,31 +90,8 @@ fn length_of_round(files: &[FileToRead]) -> usize {
 
 /// Read files and make something of each, on as many threads as there are processors.
 fn on_threads<T: Send>(files: &[FileToRead], make: &(impl Fn(Reading) -> T + Sync)) -> Vec<T> {
-    let processors = thread::available_parallelism().map_or(1, usize::from);
-    let next = AtomicUsize::new(0);
-    let results = Mutex::new(Vec::with_capacity(files.len()));
-    let work = || {
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            let Some(file) = files.get(number) else { break };
-            if let Some(reading) = read(file) {
-                let one = make(reading);
-                if let Ok(mut results) = results.lock() {
-                    results.push((number, one));
-                }
-            }
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 1..processors.min(MOST_THREADS).min(files.len()) {
-            // If no further thread can be started, one does all the work.
-            let _ = thread::Builder::new().spawn_scoped(scope, work);
-        }
-        work();
-    });
-    let mut results = results.into_inner().unwrap_or_default();
-    results.sort_unstable_by_key(|(number, _)| *number);
-    results.into_iter().map(|(_, one)| one).collect()
+    let results = parallel::map(files, |file| read(file).map(make));
+    results.into_iter().flatten().collect()
 }
 
 /// Read a file; None if it is gone. Its signature is that of the file that was read.

@@ -19,6 +19,11 @@ pub fn trimmed(text: &str) -> &str {
     text.trim_matches(is_space)
 }
 
+/// The text without spaces at its beginning.
+pub fn trimmed_start(text: &str) -> &str {
+    text.trim_start_matches(is_space)
+}
+
 /// The text without spaces at its end.
 pub fn trimmed_end(text: &str) -> &str {
     text.trim_end_matches(is_space)

@@ -2,7 +2,6 @@
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_memory::chunks::{REPEATED_LIMIT, SharedFields, markdown_chunks};
-use hedgerow_memory::document::problems;
 use hedgerow_memory::front_matter::{self, FrontMatter};
 use hedgerow_memory::readers::{FileChunks, read_chunks};
 use hedgerow_memory::skip::Skip;
@@ -279,13 +278,6 @@ pub fn _markdown_chunks(
     })?;
     let chunks = chunks.map_err(|error| unreadable(py, &error))?;
     Ok(chunks.into_iter().map(PyChunk).collect())
-}
-
-/// Return the problems of a file that is read nevertheless: code, reason and line of each.
-#[pyfunction]
-pub fn _file_problems(lines: Vec<String>, front_matter: &PyFrontMatter) -> Vec<SkipParts> {
-    let found = problems("", &borrowed(&lines), &front_matter.read);
-    found.into_iter().map(skip_parts).collect()
 }
 
 /// Write a value as JSON on one line that YAML reads as the same value.

@@ -18,6 +18,7 @@ mod candidate;
 mod chunk;
 mod chunk_iterator;
 mod compile;
+mod documents;
 mod embed;
 mod engine_handle;
 mod errors;
@@ -80,6 +81,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let codes: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
     module.add("ERROR_CODES", PyFrozenSet::new(py, codes)?)?;
     module.add("PASSAGE_LIMIT", hedgerow_memory::passages::PASSAGE_LIMIT)?;
+    module.add("LIKE", hedgerow_memory::words::LIKE)?;
     module.add("TITLE_SEPARATOR", hedgerow_memory::chunks::TITLE_SEPARATOR)?;
     module.add("EN_STOPWORDS", PyFrozenSet::new(py, ENGLISH.words())?)?;
     module.add("NL_STOPWORDS", PyFrozenSet::new(py, DUTCH.words())?)?;
@@ -106,6 +108,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<recall::PyFileColumns>()?;
     module.add_class::<recall::PyRecall>()?;
     module.add_class::<marks::PyMarks>()?;
+    module.add_class::<documents::PyDocuments>()?;
     for function in [
         wrap_pyfunction!(query::normalise, module)?,
         wrap_pyfunction!(query::_check_query, module)?,
@@ -127,6 +130,13 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(ranking::query_tokens, module)?,
         wrap_pyfunction!(ranking::trigrams, module)?,
         wrap_pyfunction!(ranking::slug_text, module)?,
+        wrap_pyfunction!(documents::_files_with, module)?,
+        wrap_pyfunction!(documents::_topic_words, module)?,
+        wrap_pyfunction!(documents::_words_of, module)?,
+        wrap_pyfunction!(documents::_likeness, module)?,
+        wrap_pyfunction!(documents::_repeats, module)?,
+        wrap_pyfunction!(documents::_find_secrets, module)?,
+        wrap_pyfunction!(documents::_without_secrets, module)?,
         wrap_pyfunction!(text::_tokenize, module)?,
         wrap_pyfunction!(text::_marks, module)?,
         wrap_pyfunction!(text::_snippets, module)?,
@@ -189,7 +199,6 @@ fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(ingest::_title_from_name, module)?,
         wrap_pyfunction!(ingest::_read_chunks, module)?,
         wrap_pyfunction!(ingest::_markdown_chunks, module)?,
-        wrap_pyfunction!(ingest::_file_problems, module)?,
         wrap_pyfunction!(ingest::_yaml_value, module)?,
         wrap_pyfunction!(ingest::_render_front_matter, module)?,
         wrap_pyfunction!(ingest::_update_front_matter, module)?,

@@ -3,15 +3,11 @@
 use std::sync::Arc;
 
 use hedgerow_memory::columns::{FileColumns, FileFacts};
-use hedgerow_memory::facts::{Memory, facts_of};
 use hedgerow_memory::marks::{Validity, Why};
-use hedgerow_memory::root_index::links_of;
 use hedgerow_memory::times::Time;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::errors;
-use crate::ingest::PyFrontMatter;
 use crate::text::Text;
 
 /// The memories of a root that hold at a time, and the reasons of the others.
@@ -24,34 +20,8 @@ impl PyMarks {
     }
 }
 
-/// The path, the title, the other names and the front matter of a file.
-type File<'py> = (Text, Text, Vec<Text>, Bound<'py, PyFrontMatter>);
-
 #[pymethods]
 impl PyMarks {
-    /// Read the marks of files, each as its path, its title, its aliases and its front matter.
-    #[new]
-    fn new(py: Python<'_>, files: Vec<File<'_>>) -> PyResult<Self> {
-        let facts = files
-            .into_iter()
-            .map(|(path, title, aliases, matter)| {
-                let matter = matter.get().read();
-                let aliases: Vec<String> = aliases.iter().map(|one| one.to_string()).collect();
-                let facts = facts_of(&Memory {
-                    path: &path,
-                    title: &title,
-                    aliases: &aliases,
-                    tags: &[],
-                    metadata: &matter.to_json(),
-                    links: &links_of(matter),
-                });
-                FileFacts::new(&path, &facts)
-            })
-            .collect();
-        errors::call_detached(py, || Ok(FileColumns::of_files(facts)))
-            .map(|columns| Self(Arc::new(columns)))
-    }
-
     /// The validity of a memory at a time, in microseconds since 1970; None if it holds without a mark.
     ///
     /// With `was_known`, a memory without `valid_from` holds from its own time on.
@@ -98,18 +68,6 @@ impl PyMarks {
             Some(facts) => facts.scope.ids(),
             None => [None; 3],
         }
-    }
-
-    /// Whether a memory is valid until a time before it begins to be.
-    fn contradicts_itself(&self, path: Text) -> bool {
-        let marks = self.facts(&path).and_then(|facts| facts.marks.as_deref());
-        marks.is_some_and(hedgerow_memory::marks::FileMarks::contradicts_itself)
-    }
-
-    /// The marks (field, value) of a memory that should be a time and are not.
-    fn unreadable(&self, path: Text) -> Vec<(&'static str, String)> {
-        let marks = self.facts(&path).and_then(|facts| facts.marks.as_deref());
-        marks.map_or_else(Vec::new, |marks| marks.unreadable().to_vec())
     }
 }
 

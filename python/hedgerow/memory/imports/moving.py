@@ -125,12 +125,13 @@ def move(
 def _known(derived: Derived, name: str) -> dict[str, tuple[str, str]]:
     """Return the file, below the root, and the text of each earlier import, by its id there."""
     found: dict[str, tuple[str, str]] = {}
-    for document in read_documents(derived.source_root, derived.rules)[0]:
-        tool, sign, id_ = str(document.metadata.get(ID, "")).partition(":")
-        path = derived.source_root / document.path
+    for inside, import_id, text in read_documents(derived.source_root, derived.rules).with_field(
+        ID
+    ):
+        tool, sign, id_ = import_id.partition(":")
+        path = derived.source_root / inside
         if sign and tool == name and path.is_relative_to(derived.root):
-            file = path.relative_to(derived.root).as_posix()
-            found.setdefault(id_, (file, "\n".join(document.lines)))
+            found.setdefault(id_, (path.relative_to(derived.root).as_posix(), text))
     return found
 
 

@@ -13,9 +13,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hedgerow._engine import _without_secrets
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.source import Skip
-from hedgerow.memory.secrets import without_secrets
 
 from .exports import read_lines
 from .item import Items, Memory, time_from
@@ -113,7 +113,7 @@ def _sessions(source: Path, tool: str, model: str) -> Items:
         memory = Memory(
             found.id,
             "\n\n".join(parts),
-            without_secrets(found.title) or first.partition("\n")[0][:_LONGEST_TITLE],
+            _kept(found.title) or first.partition("\n")[0][:_LONGEST_TITLE],
             "session",
             created=found.created,
             fields={"session_id": found.id},
@@ -182,7 +182,12 @@ def _spoken(said: Message) -> str:
         if text.lstrip().startswith(_ADDED_WHOLE):
             return ""
         text = _without_added(text)
-    return without_secrets(text).replace("\0", "").strip()
+    return _kept(text).replace("\0", "").strip()
+
+
+def _kept(text: str) -> str:
+    """Return a text without secrets, and with a question mark for half of a surrogate pair."""
+    return _without_secrets(text.encode(errors="replace").decode())
 
 
 def _without_added(text: str) -> str:

@@ -1,0 +1,313 @@
+//! An audit: what in memories needs attention, and the command that mends it (spec/memory.md, "Audit").
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
+
+use hedgerow_engine::{Result, interrupt};
+use regex::Regex;
+
+use super::lint::{Finding, day_of, declared_conflicts, findings_of_marks, is_heading};
+use super::{Documents, StoredDocument};
+use crate::duplicates::{nearly_same, same};
+use crate::marks::Why;
+use crate::parallel;
+use crate::secrets::{Secret, find_secrets};
+use crate::text::{casefold, head, length, one_line, trimmed};
+use crate::words::words_of;
+
+/// The findings of marks that are contradictions.
+const CONTRADICTIONS: [&str; 2] = ["contradiction", "several-successors"];
+/// The fewest characters of a paragraph that no two memories have by chance.
+const LONG: usize = 200;
+/// The most characters of a line that a finding shows.
+const SHOWN: usize = 80;
+
+/// The head of a passage in the output of `recall`, `context` and `wrapup`.
+static PRINTED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let pattern = r"\A(?:(?:\[[0-9]{1,4}\] |[0-9]{1,4}\. )\S.{0,300}\.md:[0-9]+-[0-9]+(?: session=\S{1,200})?(?: score=[0-9.]+)?(?: \([0-9]{4}-[0-9]{2}-[0-9]{2}\))?\s*\z|(?:Prior memory scan for|Related memory for): )";
+    Regex::new(pattern).ok()
+});
+
+/// Something in a memory that needs attention.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditFinding {
+    /// The rule.
+    pub rule: &'static str,
+    /// The memory.
+    pub file: String,
+    /// What it is.
+    pub text: String,
+    /// The line in the file, from 1; None for the whole file.
+    pub line: Option<usize>,
+    /// The command that mends it; empty for an edit by hand.
+    pub fix: String,
+}
+
+/// Return the findings, rule by rule, each in the order of paths, as of `now` in microseconds since 1970.
+pub fn audit(documents: &Documents, now: i64) -> Result<Vec<AuditFinding>> {
+    let all: Vec<&StoredDocument> = documents.files.iter().collect();
+    let holding: Vec<&StoredDocument> = all
+        .iter()
+        .copied()
+        .filter(|one| documents.holds(&one.path, now))
+        .collect();
+    let holding = by_age(holding);
+    let mut findings = secrets(&all);
+    findings.extend(
+        all.iter()
+            .filter(|one| is_empty(one))
+            .map(|one| AuditFinding {
+                rule: "empty",
+                file: one.path.clone(),
+                text: "has no text".to_owned(),
+                line: None,
+                fix: forget(&one.path),
+            }),
+    );
+    interrupt::check()?;
+    duplicates(&holding, &mut findings)?;
+    contradictions(&all, documents, now, &mut findings);
+    expired(documents, now, &mut findings);
+    repeated(&holding, &mut findings);
+    Ok(findings)
+}
+
+/// Documents from the oldest on; those without a time last.
+pub(crate) fn by_age(mut documents: Vec<&StoredDocument>) -> Vec<&StoredDocument> {
+    documents.sort_by_cached_key(|one| {
+        let micros = one.time().map(|stated| stated.time.micros);
+        (micros.is_none(), micros, one.path.clone())
+    });
+    documents
+}
+
+fn secrets(documents: &[&StoredDocument]) -> Vec<AuditFinding> {
+    let found = parallel::map(documents, |document| {
+        let mut by_kind: Vec<(&str, Vec<Secret>)> = Vec::new();
+        for secret in find_secrets(&document.text) {
+            match by_kind.iter_mut().find(|(kind, _)| *kind == secret.kind) {
+                Some((_, found)) => found.push(secret),
+                None => by_kind.push((secret.kind, vec![secret])),
+            }
+        }
+        let findings = by_kind.into_iter().map(|(kind, found)| {
+            let start = match found[0].start.as_str() {
+                "" => String::new(),
+                start => format!(" ({start}…)"),
+            };
+            let more = match found.len() - 1 {
+                0 => String::new(),
+                more => format!(", and {more} more"),
+            };
+            AuditFinding {
+                rule: "secret",
+                file: document.path.clone(),
+                text: format!(
+                    "looks like it has a secret: {kind}{start}{more}; revoke it, and edit the memory"
+                ),
+                line: Some(found[0].line),
+                fix: edit(&document.path),
+            }
+        });
+        findings.collect::<Vec<_>>()
+    });
+    found.into_iter().flatten().collect()
+}
+
+/// Whether a memory has no text besides headings.
+fn is_empty(document: &StoredDocument) -> bool {
+    let mut lines = document.body().split('\n').map(trimmed);
+    lines.all(|line| line.is_empty() || is_heading(line))
+}
+
+fn duplicates(holding: &[&StoredDocument], findings: &mut Vec<AuditFinding>) -> Result<()> {
+    let mut texts = parallel::map(holding, |one| {
+        if is_empty(one) {
+            Vec::new()
+        } else {
+            words_of(one.body())
+        }
+    });
+    let path = |at: usize| holding[at].path.as_str();
+    let mut found: Vec<(&str, &str, String)> = Vec::new();
+    for group in same(&texts) {
+        for copy in &group[1..] {
+            found.push((path(*copy), path(group[0]), "says the same as".to_owned()));
+            texts[*copy].clear();
+        }
+    }
+    for pair in nearly_same(&texts, |_, _| Ok(()))? {
+        let percent = 100.0 * pair.likeness;
+        let says = format!("says nearly the same ({percent:.0}% of the words) as");
+        found.push((path(pair.second), path(pair.first), says));
+    }
+    found.sort_unstable();
+    findings.extend(found.into_iter().map(|(copy, first, says)| AuditFinding {
+        rule: "duplicate",
+        file: copy.to_owned(),
+        text: format!("{says} {first}"),
+        line: None,
+        fix: format!("hedgerow supersede {} --by {}", quoted(copy), quoted(first)),
+    }));
+    Ok(())
+}
+
+fn contradictions(
+    all: &[&StoredDocument],
+    documents: &Documents,
+    now: i64,
+    findings: &mut Vec<AuditFinding>,
+) {
+    let mut said: Vec<Finding> = Vec::new();
+    findings_of_marks(all, documents, now, &mut said);
+    said.retain(|one| CONTRADICTIONS.contains(&one.rule));
+    declared_conflicts(all, documents, &mut said);
+    for Finding { text, .. } in said {
+        let mut parts = text.splitn(3, '`');
+        let (_, file, rest) = (parts.next(), parts.next(), parts.next());
+        findings.push(AuditFinding {
+            rule: "contradiction",
+            file: file.unwrap_or_default().to_owned(),
+            text: trimmed(&rest.unwrap_or(&text).replace('`', "")).to_owned(),
+            line: None,
+            fix: String::new(),
+        });
+    }
+}
+
+fn expired(documents: &Documents, now: i64, findings: &mut Vec<AuditFinding>) {
+    for one in &documents.files {
+        let validity = documents.validity(&one.path, now);
+        if validity.why == Some(Why::Expired) {
+            let since = validity
+                .since
+                .map_or_else(String::new, |since| format!(" since {}", day_of(since)));
+            findings.push(AuditFinding {
+                rule: "expired",
+                file: one.path.clone(),
+                text: format!("is no longer valid{since}"),
+                line: None,
+                fix: forget(&one.path),
+            });
+        }
+    }
+}
+
+fn repeated(holding: &[&StoredDocument], findings: &mut Vec<AuditFinding>) {
+    let paragraphs = parallel::map(holding, |one| paragraphs(one));
+    let mut first_with: HashMap<&str, &str> = HashMap::new();
+    let mut found: BTreeMap<&str, (String, usize)> = BTreeMap::new();
+    for (one, paragraphs) in holding.iter().zip(&paragraphs) {
+        if let Some((number, line)) = one.body_lines().find(|(_, line)| is_printed(line)) {
+            let shown = head(trimmed(line), SHOWN);
+            found.insert(
+                &one.path,
+                (format!("repeats the output of a recall: {shown}"), number),
+            );
+        }
+        for (number, paragraph) in paragraphs {
+            let first = *first_with.entry(paragraph).or_insert(&one.path);
+            if first != one.path && !found.contains_key(one.path.as_str()) {
+                found.insert(
+                    &one.path,
+                    (format!("repeats a paragraph of {first}"), *number),
+                );
+            }
+        }
+    }
+    findings.extend(found.into_iter().map(|(path, (text, line))| AuditFinding {
+        rule: "repeated-recall",
+        file: path.to_owned(),
+        text,
+        line: Some(line),
+        fix: edit(path),
+    }));
+}
+
+fn is_printed(line: &str) -> bool {
+    // Nearly all lines are decided by their first character.
+    let line = trimmed(line);
+    line.starts_with(|one: char| one.is_ascii_digit() || matches!(one, '[' | 'P' | 'R'))
+        && PRINTED
+            .as_ref()
+            .is_some_and(|printed| printed.is_match(line))
+}
+
+/// The long paragraphs of a memory, each with its first line, from 1.
+fn paragraphs(document: &StoredDocument) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let (mut start, mut lines) = (0, Vec::new());
+    let mut end = |start: usize, lines: &mut Vec<&str>| {
+        let text = casefold(&one_line(&lines.join(" ")));
+        if length(&text) >= LONG {
+            found.push((start, text));
+        }
+        lines.clear();
+    };
+    for (number, line) in document.body_lines() {
+        let line = line.trim_matches([' ', '\t', '>']);
+        if line.is_empty() {
+            end(start, &mut lines);
+            continue;
+        }
+        if lines.is_empty() {
+            start = number;
+        }
+        lines.push(line);
+    }
+    end(start, &mut lines);
+    found
+}
+
+fn edit(path: &str) -> String {
+    format!("hedgerow edit {}", quoted(path))
+}
+
+fn forget(path: &str) -> String {
+    format!("hedgerow forget {} --purge", quoted(path))
+}
+
+/// A word as a shell of POSIX reads it.
+fn quoted(word: &str) -> String {
+    let is_plain = |one: u8| one.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(&one);
+    if !word.is_empty() && word.bytes().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\"'\"'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_for_a_shell() {
+        for (word, expected) in [
+            ("notes/a-b.md", "notes/a-b.md"),
+            ("it's here", "'it'\"'\"'s here'"),
+            ("", "''"),
+            ("$HOME", "'$HOME'"),
+            ("é", "'é'"),
+        ] {
+            assert_eq!(quoted(word), expected);
+        }
+    }
+
+    #[test]
+    fn the_output_of_a_recall_is_known() {
+        for line in [
+            "1. notes/a.md:3-9 score=0.61",
+            "[12] notes/a b.md:1-2 session=s1 (2026-01-02)",
+            "Prior memory scan for: x",
+        ] {
+            assert!(is_printed(line), "{line}");
+        }
+        for line in [
+            "1. notes/a.md",
+            "notes/a.md:3-9",
+            "1. see a.md:3-9 for more",
+        ] {
+            assert!(!is_printed(line), "{line}");
+        }
+    }
+}

@@ -1,0 +1,412 @@
+//! Lint: what in a root needs attention, rule by rule (spec/memory.md, "Lint").
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::LazyLock;
+
+use hedgerow_engine::{Result, interrupt};
+use regex::Regex;
+use serde_json::Value;
+
+use super::selection::{Occurrences, Selection, searchable, telling_words, topic_words};
+use super::{DAY, Documents, StoredDocument};
+use crate::marks::{Validity, Why};
+use crate::parallel;
+use crate::sections::{first_heading, level_two_sections};
+use crate::text::{casefold, is_space, is_word, normalized, trimmed_end, trimmed_start};
+use crate::times::Time;
+
+/// The words of a question that another memory has if it seems to answer it.
+const ENOUGH: usize = 3;
+/// The most open questions of one memory that are looked at.
+const MOST_QUESTIONS: usize = 100;
+/// The types of which no two should have the same title.
+const TITLED: [&str; 2] = ["finding", "decision"];
+
+static ANSWER: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\b(?:answer|answered|decided|decision|resolved|closed)\b").ok());
+static SOURCE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\[source: `[^`]+`\]").ok());
+
+/// A finding: the rule, and a sentence with paths in backticks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule.
+    pub rule: &'static str,
+    /// The sentence.
+    pub text: String,
+}
+
+/// The findings of lint, and how many memories it looked at.
+#[derive(Debug, Default)]
+pub struct Lint {
+    /// Rule by rule, in the order of paths.
+    pub findings: Vec<Finding>,
+    /// The memories that were looked at.
+    pub examined: usize,
+    /// The memories that were selected before the limit.
+    pub about: usize,
+}
+
+/// Look at the memories of a selection, as of `now` in microseconds since 1970.
+pub fn lint(documents: &Documents, selection: &Selection, now: i64) -> Result<Lint> {
+    let mut chosen = selection.about(documents);
+    let about = chosen.len();
+    chosen.truncate(selection.limit);
+    chosen.sort_unstable();
+    let chosen: Vec<&StoredDocument> = chosen.iter().map(|at| &documents.files[*at]).collect();
+    let pages: Vec<&StoredDocument> = chosen.iter().copied().filter(|one| one.is_page).collect();
+    let questions = open_questions(&chosen);
+    let texts = if pages.is_empty() && questions.is_empty() {
+        Vec::new()
+    } else {
+        parallel::map(&documents.files, searchable)
+    };
+    interrupt::check()?;
+    let mut findings = Vec::new();
+    problems(&chosen, &mut findings);
+    pages_without_sources(&pages, &mut findings);
+    stale_pages(&pages, documents, &texts, &mut findings);
+    interrupt::check()?;
+    duplicate_titles(&chosen, &mut findings);
+    declared_conflicts(&chosen, documents, &mut findings);
+    answered_questions(&questions, documents, &texts, &mut findings)?;
+    findings_of_marks(&chosen, documents, now, &mut findings);
+    Ok(Lint {
+        findings,
+        examined: chosen.len(),
+        about,
+    })
+}
+
+fn problems(chosen: &[&StoredDocument], findings: &mut Vec<Finding>) {
+    let found = parallel::map(chosen, |document| document.problems());
+    for (code, rule) in [
+        ("git_conflict", "git-conflict"),
+        ("bad_front_matter", "front-matter"),
+    ] {
+        for skip in found.iter().flatten().filter(|skip| skip.code == code) {
+            let line = skip
+                .line
+                .map_or_else(String::new, |line| format!(" line {line}"));
+            let text = format!("`{}`{line}: {}", skip.path, skip.reason);
+            findings.push(Finding { rule, text });
+        }
+    }
+}
+
+fn pages_without_sources(pages: &[&StoredDocument], findings: &mut Vec<Finding>) {
+    for page in pages {
+        let sections = level_two_sections(page.body());
+        let has_section = sections.iter().any(|(name, _)| name == "source memories");
+        let names_one = SOURCE
+            .as_ref()
+            .is_some_and(|source| source.is_match(page.body()));
+        if !has_section && !names_one {
+            findings.push(Finding {
+                rule: "page-sources",
+                text: format!("`{}` does not say which memories it is from", page.path),
+            });
+        }
+    }
+}
+
+fn stale_pages(
+    pages: &[&StoredDocument],
+    documents: &Documents,
+    texts: &[String],
+    findings: &mut Vec<Finding>,
+) {
+    let topic_of = |page: &StoredDocument| {
+        let stated = page.matter.text(&["topic", "title"]);
+        if stated.is_empty() {
+            first_heading(page.body()).to_owned()
+        } else {
+            stated
+        }
+    };
+    let topics: Vec<String> = pages.iter().map(|page| topic_of(page)).collect();
+    let words: Vec<Vec<String>> = topics.iter().map(|topic| topic_words(topic)).collect();
+    let found = Occurrences::of(texts, words.iter().flatten().cloned());
+    for ((page, topic), words) in pages.iter().zip(&topics).zip(&words) {
+        let written = page.changed();
+        let is_newer = |at: &u32| {
+            let other = &documents.files[*at as usize];
+            let is_later = |time| written.is_none_or(|written| time > written);
+            !other.is_page && other.changed().is_some_and(is_later)
+        };
+        let newer = found
+            .with_all(words)
+            .iter()
+            .filter(|at| is_newer(at))
+            .count();
+        if newer > 0 {
+            let count = match newer {
+                1 => "1 newer memory".to_owned(),
+                newer => format!("{newer} newer memories"),
+            };
+            findings.push(Finding {
+                rule: "stale-page",
+                text: format!("`{}`: {count} about {topic}", page.path),
+            });
+        }
+    }
+}
+
+fn duplicate_titles(chosen: &[&StoredDocument], findings: &mut Vec<Finding>) {
+    let mut titles: Vec<(String, Vec<String>)> = Vec::new();
+    let mut known = BTreeMap::new();
+    for document in chosen {
+        let stated = document.matter.fields.get("type").and_then(Value::as_str);
+        if !stated.is_some_and(|stated| TITLED.contains(&stated)) {
+            continue;
+        }
+        let folded = casefold(&document.title);
+        let words = folded.split(|one| !is_word(one) || one == '_');
+        let title = words
+            .filter(|word| !word.is_empty())
+            .collect::<Vec<_>>()
+            .join(" ");
+        let at = *known.entry(title.clone()).or_insert(titles.len());
+        if at == titles.len() {
+            titles.push((title, Vec::new()));
+        }
+        titles[at].1.push(format!("`{}`", document.path));
+    }
+    for (title, paths) in titles {
+        if !title.is_empty() && paths.len() > 1 {
+            findings.push(Finding {
+                rule: "duplicate-title",
+                text: format!("{}: {title}", paths.join(", ")),
+            });
+        }
+    }
+}
+
+/// Add a finding for each conflict that a memory declares.
+pub(super) fn declared_conflicts(
+    chosen: &[&StoredDocument],
+    documents: &Documents,
+    findings: &mut Vec<Finding>,
+) {
+    let known: HashSet<_> = documents
+        .files
+        .iter()
+        .map(|one| normalized(&one.path))
+        .collect();
+    for document in chosen {
+        let declared = document.front_matter.get("conflicts_with");
+        let targets = match declared {
+            Some(Value::Array(items)) => items.iter().collect(),
+            other => Vec::from_iter(other),
+        };
+        for target in targets
+            .into_iter()
+            .filter_map(Value::as_str)
+            .filter(|one| !one.is_empty())
+        {
+            let state = if known.contains(&normalized(target)) {
+                ""
+            } else {
+                ", which is missing"
+            };
+            findings.push(Finding {
+                rule: "declared-conflict",
+                text: format!("`{}` conflicts with `{target}`{state}", document.path),
+            });
+        }
+    }
+}
+
+/// A question under `Open Questions`, and its memory.
+struct Question<'d> {
+    document: &'d StoredDocument,
+    text: String,
+    words: Vec<String>,
+}
+
+fn open_questions<'d>(chosen: &[&'d StoredDocument]) -> Vec<Question<'d>> {
+    let found = parallel::map(chosen, |document| {
+        let sections = level_two_sections(document.body());
+        let sections = sections.iter().filter(|(name, _)| name == "open questions");
+        let lines = sections.flat_map(|(_, text)| text.split('\n'));
+        let questions = lines.filter_map(question_of).take(MOST_QUESTIONS);
+        let questions = questions.map(|text| Question {
+            document,
+            words: telling_words(text),
+            text: text.to_owned(),
+        });
+        // Of a question of common words alone, any memory has all words.
+        questions
+            .filter(|one| !one.words.is_empty())
+            .collect::<Vec<_>>()
+    });
+    found.into_iter().flatten().collect()
+}
+
+/// The question that an item of a list is.
+fn question_of(line: &str) -> Option<&str> {
+    let item = trimmed_start(trimmed_end(line)).strip_prefix(['-', '*', '+'])?;
+    let text = trimmed_start(item);
+    (text.len() < item.len() && text.contains(['?', '\u{ff1f}'])).then_some(text)
+}
+
+fn answered_questions(
+    questions: &[Question<'_>],
+    documents: &Documents,
+    texts: &[String],
+    findings: &mut Vec<Finding>,
+) -> Result<()> {
+    let Some(pattern) = ANSWER.as_ref().filter(|_| !questions.is_empty()) else {
+        return Ok(());
+    };
+    let is_answer = parallel::map(texts, |text| pattern.is_match(text));
+    let words = questions
+        .iter()
+        .flat_map(|question| question.words.iter().cloned());
+    let found = Occurrences::of(texts, words);
+    let mut counts = vec![0_usize; texts.len()];
+    for question in questions {
+        interrupt::check()?;
+        let needed = question.words.len().min(ENOUGH);
+        let mut first: Option<u32> = None;
+        for at in question.words.iter().flat_map(|word| found.with(word)) {
+            let number = *at as usize;
+            counts[number] += 1;
+            let is_one = counts[number] == needed
+                && is_answer[number]
+                && documents.files[number].path != question.document.path;
+            if is_one && first.is_none_or(|first| *at < first) {
+                first = Some(*at);
+            }
+        }
+        for at in question.words.iter().flat_map(|word| found.with(word)) {
+            counts[*at as usize] = 0;
+        }
+        if let Some(first) = first {
+            findings.push(Finding {
+                rule: "answered-question",
+                text: format!(
+                    "`{}` asks what `{}` may answer: {}",
+                    question.document.path, documents.files[first as usize].path, question.text
+                ),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Add the findings about what holds, rule by rule.
+pub(super) fn findings_of_marks(
+    chosen: &[&StoredDocument],
+    documents: &Documents,
+    now: i64,
+    findings: &mut Vec<Finding>,
+) {
+    let mut add = |rule, text| findings.push(Finding { rule, text });
+    let columns = documents.columns();
+    let wanted: HashSet<&str> = chosen.iter().map(|one| one.path.as_str()).collect();
+    let path_of = |number: usize| {
+        columns
+            .file(u32::try_from(number).ok()?)
+            .map(|one| &*one.path)
+    };
+    for (old, new) in columns.marks().cycles() {
+        if let (Some(old), Some(new)) = (path_of(*old), path_of(*new))
+            && wanted.contains(old)
+        {
+            let text = format!(
+                "`{old}` is superseded by `{new}`, which it supersedes, perhaps through others"
+            );
+            add("contradiction", text);
+        }
+    }
+    let marked: Vec<(&str, u32)> = chosen
+        .iter()
+        .filter_map(|one| Some((one.path.as_str(), columns.number_of(&one.path)?)))
+        .collect();
+    let marks_of = |number: u32| columns.file(number).and_then(|one| one.marks.as_deref());
+    for (path, number) in &marked {
+        if marks_of(*number).is_some_and(crate::marks::FileMarks::contradicts_itself) {
+            let text = format!("`{path}` is valid until a time before it begins to be");
+            add("contradiction", text);
+        }
+    }
+    for (path, number) in &marked {
+        for new in columns.marks().superseding(*number as usize) {
+            if documents.validity(new, now).why == Some(Why::Retracted) {
+                let text = format!(
+                    "`{path}` is superseded by `{new}`, which was retracted: restore the one that holds"
+                );
+                add("contradiction", text);
+            }
+        }
+    }
+    for (path, number) in &marked {
+        let mut news = columns.marks().superseding(*number as usize);
+        news.retain(|new| documents.holds(new, now));
+        if news.len() > 1 {
+            let listed = in_backticks(&news);
+            let text = format!(
+                "`{path}` is superseded by several memories that hold: {listed}; supersede all but one of them"
+            );
+            add("several-successors", text);
+        }
+    }
+    for (path, number) in &marked {
+        for (field, value) in marks_of(*number).map_or(&[][..], |marks| marks.unreadable()) {
+            add(
+                "unreadable-mark",
+                format!("`{path}` has {field}: {value}, which is no date"),
+            );
+        }
+    }
+    let validities: Vec<(&str, Validity)> = marked
+        .iter()
+        .map(|(path, number)| (*path, columns.validity_at(*number, now, false)))
+        .collect();
+    for (path, validity) in validities
+        .iter()
+        .filter(|(_, one)| !one.doubtful.is_empty())
+    {
+        let ended: Vec<&str> = validity.doubtful.iter().map(String::as_str).collect();
+        let text = format!(
+            "`{path}` is derived from what no longer holds: {}",
+            in_backticks(&ended)
+        );
+        add("in-doubt", text);
+    }
+    for (path, validity) in &validities {
+        if let (Some(Why::Expired), Some(since)) = (validity.why, validity.since) {
+            let text = format!(
+                "`{path}` is no longer valid since {}: supersede it, retract it, or change its valid_until",
+                day_of(since)
+            );
+            add("expired", text);
+        }
+    }
+    for (path, validity) in &validities {
+        if let (None, Some(since)) = (validity.why, validity.stale_since) {
+            add(
+                "stale",
+                format!("`{path}` is due for review since {}", day_of(since)),
+            );
+        }
+    }
+}
+
+fn in_backticks(paths: &[&str]) -> String {
+    let quoted: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
+    quoted.join(", ")
+}
+
+/// The day of a time in its own zone.
+pub(super) fn day_of(time: Time) -> String {
+    let mut text = time.to_iso();
+    text.truncate(DAY);
+    text
+}
+
+/// Whether a line is a heading, for what counts text besides headings.
+pub(super) fn is_heading(line: &str) -> bool {
+    let rest = line.trim_start_matches('#');
+    (1..=6).contains(&(line.len() - rest.len())) && (rest.is_empty() || rest.starts_with(is_space))
+}

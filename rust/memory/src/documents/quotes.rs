@@ -1,0 +1,227 @@
+//! What quotes a memory, and traces of one that was forgotten (spec/memory.md, "Forgetting").
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use aho_corasick::AhoCorasick;
+
+use super::{Documents, StoredDocument};
+use crate::parallel;
+use crate::text::{casefold, head, is_word, length, trimmed};
+
+/// Words in a row that two texts rarely share unless one quotes the other.
+const RUN: usize = 6;
+/// The fewest words and characters of a whole line that counts as a quote.
+const FEWEST: usize = 3;
+const SHORTEST: usize = 16;
+/// The fewest characters of a word that is a token or a password, and of a number.
+const SECRET: usize = 8;
+const NUMBER: usize = 4;
+/// Fields with a meaning of their own whose values are texts.
+const TEXTS: [&str; 3] = ["summary", "description", "provenance"];
+/// The most traces of a memory, and the most characters of one.
+const MOST: usize = 50;
+const LONGEST: usize = 80;
+/// Front matter whose values are of no memory in particular, but of every one that was remembered.
+const OF_MANY: [&str; 3] = ["source", "confidence", "type"];
+
+/// The runs of words by which a quote of a memory is recognized.
+///
+/// Six words in a row, a whole line of three words or more or with a number of four characters or more, or one
+/// word of eight characters or more with letters and digits, as tokens and passwords have them. Case,
+/// punctuation and line ends do not count.
+struct Quotes {
+    /// By the number of words.
+    runs: BTreeMap<usize, HashSet<Vec<String>>>,
+}
+
+impl Quotes {
+    /// The quotes of a memory. `own_fields` are the fields of front matter with a meaning of their own.
+    fn of(document: &StoredDocument, own_fields: &HashSet<String>) -> Self {
+        let mut quotes = Self {
+            runs: BTreeMap::new(),
+        };
+        let title = words(&document.title);
+        let is_said = |key: &str| !own_fields.contains(key) || TEXTS.contains(&key);
+        let fields = document.front_matter.iter().filter(|(key, _)| is_said(key));
+        let values = fields.filter_map(|(_, value)| value.as_str());
+        for line in document.body().split('\n').chain(values) {
+            let words = words(line);
+            if words != title {
+                quotes.add(&words, line);
+            }
+        }
+        quotes
+    }
+
+    fn add(&mut self, words: &[String], line: &str) {
+        let is_long = words.len() >= FEWEST && length(trimmed(line)) >= SHORTEST;
+        let has_number = words.iter().skip(1).any(|word| is_number(word));
+        if words.len() < RUN && (is_long || has_number) {
+            self.add_run(words);
+        }
+        words.windows(RUN).for_each(|run| self.add_run(run));
+        for word in words.iter().filter(|word| is_secret(word)) {
+            self.add_run(std::slice::from_ref(word));
+        }
+    }
+
+    fn add_run(&mut self, run: &[String]) {
+        self.runs.entry(run.len()).or_default().insert(run.to_vec());
+    }
+
+    fn are_in(&self, text: &str) -> bool {
+        let words = words(text);
+        let quoted = |(length, runs): (&usize, &HashSet<Vec<String>>)| {
+            words.windows(*length).any(|run| runs.contains(run))
+        };
+        self.runs.iter().any(quoted)
+    }
+}
+
+fn words(text: &str) -> Vec<String> {
+    let folded = casefold(text);
+    let words = folded.split(|one| !is_word(one) && one != '-');
+    words
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+fn is_secret(word: &str) -> bool {
+    let has_letter = word.chars().any(|one| is_word(one) && !one.is_numeric());
+    length(word) >= SECRET && has_letter && word.chars().any(char::is_numeric)
+}
+
+fn is_number(word: &str) -> bool {
+    length(word) >= NUMBER && word.chars().any(char::is_numeric)
+}
+
+impl Documents {
+    /// The paths of the memories that quote a document.
+    pub fn quoting(&self, document: &StoredDocument, own_fields: &HashSet<String>) -> Vec<&str> {
+        let quotes = Quotes::of(document, own_fields);
+        let found = parallel::map(&self.files, |file| quotes.are_in(&file.text));
+        let files = self.files.iter().zip(found).filter(|(_, found)| *found);
+        files.map(|(file, _)| file.path.as_str()).collect()
+    }
+
+    /// Return the texts by which traces of a deleted document are recognized: those in no memory.
+    ///
+    /// These are its path, and the beginnings of its longest lines and values of front matter: `SQLite` cuts
+    /// long texts into pages, so a whole one need not be in a file in one piece.
+    pub fn traces(&self, document: &StoredDocument) -> Vec<String> {
+        let lines = document.text.split('\n').map(trimmed);
+        let fields = document.front_matter.iter();
+        let fields = fields.filter(|(key, _)| !OF_MANY.contains(&key.as_str()));
+        let values = fields.filter_map(|(_, value)| value.as_str());
+        let mut long: Vec<&str> = lines
+            .chain(values)
+            .filter(|text| length(text) >= SHORTEST)
+            .collect();
+        long.sort_by(|one, other| length(other).cmp(&length(one)).then(one.cmp(other)));
+        long.dedup();
+        long.truncate(MOST);
+        let mut traces = vec![document.path.clone()];
+        for text in long {
+            let trace = head(text, LONGEST).to_owned();
+            if !traces.contains(&trace) {
+                traces.push(trace);
+            }
+        }
+        let known = parallel::map(&self.files, |file| {
+            let is_in = |trace: &String| file.text.contains(trace.as_str());
+            traces.iter().map(is_in).collect::<Vec<bool>>()
+        });
+        let is_own = |at: usize| known.iter().all(|is_in| !is_in[at]);
+        let kept = traces.iter().enumerate().filter(|(at, _)| is_own(*at));
+        kept.map(|(_, trace)| trace.clone()).collect()
+    }
+}
+
+/// Return those of some files that have any of the traces. Fails with the first file that cannot be read.
+pub fn files_with<'f>(
+    files: &'f [impl AsRef<Path> + Sync],
+    traces: &[String],
+) -> Result<Vec<usize>, (&'f Path, io::Error)> {
+    let Ok(automaton) = AhoCorasick::new(traces) else {
+        return Ok(Vec::new());
+    };
+    let has_any = |file: &Path| -> io::Result<bool> {
+        let mut found = automaton.stream_find_iter(File::open(file)?);
+        found.next().transpose().map(|found| found.is_some())
+    };
+    let found = parallel::map(files, |file| has_any(file.as_ref()));
+    let mut with = Vec::new();
+    for (at, found) in found.into_iter().enumerate() {
+        if found.map_err(|error| (files[at].as_ref(), error))? {
+            with.push(at);
+        }
+    }
+    Ok(with)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+    use crate::documents::FolderKind;
+
+    fn document(path: &str, text: &str) -> StoredDocument {
+        StoredDocument::parse(path.to_owned(), text.to_owned(), FolderKind::default())
+    }
+
+    #[test]
+    fn quotes_are_runs_of_words_whole_lines_and_tokens() {
+        let said = document(
+            "notes/a.md",
+            "---\ntitle: The pump\n---\n# The pump\n\nThe pump of the well stands behind the old shed.\n\n\
+             Code 4711\n\nKey: a1b2c3d4e5\n",
+        );
+        let others = Documents::of(vec![
+            document("b.md", "He said the pump of the well stands there"),
+            document("c.md", "the code 4711!"),
+            document("d.md", "it is A1B2C3D4E5"),
+            document("e.md", "The pump"),
+            document("f.md", "the pump of a well"),
+        ]);
+        assert_eq!(
+            others.quoting(&said, &HashSet::new()),
+            ["b.md", "c.md", "d.md"]
+        );
+    }
+
+    #[test]
+    fn traces_are_in_no_other_memory() {
+        let gone = document(
+            "notes/a.md",
+            "A line of some length here.\nAnother line that is shared.\n",
+        );
+        let others = Documents::of(vec![document("b.md", "Another line that is shared.\n")]);
+        assert_eq!(
+            others.traces(&gone),
+            ["notes/a.md", "A line of some length here."]
+        );
+    }
+
+    #[test]
+    fn files_are_searched_in_blocks() {
+        let folder = tempfile::tempdir().unwrap();
+        let (with, without) = (folder.path().join("with"), folder.path().join("without"));
+        std::fs::write(
+            &with,
+            format!("{}the trace{}", "x".repeat(70_000), "y".repeat(9)),
+        )
+        .unwrap();
+        std::fs::write(&without, "the trac e").unwrap();
+        let traces = ["the trace".to_owned()];
+        assert_eq!(files_with(&[&with, &without], &traces).unwrap(), [0]);
+        assert_eq!(files_with(&[&with, &without], &[]).unwrap(), [0_usize; 0]);
+        let missing = folder.path().join("missing");
+        let files = [&with, &missing];
+        let (file, _) = files_with(&files, &traces).unwrap_err();
+        assert_eq!(file, missing);
+    }
+}

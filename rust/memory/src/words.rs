@@ -1,0 +1,303 @@
+//! The words of a text as they are compared, to tell memories that say the same (spec/memory.md, "What is
+//! the same").
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
+
+use regex::Regex;
+use unicode_normalization::UnicodeNormalization;
+use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
+
+use crate::sections::first_heading;
+use crate::text::{casefold, is_space, is_word, trimmed_start};
+
+/// From this share of common words on, two texts say nearly the same.
+pub const LIKE: f64 = 0.8;
+
+/// The most characters of a word that is normalized. Normalizing takes the square of a run of accents.
+const LONGEST_NORMALIZED: usize = 512;
+
+/// The marks of Markdown that look like symbols: quotations, bullets, rules, tags, addresses, tables.
+static MARKUP: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let pattern = r#"(?mx)
+        ^[\ ]{0,3}(?:>[\ ]?)+ | ^[\ \t]*[-*+][\ \t] | ^[\ \t=*_|:-]+$
+        | </?[A-Za-z][\w-]*(?:\s+[\w-]+\s*=\s*(?:"[^"<>]*"|'[^'<>]*'))*\s*/?>
+        | <(?P<address>[A-Za-z]+:[^<>\s]*)> | ~~ | \|"#;
+    Regex::new(pattern).ok()
+});
+
+/// Words that turn what is said into its opposite.
+const NEGATIONS: &str = "not no never none nothing nobody nowhere nor neither cannot without unless \
+    except nicht nichts nie niemals kein keine keinen keinem keiner ohne pas jamais sans aucun aucune ni \
+    nunca jamás sin ninguno ninguna non mai senza nessuno não nunca sem nenhum niet geen nooit zonder \
+    inte aldrig utan ikke aldri nie nigdy bez не нет ни никогда без";
+
+static NEGATION: LazyLock<std::collections::HashSet<&str>> =
+    LazyLock::new(|| NEGATIONS.split(' ').collect());
+
+/// Return the words and the symbols of a text: without its title, markup and case.
+///
+/// A sign before a number, an operator, a unit such as %, a question mark, and the ++ of C++ are symbols;
+/// commas, full stops and quotes are not. A text without any word has none. Takes linear time.
+pub fn words_of(body: &str) -> Vec<String> {
+    let text = trimmed_start(body);
+    let (line, below) = text.split_once('\n').unwrap_or((text, ""));
+    let has_title = line.starts_with("# ") || line.starts_with("#\t");
+    if has_title && !first_heading(line).is_empty() {
+        let words = words(below);
+        if !words.is_empty() {
+            return words;
+        }
+    }
+    words(body)
+}
+
+fn words(text: &str) -> Vec<String> {
+    let composed = composed(text);
+    let plain = match &*MARKUP {
+        Some(markup) => markup.replace_all(&composed, " $address "),
+        None => composed.as_str().into(),
+    };
+    let folded = casefold(&plain);
+    let characters: Vec<char> = folded.chars().collect();
+    let mut words: Vec<String> = Vec::new();
+    let mut at = 0;
+    while at < characters.len() {
+        let length = token(&characters, at);
+        if length > 0 {
+            words.push(characters[at..at + length].iter().collect());
+        }
+        at += length.max(1);
+    }
+    if words.iter().any(|word| starts_a_word(word)) {
+        words
+    } else {
+        Vec::new()
+    }
+}
+
+/// A text with compatibility forms replaced, word by word, and without characters that do not count.
+fn composed(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_owned();
+    }
+    let mut composed = String::with_capacity(text.len());
+    for part in text.split_inclusive([' ', '\n']) {
+        if part.chars().count() > LONGEST_NORMALIZED {
+            composed.push_str(part);
+        } else {
+            composed.extend(part.nfkc());
+        }
+    }
+    composed
+        .chars()
+        .filter(|one| !is_uncounted(*one))
+        .map(|one| match one {
+            // The minus sign, the en dash and the apostrophe that editors write.
+            '\u{2212}' | '\u{2013}' => '-',
+            '\u{2019}' => '\'',
+            one => one,
+        })
+        .collect()
+}
+
+/// Whether a word is the same without a character: the points of Hebrew and Arabic, and invisible ones.
+fn is_uncounted(character: char) -> bool {
+    matches!(character,
+        '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{feff}' | '\u{591}'..='\u{5bd}' | '\u{5bf}'
+        | '\u{5c1}' | '\u{5c2}' | '\u{5c4}' | '\u{5c5}' | '\u{5c7}' | '\u{640}' | '\u{64b}'..='\u{652}'
+        | '\u{670}')
+}
+
+/// The length of the word or the symbol at a position; 0 if none begins there.
+fn token(text: &[char], at: usize) -> usize {
+    let first = text[at];
+    let get = |offset: usize| text.get(at + offset).copied();
+    if is_word(first) {
+        return word(text, at);
+    }
+    let before = at.checked_sub(1).map(|at| text[at]);
+    let follows_word = before.is_some_and(|one| is_word(one) || is_mark(one));
+    let is_digit = |one: Option<char>| one.is_some_and(char::is_numeric);
+    match first {
+        // C++ and C#.
+        '+' if get(1) == Some('+') && follows_word && !is_digit(before) => return 2,
+        '#' if follows_word && !is_digit(before) => return 1,
+        // -18
+        '-' | '+' => {
+            let begins = !(follows_word || matches!(before, Some(')' | ']')));
+            let number = if get(1) == Some('.') { get(2) } else { get(1) };
+            if begins && is_digit(number) {
+                return 1;
+            }
+        }
+        _ => {}
+    }
+    if matches!(first, '-' | '+' | '*' | '/' | '^' | ':') && is_operator(text, at) {
+        return 1;
+    }
+    match (first, get(1)) {
+        ('<' | '>' | '=' | '!' | '~', Some('=')) => {
+            1 + text[at + 1..].iter().take_while(|one| **one == '=').count()
+        }
+        ('-' | '=', Some('>')) | ('<', Some('-')) => 2,
+        ('<' | '>' | '=' | '%' | '?' | '$', _) => 1,
+        _ => usize::from(
+            !first.is_ascii()
+                && !is_space(first)
+                && first.general_category_group() == GeneralCategoryGroup::Symbol,
+        ),
+    }
+}
+
+/// Whether a sign is between two numbers, as in `3 - 18`.
+fn is_operator(text: &[char], at: usize) -> bool {
+    let before = text[..at].iter().rev().find(|one| **one != ' ');
+    let mut after = text[at + 1..]
+        .iter()
+        .skip_while(|one| **one == ' ')
+        .peekable();
+    after.next_if(|one| matches!(one, '-' | '+' | '.'));
+    before.is_some_and(|one| one.is_numeric()) && after.next().is_some_and(|one| one.is_numeric())
+}
+
+/// The length of a word, with the marks of its letters, and the `n't` of `don't`.
+fn word(text: &[char], at: usize) -> usize {
+    let rest = &text[at..];
+    let is_part = |one: &&char| is_word(**one) || is_mark(**one);
+    let length = rest.iter().take_while(is_part).count();
+    let ends_in_not = rest[length - 1] == 'n' && rest[length..].starts_with(&['\'', 't']);
+    let is_whole = rest.get(length + 2).is_none_or(|next| !is_word(*next));
+    if ends_in_not && is_whole && length > 1 {
+        length + 2
+    } else {
+        length
+    }
+}
+
+/// Whether a character belongs to the letter before it, such as a vowel sign of Thai or Hindi.
+fn is_mark(character: char) -> bool {
+    !character.is_ascii() && character.general_category_group() == GeneralCategoryGroup::Mark
+}
+
+fn starts_a_word(token: &str) -> bool {
+    token.chars().next().is_some_and(is_word)
+}
+
+/// How often each word of a text occurs.
+pub fn counted(words: &[String]) -> HashMap<&str, usize> {
+    let mut counts = HashMap::new();
+    for word in words {
+        *counts.entry(word.as_str()).or_default() += 1;
+    }
+    counts
+}
+
+/// The symbols and negations of a text, each with its count. Texts that differ in one do not say the same.
+pub fn decisive(words: &[String]) -> BTreeMap<&str, usize> {
+    let mut found = BTreeMap::new();
+    for word in words {
+        let is_one =
+            NEGATION.contains(word.as_str()) || !starts_a_word(word) || word.ends_with("n't");
+        if is_one {
+            *found.entry(word.as_str()).or_default() += 1;
+        }
+    }
+    found
+}
+
+/// Return the share of words that two texts have in common, each as often as it occurs.
+///
+/// 0 if the texts differ in a symbol or a negation, however many words they share.
+pub fn likeness(one: &[String], other: &[String]) -> f64 {
+    if one.is_empty() || other.is_empty() || decisive(one) != decisive(other) {
+        return 0.0;
+    }
+    let (counts, others) = (counted(one), counted(other));
+    #[allow(clippy::iter_over_hash_type, reason = "a sum has no order")]
+    let common: usize = counts
+        .iter()
+        .map(|(word, count)| others.get(word).map_or(0, |other| *count.min(other)))
+        .sum();
+    share(common, one.len() + other.len() - common)
+}
+
+/// A part of a whole that is not 0.
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "texts have fewer than 2^53 words"
+)]
+pub(crate) fn share(part: usize, whole: usize) -> f64 {
+    part as f64 / whole as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_text_has_words_and_symbols() {
+        for (text, expected) in [
+            ("# Title\n\nText *here*.", &["text", "here"][..]),
+            ("# Only a title", &["only", "a", "title"]),
+            (
+                "Keep it at \u{2212}18 degrees.",
+                &["keep", "it", "at", "-", "18", "degrees"],
+            ),
+            (
+                "C++ and C#, 3 - 18",
+                &["c", "++", "and", "c", "#", "3", "-", "18"],
+            ),
+            (
+                "a>=b -> c <- d != e",
+                &["a", ">=", "b", "->", "c", "<-", "d", "!=", "e"],
+            ),
+            (
+                "don\u{2019}t shouldn't n't",
+                &["don't", "shouldn't", "n", "t"],
+            ),
+            ("| cut | the |\n|-----|:---|", &["cut", "the"]),
+            (
+                "see <https://example.org/a>",
+                &["see", "https", "example", "org", "a"],
+            ),
+            ("- **cut** <b>it</b>?", &["cut", "it", "?"]),
+            ("क्या किताब ปีนี้", &["क्या", "किताब", "ปีนี้"]),
+            ("5 \u{20ac} \u{2705}", &["5", "\u{20ac}", "\u{2705}"]),
+            ("\u{2705} ?", &[]),
+            ("…", &[]),
+        ] {
+            assert_eq!(words_of(text), expected, "{text}");
+        }
+    }
+
+    fn words_of_a_few() -> impl Strategy<Value = Vec<String>> {
+        prop::collection::vec("[a-e]|not|\\?".prop_map(String::from), 0..12)
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_has_words(text: String) {
+            let words = words_of(&text);
+            prop_assert!(words.iter().all(|word| !word.is_empty()));
+        }
+
+        #[test]
+        fn likeness_is_symmetric_and_1_for_the_same_words_alone(
+            one in words_of_a_few(), other in words_of_a_few()
+        ) {
+            let found = likeness(&one, &other);
+            prop_assert_eq!(found.to_bits(), likeness(&other, &one).to_bits());
+            prop_assert!((0.0..=1.0).contains(&found));
+            let sorted = |words: &[String]| {
+                let mut words = words.to_vec();
+                words.sort_unstable();
+                words
+            };
+            let is_same = sorted(&one) == sorted(&other) && !one.is_empty();
+            prop_assert_eq!(found >= 1.0, is_same);
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! All memories of a folder, and what looks at each of them; texts that say the same; secrets.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hedgerow_engine::{Error, ErrorCode, Result};
+use hedgerow_memory::day_format::DayFormat;
+use hedgerow_memory::documents::audit::audit;
+use hedgerow_memory::documents::lint::lint;
+use hedgerow_memory::documents::quotes::files_with;
+use hedgerow_memory::documents::selection::{Selection, topic_words};
+use hedgerow_memory::documents::{Documents, FolderKind, StoredDocument};
+use hedgerow_memory::scope::Scope;
+use hedgerow_memory::skip::why_unreadable;
+use hedgerow_memory::{duplicates, secrets, source, words};
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::errors;
+use crate::folder::{PyListing, SkipTuple, tuple_of};
+use crate::marks::{PyMarks, validity};
+use crate::text::Text;
+
+/// The least time between two calls of `progress`.
+const PROGRESS: Duration = Duration::from_millis(100);
+
+/// The rule and the sentence of a finding.
+type FindingTuple = (&'static str, String);
+/// The rule, the file, the sentence, the line and the command of a finding.
+type AuditTuple = (&'static str, String, String, Option<usize>, String);
+/// The topic, the earliest time in microseconds, and the limit of a selection.
+type SelectionTuple = (Option<Text>, Option<i64>, usize);
+/// A copy and the memory that it is a copy of.
+type Copy<'d> = (&'d str, &'d str);
+/// A memory, the one that it resembles, and their likeness.
+type Alike<'d> = (&'d str, &'d str, f64);
+/// A memory and its validity.
+type Ended<'d, 'py> = (&'d str, Option<Bound<'py, PyTuple>>);
+
+/// The memories of a folder that a scope sees, read at once, in the order of their paths.
+#[pyclass(frozen, module = "hedgerow._engine", name = "_Documents")]
+pub struct PyDocuments {
+    documents: Documents,
+    is_vault: bool,
+    day_format: Option<DayFormat>,
+}
+
+#[pymethods]
+impl PyDocuments {
+    /// Read the files of a listing of a folder. A format that cannot be read counts as none.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        folder: PathBuf,
+        listing: &Bound<'_, PyListing>,
+        is_vault: bool,
+        day_format: Option<Text>,
+        scope: [Option<Text>; 3],
+        shared: bool,
+    ) -> PyResult<Self> {
+        let listing = &listing.get().0;
+        let day_format = day_format.and_then(|format| DayFormat::parse(&format).ok());
+        let scope = Scope::new(scope.map(|id| id.map(|id| id.to_string())));
+        let kind = FolderKind {
+            is_vault,
+            day_format: day_format.as_ref(),
+        };
+        let read = || Ok(Documents::read(&folder, listing, kind).within(&scope, shared));
+        let documents = errors::call_detached(py, read)?;
+        Ok(Self {
+            documents,
+            is_vault,
+            day_format,
+        })
+    }
+
+    /// Documents that are in no files, each as its path and its text.
+    #[staticmethod]
+    fn of(texts: Vec<(Text, Text)>) -> Self {
+        let kind = FolderKind::default();
+        let parse = |(path, text): &(Text, Text)| {
+            StoredDocument::parse(path.to_string(), text.to_string(), kind)
+        };
+        Self {
+            documents: Documents::of(texts.iter().map(parse).collect()),
+            is_vault: false,
+            day_format: None,
+        }
+    }
+
+    fn __len__(&self) -> usize {
+        self.documents.files.len()
+    }
+
+    /// What could not be listed or read.
+    #[getter]
+    fn skips(&self) -> Vec<SkipTuple> {
+        self.documents.skips.iter().map(tuple_of).collect()
+    }
+
+    /// The paths of all memories.
+    #[getter]
+    fn paths(&self) -> Vec<&str> {
+        let files = self.documents.files.iter();
+        files.map(|one| one.path.as_str()).collect()
+    }
+
+    /// The paths of the pages.
+    #[getter]
+    fn pages(&self) -> Vec<&str> {
+        let pages = self.documents.files.iter().filter(|one| one.is_page);
+        pages.map(|one| one.path.as_str()).collect()
+    }
+
+    /// The memories whose front matter has a text under a key, each as its path, that text and its whole text.
+    fn with_field(&self, key: Text) -> Vec<(&str, &str, &str)> {
+        let files = self.documents.files.iter();
+        let found = files.filter_map(|one| {
+            let value = one.front_matter.get(&*key)?.as_str()?;
+            Some((one.path.as_str(), value, one.text.as_str()))
+        });
+        found.collect()
+    }
+
+    /// Return the problems of the front matter and the text of each file.
+    fn problems(&self, py: Python<'_>) -> PyResult<Vec<SkipTuple>> {
+        let problems = errors::call_detached(py, || Ok(self.documents.problems()))?;
+        Ok(problems.iter().map(tuple_of).collect())
+    }
+
+    /// Return the files whose name may mean two days.
+    fn ambiguous_days(&self) -> Vec<SkipTuple> {
+        let found = self.documents.ambiguous_days(self.day_format.as_ref());
+        found.iter().map(tuple_of).collect()
+    }
+
+    /// Return the links that lead to no memory, as (file, target), each once.
+    fn unresolved_links(&self, py: Python<'_>) -> PyResult<Vec<(&str, String)>> {
+        errors::call_detached(py, || Ok(self.documents.unresolved_links()))
+    }
+
+    /// Lint a selection at a time in microseconds since 1970. Returns the findings, the number of memories
+    /// that were looked at, and of those that were selected.
+    fn lint(
+        &self,
+        py: Python<'_>,
+        selection: SelectionTuple,
+        now: i64,
+    ) -> PyResult<(Vec<FindingTuple>, usize, usize)> {
+        let selection = selection_of(selection);
+        let done = errors::call_detached(py, || lint(&self.documents, &selection, now))?;
+        let findings = done.findings.into_iter().map(|one| (one.rule, one.text));
+        Ok((findings.collect(), done.examined, done.about))
+    }
+
+    /// Audit all memories at a time in microseconds since 1970.
+    fn audit(&self, py: Python<'_>, now: i64) -> PyResult<Vec<AuditTuple>> {
+        let found = errors::call_detached(py, || audit(&self.documents, now))?;
+        let tuples = found.into_iter();
+        Ok(tuples
+            .map(|one| (one.rule, one.file, one.text, one.line, one.fix))
+            .collect())
+    }
+
+    /// Return the copies among the memories of a selection that hold, each with the oldest that says the same,
+    /// and the memories that say nearly the same as an older one, each with that one and their likeness.
+    ///
+    /// `progress(done, total)` counts memories.
+    #[pyo3(signature = (selection, now, progress=None))]
+    fn duplicates(
+        &self,
+        py: Python<'_>,
+        selection: SelectionTuple,
+        now: i64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<(Vec<Copy<'_>>, Vec<Alike<'_>>)> {
+        let selection = selection_of(selection);
+        reporting(py, progress.as_ref(), |report| {
+            let found = self.documents.duplicates(&selection, now, report)?;
+            Ok((found.copies, found.alike))
+        })
+    }
+
+    /// Return the sources of a page about the topic of a selection, the newest first, and the memories about it
+    /// that no longer hold, each with its validity. Memories that were `found` fill up the limit.
+    fn sources<'py>(
+        &self,
+        py: Python<'py>,
+        selection: SelectionTuple,
+        found: Vec<Text>,
+        now: i64,
+    ) -> PyResult<(Vec<&str>, Vec<Ended<'_, 'py>>)> {
+        let selection = selection_of(selection);
+        let found: Vec<String> = found.iter().map(|path| path.to_string()).collect();
+        let choose = || Ok(self.documents.sources(&selection, &found, now));
+        let chosen = errors::call_detached(py, choose)?;
+        let ended = chosen.ended.into_iter();
+        let ended = ended.map(|(path, of)| Ok((path, validity(py, &of)?)));
+        Ok((chosen.sources, ended.collect::<PyResult<_>>()?))
+    }
+
+    /// The marks of the memories.
+    fn marks(&self, py: Python<'_>) -> PyResult<PyMarks> {
+        let columns = errors::call_detached(py, || Ok(Arc::clone(self.documents.columns())))?;
+        Ok(PyMarks::of(columns))
+    }
+
+    /// Return the text of a memory; None without it.
+    fn text_of(&self, path: Text) -> Option<&str> {
+        let files = &self.documents.files;
+        let at = files.binary_search_by(|one| one.path.as_str().cmp(&path));
+        Some(&files[at.ok()?].text)
+    }
+
+    /// Return the memories that quote the text of a file, and the traces by which other files with its text
+    /// are recognized. `own_fields` are the fields of front matter with a meaning of their own.
+    fn quotes_and_traces(
+        &self,
+        py: Python<'_>,
+        path: Text,
+        data: &[u8],
+        own_fields: HashSet<String>,
+    ) -> PyResult<(Vec<&str>, Vec<String>)> {
+        let kind = FolderKind {
+            is_vault: self.is_vault,
+            day_format: self.day_format.as_ref(),
+        };
+        let text = source::text_of(data).unwrap_or_default();
+        let document = StoredDocument::parse(path.to_string(), text, kind);
+        errors::call_detached(py, || {
+            let quoting = self.documents.quoting(&document, &own_fields);
+            Ok((quoting, self.documents.traces(&document)))
+        })
+    }
+}
+
+fn selection_of((topic, since, limit): SelectionTuple) -> Selection {
+    Selection {
+        topic: topic.map(|topic| topic.to_string()),
+        since,
+        limit,
+    }
+}
+
+/// Do work that reports its progress, at most ten times a second and at its end. An exception of `progress`
+/// ends it.
+fn reporting<T: Send>(
+    py: Python<'_>,
+    progress: Option<&Py<PyAny>>,
+    work: impl FnOnce(&mut dyn FnMut(usize, usize) -> Result<()>) -> Result<T> + Send,
+) -> PyResult<T> {
+    let mut raised = None;
+    let done = errors::call_detached(py, || {
+        let mut reported = None::<Instant>;
+        work(&mut |done, total| {
+            let is_due = reported.is_none_or(|at| at.elapsed() >= PROGRESS);
+            let Some(callback) = progress.filter(|_| done == total || is_due) else {
+                return Ok(());
+            };
+            reported = Some(Instant::now());
+            raised = Python::attach(|py| callback.call1(py, (done, total)).err());
+            match raised {
+                Some(_) => Err(Error::new(ErrorCode::Interrupted, "progress raised")),
+                None => Ok(()),
+            }
+        })
+    });
+    match raised {
+        Some(raised) => Err(raised),
+        None => done,
+    }
+}
+
+/// Return the numbers of the files that have any of the texts; OSError for one that cannot be read.
+#[pyfunction]
+pub fn _files_with(
+    py: Python<'_>,
+    files: Vec<PathBuf>,
+    texts: Vec<String>,
+) -> PyResult<Vec<usize>> {
+    let found = errors::call_detached(py, || Ok(files_with(&files, &texts)))?;
+    found.map_err(|(file, error)| {
+        let reason = why_unreadable(&error);
+        PyOSError::new_err((error.raw_os_error(), reason, file.to_path_buf()))
+    })
+}
+
+/// Return the words of a topic by which memories about it are found.
+#[pyfunction]
+pub fn _topic_words(topic: Text) -> Vec<String> {
+    topic_words(&topic)
+}
+
+/// Return the words and the symbols of a text, to compare: without its title, markup and case.
+#[pyfunction]
+pub fn _words_of(text: Text) -> Vec<String> {
+    words::words_of(&text)
+}
+
+/// Return the share of words that a text has in common with each of some others.
+#[pyfunction]
+pub fn _likeness(py: Python<'_>, text: Text, others: Vec<Text>) -> PyResult<Vec<f64>> {
+    let own = words::words_of(&text);
+    let of = |other: &Text| words::likeness(&own, &words::words_of(other));
+    errors::call_detached(py, || Ok(others.iter().map(of).collect()))
+}
+
+/// Return the numbers of the texts that say nearly the same as an earlier one that is kept.
+#[pyfunction]
+pub fn _repeats(py: Python<'_>, texts: Vec<Text>) -> PyResult<Vec<usize>> {
+    errors::call_detached(py, || {
+        let words: Vec<Vec<String>> = texts.iter().map(|text| words::words_of(text)).collect();
+        duplicates::repeats(&words)
+    })
+}
+
+/// Return the likely secrets of a text, each as its kind, its line and its first characters.
+#[pyfunction]
+pub fn _find_secrets(py: Python<'_>, text: Text) -> PyResult<Vec<(&'static str, usize, String)>> {
+    let found = errors::call_detached(py, || Ok(secrets::find_secrets(&text)))?;
+    let found = found.into_iter();
+    Ok(found.map(|one| (one.kind, one.line, one.start)).collect())
+}
+
+/// Return a text with `[secret]` in the place of each secret.
+#[pyfunction]
+pub fn _without_secrets(py: Python<'_>, text: Text) -> PyResult<String> {
+    errors::call_detached(py, || Ok(secrets::without_secrets(&text)))
+}
