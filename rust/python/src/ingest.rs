@@ -6,13 +6,14 @@ use hedgerow_memory::front_matter::{self, FrontMatter};
 use hedgerow_memory::readers::{FileChunks, read_chunks};
 use hedgerow_memory::skip::Skip;
 use hedgerow_memory::source::{self, SourceFile, Unreadable};
-use hedgerow_memory::{EditError, links, markdown, passages, sections, tags};
+use hedgerow_memory::{EditError, line_diff, links, markdown, passages, sections, tags};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple};
 use serde_json::{Map, Value};
 
 use crate::chunk::PyChunk;
+use crate::text::Text;
 use crate::value::{self, Argument};
 use crate::{calling, errors};
 
@@ -278,6 +279,20 @@ pub fn _markdown_chunks(
     })?;
     let chunks = chunks.map_err(|error| unreadable(py, &error))?;
     Ok(chunks.into_iter().map(PyChunk).collect())
+}
+
+/// Return the unified diff of two texts by lines; empty if they are equal.
+#[pyfunction]
+pub fn _unified_diff(
+    py: Python<'_>,
+    old: Text,
+    new: Text,
+    old_name: Text,
+    new_name: Text,
+) -> PyResult<String> {
+    errors::call_detached(py, || {
+        Ok(line_diff::unified(&old, &new, &old_name, &new_name))
+    })
 }
 
 /// Write a value as JSON on one line that YAML reads as the same value.
