@@ -7,12 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
 from hedgerow.memory import Memory
-from hedgerow.memory.texts import appended, lines_of, prepended, replaced, section_of
 from memory_doubles import put
 
 TEXT = """\
@@ -94,6 +91,14 @@ class TestReading:
         with pytest.raises(InvalidInputError) as raised:
             hedge.show("hedge", **options)
         assert raised.value.message == message
+
+    def test_a_heading_may_be_underlined(self, tmp_path: Path) -> None:
+        put(tmp_path, "notes/lined.md", "Hedge\n=====\n\nlead\n\nThe *saw*\n---\n\nold\n")
+        root = MemoryRoot.open(tmp_path)
+        part = root.show("lined", section="the saw")
+        assert (part.text, part.lines) == ("The *saw*\n---\n\nold\n", (6, 9))
+        done = root.edit("lined", "new", part.digest, section="The saw")
+        assert done.text == "Hedge\n=====\n\nlead\n\nThe *saw*\n---\n\nnew\n"
 
     def test_of_two_sections_none_is_chosen(self, tmp_path: Path) -> None:
         put(tmp_path, "notes/two.md", "# A\nx\n# B\n## A\ny\n")
@@ -182,21 +187,6 @@ class TestEditing:
         text = edited(hedge, "- gloves", section="Tools", prepend=True)
         assert "## Tools ##\n\n- gloves\n- a saw\n" in text
 
-    @pytest.mark.parametrize(
-        ("before", "after"),
-        [
-            ("", "new\n"),
-            ("old", "new\n\nold"),
-            ("## Part\nold\n", "new\n\n## Part\nold\n"),
-            ("---\na: 1\n---\nold\n", "---\na: 1\n---\n\nnew\n\nold\n"),
-            ("---\na: 1\n---\n\n# T\n\n\nold\n", "---\na: 1\n---\n\n# T\n\nnew\n\nold\n"),
-            ("# T", "# T\n\nnew\n"),
-            ("# T\r\nold\r\n", "# T\r\n\r\nnew\r\n\r\nold\r\n"),
-        ],
-    )
-    def test_the_beginning_is_after_front_matter_and_title(self, before: str, after: str) -> None:
-        assert prepended(before, None, "new\n", "x.md") == after
-
     def test_one_text_is_replaced(self, hedge: MemoryRoot) -> None:
         assert edited(hedge, "May", replace="August") == TEXT.replace("August", "May")
         assert edited(hedge, "", replace="In May.\n") == TEXT.replace("In August.\n", "")
@@ -264,48 +254,6 @@ class TestEditing:
         with pytest.raises(InvalidInputError, match="a memory has a text"):
             edited(hedge, " ", append=True)
         assert hedge.show("hedge").text == TEXT
-
-
-MARKDOWN = st.lists(
-    st.sampled_from(["# A", "## B", "### C ##", "text", "- item", "```", "", "    # code", "> # q"])
-).map("\n".join)
-
-
-@given(MARKDOWN)
-def test_a_section_is_replaced_and_read_back(text: str) -> None:
-    lines = lines_of(text)
-    try:
-        span = section_of(lines, "b", "x.md")
-    except InvalidInputError:
-        return
-    assert lines[span.start].lstrip().startswith("## B")
-    new = replaced(text, "B", "new words", "x.md")
-    again = lines_of(new)
-    found = section_of(again, "B", "x.md")
-    assert "".join(again[found.start : found.stop]).split("\n")[2] == "new words"
-    assert new.startswith("".join(lines[: span.start]))
-    assert new.endswith("".join(lines[span.stop :]))
-
-
-@given(MARKDOWN)
-def test_what_is_appended_is_last(text: str) -> None:
-    new = appended(text, None, "end", "x.md")
-    assert new.startswith(text.rstrip())
-    assert new.endswith("end\n")
-
-
-@given(MARKDOWN)
-def test_what_is_prepended_is_in_the_text(text: str) -> None:
-    new = prepended(text, None, "first words", "x.md")
-    assert [line for line in lines_of(new) if line.strip()][:2].count("first words\n") == 1
-    rest = new.replace("first words", "", 1).split()
-    assert rest == text.split()
-
-
-def test_hostile_headings_take_linear_time() -> None:
-    text = "# " + "#" * 200_000 + "\n" + "# " * 100_000 + "\n" + "#\n" * 50_000
-    with pytest.raises(InvalidInputError):
-        section_of(lines_of(text), "x" * 1000, "x.md")
 
 
 def test_read_is_another_name_of_show(tmp_path: Path) -> None:

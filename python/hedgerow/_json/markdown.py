@@ -10,8 +10,8 @@ from typing import Any
 from hedgerow._operations.operation import Request
 from hedgerow.ingest.source import Skip
 from hedgerow.memory import results
+from hedgerow.memory.edit import lines_of
 from hedgerow.memory.operations import ContextRequest, EditRequest, ListRequest, ShowRequest
-from hedgerow.memory.texts import lines_of
 from hedgerow.memory.times import memory_time
 from hedgerow.memory.trust import NOT_ALLOWED
 

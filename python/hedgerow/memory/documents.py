@@ -105,7 +105,7 @@ def read_documents(base: Path, rules: Rules, scope: Scope = Scope()) -> _Documen
 
 
 def unread(documents: _Documents) -> tuple[Skip, ...]:
-    """Return what could not be listed or read, and why."""
+    """Return the files and folders that could not be read, each with the reason."""
     return tuple(Skip(*skip) for skip in documents.skips)
 
 

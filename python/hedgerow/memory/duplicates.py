@@ -1,4 +1,4 @@
-"""Memories that say the same as a text that is to be remembered (spec/memory.md, "What is the same")."""
+"""Memories with the same content as a new text (spec/memory.md, "What is the same")."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CHOICES: tuple[OnDuplicate, ...] = ("error", "keep", "supersede")
 
 _CANDIDATES = 20
 _LOOKED_UP = 64
-"""The most distinct words of a text that the index is searched for."""
+"""The most distinct words of the text in the search for candidates."""
 
 
 class Duplicate(NamedTuple):

@@ -198,6 +198,11 @@ def _read(path: Path) -> bytes:
     return data
 
 
+def lines_of(text: str) -> list[str]:
+    """Split a text into lines, each with its line end."""
+    return _LINE.findall(text)
+
+
 def _lines(text: str) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
@@ -206,7 +211,7 @@ def _parts(text: str, matter: FrontMatter, newline: str) -> tuple[str, str, str]
     """Split a text into what precedes the block, the block, and the rest; adds missing fences."""
     if not matter.body_start:
         return f"---{newline}", "", f"---{newline}{text}"
-    lines = _LINE.findall(text)
+    lines = lines_of(text)
     end = matter.body_start - 1
     return lines[0], "".join(lines[1:end]), "".join(lines[end:])
 

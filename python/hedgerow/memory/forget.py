@@ -91,7 +91,7 @@ def _rewritten_pages(derived: Derived, file: str) -> list[str]:
 
 
 def _purged(derived: Derived, traces: list[str]) -> tuple[str, ...]:
-    """Remove what was derived from a file that is gone."""
+    """Remove everything that was derived from a deleted file."""
     sync(derived, allow_empty=True)
     forget_joint(derived)
     with locked(derived.lock):

@@ -26,7 +26,7 @@ RULES: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding: the rule, and a sentence with paths in backticks."""
+    """A finding: the rule, and a sentence with paths in backticks."""
 
     rule: str
     text: str

@@ -1,4 +1,4 @@
-//! Texts that say the same, or nearly the same (spec/memory.md, "What is the same").
+//! Texts with the same words, or nearly the same (spec/memory.md, "What is the same").
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;

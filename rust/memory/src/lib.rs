@@ -28,6 +28,7 @@ pub mod names;
 pub mod nodes;
 pub mod page;
 mod parallel;
+pub mod parts;
 pub mod passages;
 pub mod plain_text;
 pub mod readers;

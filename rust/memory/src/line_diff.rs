@@ -83,21 +83,19 @@ fn write_group(text: &mut String, group: &[Hunk], old: &[&str], new: &[&str]) {
     };
     line("", &format!("@@ -{span} +{new_span} @@"));
     let mut at = spans[0].start;
+    let mut parts = Vec::new();
     for hunk in group {
-        of(old, at..hunk.before.start)
-            .iter()
-            .for_each(|one| line(" ", one));
-        of(old, hunk.before.clone())
-            .iter()
-            .for_each(|one| line("-", one));
-        of(new, hunk.after.clone())
-            .iter()
-            .for_each(|one| line("+", one));
+        parts.push((" ", of(old, at..hunk.before.start)));
+        parts.push(("-", of(old, hunk.before.clone())));
+        parts.push(("+", of(new, hunk.after.clone())));
         at = hunk.before.end;
     }
-    of(old, at..spans[0].end)
-        .iter()
-        .for_each(|one| line(" ", one));
+    parts.push((" ", of(old, at..spans[0].end)));
+    for (mark, lines) in parts {
+        for one in lines {
+            line(mark, one);
+        }
+    }
 }
 
 fn of<'l, 't>(lines: &'l [&'t str], range: Range<u32>) -> &'l [&'t str] {

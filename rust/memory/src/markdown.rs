@@ -148,6 +148,11 @@ impl<'a> MarkdownDocument<'a> {
         }
     }
 
+    /// The headings, in order.
+    pub fn into_headings(self) -> Vec<Heading> {
+        self.headings
+    }
+
     /// The sections from a line on; an empty one is carried into its first subsection.
     pub fn sections(&self, start: usize) -> Vec<Section> {
         let end_of = |index: usize| {

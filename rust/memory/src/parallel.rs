@@ -5,11 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 const MOST_THREADS: usize = 8;
-/// The items that a thread takes in one go.
+/// The items that a thread takes at once.
 const SHARE: usize = 8;
 
-/// Return what `of` makes of each item, on as many threads as there are processors. The results are in the order
-/// of the items.
+/// Apply `of` to each item, on as many threads as there are processors. The results are in the order of the items.
 pub(crate) fn map<T: Sync, R: Send>(items: &[T], of: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let shares: Vec<&[T]> = items.chunks(SHARE).collect();
     let next = AtomicUsize::new(0);

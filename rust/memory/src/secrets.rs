@@ -12,17 +12,17 @@ use crate::text::is_word;
 /// A text that looks like a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Secret {
-    /// What it looks like, such as "AWS access key".
+    /// The kind, such as "AWS access key".
     pub kind: &'static str,
-    /// Its line, from 1.
+    /// The line, from 1.
     pub line: usize,
-    /// Its first characters, which name the issuer; empty for a password.
+    /// The first characters, which name the issuer; empty for a password.
     pub start: String,
 }
 
 const PASSWORD: &str = "password";
 const PASSWORD_IN_ADDRESS: &str = "password in an address";
-/// Words in the place of a password that say what it is.
+/// Words that stand for a password in examples of addresses.
 const NOT_PASSWORDS: [&str; 7] = [
     "password", "pass", "passwd", "pwd", "secret", "token", "port",
 ];
@@ -60,7 +60,7 @@ const TOKENS: [(&str, &str); 12] = [
         r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",
     ),
 ];
-/// Tokens of a fixed length: one that goes on is something else.
+/// Tokens of a fixed length. A longer text is no token.
 const OF_FIXED_LENGTH: [&str; 3] = ["AWS access key", "Google API key", "npm token"];
 
 static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| Patterns::new().ok());

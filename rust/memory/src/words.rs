@@ -1,5 +1,4 @@
-//! The words of a text as they are compared, to tell memories that say the same (spec/memory.md, "What is
-//! the same").
+//! The words of a text, for the comparison of memories (spec/memory.md, "What is the same").
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
@@ -26,7 +25,7 @@ static MARKUP: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(pattern).ok()
 });
 
-/// Words that turn what is said into its opposite.
+/// Words that turn a statement into its opposite.
 const NEGATIONS: &str = "not no never none nothing nobody nowhere nor neither cannot without unless \
     except nicht nichts nie niemals kein keine keinen keinem keiner ohne pas jamais sans aucun aucune ni \
     nunca jamás sin ninguno ninguna non mai senza nessuno não nunca sem nenhum niet geen nooit zonder \
@@ -184,7 +183,7 @@ fn starts_a_word(token: &str) -> bool {
     token.chars().next().is_some_and(is_word)
 }
 
-/// How often each word of a text occurs.
+/// The number of occurrences of each word of a text.
 pub fn counted(words: &[String]) -> HashMap<&str, usize> {
     let mut counts = HashMap::new();
     for word in words {

@@ -95,7 +95,7 @@ impl PyDocuments {
         self.documents.files.len()
     }
 
-    /// What could not be listed or read.
+    /// The files and folders that could not be read.
     #[getter]
     fn skips(&self) -> Vec<SkipTuple> {
         self.documents.skips.iter().map(tuple_of).collect()
@@ -215,8 +215,8 @@ impl PyDocuments {
         Some(&files[at.ok()?].text)
     }
 
-    /// Return the memories that quote the text of a file, and the traces by which other files with its text
-    /// are recognized. `own_fields` are the fields of front matter with a meaning of their own.
+    /// Return the memories that quote the text of a file, and texts that only this file had.
+    /// `own_fields` are the fields of front matter with a special meaning.
     fn quotes_and_traces(
         &self,
         py: Python<'_>,
@@ -288,7 +288,7 @@ pub fn _files_with(
     })
 }
 
-/// Return the words of a topic by which memories about it are found.
+/// Return the words of a topic: a memory about it has all of them.
 #[pyfunction]
 pub fn _topic_words(topic: Text) -> Vec<String> {
     topic_words(&topic)

@@ -3,6 +3,7 @@
 use hedgerow_engine::ErrorCode;
 use hedgerow_memory::chunks::{REPEATED_LIMIT, SharedFields, markdown_chunks};
 use hedgerow_memory::front_matter::{self, FrontMatter};
+use hedgerow_memory::parts::{self, Place, Wanted};
 use hedgerow_memory::readers::{FileChunks, read_chunks};
 use hedgerow_memory::skip::Skip;
 use hedgerow_memory::source::{self, SourceFile, Unreadable};
@@ -279,6 +280,49 @@ pub fn _markdown_chunks(
     })?;
     let chunks = chunks.map_err(|error| unreadable(py, &error))?;
     Ok(chunks.into_iter().map(PyChunk).collect())
+}
+
+/// Return a part of the text of a file: its text, its first and its last line, and the number of lines after it.
+#[pyfunction]
+pub fn _part_of(
+    py: Python<'_>,
+    text: Text,
+    file: Text,
+    section: Option<Text>,
+    offset: usize,
+    limit: Option<usize>,
+    budget: Option<usize>,
+) -> PyResult<(String, (usize, usize), usize)> {
+    let wanted = Wanted {
+        section: section.as_deref(),
+        offset,
+        limit,
+        budget,
+    };
+    let part = errors::call_detached(py, || parts::part(&text, &file, wanted))?;
+    Ok((part.text, part.lines, part.remaining))
+}
+
+/// Return the text of a file with another in a place: `content` of a section, `end`, `beginning`, or `once` in
+/// the place of `old`.
+#[pyfunction]
+pub fn _edited(
+    py: Python<'_>,
+    text: Text,
+    file: Text,
+    section: Option<Text>,
+    place: &str,
+    new: Text,
+    old: Option<Text>,
+) -> PyResult<String> {
+    let place = match (place, &old) {
+        ("once", Some(old)) => Place::Of(old),
+        ("content", _) => Place::Content,
+        ("end", _) => Place::End,
+        _ => Place::Beginning,
+    };
+    let section = section.as_deref();
+    errors::call_detached(py, || parts::edited(&text, &file, section, place, &new))
 }
 
 /// Return the unified diff of two texts by lines; empty if they are equal.

@@ -35,7 +35,7 @@ pub struct AuditFinding {
     pub rule: &'static str,
     /// The memory.
     pub file: String,
-    /// What it is.
+    /// The problem, in words.
     pub text: String,
     /// The line in the file, from 1; None for the whole file.
     pub line: Option<usize>,
@@ -114,7 +114,7 @@ fn secrets(documents: &[&StoredDocument]) -> Vec<AuditFinding> {
     found.into_iter().flatten().collect()
 }
 
-/// Whether a memory has no text besides headings.
+/// Whether a memory has no text other than headings.
 fn is_empty(document: &StoredDocument) -> bool {
     let mut lines = document.body().split('\n').map(trimmed);
     lines.all(|line| line.is_empty() || is_heading(line))

@@ -22,9 +22,9 @@ pub struct Duplicates<'d> {
 /// The memories that a page is made of.
 #[derive(Debug, Default, PartialEq)]
 pub struct Sources<'d> {
-    /// Those that are quoted, the newest first.
+    /// The memories to quote, the newest first.
     pub sources: Vec<&'d str>,
-    /// Those about the topic that no longer hold.
+    /// The memories about the topic that no longer hold.
     pub ended: Vec<(&'d str, Validity)>,
 }
 

@@ -35,7 +35,7 @@ pub struct Finding {
     pub text: String,
 }
 
-/// The findings of lint, and how many memories it looked at.
+/// The findings of lint, and the number of memories it looked at.
 #[derive(Debug, Default)]
 pub struct Lint {
     /// Rule by rule, in the order of paths.
@@ -405,7 +405,7 @@ pub(super) fn day_of(time: Time) -> String {
     text
 }
 
-/// Whether a line is a heading, for what counts text besides headings.
+/// Whether a trimmed line is a heading.
 pub(super) fn is_heading(line: &str) -> bool {
     let rest = line.trim_start_matches('#');
     (1..=6).contains(&(line.len() - rest.len())) && (rest.is_empty() || rest.starts_with(is_space))

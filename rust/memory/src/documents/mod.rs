@@ -180,7 +180,7 @@ pub struct FolderKind<'a> {
 pub struct Documents {
     /// The memories.
     pub files: Vec<StoredDocument>,
-    /// What could not be listed or read.
+    /// The files and folders that could not be read.
     pub skips: Vec<Skip>,
     columns: OnceLock<Arc<FileColumns>>,
 }

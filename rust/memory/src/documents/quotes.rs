@@ -1,4 +1,4 @@
-//! What quotes a memory, and traces of one that was forgotten (spec/memory.md, "Forgetting").
+//! Quotes of a memory in other memories, and traces of a forgotten one in other files (spec/memory.md, "Forgetting").
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
@@ -19,7 +19,7 @@ const SHORTEST: usize = 16;
 /// The fewest characters of a word that is a token or a password, and of a number.
 const SECRET: usize = 8;
 const NUMBER: usize = 4;
-/// Fields with a meaning of their own whose values are texts.
+/// Fields with a special meaning whose values are texts.
 const TEXTS: [&str; 3] = ["summary", "description", "provenance"];
 /// The most traces of a memory, and the most characters of one.
 const MOST: usize = 50;
@@ -27,7 +27,7 @@ const LONGEST: usize = 80;
 /// Front matter whose values are of no memory in particular, but of every one that was remembered.
 const OF_MANY: [&str; 3] = ["source", "confidence", "type"];
 
-/// The runs of words by which a quote of a memory is recognized.
+/// The runs of words that occur in quotes of a memory, and hardly anywhere else.
 ///
 /// Six words in a row, a whole line of three words or more or with a number of four characters or more, or one
 /// word of eight characters or more with letters and digits, as tokens and passwords have them. Case,
@@ -38,7 +38,7 @@ struct Quotes {
 }
 
 impl Quotes {
-    /// The quotes of a memory. `own_fields` are the fields of front matter with a meaning of their own.
+    /// The quotes of a memory. `own_fields` are the fields of front matter with a special meaning.
     fn of(document: &StoredDocument, own_fields: &HashSet<String>) -> Self {
         let mut quotes = Self {
             runs: BTreeMap::new(),
@@ -108,7 +108,7 @@ impl Documents {
         files.map(|(file, _)| file.path.as_str()).collect()
     }
 
-    /// Return the texts by which traces of a deleted document are recognized: those in no memory.
+    /// Return texts that only a deleted document had: none of the memories has one.
     ///
     /// These are its path, and the beginnings of its longest lines and values of front matter: `SQLite` cuts
     /// long texts into pages, so a whole one need not be in a file in one piece.
@@ -141,7 +141,7 @@ impl Documents {
     }
 }
 
-/// Return those of some files that have any of the traces. Fails with the first file that cannot be read.
+/// Return the numbers of the files that have any of the traces. Fails with the first file that cannot be read.
 pub fn files_with<'f>(
     files: &'f [impl AsRef<Path> + Sync],
     traces: &[String],

@@ -14,7 +14,7 @@ use crate::text::{casefold, is_word, length};
 
 /// The fewest characters of a word of a topic, where it has one so long.
 const LONG: usize = 3;
-/// The most words of a topic, which each memory is searched for.
+/// The most words of a topic. The time of a run grows with them.
 const MOST_WORDS: usize = 32;
 
 static STOP_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
@@ -88,7 +88,7 @@ pub fn topic_words(topic: &str) -> Vec<String> {
     words
 }
 
-/// Those words of a question that are not too common to tell what it is about.
+/// The words of a question without stop words.
 pub(super) fn telling_words(question: &str) -> Vec<String> {
     let mut words = topic_words(question);
     words.retain(|word| !STOP_WORDS.contains(word.as_str()));
@@ -111,7 +111,7 @@ pub(super) fn searchable(document: &StoredDocument) -> String {
     ))
 }
 
-/// Which of some texts have each of some words, also inside longer words.
+/// The texts that have each of some words, also inside longer words.
 pub(super) struct Occurrences {
     words: Vec<String>,
     /// The numbers of the texts, ascending, by word.
