@@ -33,12 +33,12 @@ from .derived import Derived, check_reports
 from .documents import Document, parse_document, read_documents, unread
 from .files import locked
 from .lint import Finding, render_report
-from .marks import Marks, supersede
+from .marks import supersede
 from .names import DERIVED, DIRECTORIES
 from .results import ProcessResult
 from .scope import Scope, front_matter_of
 from .selection import Selection
-from .times import HOLDS, Validity, micros_of
+from .times import Validity, micros_of
 
 BEGIN, END, _ABOUT, _UPKEEP, _UNDERSTANDING, _CHANGED, _SOURCES, _MAINTENANCE = _PAGE_FRAME
 """The lines of a generated part that are the same on every page: no search finds them."""
@@ -302,12 +302,7 @@ def run_synthesize(
         text = documents.text_of(path) or ""
         return parse_document(path, text.encode(), derived.rules)
 
-    marks = Marks(documents.marks())
-    changed = [
-        (parsed(one), validity.seen(lambda by: selection.scope.has(marks.scope(by))))
-        for one, of in ended
-        if (validity := HOLDS if of is None else Validity.of_texts(*of))
-    ]
+    changed = [(parsed(one), Validity.of_texts(*of)) for one, of in ended if of is not None]
     path = page_path(topic, selection.scope, derived.folder_of("page"))
     count = "1 source memory" if len(paths) == 1 else f"{len(paths)} source memories"
     if apply:

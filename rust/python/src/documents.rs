@@ -68,7 +68,7 @@ impl PyDocuments {
             is_vault,
             day_format: day_format.as_ref(),
         };
-        let read = || Ok(Documents::read(&folder, listing, kind).within(&scope, shared));
+        let read = || Ok(Documents::read(&folder, listing, kind).within(scope, shared));
         let documents = errors::call_detached(py, read)?;
         Ok(Self {
             documents,

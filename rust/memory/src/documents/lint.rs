@@ -312,6 +312,7 @@ pub(super) fn findings_of_marks(
     for (old, new) in columns.marks().cycles() {
         if let (Some(old), Some(new)) = (path_of(*old), path_of(*new))
             && wanted.contains(old)
+            && documents.is_named(new)
         {
             let text = format!(
                 "`{old}` is superseded by `{new}`, which it supersedes, perhaps through others"
@@ -331,7 +332,7 @@ pub(super) fn findings_of_marks(
         }
     }
     for (path, number) in &marked {
-        for new in columns.marks().superseding(*number as usize) {
+        for new in documents.superseding(*number) {
             if documents.validity(new, now).why == Some(Why::Retracted) {
                 let text = format!(
                     "`{path}` is superseded by `{new}`, which was retracted: restore the one that holds"
@@ -341,7 +342,7 @@ pub(super) fn findings_of_marks(
         }
     }
     for (path, number) in &marked {
-        let mut news = columns.marks().superseding(*number as usize);
+        let mut news = documents.superseding(*number);
         news.retain(|new| documents.holds(new, now));
         if news.len() > 1 {
             let listed = in_backticks(&news);
@@ -361,7 +362,7 @@ pub(super) fn findings_of_marks(
     }
     let validities: Vec<(&str, Validity)> = marked
         .iter()
-        .map(|(path, number)| (*path, columns.validity_at(*number, now, false)))
+        .map(|(path, _)| (*path, documents.validity(path, now)))
         .collect();
     for (path, validity) in validities
         .iter()
