@@ -16,6 +16,7 @@ import hedgerow as hr
 from hedgerow.memory.config import LIMIT, read_config
 from hedgerow.memory.documents import parse_document
 from hedgerow.memory.lint import lint
+from hedgerow.memory.marks import Marks
 from hedgerow.memory.note import slug
 from hedgerow.memory.process import choose_sources, write_page
 from hedgerow.memory.results import all_text
@@ -87,7 +88,7 @@ def test_lint_and_pages_take_linear_time(tmp_path: Path, make: Make) -> None:
             for name in ("x", "y")
         ]
         documents.append(parse_document("notes/z.md", f"---\ntopic: x\n---\n{body}".encode()))
-        lint(documents, Selection.of(None, None, 100), NOW)
+        lint(documents, Selection.of(None, None, 100), Marks.of_documents(documents), NOW)
         sources = choose_sources(documents, Selection.of("x", None, 8), ["notes/z.md"])
         (tmp_path / "pages" / "x.md").unlink(missing_ok=True)
         write_page(tmp_path, "pages/x.md", "x", sources, Scope())
@@ -113,7 +114,10 @@ def test_of_one_memory_the_first_questions_are_looked_at() -> None:
         parse_document("notes/a.md", f"## Open Questions\n\n{questions}\n".encode()),
         parse_document("notes/b.md", f"The number was answered by anyone: {answer}.\n".encode()),
     ]
-    assert len(lint(documents, Selection.of(None, None, 100), NOW)) == 100
+    assert (
+        len(lint(documents, Selection.of(None, None, 100), Marks.of_documents(documents), NOW))
+        == 100
+    )
 
 
 TEXTS: dict[str, Make] = {
@@ -184,4 +188,4 @@ def test_any_memory_is_linted_or_is_refused(fields: list[tuple[str, str]], body:
     except hr.ingest.source.UnreadableSourceError:
         return
     assert json.dumps(document.metadata)
-    lint([document], Selection.of(None, None, 100), NOW)
+    lint([document], Selection.of(None, None, 100), Marks.of_documents([document]), NOW)

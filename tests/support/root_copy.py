@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import hedgerow as hr
 from shrinking import expect
@@ -18,18 +19,24 @@ def copied(root: Path, copy: Path) -> None:
     shutil.copytree(root, copy, ignore=shutil.ignore_patterns(".hedgerow"))
 
 
-def compare_answers(
-    root: hr.MemoryRoot,
-    copy: hr.MemoryRoot,
-    query: str,
-    options: Mapping[str, Any],
-    files: Iterable[str],
-) -> None:
+class Question(NamedTuple):
+    """What is asked of both: a query, the options of a recall, the present, and a memory."""
+
+    query: str
+    options: Mapping[str, Any]
+    now: datetime
+    file: str
+
+
+def compare_answers(root: hr.MemoryRoot, copy: hr.MemoryRoot, question: Question) -> None:
     """Compare everything that both say. Raises MismatchError."""
+    query, options, now, file = question
     further = {key: value for key, value in options.items() if key != "limit"}
     calls: dict[str, Callable[[hr.MemoryRoot], Any]] = {
         "recall": lambda one: one.recall(query, limit=100, **options),
         "recall of all": lambda one: one.recall(query, limit=3, include_superseded=True),
+        "recall of a period": lambda one: one.recall(f"{query} yesterday", question_date=now),
+        "recall as of yesterday": lambda one: one.recall(query, as_of="yesterday"),
         "context": lambda one: one.context(query, budget=300, **further),
         "list": lambda one: one.list(limit=1000),
         "superseded": lambda one: one.list(superseded=True),
@@ -43,12 +50,11 @@ def compare_answers(
     }
     for name, call in calls.items():
         _compare(name, call, root, copy)
-    for file in files:
-        _compare(f"history of {file}", partial(hr.MemoryRoot.history, key=file), root, copy)
-        _compare(f"links of {file}", partial(hr.MemoryRoot.links, key=file, hops=2), root, copy)
-        _compare(f"diff of {file}", partial(hr.MemoryRoot.diff, key=file), root, copy)
-        why_not = partial(hr.MemoryRoot.why_not, query=query, key=file, **options)
-        _compare(f"why not {file}", why_not, root, copy)
+    _compare(f"history of {file}", partial(hr.MemoryRoot.history, key=file), root, copy)
+    _compare(f"links of {file}", partial(hr.MemoryRoot.links, key=file, hops=2), root, copy)
+    _compare(f"diff of {file}", partial(hr.MemoryRoot.diff, key=file), root, copy)
+    why_not = partial(hr.MemoryRoot.why_not, query=query, key=file, **options)
+    _compare(f"why not {file}", why_not, root, copy)
 
 
 def _compare(

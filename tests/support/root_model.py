@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 Files = Mapping[str, bytes]
 """The files of a root: content by path."""
@@ -156,6 +157,12 @@ class Note:
             return self.time + timedelta(days=int(days[1])) if self.time else None
         return time_of(given, as_end=True)
 
+    @property
+    def borders(self) -> list[datetime]:
+        """The times at which something about it changes."""
+        times = [self.time, *self.interval, self.review, time_of(self.fields.get("retracted"))]
+        return [time for time in times if time]
+
     @cached_property
     def words_in_order(self) -> tuple[str, ...]:
         """The words of the text below its heading, and the signs between digits."""
@@ -172,14 +179,14 @@ class Note:
     def tokens(self) -> set[str]:
         """Every word by which a recall finds it."""
         texts = [self.path, self.title, *self.tags, *self.fields.get("aliases", []), self.body]
-        return set(re.findall(r"[a-z0-9]+", " ".join(texts).lower()))
+        return set(re.findall(r"\w+", _form(" ".join(texts)).lower().replace("_", " ")))
 
 
 @lru_cache(maxsize=4096)
 def note_of(path: str, data: bytes) -> Note | None:
     """Read a file; None if it is not text."""
     try:
-        text = data.decode()
+        text = data.decode().replace("\r\n", "\n")
     except UnicodeDecodeError:
         return None
     lines = text.split("\n")
@@ -206,59 +213,72 @@ def text_of(fields: Mapping[str, Any], title: str, body: str) -> bytes:
     return "\n".join(["---", *lines, "---", "", f"# {title}", "", body, ""]).encode()
 
 
-def _parts(data: bytes) -> tuple[dict[str, str], str]:
-    """Split a file into the lines of its front matter, by key, and the rest."""
-    text = data.decode()
-    lines = text.split("\n")
-    if lines[0] != "---":
-        return {}, text
-    end = lines.index("---", 1)
-    fields = (line.partition(": ") for line in lines[1:end])
-    return {key: value for key, _, value in fields}, "\n".join(lines[end + 1 :])
+class _Parts(NamedTuple):
+    """The lines of front matter by key, the rest of a file, and its line ends."""
 
+    fields: dict[str, str]
+    rest: str
+    newline: str
 
-def _joined(fields: Mapping[str, str], rest: str) -> bytes:
-    lines = (f"{key}: {value}\n" for key, value in fields.items())
-    return f"---\n{''.join(lines)}---\n{rest}".encode()
+    @classmethod
+    def of(cls, data: bytes) -> _Parts:
+        newline = "\r\n" if b"\r\n" in data else "\n"
+        text = data.decode().replace("\r\n", "\n")
+        lines = text.split("\n")
+        if lines[0] != "---":
+            return cls({}, text, newline)
+        end = lines.index("---", 1)
+        fields = (line.partition(": ") for line in lines[1:end])
+        return cls({key: value for key, _, value in fields}, "\n".join(lines[end + 1 :]), newline)
+
+    def joined(self, fields: Mapping[str, str]) -> bytes:
+        """Return the file with other fields."""
+        lines = (f"{key}: {value}\n" for key, value in fields.items())
+        text = f"---\n{''.join(lines)}---\n{self.rest}"
+        return text.replace("\n", self.newline).encode()
 
 
 def with_fields(data: bytes, values: Mapping[str, Any]) -> bytes:
     """Set fields of front matter: a field that is there stays in its line."""
-    fields, rest = _parts(data)
+    parts = _Parts.of(data)
+    fields = parts.fields
     new = {
         key: compact(value)
         for key, value in values.items()
         if key not in fields or json.loads(fields[key]) != value
     }
-    return _joined({**fields, **new}, rest) if new else data
+    return parts.joined({**fields, **new}) if new else data
 
 
 def without_fields(data: bytes, keys: Collection[str]) -> bytes:
     """Remove fields of front matter."""
-    fields, rest = _parts(data)
+    parts = _Parts.of(data)
+    fields = parts.fields
     kept = {key: value for key, value in fields.items() if key not in keys}
-    return _joined(kept, rest) if len(kept) < len(fields) else data
+    return parts.joined(kept) if len(kept) < len(fields) else data
 
 
 def with_item(data: bytes, key: str, item: Any, drop: Callable[[Any], bool] | None = None) -> bytes:
     """Add an item to a list of front matter, unless it is there, and drop others."""
     data = without_items(data, key, drop) if drop is not None else data
-    fields, rest = _parts(data)
+    parts = _Parts.of(data)
+    fields = parts.fields
     value = json.loads(fields.get(key, "[]"))
     items = value if isinstance(value, list) else [value]
     if item in items:
         return data
     if not items or not isinstance(value, list):
-        return _joined({**fields, key: compact([*items, item])}, rest)
-    return _joined({**fields, key: f"{fields[key][:-1]}, {compact(item)}]"}, rest)
+        return parts.joined({**fields, key: compact([*items, item])})
+    return parts.joined({**fields, key: f"{fields[key][:-1]}, {compact(item)}]"})
 
 
 def without_items(data: bytes, key: str, drop: Callable[[Any], bool]) -> bytes:
     """Drop items from a list of front matter, which stays if it is empty then."""
-    fields, rest = _parts(data)
+    parts = _Parts.of(data)
+    fields = parts.fields
     items = json.loads(fields.get(key, "[]"))
     kept = [item for item in items if not drop(item)]
-    return data if len(kept) == len(items) else _joined({**fields, key: compact(kept)}, rest)
+    return data if len(kept) == len(items) else parts.joined({**fields, key: compact(kept)})
 
 
 # The root.
@@ -291,23 +311,29 @@ class RootModel:
     # Names.
 
     def _candidates(self, name: str, folder: str, among: Iterable[str]) -> list[str]:
-        paths = set(among)
+        # File systems and editors differ in the form they use.
+        paths = {_form(path): path for path in among}
+        name = _form(name)
         from_folder = f"{folder}/{name}" if folder else name
         for path in (name, from_folder):
             for one in (path, f"{path}.md"):
                 if one in paths:
-                    return [one]
+                    return [paths[one]]
         stem = name.lower().removesuffix(".md")
-        ends = [path for path in sorted(paths) if f"/{path[:-3]}".lower().endswith(f"/{stem}")]
+        ends = [
+            path
+            for form, path in sorted(paths.items())
+            if f"/{form[:-3]}".lower().endswith(f"/{stem}")
+        ]
         return ends or [
             path
-            for path in sorted(paths)
+            for path in sorted(paths.values())
             if path in self.notes
             and " ".join(name.lower().split()) in self._titles(self.notes[path])
         ]
 
     def _titles(self, note: Note) -> list[str]:
-        return [one.lower() for one in (note.title, *note.fields.get("aliases", [])) if one]
+        return [_form(one).lower() for one in (note.title, *note.fields.get("aliases", [])) if one]
 
     def linked(self, name: str, source: str) -> str | None:
         """Return the memory that a name in a memory means: of several the nearest, then the first."""
@@ -448,9 +474,15 @@ class RootModel:
     def lines(self, word: str, scope: Scope, texts: Files) -> Iterator[tuple[str, int, str]]:
         """Yield the lines that have a word: file, line and text."""
         for note in self.visible(scope):
-            for number, line in enumerate(texts[note.path].decode().splitlines(), start=1):
+            for number, line in enumerate(
+                texts[note.path].decode().replace("\r\n", "\n").split("\n"), start=1
+            ):
                 if word in line:
                     yield note.path, number, line
+
+
+def _form(text: str) -> str:
+    return unicodedata.normalize("NFC", text)
 
 
 def _steps(folder: str, path: str) -> int:

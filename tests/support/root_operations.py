@@ -20,11 +20,13 @@ WORDS = (
 """Words that no spelling and no ending brings near to each other."""
 
 TITLES = ("Acorn and bramble", "Meadow", "Dormouse in winter", "Kestrel", "Nettle soup")
+MACOS_PATH = "garden/ho\u0308hle.md"
+"""A path as macOS writes it: with the mark of the umlaut as a character of its own."""
 TAGS = ("red", "green", "infra/k8s", "infra")
 AGENTS = ("codex", "codex/s1", "pi")
 PATHS = (
     "garden/hedge.md", "garden/deep/pond.md", "notes/hedge.md", "pages/topic.md", "top.md",
-    "garden/_about.md", "decisions/2026-03-01-old.md", "findings/meadow.md",
+    "garden/_about.md", "decisions/2026-03-01-old.md", "findings/meadow.md", "plot/Hedge.md", MACOS_PATH,
 )  # fmt: skip
 HANDLES = 4
 
@@ -61,7 +63,7 @@ class Change(NamedTuple):
 
     key: tuple[int, str]
     how: str
-    file: tuple[dict[str, Any], str]
+    file: tuple[dict[str, Any], str, str]
     word: str
     writer: str | None
     is_late: bool
@@ -99,6 +101,10 @@ def _body(chance: random.Random) -> str:
     # Few texts, so that some say the same.
     few = random.Random(chance.randrange(30))  # noqa: S311 - no secrets
     parts = [_words(few, 2, 12)]
+    if chance.random() < 0.1:
+        # Several passages.
+        lines = ("\n".join(_words(chance, 9, 12) for _ in range(9)) for _ in range(6))
+        parts += [f"## Part {number}\n\n{text}" for number, text in enumerate(lines)]
     if few.random() < 0.3:
         parts.append(f"## {few.choice(WORDS).title()}\n\n{_words(few, 1, 30)}")
     if few.random() < 0.3:
@@ -114,7 +120,7 @@ def _time(chance: random.Random) -> str:
 
 
 _FIELDS: Mapping[str, Callable[[random.Random], Any]] = {
-    "title": lambda chance: chance.choice(TITLES),
+    "title": lambda chance: chance.choice([*TITLES, "H\u00f6hle"]),
     "type": lambda chance: chance.choice([*FOLDERS, "recipe"]),
     "tags": lambda chance: chance.sample(TAGS, chance.randint(1, 2)),
     "aliases": lambda chance: [chance.choice(TITLES)],
@@ -135,11 +141,13 @@ _FIELDS: Mapping[str, Callable[[random.Random], Any]] = {
 """What a user with an editor writes into front matter."""
 
 
-def _file(chance: random.Random) -> tuple[dict[str, Any], str]:
-    """Draw front matter and the text below, as a user writes them."""
+def _file(chance: random.Random) -> tuple[dict[str, Any], str, str]:
+    """Draw front matter, the text below, as a user writes them, and their line ends."""
     names = chance.sample(list(_FIELDS), chance.choice([0, 1, 2, 3, 5]))
     heading = f"# {chance.choice(TITLES)}\n\n" if chance.random() < 0.5 else ""
-    return {name: _FIELDS[name](chance) for name in names}, f"\n{heading}{_body(chance)}\n"
+    fields = {name: _FIELDS[name](chance) for name in names}
+    newline = "\r\n" if chance.random() < 0.1 else "\n"
+    return fields, f"\n{heading}{_body(chance)}\n", newline
 
 
 def _equally_long(chance: random.Random) -> list[str]:
@@ -229,7 +237,7 @@ def _nothing(_: random.Random) -> tuple[Any, ...]:
     return ()
 
 
-_WRITES: dict[str, tuple[int, Callable[[random.Random], tuple[Any, ...]]]] = {
+WRITES: dict[str, tuple[int, Callable[[random.Random], tuple[Any, ...]]]] = {
     "remember": (16, _remember),
     "wrapup": (2, lambda chance: (chance.choice(TITLES), _words(chance, 1, 5))),
     "edit": (7, _edit),
@@ -252,6 +260,7 @@ _EDITOR: dict[str, tuple[int, Callable[[random.Random], tuple[Any, ...]]]] = {
     "set a field": (7, lambda chance: (_pick(chance), (key := chance.choice(list(_FIELDS))), _FIELDS[key](chance))),
     "write another word": (4, lambda chance: (_pick(chance), _equally_long(chance), chance.random() < 0.5)),
     "move a file": (3, lambda chance: (_pick(chance), chance.choice(PATHS), chance.random() < 0.5)),
+    "move a folder": (2, lambda chance: (chance.sample(("garden", "plot", "notes"), 2),)),
     "delete a file": (3, lambda chance: (_pick(chance),)),
     "write bytes": (1, lambda chance: (chance.choice(PATHS),)),
     "touch": (2, lambda chance: (_pick(chance), chance.randint(-400, 400))),
@@ -273,6 +282,11 @@ _READS: dict[str, tuple[int, Callable[[random.Random], tuple[Any, ...]]]] = {
 
 _WORLD: dict[str, tuple[int, Callable[[random.Random], tuple[Any, ...]]]] = {
     "move the clock": (6, lambda chance: (chance.choice([1, 30, 3600, 86_400, 200_000, -50_000]),)),
+    "move the clock to a border": (
+        4,
+        lambda chance: (_pick(chance), _pick(chance), chance.randint(-1, 1)),
+    ),
+    "recall without space": (2, lambda chance: (chance.randrange(60_000),)),
     "change the zone": (2, lambda chance: (chance.choice(ZONES),)),
     "reopen": (4, _nothing),
     "lose files": (3, lambda chance: (chance.choice(["index.db", "store.db", "*"]),)),
@@ -287,6 +301,6 @@ _WORLD: dict[str, tuple[int, Callable[[random.Random], tuple[Any, ...]]]] = {
     "remember without space": (2, lambda chance: (*_remember(chance), chance.randrange(60_000))),
 }
 
-_KINDS = {**_WRITES, **_EDITOR, **_READS, **_WORLD}
-FALLIBLE = frozenset(_WRITES) - {"synthesize", "import"}
+_KINDS = {**WRITES, **_EDITOR, **_READS, **_WORLD}
+FALLIBLE = (frozenset(WRITES) - {"synthesize", "import"}) | {"recall", "list", "graph"}
 """The operations that a fault may meet."""

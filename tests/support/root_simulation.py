@@ -11,7 +11,7 @@ import random
 import shutil
 import tempfile
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from root_model import with_fields
 from root_operations import NewMemory, Operation
 from shrinking import Simulation, expect
 from simulated_root import MOST_FILES, opened
-from simulated_world import largest_file, set_zone
+from simulated_world import TICK, largest_file, set_zone
 from simulated_writes import Writes
 
 LENGTH = 80
@@ -33,9 +33,9 @@ class Run(Writes):
 
     # A user with an editor.
 
-    def _write_a_file(self, _: Operation, path: str, fields: dict[str, Any], body: str) -> None:
+    def _write_a_file(self, _: Operation, path: str, *file: Any) -> None:
         if path in self.files or len(self.files) < MOST_FILES:
-            self._save(path, self._file(fields, body))
+            self._save(path, self._file(*file))
 
     def _set_a_field(self, _: Operation, picked: int, key: str, value: Any) -> None:
         path = self._picked(picked)
@@ -66,6 +66,18 @@ class Run(Writes):
             (shutil.copy2 if keeps else os.rename)(self.root / path, self.root / to)
             self.files[to] = self.files[path] if keeps else self.files.pop(path)
 
+    def _move_a_folder(self, _: Operation, folders: list[str]) -> None:
+        """Rename a folder, or let two folders change places."""
+        one, other = (self.root / name for name in folders)
+        if not one.is_dir():
+            return
+        if other.is_dir():
+            other.rename(self.root / "between")
+        one.rename(other)
+        if (self.root / "between").is_dir():
+            (self.root / "between").rename(one)
+        self.files = self._on_disk()
+
     def _delete_a_file(self, _: Operation, picked: int) -> None:
         path = self._picked(picked)
         if len(self.files) > 1:
@@ -86,6 +98,24 @@ class Run(Writes):
 
     def _move_the_clock(self, _: Operation, seconds: int) -> None:
         self.clock.move(timedelta(seconds=seconds))
+
+    def _move_the_clock_to_a_border(self, _: Operation, picked: int, which: int, by: int) -> None:
+        """Move the clock to a time of a memory, or a microsecond beside it."""
+        note = self.model.notes.get(self._picked(picked))
+        if note is not None and note.borders:
+            border = note.borders[which % len(note.borders)]
+            self.clock.now = border.astimezone(timezone.utc) + timedelta(microseconds=by)
+            self.clock.move(-TICK)
+
+    def _recall_without_space(self, operation: Operation, space: int) -> None:
+        """Recall while no file can grow by more than a number of bytes."""
+        derived = (self.root / ".hedgerow").glob("*.db*")
+        largest = max((file.stat().st_size for file in derived), default=0)
+        with largest_file(largest + space):
+            try:
+                self.handles[operation.handle].recall("acorn")
+            except hr.HedgerowError as error:
+                expect(error.code in {"root_io", "index_io"}, True, f"the code {error.code}")
 
     def _change_the_zone(self, _: Operation, name: str) -> None:
         set_zone(name)

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 import hedgerow as hr
-from root_copy import compare_answers, compare_files, copied
+from root_copy import Question, compare_answers, compare_files, copied
 from root_model import Note, RefusedError, Scope, Validity, time_of
 from root_operations import Operation
 from shrinking import MismatchError, expect
@@ -221,7 +221,8 @@ class Reads(SimulatedRoot):
         copied(self.root, folder)
         root, path = self.handles[operation.handle], self._picked(picked)
         with opened(folder, operation.handle) as copy:
-            compare_answers(root, copy, " ".join(words), options, [path])
+            question = Question(" ".join(words), options, self.clock.now, path)
+            compare_answers(root, copy, question)
             if SCOPES[operation.handle].user is None:
                 compare_files(self.root, folder)
 

@@ -14,7 +14,7 @@ from typing import Any
 import hedgerow as hr
 import root_model as model
 from root_model import RefusedError, RootModel, Scope
-from root_operations import WORDS, Operation
+from root_operations import WORDS, WRITES, Operation
 from shrinking import MismatchError, expect
 from simulated_world import TICK, Clock, CrashError
 
@@ -103,8 +103,21 @@ class SimulatedRoot:
     def make(self, operation: Operation) -> None:
         """Make an operation in both, and compare. Raises MismatchError."""
         self.clock.move(TICK)
+        if operation.fault is not None and operation.name not in WRITES:
+            self._fail(operation)
         method = getattr(self, f"_{operation.name.replace(' ', '_')}")
         method(operation, *operation.arguments)
+
+    def _fail(self, operation: Operation) -> None:
+        """Let a call of a recall fail, after which the next one has to answer."""
+        fault = operation.failing()
+        with fault.active() if fault else nullcontext():
+            try:
+                self.handles[operation.handle].recall("acorn")
+            except CrashError:
+                pass
+            except hr.HedgerowError as error:
+                expect(error.code in _OF_FAULTS, True, f"the code {error.code}")
 
     # Files.
 
@@ -150,7 +163,8 @@ class SimulatedRoot:
             raise MismatchError(f"the code of the error is {code!r}, expected {planned.error!r}")
         for path in before.keys() | planned.files.keys() | found.keys():
             one, old, new = found.get(path), before.get(path), planned.files.get(path)
-            if not (planned.is_like(path, one, new) or (has_failed and one == old)):
+            is_old = has_failed and (one == old or planned.is_like(path, one, old))
+            if not (planned.is_like(path, one, new) or is_old):
                 raise MismatchError(f"{path} is {one!r}, expected {new!r}, was {old!r}")
         self.files = found
         return None if has_failed else result
@@ -170,16 +184,18 @@ class SimulatedRoot:
         """Return a text with names of memories in place of numbers, of which each means a path or a stem."""
 
         def name(place: re.Match[str]) -> str:
-            path, number = self._picked(int(place[1]))[:-3], int(place[1])
-            return path.rpartition("/")[2] if number % 3 == 0 else path
+            number = int(place[1])
+            path = self._picked(number)[:-3]
+            stem = path.rpartition("/")[2]
+            return (path, stem, stem.title(), path)[number % 4]
 
         return _PLACE.sub(name, text)
 
-    def _file(self, fields: Mapping[str, Any], body: str) -> bytes:
+    def _file(self, fields: Mapping[str, Any], body: str, newline: str) -> bytes:
         """Return a file of a user."""
         lines = (f"{key}: {self._filled(model.compact(value))}\n" for key, value in fields.items())
         head = f"---\n{''.join(lines)}---\n" if fields else ""
-        return (head + self._filled(body)).encode()
+        return (head + self._filled(body)).replace("\n", newline).encode()
 
     def _key(self, key: tuple[int, str]) -> str:
         """Return the name of a picked memory."""

@@ -151,6 +151,7 @@ class Writes(Reads):
         def plan() -> Plan:
             path = self._resolve(operation, key)
             before = self.files[path]
+            newline = "\r\n" if b"\r\n" in before else "\n"
             digest.append(hashlib.sha256(known if change.is_late else before).hexdigest())
             if change.is_late and known != before:
                 raise RefusedError("file_changed")
@@ -158,7 +159,7 @@ class Writes(Reads):
                 raise RefusedError("invalid_option")
             edited = {
                 "whole": whole,
-                "append": f"{before.decode().rstrip()}\n\n{word}\n".encode(),
+                "append": f"{before.decode().rstrip()}{newline * 2}{word}{newline}".encode(),
                 "replace": before.replace(word.encode(), b"exchanged"),
             }[how]
             if writer is not None:
@@ -220,7 +221,8 @@ class Writes(Reads):
             before = [moved.linked(name, old) for name in model.links_in(before_files[old])]
             now = [after.linked(name, path) for name in model.links_in(self.files[path])]
             for was, one in zip(before, now, strict=True):
-                if was == done.file or path == done.to:
+                # A name that meant nothing may mean the new file.
+                if was == done.file or (path == done.to and was is not None):
                     expect(one, done.to if was == done.file else was, f"a link of {path}")
 
     def _supersede(self, operation: Operation, old_picked: Any, new_picked: Any) -> None:

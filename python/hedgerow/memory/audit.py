@@ -50,7 +50,7 @@ def audit_root(derived: Derived, scope: Scope = Scope()) -> Audit:  # noqa: B008
     """Audit the memories of a scope of a root. Nothing is written."""
     documents, unreadable = read_documents(derived.source_root, derived.rules)
     within = Selection(None, None, 1, scope).in_scope(documents)
-    findings = _findings(within, note.now())
+    findings = _findings(within, Marks.of_documents(documents, scope), note.now())
     return Audit(str(derived.root), len(within), findings, () if scope else tuple(unreadable))
 
 
@@ -71,27 +71,29 @@ def audit_export(source: Path) -> Audit:
     skips: Sequence[Skip]
     if source.is_dir():
         documents, skips = read_documents(source, memory_rules())
-        findings = _findings(documents, note.now())
+        findings = _findings(documents, Marks.of_documents(documents), note.now())
     else:
         items = list(mem0(source))
         skips = [one for one in items if isinstance(one, Skip)]
         found = [one for one in items if isinstance(one, Item)]
         documents = [parse_document(one.id, one.text.encode()) for one in found]
         # Lines are those of a file that was not written.
-        findings = tuple(replace(one, line=None) for one in _findings(documents, note.now()))
+        found_in = _findings(documents, Marks.of_documents(documents), note.now())
+        findings = tuple(replace(one, line=None) for one in found_in)
     return Audit(str(source), len(documents), findings, tuple(skips))
 
 
-def _findings(documents: Sequence[Document], now: datetime) -> tuple[AuditFinding, ...]:
+def _findings(
+    documents: Sequence[Document], marks: Marks, now: datetime
+) -> tuple[AuditFinding, ...]:
     """Return the findings, rule by rule, each in path order."""
     ordered = sorted(documents, key=lambda document: document.path)
-    marks = Marks.of_documents(ordered)
     holding = [one for one in ordered if marks.holds(one.path, now)]
     return (
         *_secrets(ordered),
         *_empty(ordered),
         *_duplicates([one for one in holding if not _is_empty(one)]),
-        *_contradictions(ordered, now),
+        *_contradictions(ordered, marks, now),
         *_expired(ordered, marks, now),
         *_repeated(holding),
     )
@@ -137,11 +139,11 @@ def _duplicates(documents: Sequence[Document]) -> Iterator[AuditFinding]:
         yield AuditFinding("duplicate", path, f"{says} {first}", None, fix)
 
 
-def _contradictions(documents: Sequence[Document], now: datetime) -> Iterator[AuditFinding]:
+def _contradictions(
+    documents: Sequence[Document], marks: Marks, now: datetime
+) -> Iterator[AuditFinding]:
     said = [
-        text
-        for rule, text in findings_of_marks(documents, documents, now)
-        if rule in _CONTRADICTIONS
+        text for rule, text in findings_of_marks(documents, marks, now) if rule in _CONTRADICTIONS
     ]
     said += [finding.text for finding in declared_conflicts(documents, documents)]
     for text in said:

@@ -48,8 +48,13 @@ class Finding:
         return f"[{self.rule}] {self.text}"
 
 
-def lint(documents: Sequence[Document], selection: Selection, now: datetime) -> list[Finding]:
-    """Return the findings for the documents of a selection, rule by rule, in path order."""
+def lint(
+    documents: Sequence[Document], selection: Selection, marks: marking.Marks, now: datetime
+) -> list[Finding]:
+    """Return the findings for the documents of a selection, rule by rule, in path order.
+
+    `marks` are those of all documents of the root.
+    """
     chosen = sorted(selection.of_interest(documents), key=lambda document: document.path)
     pages = [document for document in chosen if document.is_page]
     return [
@@ -59,7 +64,7 @@ def lint(documents: Sequence[Document], selection: Selection, now: datetime) -> 
         *_duplicate_titles(chosen),
         *declared_conflicts(chosen, documents),
         *_answered_questions(chosen, documents),
-        *(Finding(*found) for found in marking.findings_of_marks(chosen, documents, now)),
+        *(Finding(*found) for found in marking.findings_of_marks(chosen, marks, now)),
     ]
 
 

@@ -36,13 +36,19 @@ class Marks:
     they begin; lint names both.
     """
 
-    def __init__(self, found: _Marks) -> None:
+    def __init__(self, found: _Marks, scope: Scope = Scope()) -> None:  # noqa: B008 - frozen
         self._found = found
+        self._scope = scope
 
     @classmethod
-    def of_documents(cls, documents: Iterable[Document]) -> Marks:
-        """Read the marks of documents."""
-        return cls(_Marks([(one.path, one.title, one.aliases, one.matter) for one in documents]))
+    def of_documents(
+        cls,
+        documents: Iterable[Document],
+        scope: Scope = Scope(),  # noqa: B008 - frozen
+    ) -> Marks:
+        """Read the marks of all documents of a root; only memories of `scope` are named."""
+        found = _Marks([(one.path, one.title, one.aliases, one.matter) for one in documents])
+        return cls(found, scope)
 
     def at(self, path: str, time: datetime, *, was_known: bool = False) -> Validity:
         """Return whether a memory holds at a time.
@@ -50,7 +56,13 @@ class Marks:
         With `was_known`, a memory without `valid_from` holds from its own time on.
         """
         found = self._found.at(path, micros_of(time), was_known)
-        return HOLDS if found is None else Validity.of_texts(*found)
+        if found is None:
+            return HOLDS
+        validity = Validity.of_texts(*found)
+        return validity.seen(self._is_named) if self._scope else validity
+
+    def _is_named(self, path: str) -> bool:
+        return not self._scope or self._scope.has(self.scope(path))
 
     def holds(self, path: str, time: datetime) -> bool:
         """Return whether a memory holds.
@@ -64,7 +76,7 @@ class Marks:
 
         Names of missing files count too.
         """
-        return self._found.superseding(path)
+        return list(filter(self._is_named, self._found.superseding(path)))
 
     def said_to_supersede(self, path: str) -> list[str]:
         """Return everything that is said to supersede a memory, also in a cycle."""
@@ -74,7 +86,7 @@ class Marks:
     @property
     def cycles(self) -> list[tuple[str, str]]:
         """The pairs (old, new) of memories that supersede each other, in path order."""
-        return self._found.cycles
+        return [pair for pair in self._found.cycles if all(map(self._is_named, pair))]
 
     def scope(self, path: str) -> Scope:
         """Return the scope that a memory states."""
@@ -165,10 +177,9 @@ RULES: dict[str, str] = {
 
 
 def findings_of_marks(
-    chosen: Sequence[Document], documents: Sequence[Document], now: datetime
+    chosen: Sequence[Document], marks: Marks, now: datetime
 ) -> Iterator[tuple[str, str]]:
     """Yield the rule and the text of each finding, rule by rule, in path order."""
-    marks = Marks.of_documents(documents)
     paths = [document.path for document in chosen]
     yield from _contradictions(paths, marks, now)
     for path in paths:

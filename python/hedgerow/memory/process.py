@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from hedgerow._checks import shown
 from hedgerow._engine import (
@@ -277,20 +277,33 @@ def run(  # noqa: PLR0913 - what a run depends on
     return run_synthesize(derived, selection, recall, apply=apply)
 
 
-def selected(derived: Derived, selection: Selection) -> tuple[list[Document], tuple[Skip, ...]]:
-    """Read the memories of the scope of a selection, and say what could not be read.
+class Selected(NamedTuple):
+    """The memories of the scope of a selection, their marks, and the files that could not be read.
 
-    A file that cannot be read has no known scope, so within a scope none is reported.
+    The marks are those of the whole root: memories outside the scope may supersede those within. A file
+    that cannot be read has no known scope, so within a scope none is reported.
     """
+
+    documents: list[Document]
+    marks: Marks
+    unreadable: tuple[Skip, ...]
+
+
+def selected(derived: Derived, selection: Selection) -> Selected:
+    """Read the memories of the scope of a selection."""
     documents, unreadable = read_documents(derived.source_root, derived.rules)
-    return selection.in_scope(documents), () if selection.scope else tuple(unreadable)
+    return Selected(
+        selection.in_scope(documents),
+        Marks.of_documents(documents, selection.scope),
+        () if selection.scope else tuple(unreadable),
+    )
 
 
 def run_lint(derived: Derived, selection: Selection, *, apply: bool) -> ProcessResult:
     """Lint the root; write the report if applied."""
-    documents, unreadable = selected(derived, selection)
+    documents, marks, unreadable = selected(derived, selection)
     now = note.now()
-    findings = lint(documents, selection, now)
+    findings = lint(documents, selection, marks, now)
     time = note.iso_time(now)
     name = note.slug(selection.topic or "", "all")
     path = f"{DERIVED}/reports/lint-{note.day(now)}-{name}{selection.scope.suffix}.md"
@@ -323,15 +336,12 @@ def run_synthesize(
     """
     topic = checked_topic(selection)
     found = recall(topic, max(2 * selection.limit, 12))
-    documents, unreadable = selected(derived, selection)
-    marks, present = Marks.of_documents(documents), note.now()
+    documents, marks, unreadable = selected(derived, selection)
+    present = note.now()
     holding = [one for one in documents if marks.holds(one.path, present)]
     sources = choose_sources(holding, selection, found)
     others = [one for one in documents if not (one.is_page or marks.holds(one.path, present))]
-    changed = [
-        (one, marks.at(one.path, present).seen(lambda by: selection.scope.has(marks.scope(by))))
-        for one in selection.of_interest(others)
-    ]
+    changed = [(one, marks.at(one.path, present)) for one in selection.of_interest(others)]
     path = page_path(topic, selection.scope, derived.folder_of("page"))
     count = "1 source memory" if len(sources) == 1 else f"{len(sources)} source memories"
     if apply:
@@ -356,8 +366,8 @@ def run_dedupe(
     A memory that says nearly the same as an older one is named and stays as it is.
     `progress(done, total)` counts the memories that were compared.
     """
-    documents, unreadable = selected(derived, selection)
-    marks, present = Marks.of_documents(documents), note.now()
+    documents, marks, unreadable = selected(derived, selection)
+    present = note.now()
     holding = [one for one in documents if marks.holds(one.path, present)]
     chosen = sorted(selection.of_interest(holding), key=_age)
     texts = {one.path: words_of(one.body) for one in chosen}
