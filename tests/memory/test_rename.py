@@ -103,6 +103,19 @@ class TestRename:
         assert "edit it by hand" in done.by_hand[0].reason
         assert (linked.path / "notes/haw.md").exists()
 
+    def test_an_address_below_the_indexed_folder_stays_one(self, linked: MemoryRoot) -> None:
+        put(
+            linked.path,
+            "notes/links.md",
+            "[a](/notes/hedge.md#when) [b](/notes/door.md) [c](/x.md)",
+        )
+        done = linked.rename("hedge", "far/haw thorn")
+        assert done.changed == ("far/haw thorn.md", "notes/links.md")
+        assert text(linked, "notes/links.md") == (
+            "[a](/far/haw%20thorn.md#when) [b](/notes/door.md) [c](/x.md)"
+        )
+        assert done.by_hand == ()
+
     def test_a_moved_file_that_cannot_be_changed_is_named_by_its_new_path(
         self, linked: MemoryRoot
     ) -> None:

@@ -7,6 +7,7 @@ reader needs no parser of YAML for. Rules are those of spec/memory.md.
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 import unicodedata
 from collections import Counter
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 Files = Mapping[str, bytes]
 """The files of a root: content by path."""
@@ -29,7 +31,8 @@ SAME = 0.8
 
 _MICROSECOND = timedelta(microseconds=1)
 _DAY_OF_NAME = re.compile(r"\d{4}-\d\d-\d\d")
-_LINK = re.compile(r"\[\[([^\[\]|#\n]+)\]\]")
+_LINK = re.compile(r"\[\[([^\[\]|#\n]+)\]\]|\]\(([^)#\s]+)(?:#[^)]*)?\)")
+"""A name in brackets, or an address."""
 _TAG = re.compile(r"(?:^|(?<=\s))#([a-z][\w/]*)", re.MULTILINE)
 
 
@@ -335,8 +338,15 @@ class RootModel:
     def _titles(self, note: Note) -> list[str]:
         return [_form(one).lower() for one in (note.title, *note.fields.get("aliases", [])) if one]
 
-    def linked(self, name: str, source: str) -> str | None:
-        """Return the memory that a name in a memory means: of several the nearest, then the first."""
+    def linked(self, name: str, source: str, *, is_path: bool = False) -> str | None:
+        """Return the memory that a name in a memory means: of several the nearest, then the first.
+
+        An address is a path from the folder of the memory, or after `/` from the root.
+        """
+        if is_path:
+            path = posixpath.normpath(posixpath.join("/", posixpath.dirname(source), name))
+            found = {_form(f"/{one}"): one for one in self.notes}
+            return found.get(_form(path)) or found.get(_form(f"{path}.md"))
         return self._nearest(name, source, self.notes)
 
     def _marked(self, name: str, source: str) -> str | None:
@@ -495,11 +505,19 @@ def _steps(folder: str, path: str) -> int:
     return len(here) + len(there) - 2 * common
 
 
-def links_in(data: bytes) -> list[str]:
-    """Return the names of the links in brackets of a file, in their order."""
-    return _LINK.findall(data.decode())
+class Link(NamedTuple):
+    """A link: a name, or an address."""
+
+    name: str
+    is_path: bool
+
+
+def links_in(data: bytes) -> list[Link]:
+    """Return the links of a file, in their order."""
+    found = _LINK.finditer(data.decode())
+    return [Link(one[1] or unquote(one[2]), one[1] is None) for one in found]
 
 
 def without_links(data: bytes) -> str:
     """Return a file without the names of its links, to compare what a rename must not change."""
-    return _LINK.sub("[[]]", data.decode())
+    return _LINK.sub("", data.decode())

@@ -84,7 +84,15 @@ def _operation(chance: random.Random) -> Operation:
 
 
 def _pick(chance: random.Random) -> int:
-    return chance.randrange(1000)
+    # Often one of a few, so that operations meet.
+    return chance.randrange(3) if chance.random() < 0.3 else chance.randrange(1000)
+
+
+def _asked(chance: random.Random) -> str | tuple[int, int, int]:
+    """Draw a time to ask for: one of a memory, by its number, which of its times, and microseconds beside it."""
+    if chance.random() < 0.3:
+        return _time(chance)
+    return _pick(chance), _pick(chance), chance.randint(-1, 1)
 
 
 def _key(chance: random.Random) -> tuple[int, str]:
@@ -111,6 +119,8 @@ def _body(chance: random.Random) -> str:
         parts.append(f"{_words(few, 1, 4)} #{few.choice(['red', 'infra/k8s'])}")
     if chance.random() < 0.25:
         parts.append(f"{chance.choice(WORDS)} [[{{{_pick(chance)}}}]]")
+    if chance.random() < 0.15:
+        parts.append(f"[{chance.choice(WORDS)}]({{/{_pick(chance)}}}#part)")
     return "\n\n".join(parts)
 
 
@@ -161,13 +171,13 @@ def _recall(chance: random.Random) -> tuple[Any, ...]:
     if chance.random() < 0.2:
         options["include_superseded"] = True
     if chance.random() < 0.3:
-        options["as_of"] = _time(chance)
+        options["as_of"] = _asked(chance)
     for name, draw in (
         ("types", lambda: [chance.choice(list(FOLDERS))]),
         ("tags", lambda: [chance.choice(TAGS)]),
         ("written_by", lambda: [chance.choice(AGENTS)]),
-        ("after", lambda: _time(chance)),
-        ("before", lambda: _time(chance)),
+        ("after", lambda: _asked(chance)),
+        ("before", lambda: _asked(chance)),
     ):
         if chance.random() < 0.12:
             options[name] = draw()
@@ -272,7 +282,7 @@ _READS: dict[str, tuple[int, Callable[[random.Random], tuple[Any, ...]]]] = {
     "list": (8, _listing),
     "show": (4, lambda chance: (_key(chance),)),
     "grep": (4, lambda chance: (chance.choice(WORDS),)),
-    "validity": (5, lambda chance: (_key(chance), chance.choice([None, _time(chance)]))),
+    "validity": (5, lambda chance: (_key(chance), chance.choice([None, _asked(chance)]))),
     "visit": (3, lambda chance: (_key(chance), chance.choice(["processed", "failed"]))),
     "visited": (2, _nothing),
     "graph": (3, _nothing),

@@ -35,13 +35,13 @@ class Run(Writes):
 
     def _write_a_file(self, _: Operation, path: str, *file: Any) -> None:
         if path in self.files or len(self.files) < MOST_FILES:
-            self._save(path, self._file(*file))
+            self._save(path, self._file(path, *file))
 
     def _set_a_field(self, _: Operation, picked: int, key: str, value: Any) -> None:
         path = self._picked(picked)
         if path in self.model.notes:
             data = with_fields(self.files[path], {key: value})
-            self._save(path, self._filled(data.decode()).encode())
+            self._save(path, self._filled(data.decode(), path).encode())
 
     def _write_another_word(
         self, _: Operation, picked: int, words: list[str], keeps_time: bool

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import hedgerow as hr
 from root_copy import Question, compare_answers, compare_files, copied
-from root_model import Note, RefusedError, Scope, Validity, time_of
+from root_model import Link, Note, RefusedError, Scope, Validity, links_in, time_of
 from root_operations import Operation
 from shrinking import MismatchError, expect
 from simulated_root import ALL, SCOPES, SimulatedRoot, opened
@@ -21,6 +21,7 @@ class Reads(SimulatedRoot):
     def _recall(
         self, operation: Operation, words: tuple[str, ...], options: dict[str, Any]
     ) -> None:
+        options = self._asked(options)
         found = self.handles[operation.handle].recall(" ".join(words), limit=ALL, **options)
         holding, left_out = self._recalled(SCOPES[operation.handle], words, options)
         files = [one.file for one in found]
@@ -38,6 +39,21 @@ class Reads(SimulatedRoot):
         for one in found:
             expect(one.score, one.parts.total, f"the score of {one.file}")
             self._compare_validity(operation, one.file, one.validity, at)
+
+    def _asked(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Return options of a recall with times of memories in place of their numbers."""
+        return {
+            key: self._time_asked(value) if isinstance(value, tuple) else value
+            for key, value in options.items()
+        }
+
+    def _time_asked(self, border: tuple[int, int, int]) -> str:
+        """Return a time of a memory, or one microseconds beside it; the present if it has none."""
+        picked, which, by = border
+        note = self.model.notes.get(self._picked(picked))
+        times = note.borders if note is not None else []
+        time = times[which % len(times)] if times else self.clock.now
+        return (time + timedelta(microseconds=by)).isoformat()
 
     def _recalled(
         self, scope: Scope, words: tuple[str, ...], options: dict[str, Any]
@@ -126,8 +142,9 @@ class Reads(SimulatedRoot):
         expect(lines, list(self.model.lines(word, SCOPES[operation.handle], self.files)), "lines")
         expect(found.files, len({file for file, _, _ in lines}), "files with a line")
 
-    def _validity(self, operation: Operation, picked: Any, at: str | None) -> None:
+    def _validity(self, operation: Operation, picked: Any, at: Any) -> None:
         key, root = self._key(picked), self.handles[operation.handle]
+        at = self._time_asked(at) if isinstance(at, tuple) else at
         try:
             path = self._resolve(operation, key, own=False)
         except RefusedError as refused:
@@ -190,16 +207,14 @@ class Reads(SimulatedRoot):
         known = self.model
         expected = set()
         for path, note in known.notes.items():
-            for relation, names in self._links_of(note).items():
-                expected |= {
-                    (path, to, relation)
-                    for name in names
-                    if (to := known.linked(name, path)) not in (None, path)
-                }
+            for relation, links in self._links_of(note).items():
+                ends = (known.linked(one.name, path, is_path=one.is_path) for one in links)
+                expected |= {(path, end, relation) for end in ends if end not in (None, path)}
         edges = self.handles[operation.handle].graph().edges
         expect(sorted(edge[:3] for edge in edges), sorted(expected), "edges")
 
-    def _links_of(self, note: Note) -> dict[str, list[str]]:
+    def _links_of(self, note: Note) -> dict[str, list[Link]]:
+        """Return the links of a memory by their relation."""
         relations = (
             "related",
             "derived_from",
@@ -209,9 +224,10 @@ class Reads(SimulatedRoot):
             "superseded_by",
         )
         stated = {
-            key: self.model.names_of(note.path, key) for key in relations if key in note.fields
+            key: [Link(name, is_path=False) for name in self.model.names_of(note.path, key)]
+            for key in relations
         }
-        return {**stated, "link": _names_in(note.body)}
+        return {**stated, "link": links_in(note.body.encode())}
 
     def _compare_with_a_copy(
         self, operation: Operation, words: tuple[str, ...], options: dict[str, Any], picked: int
@@ -221,7 +237,7 @@ class Reads(SimulatedRoot):
         copied(self.root, folder)
         root, path = self.handles[operation.handle], self._picked(picked)
         with opened(folder, operation.handle) as copy:
-            question = Question(" ".join(words), options, self.clock.now, path)
+            question = Question(" ".join(words), self._asked(options), self.clock.now, path)
             compare_answers(root, copy, question)
             if SCOPES[operation.handle].user is None:
                 compare_files(self.root, folder)
@@ -259,12 +275,6 @@ def _end(at: str) -> datetime:
 
 def _type(note: Note) -> str:
     return note.type
-
-
-def _names_in(text: str) -> list[str]:
-    from root_model import links_in  # noqa: PLC0415
-
-    return links_in(text.encode())
 
 
 def _is_nested(name: str, wanted: str) -> bool:

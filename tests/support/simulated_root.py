@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -10,6 +11,7 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import hedgerow as hr
 import root_model as model
@@ -25,7 +27,7 @@ MOST_FILES = 16
 """With more files than the candidates of a search for duplicates, the model would have to rank them."""
 
 ALL = 1000
-_PLACE = re.compile(r"\{(\d+)\}")
+_PLACE = re.compile(r"\{(/?)(\d+)\}")
 _OF_FAULTS = {"crash", "root_io", "index_io", "not_forgotten"}
 
 
@@ -180,22 +182,29 @@ class SimulatedRoot:
         paths = sorted(self.files)
         return paths[number % len(paths)] if paths else "absent.md"
 
-    def _filled(self, text: str) -> str:
-        """Return a text with names of memories in place of numbers, of which each means a path or a stem."""
+    def _filled(self, text: str, path: str = "") -> str:
+        """Return a text with memories in place of numbers: names, and after `/` addresses.
+
+        `path` is that of the text, which links to itself at times; without it addresses are those below
+        the root.
+        """
 
         def name(place: re.Match[str]) -> str:
-            number = int(place[1])
-            path = self._picked(number)[:-3]
-            stem = path.rpartition("/")[2]
-            return (path, stem, stem.title(), path)[number % 4]
+            number = int(place[2])
+            target = path if path and number % 7 == 0 else self._picked(number)
+            if place[1]:
+                folder = posixpath.dirname(path) or "."
+                return quote(posixpath.relpath(target, folder) if path else f"/{target}")
+            stem = posixpath.basename(target)[:-3]
+            return (target[:-3], stem, stem.title(), target[:-3])[number % 4]
 
         return _PLACE.sub(name, text)
 
-    def _file(self, fields: Mapping[str, Any], body: str, newline: str) -> bytes:
+    def _file(self, path: str, fields: Mapping[str, Any], body: str, newline: str) -> bytes:
         """Return a file of a user."""
-        lines = (f"{key}: {self._filled(model.compact(value))}\n" for key, value in fields.items())
+        lines = (f"{key}: {model.compact(value)}\n" for key, value in fields.items())
         head = f"---\n{''.join(lines)}---\n" if fields else ""
-        return (head + self._filled(body)).replace("\n", newline).encode()
+        return self._filled(head + body, path).replace("\n", newline).encode()
 
     def _key(self, key: tuple[int, str]) -> str:
         """Return the name of a picked memory."""

@@ -140,7 +140,7 @@ class Writes(Reads):
     def _edit(self, operation: Operation, change: Change) -> None:
         how, word, writer = change.how, change.word, change.writer
         key, scope = self._key(change.key), SCOPES[operation.handle]
-        whole = self._file(*change.file)
+        whole = self._file(self._picked(change.key[0]), *change.file)
         new = {"whole": whole.decode(), "append": word, "replace": "exchanged"}[how]
         known = self.files.get(self._picked(change.key[0]), b"")
         options: dict[str, Any] = (
@@ -218,8 +218,14 @@ class Writes(Reads):
             old = done.file if path == done.to else path
             if old not in visible or path in by_hand or old not in moved.notes:
                 continue
-            before = [moved.linked(name, old) for name in model.links_in(before_files[old])]
-            now = [after.linked(name, path) for name in model.links_in(self.files[path])]
+            before = [
+                moved.linked(link.name, old, is_path=link.is_path)
+                for link in model.links_in(before_files[old])
+            ]
+            now = [
+                after.linked(link.name, path, is_path=link.is_path)
+                for link in model.links_in(self.files[path])
+            ]
             for was, one in zip(before, now, strict=True):
                 # A name that meant nothing may mean the new file.
                 if was == done.file or (path == done.to and was is not None):
@@ -356,7 +362,9 @@ class Writes(Reads):
             after = model.without_items(self.files[a], relation, self._leads(a, b))
             removed.append(after != self.files[a])
             in_text = model.links_in(self.model.notes[a].body.encode())
-            if not removed[0] and any(self.model.linked(name, a) == b for name in in_text):
+            if not removed[0] and any(
+                self.model.linked(one.name, a, is_path=one.is_path) == b for one in in_text
+            ):
                 raise RefusedError("invalid_edge")
             return Plan({**self.files, a: after})
 

@@ -208,17 +208,19 @@ class _Writer:
         """Return what a link to a path becomes; the same if it still leads there."""
         path, mark, rest = _split(href)
         decoded = unquote(path)
-        if not decoded or _SCHEME.match(href) or href.startswith(("/", "#")):
+        if not decoded or _SCHEME.match(href):
             return href
         target = self._names.find(decoded, True, self._path)
         if target is not None:
             target = self._to if target == self._file else target
             if self._after.find(decoded, True, self._path_after) == target:
                 return href
-        else:
+        elif not href.startswith("/"):
             target = self._attachment(decoded)
         if target is None:
             return href
+        if href.startswith("/"):
+            return f"/{quote(target)}{mark}{rest}"
         folder = posixpath.dirname(self._path_after)
         return f"{quote(posixpath.relpath(target, folder or '.'))}{mark}{rest}"
 
