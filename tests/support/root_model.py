@@ -168,9 +168,9 @@ class Note:
 
     @cached_property
     def words_in_order(self) -> tuple[str, ...]:
-        """The words of the text below its heading, and the signs between digits."""
+        """The words of the text below its heading, and the signs between digits and after letters."""
         below = re.sub(r"\A\s*# [^\n]*\n?", "", self.body)
-        pattern = r"(?<=\d)-(?=\d)|\w+"
+        pattern = r"(?<=\d)-(?=\d)|(?<=[^\W\d])#|\w+"
         return tuple(re.findall(pattern, below.lower()) or re.findall(pattern, self.body.lower()))
 
     @cached_property
@@ -476,7 +476,7 @@ class RootModel:
         found = {}
         for note in self.visible(scope.own):
             common, total = (wanted & note.words).total(), (wanted | note.words).total()
-            same_signs = wanted["-"] == note.words["-"]
+            same_signs = all(wanted[sign] == note.words[sign] for sign in "-#")
             if total and same_signs and common / total >= SAME and not self.at(note.path, now).why:
                 found[note.path] = common / total
         return found
