@@ -20,13 +20,13 @@ WORDS = (
 """Words that no spelling and no ending brings near to each other."""
 
 TITLES = ("Acorn and bramble", "Meadow", "Dormouse in winter", "Kestrel", "Nettle soup")
-MACOS_PATH = "garden/ho\u0308hle.md"
-"""A path as macOS writes it: with the mark of the umlaut as a character of its own."""
+MACOS_PATH = "garden/\u03c6\u03c5\u0301\u03bb\u03bb\u03bf.md"
+"""A path as macOS writes it: with the accent as a character of its own."""
 TAGS = ("red", "green", "infra/k8s", "infra")
 AGENTS = ("codex", "codex/s1", "pi")
 PATHS = (
     "garden/hedge.md", "garden/deep/pond.md", "notes/hedge.md", "pages/topic.md", "top.md",
-    "garden/_about.md", "decisions/2026-03-01-old.md", "findings/meadow.md", "plot/Hedge.md", MACOS_PATH,
+    "garden/_about.md", "decisions/2026-03-01-old.md", "findings/meadow.md", "plot/Thorn.md", MACOS_PATH,
 )  # fmt: skip
 HANDLES = 4
 
@@ -130,7 +130,7 @@ def _time(chance: random.Random) -> str:
 
 
 _FIELDS: Mapping[str, Callable[[random.Random], Any]] = {
-    "title": lambda chance: chance.choice([*TITLES, "H\u00f6hle"]),
+    "title": lambda chance: chance.choice([*TITLES, "\u03a6\u03cd\u03bb\u03bb\u03bf"]),
     "type": lambda chance: chance.choice([*FOLDERS, "recipe"]),
     "tags": lambda chance: chance.sample(TAGS, chance.randint(1, 2)),
     "aliases": lambda chance: [chance.choice(TITLES)],
