@@ -99,8 +99,8 @@ proof: prerequisites ## every call between SQLite and the disk fails once, and p
 		| $(PYTHON) scripts/record_proof.py
 
 # SEED=7 begins with that seed, as a failure names it.
-simulate: .venv/engine-built ## random histories of an index beside a model in plain Python, for SECONDS
-	PYTHONPATH=python:tests/support $(BIN)/python tests/support/simulation.py $(SECONDS) $(SEED) 2>&1 \
+simulate: .venv/engine-built ## random histories of an index and of a root beside models in plain Python, for SECONDS
+	PYTHONPATH=python:tests/support $(BIN)/python tests/support/simulate.py $(SECONDS) $(SEED) 2>&1 \
 		| $(PYTHON) scripts/record_proof.py
 
 histories: .venv/engine-built ## what processes saw that write and read at once is consistent, for SECONDS

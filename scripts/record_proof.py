@@ -20,6 +20,7 @@ RUNS = (
     "power loss, normal durability",
     "power loss, full durability",
     "simulation",
+    "simulation of roots",
     "attack",
     "histories",
 )

@@ -103,6 +103,35 @@ class TestRename:
         assert "edit it by hand" in done.by_hand[0].reason
         assert (linked.path / "notes/haw.md").exists()
 
+    def test_an_address_below_the_indexed_folder_stays_one(self, linked: MemoryRoot) -> None:
+        put(
+            linked.path,
+            "notes/links.md",
+            "[a](/notes/hedge.md#when) [b](/notes/door.md) [c](/x.md)",
+        )
+        done = linked.rename("hedge", "far/haw thorn")
+        assert done.changed == ("far/haw thorn.md", "notes/links.md")
+        assert text(linked, "notes/links.md") == (
+            "[a](/far/haw%20thorn.md#when) [b](/notes/door.md) [c](/x.md)"
+        )
+        assert done.by_hand == ()
+
+    def test_a_moved_file_that_cannot_be_changed_is_named_by_its_new_path(
+        self, linked: MemoryRoot
+    ) -> None:
+        put(linked.path, "notes/odd.md", '---\nrelated: "o\\x64d"\n---\nOdd.\n')
+        done = linked.rename("odd", "moved/even")
+        assert [one.path for one in done.by_hand] == ["moved/even.md"]
+
+    def test_a_link_that_led_nowhere_does_not_keep_others_from_being_changed(
+        self, linked: MemoryRoot
+    ) -> None:
+        put(linked.path, "notes/door.md", "[[notes/door]] and [[gate]]\n")
+        put(linked.path, "notes/wish.md", "[[notes/door]] and [[gate]]\n")
+        assert linked.rename("door", "fences/gate").by_hand == ()
+        assert text(linked, "fences/gate.md") == "[[fences/gate]] and [[gate]]\n"
+        assert text(linked, "notes/wish.md") == "[[fences/gate]] and [[gate]]\n"
+
     @pytest.mark.parametrize(
         ("to", "message"),
         [

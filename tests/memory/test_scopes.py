@@ -166,6 +166,20 @@ class TestReading:
         assert "ben" not in text
         assert report.files != both.process("lint", apply=True).files
 
+    def test_what_a_memory_outside_supersedes_is_no_copy_and_no_source(
+        self, tmp_path: Path
+    ) -> None:
+        text = "---\nscope: {user: ana}\n---\nThe otter eats five trout a day.\n"
+        put(tmp_path, "notes/first.md", text)
+        put(tmp_path, "notes/second.md", text)
+        put(tmp_path, "notes/news.md", "---\nsupersedes: second\n---\nThe otter left.\n")
+        ana = MemoryRoot.open(tmp_path, scope={"user": "ana"})
+        assert ana.validity("second").why == "superseded"
+        assert ana.process("dedupe").summary == ("0 duplicates.",)
+        assert ana.audit().counts == {}
+        page = ana.process("synthesize", topic="otter").summary
+        assert page[1:] == ("notes/first.md",)
+
     @pytest.mark.parametrize("method", ["sync", "index", "store", "agents", "index_state"])
     def test_what_is_about_all_is_refused(self, ana: MemoryRoot, method: str) -> None:
         with pytest.raises(InvalidInputError) as raised:

@@ -50,6 +50,18 @@ class TestNodes:
             "note", 0.7, "general", 0.0, "manual", 1_700_000_000, 1_700_000_000,
         ]  # fmt: skip
 
+    def test_a_later_time_of_an_unchanged_file_is_that_of_its_node(
+        self, root: hr.MemoryRoot
+    ) -> None:
+        file = put(root.path, "a.md", "text")
+        for time in (1_700_000_000, 1_500_000_000):
+            os.utime(file, (time, time))
+            assert facts(root, "timestamp,created") == [time, time]
+        put(root.path, "a.md", "---\ndate: 2026-04-18\n---\ntext")
+        for time in (1_700_000_000, 1_500_000_000):
+            os.utime(file, (time, time))
+            assert facts(root, "timestamp,created") == [1_776_470_400, 1_776_470_400]
+
     @pytest.mark.parametrize(
         ("path", "stated", "kind"),
         [

@@ -86,8 +86,8 @@ def rename(
         for path in sorted({file, *state.nodes.linking_to(file)}):
             if visible is not None and path not in visible:
                 continue
+            path_after = to if path == file else path
             try:
-                path_after = to if path == file else path
                 is_new, html = _relink(derived, path, path_after, file, to, names, after)
                 if is_new:
                     changed.append(path_after)
@@ -95,7 +95,7 @@ def rename(
                     reason = f"HTML in it names {', '.join(html)}, which leads elsewhere from there"
                     by_hand.append(Skip(path_after, "html_path", reason))
             except HedgerowError as error:
-                by_hand.append(Skip(path, error.code, error.message))
+                by_hand.append(Skip(path_after, error.code, error.message))
         _move(derived, file, to)
     return changed, by_hand
 
@@ -115,8 +115,13 @@ def _relink(  # noqa: PLR0913, PLR0917 - what a link depends on
     writer = _Writer(derived.source_root, path, path_after, file, to, names, after)
     new, html = writer.rewritten(text)
     moved = {file: to}
-    expected = [moved.get(one or "", one) for one in _found(path, text, names)]
-    if _found(path_after, new, after, path) != expected:
+    before = [moved.get(one or "", one) for one in _found(path, text, names)]
+    found = _found(path_after, new, after, path)
+    # A link that led nowhere may lead to the new path.
+    expected = [
+        to if old is None and one == to else old for old, one in zip(before, found, strict=False)
+    ]
+    if found != expected or len(found) != len(before):
         raise HedgerowError(
             f"the links of {path} cannot be changed without changing more; edit it by hand",
             code="invalid_front_matter",
@@ -203,17 +208,19 @@ class _Writer:
         """Return what a link to a path becomes; the same if it still leads there."""
         path, mark, rest = _split(href)
         decoded = unquote(path)
-        if not decoded or _SCHEME.match(href) or href.startswith(("/", "#")):
+        if not decoded or _SCHEME.match(href):
             return href
         target = self._names.find(decoded, True, self._path)
         if target is not None:
             target = self._to if target == self._file else target
             if self._after.find(decoded, True, self._path_after) == target:
                 return href
-        else:
+        elif not href.startswith("/"):
             target = self._attachment(decoded)
         if target is None:
             return href
+        if href.startswith("/"):
+            return f"/{quote(target)}{mark}{rest}"
         folder = posixpath.dirname(self._path_after)
         return f"{quote(posixpath.relpath(target, folder or '.'))}{mark}{rest}"
 

@@ -69,6 +69,13 @@ pub fn file_node(document: &Document<'_>, modified: i64) -> Result<FileNode, Unr
     })
 }
 
+/// Whether the node of a file has a time that neither its front matter nor its name states, so that it is
+/// the time of the file.
+pub fn has_time_of_file(document: &Document<'_>) -> bool {
+    // Both lists have the same fields.
+    event_time(document.path, &document.front_matter, &UPDATED).is_none()
+}
+
 /// The links of a file in its front matter and its text, and the problems of some.
 fn links_of(document: &Document<'_>) -> (Vec<NodeLink>, Vec<String>) {
     let fields = document.matter.fields.iter();

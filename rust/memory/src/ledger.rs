@@ -59,6 +59,11 @@ pub struct Record {
 }
 
 impl Record {
+    /// When the file was last modified, in Unix seconds. None if it must be read again.
+    pub(crate) fn modified_seconds(&self) -> Option<i64> {
+        Some(self.signature?.modified_seconds())
+    }
+
     fn of(source: SourceFile, has_facts: bool) -> Self {
         let facts = if has_facts {
             source.facts

@@ -12,6 +12,7 @@ use hedgerow_graph::graph::{NodeSync, Store};
 
 use crate::day_format::DayFormat;
 use crate::document::Document;
+use crate::file_node::has_time_of_file;
 use crate::folder::{Listing, Signature};
 use crate::ledger::{Ledger, Record};
 use crate::root_index::IndexPart;
@@ -259,7 +260,15 @@ impl FileUpdate {
         let path = reading.path.as_str();
         let index = State::of(reading, Some(targets.index.ledger));
         let store = State::of(reading, targets.store.as_ref().map(|store| store.ledger));
-        let is_parsed = matches!(index, State::Changed(_)) || matches!(store, State::Changed(_));
+        let modified = reading.signature.modified_seconds();
+        // A node without a time of its own has that of its file.
+        let is_touched = |before: &Record| before.modified_seconds() != Some(modified);
+        let is_parsed = matches!(index, State::Changed(_))
+            || match store {
+                State::Known => false,
+                State::Same(before) => is_touched(before),
+                State::Changed(_) => true,
+            };
         let text = match &reading.data {
             Ok(data) if is_parsed => text_of(data),
             Ok(_) => Ok(String::new()),
@@ -292,9 +301,15 @@ impl FileUpdate {
             },
             store: match store {
                 State::Known => None,
-                State::Same(before) => Some(StorePart::unchanged(row(), before)),
+                State::Same(before)
+                    if !(is_touched(before) && document.is_ok_and(has_time_of_file)) =>
+                {
+                    Some(StorePart::unchanged(row(), before))
+                }
+                State::Same(before) => {
+                    Some(StorePart::parsed(row(), Some(before), document, modified))
+                }
                 State::Changed(before) => {
-                    let modified = reading.signature.modified_seconds();
                     Some(StorePart::parsed(row(), before, document, modified))
                 }
             },

@@ -1,26 +1,23 @@
 """Random operations on one index through several handles, compared with a model in plain Python.
 
-The model has chunks in a dict, and ranks by brute force. As a program, it runs seed after seed, prints the seed of a
-failure with the fewest operations that still fail, and ends with the line that `make simulate` records:
-simulation.py SECONDS [SEED].
+The model has chunks in a dict, and ranks by brute force.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
-import math
 import random
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import hedgerow as hr
-from filter_oracle import passes
+from index_model import Embedder, Model, direction, embedded
+from shrinking import MismatchError, Simulation, expect
 
 Operation = tuple[Any, ...]
 """A name, the number of a handle, and arguments, none of which depends on what is in the index."""
@@ -33,21 +30,10 @@ IDS = [f"chunk {number}" for number in range(24)]
 PATHS = ["notes/a.md", "notes/b.md", "docs/c.md"]
 TAGS = ["red", "green", "two words"]
 BACKENDS = ("auto", "memory", "fts5")
-WEIGHTS = (3, 10, 5, 4, 1)
 LENGTH = 120
 """The operations of a history."""
 CLOSE = 1e-6
 """The largest difference of scores that rounding explains."""
-
-
-class MismatchError(AssertionError):
-    """The index and the model differ."""
-
-
-def expect(found: Any, expected: Any, what: str) -> None:
-    """Raise MismatchError unless both are equal."""
-    if found != expected:
-        raise MismatchError(f"{what}: {found!r}, expected {expected!r}")
 
 
 # The operations.
@@ -117,8 +103,19 @@ def _nearest(chance: random.Random) -> tuple[Any, ...]:
     return _vector(chance), where, chance.choice([1, 3, 100])
 
 
+def _retrieve(chance: random.Random) -> tuple[Any, ...]:
+    texts = [" ".join(chance.sample(WORDS, 2)) for _ in range(chance.randint(1, 3))]
+    where = _filter(chance) if chance.random() < 0.5 else None
+    return texts, where, (chance.choice([1, 3, 10]), chance.randrange(4)), chance.choice(IDS)
+
+
+def _plain_chunks(chance: random.Random) -> list[dict[str, Any]]:
+    return [{**chunk, "embedding": None} for chunk in _chunks(chance)]
+
+
 def _update(chance: random.Random) -> tuple[Any, ...]:
-    return _filter(chance), {"n": chance.choice([None, *range(5)])}, chance.sample(TAGS, 1)
+    metadata = {"n": chance.choice([None, *range(5)])}
+    return _filter(chance), metadata, chance.sample(TAGS, 1), chance.random() < 0.5
 
 
 _KINDS: dict[str, tuple[int, Callable[[random.Random], tuple[Any, ...]]]] = {
@@ -131,6 +128,18 @@ _KINDS: dict[str, tuple[int, Callable[[random.Random], tuple[Any, ...]]]] = {
     "update": (4, _update),
     "search": (24, _search),
     "nearest": (12, _nearest),
+    "retrieve": (6, _retrieve),
+    "retrieve by meaning": (
+        4,
+        lambda chance: (_text(chance, 4) or "acorn", chance.choice([1, 3, 100])),
+    ),
+    "embed and upsert": (6, lambda chance: (_plain_chunks(chance),)),
+    "embed again": (1, lambda _: ()),
+    "delete with a retriever": (2, lambda chance: (chance.sample(IDS, 2), [chance.choice(PATHS)])),
+    "get": (4, lambda chance: (chance.sample(IDS, 4), chance.randint(1, 6))),
+    "choose": (3, lambda chance: (_filter(chance),)),
+    "stats": (2, lambda _: ()),
+    "explain": (1, lambda chance: (chance.sample(WORDS, 2),)),
     "count": (5, lambda chance: (_filter(chance),)),
     "read": (3, lambda _: ()),
     "begin to read": (3, lambda chance: (chance.randrange(5),)),
@@ -140,101 +149,6 @@ _KINDS: dict[str, tuple[int, Callable[[random.Random], tuple[Any, ...]]]] = {
     "backup": (1, lambda _: ()),
     "check": (2, lambda _: ()),
 }
-
-
-# The model.
-
-
-@dataclass
-class Model:
-    """Chunks by id, in the order of their rows."""
-
-    chunks: dict[str, dict[str, Any]] = field(default_factory=dict)
-
-    def upsert(self, chunks: Sequence[dict[str, Any]]) -> int:
-        for chunk in chunks:
-            old = self.chunks.get(chunk["id"])
-            new = {**chunk, "embedding": chunk.get("embedding")}
-            same = ("title", "summary", "content")
-            if old and new["embedding"] is None and all(new[key] == old[key] for key in same):
-                new["embedding"] = old["embedding"]
-            self.chunks[chunk["id"]] = new
-        return len(chunks)
-
-    def delete(self, ids: Sequence[str]) -> int:
-        return sum(self.chunks.pop(id_, None) is not None for id_ in ids)
-
-    def update(self, ids: Sequence[str], metadata: dict[str, Any], tags: list[str]) -> int:
-        for id_ in ids:
-            old = self.chunks[id_]
-            merged = {**old["metadata"], **metadata}
-            kept = {key: value for key, value in merged.items() if value is not None}
-            self.chunks[id_] = {**old, "metadata": kept, "tags": tags}
-        return len(ids)
-
-    def passing(self, where: dict[str, Any] | None) -> list[str]:
-        """Return the ids of the chunks that a filter passes."""
-        return [
-            id_
-            for id_, chunk in self.chunks.items()
-            if where is None or passes(hr.Chunk.from_dict(chunk), where)
-        ]
-
-    def ranked(self, kind: str, words: list[str]) -> dict[str, float]:
-        """Return the BM25 score of each chunk that matches."""
-        phrases = {"phrase": [words], "prefix": [[words[0][:4]]]}.get(kind, [[w] for w in words])
-        columns = {id_: _columns(chunk) for id_, chunk in self.chunks.items()}
-        lengths = {id_: sum(map(len, column)) for id_, column in columns.items()}
-        mean = sum(lengths.values()) / (len(lengths) or 1)
-        scores: dict[str, float] = dict.fromkeys(self.chunks, 0.0)
-        matches: list[set[str]] = []
-        for phrase in phrases:
-            counts = {id_: _frequency(of, phrase, kind) for id_, of in columns.items()}
-            matching = {id_ for id_, frequency in counts.items() if frequency}
-            matches.append(matching)
-            if kind == "NOT" and len(matches) > 1:
-                continue
-            df, size = len(matching), len(self.chunks)
-            idf = max(1e-6, math.log((size - df + 0.5) / (df + 0.5)))
-            for id_ in matching:
-                norm = 1.2 * (0.25 + 0.75 * lengths[id_] / mean)
-                scores[id_] += idf * counts[id_] * 2.2 / (counts[id_] + norm)
-        found = set.union(*matches)
-        if kind == "AND":
-            found = set.intersection(*matches)
-        if kind == "NOT":
-            found = matches[0] - matches[1]
-        return {id_: score for id_, score in scores.items() if id_ in found}
-
-    def cosines(self, vector: list[float]) -> dict[str, float]:
-        """Return the cosine of each chunk that has a vector."""
-        return {
-            id_: sum(map(float.__mul__, vector, given)) / math.hypot(*vector) / math.hypot(*given)
-            for id_, chunk in self.chunks.items()
-            if (given := chunk["embedding"])
-        }
-
-
-def _columns(chunk: dict[str, Any]) -> list[list[str]]:
-    texts = [chunk["path"].replace("/", " ").replace(".", " "), chunk["title"], chunk["summary"]]
-    return [text.split() for text in [*texts, " ".join(chunk["tags"]), chunk["content"]]]
-
-
-def _direction(vector: Sequence[float] | None) -> list[float] | None:
-    """Return a vector of length 1, as the index has it, without what rounding may change."""
-    return [round(value / math.hypot(*vector), 5) + 0.0 for value in vector] if vector else None
-
-
-def _frequency(columns: list[list[str]], phrase: list[str], kind: str) -> int:
-    def stands(column: list[str], at: int) -> bool:
-        if kind == "prefix":
-            return column[at].startswith(phrase[0])
-        return column[at : at + len(phrase)] == phrase
-
-    return sum(
-        weight * sum(stands(column, at) for at in range(len(column)))
-        for column, weight in zip(columns, WEIGHTS, strict=True)
-    )
 
 
 # The run.
@@ -276,10 +190,10 @@ class Run:
         """Compare all that is stored."""
         found = [chunk.to_dict() for chunk in index.chunks()]
         for chunk in found:
-            chunk["embedding"] = _direction(chunk.get("embedding"))
+            chunk["embedding"] = direction(chunk.get("embedding"))
         fields = ("id", "path", "ordinal", "title", "summary", "tags", "content", "metadata")
         expected = [
-            {**{key: chunk[key] for key in fields}, "embedding": _direction(chunk["embedding"])}
+            {**{key: chunk[key] for key in fields}, "embedding": direction(chunk["embedding"])}
             for chunk in self.model.chunks.values()
         ]
         expect(found, expected, "all chunks")
@@ -332,10 +246,16 @@ class Run:
         expect(index.delete_path(path), expected, "chunks deleted by their path")
 
     def _update(
-        self, index: hr.Index, where: dict[str, Any], metadata: dict[str, Any], tags: list[str]
+        self,
+        index: hr.Index,
+        where: dict[str, Any],
+        metadata: dict[str, Any],
+        tags: list[str],
+        retrieves: bool,
     ) -> None:
         expected = self.model.update(self.model.passing(where), metadata, tags)
-        expect(index.update(where, metadata=metadata, tags=tags), expected, "chunks updated")
+        face = hr.Retriever(index) if retrieves else index
+        expect(face.update(where, metadata=metadata, tags=tags), expected, "chunks updated")
 
     def _search(
         self,
@@ -360,6 +280,97 @@ class Run:
         hits = index.search_vector(vector, limit, filters=where)
         order = {id_: (chunk["path"], id_) for id_, chunk in self.model.chunks.items()}
         self._compare_ranks(hits, self.model.cosines(vector), where, limit, order)
+
+    def _retrieve(
+        self,
+        index: hr.Index,
+        texts: list[str],
+        where: dict[str, Any] | None,
+        page: tuple[int, int],
+        wanted: str,
+    ) -> None:
+        """Search one by one, at once, by pages, by paths and for a missing chunk: all say the same."""
+        limit, offset = page
+        retriever = hr.Retriever(index)
+        options: Any = {"mode": "bm25", "filters": where, "skip_retry_ladder": True}
+        many = retriever.search_many(texts, limit=limit, offset=offset, **options)
+        for text, response in zip(texts, many, strict=True):
+            all_hits = index.search_bm25(text, 100, filters=where)
+            ids = [hit.id for hit in all_hits]
+            expect(
+                [hit.id for hit in response], ids[offset : offset + limit], f"a page of {text!r}"
+            )
+            one = retriever.search(text, limit=limit, offset=offset, **options)
+            expect(
+                [hit.id for hit in one], ids[offset : offset + limit], f"the same page of {text!r}"
+            )
+            paths = list(dict.fromkeys(hit.path for hit in all_hits))
+            grouped = retriever.search(text, group_by="path", **options)
+            expect([hit.path for hit in grouped], paths, f"the paths of {text!r}")
+            if wanted in self.model.chunks:
+                cut = retriever.why_not(text, wanted, limit=limit, **options).cut
+                expect(cut is None, wanted in ids[:limit], f"whether {wanted} is cut, {cut}")
+
+    def _retrieve_by_meaning(self, index: hr.Index, text: str, limit: int) -> None:
+        retriever = hr.Retriever(index, embedder=Embedder())
+        found = retriever.search(text, mode="semantic", limit=limit, skip_retry_ladder=True)
+        cosines = self.model.cosines(embedded(text))
+        expected = sorted(cosines.values(), reverse=True)[:limit]
+        expect(len(found.results), len(expected), "hits by meaning")
+        for hit, best in zip(found, expected, strict=True):
+            given = hit.vector_similarity or 0.0
+            if abs(given - best) > CLOSE or abs(given - cosines[hit.id]) > CLOSE:
+                raise MismatchError(f"{hit.id} has {given!r}, expected {best!r}")
+
+    def _embed_and_upsert(self, index: hr.Index, chunks: list[dict[str, Any]]) -> None:
+        count = hr.Retriever(index, embedder=Embedder()).upsert(chunks)
+        self.model.upsert(chunks)
+        self.model.embed([chunk["id"] for chunk in chunks], again=False)
+        expect(count, len(chunks), "chunks embedded")
+        self.compare(index)
+
+    def _embed_again(self, index: hr.Index) -> None:
+        count = hr.Retriever(index, embedder=Embedder()).reembed()
+        expect(count, len(self.model.chunks), "chunks embedded again")
+        self.model.embed(list(self.model.chunks), again=True)
+        self.compare(index)
+
+    def _delete_with_a_retriever(self, index: hr.Index, ids: list[str], paths: list[str]) -> None:
+        expected = self.model.delete(ids)
+        expected += sum(self.model.delete(self.model.passing({"path": path})) for path in paths)
+        expect(hr.Retriever(index).delete(ids, paths), expected, "chunks deleted")
+
+    def _get(self, index: hr.Index, ids: list[str], first: int) -> None:
+        contents = [self.model.chunks.get(id_, {}).get("content") for id_ in ids]
+        retriever = hr.Retriever(index)
+        for found in (
+            retriever.get_many(ids),
+            [retriever.get(id_) for id_ in ids],
+            map(index.get, ids),
+        ):
+            expect([chunk and chunk.content for chunk in found], contents, "chunks by id")
+        expect([id_ in index for id_ in ids], [one is not None for one in contents], "ids")
+        expect([chunk.id for chunk in index.peek(first)], list(self.model.chunks)[:first], "a look")
+
+    def _choose(self, index: hr.Index, where: dict[str, Any]) -> None:
+        expected = self.model.passing(where)
+        expect([chunk.id for chunk in index.chunks(where)], expected, "chunks that pass")
+        expect(hr.Retriever(index).count(where), len(expected), "their number")
+
+    def _stats(self, index: hr.Index) -> None:
+        chunks = self.model.chunks.values()
+        expected = (
+            len(chunks),
+            len({chunk["path"] for chunk in chunks}),
+            sum(chunk["embedding"] is not None for chunk in chunks),
+        )
+        for found in (index.stats(), hr.Retriever(index).stats()):
+            expect((found.chunks, found.paths, found.vectors), expected, "counts")
+
+    def _explain(self, index: hr.Index, words: list[str]) -> None:
+        text = str(hr.Retriever(index).explain(" ".join(words)))
+        for word in words:
+            expect(f"{word} kept as" in text, True, f"whether {word} is searched for in {text}")
 
     def _compare_ranks(
         self,
@@ -439,50 +450,4 @@ def failure_of(operations: Sequence[Operation]) -> str | None:
     return None
 
 
-def shrunk(operations: Sequence[Operation], seconds: float = 60.0) -> list[Operation]:
-    """Return the fewest of some failing operations that still fail, as far as there is time."""
-    end = time.monotonic() + seconds
-    kept = list(operations)
-    size = len(kept) // 2
-    while size and time.monotonic() < end:
-        at = 0
-        while at < len(kept) and time.monotonic() < end:
-            fewer = kept[:at] + kept[at + size :]
-            if failure_of(fewer) is None:
-                at += size
-            else:
-                kept = fewer
-        size //= 2
-    return kept
-
-
-def report(seed: int) -> str | None:
-    """Run a seed; return what fails, with its seed and the fewest operations. None if nothing does."""
-    operations = drawn(random.Random(seed))  # noqa: S311 - no secrets
-    failure = failure_of(operations)
-    if failure is None:
-        return None
-    fewest = shrunk(operations)
-    lines = [f"seed {seed}: {failure}", f"{len(fewest)} of {len(operations)} operations fail:"]
-    return "\n".join([*lines, *map(repr, fewest), str(failure_of(fewest))])
-
-
-def main() -> None:
-    """Run seed after seed until the time is over, or one fails."""
-    seconds = float(sys.argv[1])
-    seed = first = int(sys.argv[2]) if sys.argv[2:] else int(time.time())
-    begun = time.monotonic()
-    while True:
-        failure = report(seed)
-        if failure is not None:
-            sys.exit(f"FAILED: {failure}")
-        seed += 1
-        if time.monotonic() - begun > seconds:
-            break
-    spent, count = math.ceil(time.monotonic() - begun), (seed - first) * LENGTH
-    run = {"name": "simulation", "seed": first, "seconds": spent, "count": count}
-    sys.stdout.write(f"proof {json.dumps(run)}\n")
-
-
-if __name__ == "__main__":
-    main()
+SIMULATION = Simulation("simulation", drawn, failure_of)

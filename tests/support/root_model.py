@@ -1,0 +1,523 @@
+"""A memory root as a model in plain Python: what its files are, what they mean, and what operations do to them.
+
+Files are bytes by path. Those that the simulation writes have front matter of lines `key: JSON`, which a
+reader needs no parser of YAML for. Rules are those of spec/memory.md.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+Files = Mapping[str, bytes]
+"""The files of a root: content by path."""
+
+FOLDERS = {
+    "note": "notes", "session": "sessions", "finding": "findings", "decision": "decisions",
+    "preference": "preferences", "page": "pages",
+}  # fmt: skip
+_TYPES = {folder: kind for kind, folder in FOLDERS.items()}
+SAME = 0.8
+"""From this likeness on, two texts say nearly the same."""
+
+_MICROSECOND = timedelta(microseconds=1)
+_DAY_OF_NAME = re.compile(r"\d{4}-\d\d-\d\d")
+_LINK = re.compile(r"\[\[([^\[\]|#\n]+)\]\]|\]\(([^)#\s]+)(?:#[^)]*)?\)")
+"""A name in brackets, or an address."""
+_TAG = re.compile(r"(?:^|(?<=\s))#([a-z][\w/]*)", re.MULTILINE)
+
+
+class RefusedError(Exception):
+    """The error with which hedgerow refuses an operation, by its code."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+# Times.
+
+
+def iso(time: datetime) -> str:
+    """Return a time as front matter has it."""
+    text = time.astimezone(timezone.utc).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")
+
+
+def time_of(text: Any, *, as_end: bool = False) -> datetime | None:
+    """Return the time that a text of front matter states; `as_end` takes a date as the end of its day."""
+    if not isinstance(text, str):
+        return None
+    try:
+        time = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    time = time if time.tzinfo else time.replace(tzinfo=timezone.utc)
+    is_date = _DAY_OF_NAME.fullmatch(text)
+    return time + timedelta(days=1) - _MICROSECOND if as_end and is_date else time
+
+
+# Scopes.
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The memories that a handle sees: those of a user, all without one, and with `shared` those of nobody."""
+
+    user: str | None = None
+    shared: bool = False
+
+    @property
+    def own(self) -> Scope:
+        """The memories that the handle writes."""
+        return Scope(self.user)
+
+    def has(self, other: str | None) -> bool:
+        """Whether the memories of another user, or of nobody, are in this scope."""
+        return self.user in (None, other) or (self.shared and other is None)
+
+
+# Notes.
+
+
+@dataclass(frozen=True)
+class Note:
+    """A file as it is read: its front matter, and the lines below."""
+
+    path: str
+    fields: Mapping[str, Any]
+    body: str
+
+    @property
+    def title(self) -> str:
+        """The title of the front matter, else the first heading of level 1."""
+        heading = re.search(r"(?m)^# (.*)$", self.body)
+        return str(self.fields.get("title") or (heading[1] if heading else ""))
+
+    @property
+    def type(self) -> str:
+        """The type that the note states, else that of its folder."""
+        return str(self.fields.get("type") or _TYPES.get(self.path.partition("/")[0], "note"))
+
+    @property
+    def user(self) -> str | None:
+        """The user whose memory it is."""
+        scope = self.fields.get("scope") or {}
+        return str(scope["user"]) if "user" in scope else None
+
+    @property
+    def tags(self) -> list[str]:
+        """The tags of the front matter and of the text."""
+        return [*self.fields.get("tags", []), *_TAG.findall(self.body)]
+
+    @property
+    def writers(self) -> list[str]:
+        """The names of its writers."""
+        stated = self.fields.get("written_by", [])
+        return stated if isinstance(stated, list) else [stated]
+
+    @property
+    def time(self) -> datetime | None:
+        """The time of the memory."""
+        keys = ("date", "created_at", "created", "updated_at")
+        stated = (time_of(self.fields.get(key)) for key in keys)
+        return next((time for time in stated if time), self._day_of_name)
+
+    @property
+    def _day_of_name(self) -> datetime | None:
+        day = _DAY_OF_NAME.match(self.path.rpartition("/")[2])
+        return time_of(day[0]) if day else None
+
+    def changed(self, modified: float) -> int:
+        """Return the time of its last change in Unix seconds; `modified` is that of the file."""
+        keys = ("updated_at", "created_at", "created", "date")
+        stated = [time_of(self.fields.get(key)) for key in keys]
+        time = next((time for time in [*stated, self._day_of_name] if time), None)
+        return int(modified if time is None else time.timestamp())
+
+    @property
+    def interval(self) -> tuple[datetime | None, datetime | None]:
+        """From when and until when it is valid, unless that contradicts itself."""
+        begin = time_of(self.fields.get("valid_from"))
+        end = time_of(self.fields.get("valid_until"), as_end=True)
+        return (None, None) if begin and end and end < begin else (begin, end)
+
+    @property
+    def review(self) -> datetime | None:
+        """When it is to be reviewed."""
+        given = self.fields.get("stale_after")
+        days = re.fullmatch(r"(\d+)d", given or "")
+        if days:
+            return self.time + timedelta(days=int(days[1])) if self.time else None
+        return time_of(given, as_end=True)
+
+    @property
+    def borders(self) -> list[datetime]:
+        """The times at which something about it changes."""
+        times = [self.time, *self.interval, self.review, time_of(self.fields.get("retracted"))]
+        return [time for time in times if time]
+
+    @cached_property
+    def words_in_order(self) -> tuple[str, ...]:
+        """The words of the text below its heading, and the signs between digits and after letters."""
+        below = re.sub(r"\A\s*# [^\n]*\n?", "", self.body)
+        pattern = r"(?<=\d)-(?=\d)|(?<=[^\W\d])#|\w+"
+        return tuple(re.findall(pattern, below.lower()) or re.findall(pattern, self.body.lower()))
+
+    @cached_property
+    def words(self) -> Counter[str]:
+        """The same words, each with its count."""
+        return Counter(self.words_in_order)
+
+    @cached_property
+    def tokens(self) -> set[str]:
+        """Every word by which a recall finds it."""
+        texts = [self.path, self.title, *self.tags, *self.fields.get("aliases", []), self.body]
+        return set(re.findall(r"\w+", _form(" ".join(texts)).lower().replace("_", " ")))
+
+
+@lru_cache(maxsize=4096)
+def note_of(path: str, data: bytes) -> Note | None:
+    """Read a file; None if it is not text."""
+    try:
+        text = data.decode().replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        return None
+    lines = text.split("\n")
+    if lines[0] != "---":
+        return Note(path, {}, text)
+    end = lines.index("---", 1)
+    fields = (line.partition(": ") for line in lines[1:end])
+    return Note(
+        path, {key: json.loads(value) for key, _, value in fields}, "\n".join(lines[end + 1 :])
+    )
+
+
+# Changes of texts.
+
+
+def compact(value: Any) -> str:
+    """Return JSON as front matter has it."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def text_of(fields: Mapping[str, Any], title: str, body: str) -> bytes:
+    """Return a new memory as a file."""
+    lines = [f"{key}: {compact(value)}" for key, value in fields.items()]
+    return "\n".join(["---", *lines, "---", "", f"# {title}", "", body, ""]).encode()
+
+
+class _Parts(NamedTuple):
+    """The lines of front matter by key, the rest of a file, and its line ends."""
+
+    fields: dict[str, str]
+    rest: str
+    newline: str
+
+    @classmethod
+    def of(cls, data: bytes) -> _Parts:
+        newline = "\r\n" if b"\r\n" in data else "\n"
+        text = data.decode().replace("\r\n", "\n")
+        lines = text.split("\n")
+        if lines[0] != "---":
+            return cls({}, text, newline)
+        end = lines.index("---", 1)
+        fields = (line.partition(": ") for line in lines[1:end])
+        return cls({key: value for key, _, value in fields}, "\n".join(lines[end + 1 :]), newline)
+
+    def joined(self, fields: Mapping[str, str]) -> bytes:
+        """Return the file with other fields."""
+        lines = (f"{key}: {value}\n" for key, value in fields.items())
+        text = f"---\n{''.join(lines)}---\n{self.rest}"
+        return text.replace("\n", self.newline).encode()
+
+
+def with_fields(data: bytes, values: Mapping[str, Any]) -> bytes:
+    """Set fields of front matter: a field that is there stays in its line."""
+    parts = _Parts.of(data)
+    fields = parts.fields
+    new = {
+        key: compact(value)
+        for key, value in values.items()
+        if key not in fields or json.loads(fields[key]) != value
+    }
+    return parts.joined({**fields, **new}) if new else data
+
+
+def without_fields(data: bytes, keys: Collection[str]) -> bytes:
+    """Remove fields of front matter."""
+    parts = _Parts.of(data)
+    fields = parts.fields
+    kept = {key: value for key, value in fields.items() if key not in keys}
+    return parts.joined(kept) if len(kept) < len(fields) else data
+
+
+def with_item(data: bytes, key: str, item: Any, drop: Callable[[Any], bool] | None = None) -> bytes:
+    """Add an item to a list of front matter, unless it is there, and drop others."""
+    data = without_items(data, key, drop) if drop is not None else data
+    parts = _Parts.of(data)
+    fields = parts.fields
+    value = json.loads(fields.get(key, "[]"))
+    items = value if isinstance(value, list) else [value]
+    if item in items:
+        return data
+    if not items or not isinstance(value, list):
+        return parts.joined({**fields, key: compact([*items, item])})
+    return parts.joined({**fields, key: f"{fields[key][:-1]}, {compact(item)}]"})
+
+
+def without_items(data: bytes, key: str, drop: Callable[[Any], bool]) -> bytes:
+    """Drop items from a list of front matter, which stays if it is empty then."""
+    parts = _Parts.of(data)
+    fields = parts.fields
+    items = json.loads(fields.get(key, "[]"))
+    kept = [item for item in items if not drop(item)]
+    return data if len(kept) == len(items) else parts.joined({**fields, key: compact(kept)})
+
+
+# The root.
+
+
+@dataclass(frozen=True)
+class Validity:
+    """Whether a memory holds, with the fields of hedgerow's own."""
+
+    why: str | None = None
+    since: datetime | None = None
+    by: tuple[str, ...] = ()
+    reason: str | None = None
+    doubtful: tuple[str, ...] = ()
+    stale_since: datetime | None = None
+
+
+class RootModel:
+    """What the files of a root mean. It is made anew for each state of the files."""
+
+    def __init__(self, files: Files) -> None:
+        found = (note_of(path, files[path]) for path in sorted(files))
+        self.notes = {note.path: note for note in found if note is not None}
+        self.unreadable = sorted(files.keys() - self.notes.keys())
+
+    def visible(self, scope: Scope) -> list[Note]:
+        """Return the memories of a scope in the order of their paths."""
+        return [note for note in self.notes.values() if scope.has(note.user)]
+
+    # Names.
+
+    def _candidates(self, name: str, folder: str, among: Iterable[str]) -> list[str]:
+        # File systems and editors differ in the form they use.
+        paths = {_form(path): path for path in among}
+        name = _form(name)
+        from_folder = f"{folder}/{name}" if folder else name
+        for path in (name, from_folder):
+            for one in (path, f"{path}.md"):
+                if one in paths:
+                    return [paths[one]]
+        stem = name.lower().removesuffix(".md")
+        ends = [
+            path
+            for form, path in sorted(paths.items())
+            if f"/{form[:-3]}".lower().endswith(f"/{stem}")
+        ]
+        return ends or [
+            path
+            for path in sorted(paths.values())
+            if path in self.notes
+            and " ".join(name.lower().split()) in self._titles(self.notes[path])
+        ]
+
+    def _titles(self, note: Note) -> list[str]:
+        return [_form(one).lower() for one in (note.title, *note.fields.get("aliases", [])) if one]
+
+    def linked(self, name: str, source: str, *, is_path: bool = False) -> str | None:
+        """Return the memory that a name in a memory means: of several the nearest, then the first.
+
+        An address is a path from the folder of the memory, or after `/` from the root.
+        """
+        if is_path:
+            path = posixpath.normpath(posixpath.join("/", posixpath.dirname(source), name))
+            found = {_form(f"/{one}"): one for one in self.notes}
+            return found.get(_form(path)) or found.get(_form(f"{path}.md"))
+        return self._nearest(name, source, self.notes)
+
+    def _marked(self, name: str, source: str) -> str | None:
+        """Return the file that a mark means, which may be one that cannot be read."""
+        return self._nearest(name, source, [*self.notes, *self.unreadable])
+
+    def _nearest(self, name: str, source: str, among: Iterable[str]) -> str | None:
+        folder = source.rpartition("/")[0]
+        found = self._candidates(name, folder, among)
+        return min(found, key=lambda path: (_steps(folder, path), path), default=None)
+
+    def resolve(self, key: str, scope: Scope, now: datetime, *, ended: bool = False) -> str:
+        """Return the memory that a key means; with `ended`, of several the one that does not hold."""
+        visible = [note.path for note in self.visible(scope)]
+        found = self._candidates(key, "", visible)
+        if not found:
+            raise RefusedError("unknown_node")
+        if len(found) > 1:
+            found = [path for path in found if (self.at(path, now).why is None) is not ended]
+        if len(found) != 1:
+            raise RefusedError("ambiguous_node")
+        return found[0]
+
+    def names_of(self, path: str, key: str) -> list[str]:
+        """Return the names under a key of front matter, without brackets."""
+        value = self.notes[path].fields.get(key, [])
+        items = value if isinstance(value, list) else [value]
+        texts = [item["to"] if isinstance(item, dict) else item for item in items]
+        return [text.removeprefix("[[").removesuffix("]]") for text in texts]
+
+    # What holds.
+
+    @cached_property
+    def _said(self) -> dict[str, dict[str, str | None]]:
+        """By old memory everything that is said to supersede it: by name the path, None without a file."""
+        said: dict[str, dict[str, str | None]] = {}
+        for path, note in self.notes.items():
+            for name in self.names_of(path, "supersedes"):
+                old = self._marked(name, path)
+                if old not in (None, path) and Scope(note.user).has(self._user(old)):
+                    said.setdefault(old or "", {})[path] = path
+            for name in self.names_of(path, "superseded_by"):
+                new = self._marked(name, path)
+                if new != path:
+                    said.setdefault(path, {})[new or name] = new
+        return said
+
+    def _user(self, path: str | None) -> str | None:
+        """Return whose memory a file is; None if it cannot be read."""
+        return self.notes[path].user if path in self.notes else None
+
+    def _leads(self, start: str, end: str) -> bool:
+        """Whether a chain of supersessions leads from one memory to another."""
+        seen, waiting = {start}, [start]
+        while waiting:
+            news = {new for new in self._said.get(waiting.pop(), {}).values() if new} - seen
+            seen |= news
+            waiting += news
+        return end in seen
+
+    def said_to_supersede(self, path: str) -> list[str]:
+        """Return all names of what is said to supersede a memory, also in a circle."""
+        return sorted(self._said.get(path, {}))
+
+    @cached_property
+    def superseding(self) -> dict[str, dict[str, str | None]]:
+        """By old memory what supersedes it, without circles."""
+        return {
+            old: {
+                name: new
+                for name, new in sorted(news.items())
+                if new is None or not self._leads(new, old)
+            }
+            for old, news in self._said.items()
+        }
+
+    def _ended(self, path: str, time: datetime) -> Validity | None:
+        note = self.notes.get(path) or Note(path, {}, "")
+        retracted = note.fields.get("retracted")
+        if retracted:
+            since = time_of(retracted)
+            if since is None or since <= time:
+                return Validity("retracted", since, reason=note.fields.get("retraction_reason"))
+        begins = {
+            name: self.notes[new].interval[0] or self.notes[new].time if new in self.notes else None
+            for name, new in self.superseding.get(path, {}).items()
+        }
+        begun = {name: since for name, since in begins.items() if since is None or since <= time}
+        if begun:
+            known = [since for since in begun.values() if since]
+            return Validity("superseded", min(known, default=None), tuple(sorted(begun)))
+        until = note.interval[1]
+        return Validity("expired", until) if until and until < time else None
+
+    def at(self, path: str, time: datetime, *, was_known: bool = False) -> Validity:
+        """Return whether a memory holds; `was_known` for a recall as of a time."""
+        note = self.notes[path]
+        begin = note.interval[0] or (note.time if was_known else None)
+        begins_later = Validity("not_yet_valid", begin) if begin and begin > time else Validity()
+        found = self._ended(path, time) or begins_later
+        review = note.review
+        return Validity(
+            found.why,
+            found.since,
+            found.by,
+            found.reason,
+            tuple(one for one in self._sources(path) if self._ended(one, time)),
+            review if review and review < time else None,
+        )
+
+    def _sources(self, path: str) -> list[str]:
+        """Return the memories that one is derived from, through any number of steps."""
+        seen, waiting = {path}, [path]
+        while waiting:
+            of = waiting.pop()
+            names = self.names_of(of, "derived_from") if of in self.notes else []
+            found = {self._marked(name, of) for name in names} - seen - {None}
+            seen |= {one for one in found if one}
+            waiting += [one for one in found if one]
+        return sorted(seen - {path})
+
+    # What is found.
+
+    def alike(self, text: str, scope: Scope, now: datetime) -> dict[str, float]:
+        """Return the memories that hold and say the same as a text, or nearly, with their likeness."""
+        wanted = Note("", {}, text).words
+        found = {}
+        for note in self.visible(scope.own):
+            common, total = (wanted & note.words).total(), (wanted | note.words).total()
+            same_signs = all(wanted[sign] == note.words[sign] for sign in "-#")
+            if total and same_signs and common / total >= SAME and not self.at(note.path, now).why:
+                found[note.path] = common / total
+        return found
+
+    def lines(self, word: str, scope: Scope, texts: Files) -> Iterator[tuple[str, int, str]]:
+        """Yield the lines that have a word: file, line and text."""
+        for note in self.visible(scope):
+            for number, line in enumerate(
+                texts[note.path].decode().replace("\r\n", "\n").split("\n"), start=1
+            ):
+                if word in line:
+                    yield note.path, number, line
+
+
+def _form(text: str) -> str:
+    return unicodedata.normalize("NFC", text)
+
+
+def _steps(folder: str, path: str) -> int:
+    """Return the folders up and down between a folder and a file."""
+    here = folder.split("/") if folder else []
+    there = path.split("/")[:-1]
+    common = 0
+    while here[common : common + 1] == there[common : common + 1] != []:
+        common += 1
+    return len(here) + len(there) - 2 * common
+
+
+class Link(NamedTuple):
+    """A link: a name, or an address."""
+
+    name: str
+    is_path: bool
+
+
+def links_in(data: bytes) -> list[Link]:
+    """Return the links of a file, in their order."""
+    found = _LINK.finditer(data.decode())
+    return [Link(one[1] or unquote(one[2]), one[1] is None) for one in found]
+
+
+def without_links(data: bytes) -> str:
+    """Return a file without the names of its links, to compare what a rename must not change."""
+    return _LINK.sub("", data.decode())
