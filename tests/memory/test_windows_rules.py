@@ -61,6 +61,36 @@ def test_a_memory_is_not_renamed_to_what_windows_refuses(
     assert (root.path / "notes/a.md").read_text() == "aspen"
 
 
+def test_the_case_of_a_name_changes_where_a_file_has_a_number_for_each_spelling(
+    root: MemoryRoot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on exFAT: both names lead to one file, and `samefile` denies it."""
+    put(root.path, "notes/hedge.md", "hawthorn")
+    put(root.path, "notes/links.md", "[[hedge]] and [it](hedge.md)\n")
+    exists, lstat = Path.exists, Path.lstat
+    spelled = {root.path / "notes/Hedge.md": root.path / "notes/hedge.md"}
+
+    def existing(path: Path) -> bool:
+        return exists(spelled.get(path, path))
+
+    monkeypatch.setattr(Path, "exists", existing)
+    monkeypatch.setattr(Path, "lstat", lambda path: lstat(spelled.get(path, path)))
+    monkeypatch.setattr(Path, "samefile", lambda *_: False)
+    root.rename("notes/hedge.md", "notes/Hedge.md")
+    assert names(root.path / "notes") == ["Hedge.md", "links.md"]
+    assert (root.path / "notes/links.md").read_text() == "[[hedge]] and [it](Hedge.md)\n"
+
+
+def test_another_file_whose_name_differs_in_case_is_not_replaced(root: MemoryRoot) -> None:
+    put(root.path, "notes/hedge.md", "hawthorn")
+    put(root.path, "notes/Hedge.md", "beech")
+    if len(names(root.path / "notes")) == 1:
+        pytest.skip("a file system without case")
+    with pytest.raises(InvalidInputError, match="there is a file"):
+        root.rename("notes/hedge.md", "notes/Hedge.md")
+    assert (root.path / "notes/Hedge.md").read_text() == "beech"
+
+
 class Shared:
     """Refuses changes of names as Windows does while another program has the file open."""
 

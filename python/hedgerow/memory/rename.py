@@ -20,7 +20,7 @@ from .derived import Derived
 from .documents import parse_document
 from .files import locked
 from .links import RELATIONS, link_positions, links_of
-from .names import is_refused_by_windows
+from .names import compared, is_refused_by_windows
 from .root_files import NodeState
 from .texts import data_of, path_of
 
@@ -283,4 +283,9 @@ def _move(derived: Derived, file: str, to: str) -> None:
 def _is_same(derived: Derived, file: str, to: str) -> bool:
     """Return whether both paths are one file, as on a file system without case."""
     old, new = derived.source_root / file, derived.source_root / to
-    return file != to and new.exists() and old.samefile(new) and not new.is_symlink()
+    if file == to or not new.exists() or new.is_symlink():
+        return False
+    # exFAT numbers a file anew for each spelling of its name, so that only the list of the folder tells.
+    return old.samefile(new) or (
+        compared(file) == compared(to) and new.name not in os.listdir(new.parent)  # noqa: PTH208
+    )
