@@ -10,6 +10,7 @@ Fails if a command of `hedgerow help all` is not used here. Needs the standard l
 from __future__ import annotations
 
 import importlib.util
+import io
 import json
 import os
 import platform
@@ -88,6 +89,8 @@ class Use(NamedTuple):
 def main() -> int:
     """Run everything in a temporary folder; 1 if a command did something else than expected."""
     program = sys.argv[1:] or [sys.executable, "-m", "hedgerow"]
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a pipe on Windows has no ż
+        sys.stdout.reconfigure(errors="backslashreplace")
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         smoke = Smoke(program, Path(folder).resolve())
