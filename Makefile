@@ -24,8 +24,8 @@ MATRIX_OPTIONS ?=
 # A process for each core; a core that runs dry takes tests from the other.
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
-# What `make check-targets` compiles for: where no test of ours has run.
-TARGETS ?= x86_64-pc-windows-gnu x86_64-apple-darwin aarch64-apple-darwin
+# What `make check-targets` compiles for: where no test of ours has run, and musl, whose libc differs.
+TARGETS ?= x86_64-pc-windows-gnu x86_64-apple-darwin aarch64-apple-darwin x86_64-unknown-linux-musl
 
 # Where `make test-emulated` keeps its systems, and what it makes wheels for.
 EMULATED ?= .emulated
@@ -67,7 +67,7 @@ check: .venv/engine-built ## what most changes break, in two minutes: formats, t
 	$(PYTEST) $(TESTS)
 
 # zig brings their C compilers; nothing is linked, and nothing run.
-check-targets: .venv/tools-installed ## compile for Windows and macOS, every warning an error; needs: rustup
+check-targets: .venv/tools-installed ## compile for Windows, macOS and musl, every warning an error; needs: rustup
 	$(BIN)/python -m pip install --quiet --group targets
 	rustup target add $(TARGETS)
 	@for target in $(TARGETS); do \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tests the wheel for another Linux in a small Debian of that kind: see `make test-emulated`.
+# Uses every command of the wheel for another Linux, and tests it, in a small Debian of that kind: see `make test-emulated`.
 #
 #     sudo sh scripts/emulated.sh FOLDER TARGET [TESTS ...]
 #
@@ -94,7 +94,10 @@ git ls-files -z tests spec docs examples scripts benches README.md pyproject.tom
 [ $# -gt 0 ] || set -- tests/index tests/query tests/temporal tests/retrieval tests/store
 mount --bind /proc "$root/proc"
 trap 'umount "$root/proc"' EXIT
+in_root() {
+    chroot "$root" /usr/bin/env -C /hedgerow PYTHONPATH=/packages HOME=/root PYTHONUTF8=1 "$@"
+}
+in_root "$python" scripts/smoke.py
 # shellcheck disable=SC2086 # an option and its value
-chroot "$root" /usr/bin/env -C /hedgerow PYTHONPATH=/packages HOME=/root PYTHONUTF8=1 \
-    "$python" -m pytest -q -p no:cacheprovider --numprocesses 2 \
+in_root "$python" -m pytest -q -p no:cacheprovider --numprocesses 2 \
     --ignore-glob 'tests/retrieval/test_evaluat*.py' $without "$@"

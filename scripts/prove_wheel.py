@@ -1,4 +1,4 @@
-"""Show that a wheel works where there is no Rust: install it, import it, search, run the command.
+"""Show that a wheel works where there is no Rust: install it, import it, search, use every command.
 
     python scripts/prove_wheel.py WHEEL_OR_FOLDER
 
@@ -17,6 +17,7 @@ import venv
 from pathlib import Path
 
 MOST_BYTES = 8_000_000
+SMOKE = Path(__file__).resolve().with_name("smoke.py")
 IMPORTS_TIMED = 7  # the fastest counts: the others waited for the machine
 
 SEARCH = """
@@ -88,6 +89,7 @@ def prove(wheel: Path, folder: Path) -> None:
     run("python", "-m", "pip", "install", "--quiet", "--only-binary", ":all:", str(wheel))
     print(run("python", "-c", SEARCH))
     print(run("hedgerow", "--version"))
+    print(run("python", str(SMOKE)).splitlines()[-1])
 
     milliseconds = min(float(run("python", "-c", TIME_IMPORT)) for _ in range(IMPORTS_TIMED))
     print(f"import: {milliseconds:.0f} ms (the fastest of {IMPORTS_TIMED})")

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
-from hedgerow.memory import rename
 from hedgerow.memory.links import link_positions
 from memory_doubles import put
 
@@ -170,14 +169,6 @@ class TestRename:
     def test_half_of_a_surrogate_pair_is_refused(self, linked: MemoryRoot) -> None:
         with pytest.raises(InvalidInputError, match="to has half of a surrogate pair"):
             linked.rename("notes/hedge.md", "a\ud800")
-
-    def test_on_windows_no_path_has_a_drive_or_a_stream(
-        self, linked: MemoryRoot, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(rename, "_SEPARATORS", "\\:")
-        for to in ("C:x/hedge", "door:hedge"):
-            with pytest.raises(InvalidInputError, match="is no path below the indexed folder"):
-                linked.rename("notes/hedge.md", to)
 
     def test_into_a_folder_that_is_a_link_nothing_is_changed(
         self, linked: MemoryRoot, tmp_path_factory: pytest.TempPathFactory

@@ -447,6 +447,8 @@ def identity_of(file: Path) -> tuple[int, int] | None:
 
 
 _JOINT = "joint"
+_NO_PRIVILEGE = 1314
+"""Windows' error for a link by a user who may not make links."""
 
 
 def link_to(link: Path, target: Path) -> None:
@@ -457,7 +459,16 @@ def link_to(link: Path, target: Path) -> None:
         link.unlink()
     # Several processes may make it at the same time.
     with suppress(FileExistsError):
-        link.symlink_to(target, target_is_directory=True)
+        try:
+            link.symlink_to(target, target_is_directory=True)
+        except OSError as error:
+            if getattr(error, "winerror", None) != _NO_PRIVILEGE:
+                raise
+            raise HedgerowError(
+                "Windows makes no links for this user, which several roots at once need; turn on the "
+                "developer mode in its settings, or name one root",
+                code="root_io",
+            ) from error
 
 
 def joint_folder(roots: Sequence[Path]) -> Path:

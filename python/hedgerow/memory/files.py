@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from hedgerow.errors import HedgerowError, IndexFileError
@@ -16,6 +17,13 @@ from hedgerow.errors import HedgerowError, IndexFileError
 from .names import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+_IS_WINDOWS = os.name == "nt"
+_SHARING_PATIENCE = 2.0
+"""Seconds to repeat a change that Windows refuses while another program has the file open.
+
+A virus scanner or a search index opens a new file for some hundred milliseconds. A file that may not be
+written is refused after this time, with the same error.
+"""
 
 
 @contextmanager
@@ -63,19 +71,19 @@ def move_new(old: Path, new: Path) -> None:
         )
     # Else a power failure could leave neither name.
     sync_folder(new.parent)
-    old.unlink(missing_ok=True)
+    _repeat_while_shared(lambda: old.unlink(missing_ok=True))
     sync_folder(old.parent)
 
 
 def rename(old: Path, new: Path) -> None:
     """Rename a file, over the file of the new path if there is one."""
-    old.rename(new)
+    _replace(old, new)
     _sync_folders([new, old])
 
 
 def remove(path: Path) -> None:
     """Remove a file for good: it does not come back after a power failure."""
-    path.unlink()
+    _repeat_while_shared(path.unlink)
     sync_folder(path.parent)
 
 
@@ -97,7 +105,7 @@ def replace_private(path: Path, text: str) -> None:
     """Write a file that only its owner may read, whatever was there."""
     written = _temporaries({path: text.encode()}, mode=0o600)
     with system_errors("write", path), written as [temporary]:
-        temporary.replace(path)
+        _replace(temporary, path)
 
 
 def update(path: Path, data: bytes, *, expected: bytes | None, root: Path) -> None:
@@ -121,17 +129,23 @@ def update_all(changes: Mapping[Path, tuple[bytes, bytes | None]], *, root: Path
     with _temporaries(contents) as temporaries:
         # Compared last: writing and syncing the new files takes longer than an editor's save.
         for path, target in targets.items():
-            if not _holds(target, changes[path][1]):
-                raise _changed_meanwhile(path)
+            _check_unchanged(path, target, changes[path][1])
         done: list[str] = []
         for (path, target), temporary in zip(targets.items(), temporaries, strict=True):
+            expected = changes[path][1]
             before = f"; {', '.join(done)} was changed before that: run it again" if done else ""
             with system_errors("write", path, before):
-                if changes[path][1] is not None:
-                    _rename(temporary, target)
+                if expected is not None:
+                    _rename(temporary, target, partial(_check_unchanged, path, target, expected))
                 elif not _link(temporary, target):
                     raise _changed_meanwhile(path)
             done.append(str(path))
+
+
+def _check_unchanged(path: Path, target: Path, expected: bytes | None) -> None:
+    """Raise HedgerowError if the target of a path holds something else than expected."""
+    if not _holds(target, expected):
+        raise _changed_meanwhile(path)
 
 
 def _changed_meanwhile(path: Path) -> HedgerowError:
@@ -163,10 +177,40 @@ def _holds(path: Path, expected: bytes | None) -> bool:
             return expected is None
 
 
-def _rename(temporary: Path, path: Path) -> None:
-    with suppress(FileNotFoundError):
-        temporary.chmod(path.stat().st_mode & 0o7777)
-    temporary.replace(path)
+def _rename(temporary: Path, path: Path, before_repeat: Callable[[], object] | None = None) -> None:
+    """Rename a temporary file over another, with the permissions of that one."""
+    # Windows knows the permission to write alone, and replaces no file without it, nor with it removed.
+    if not _IS_WINDOWS:
+        with suppress(FileNotFoundError):
+            temporary.chmod(path.stat().st_mode & 0o7777)
+    _replace(temporary, path, before_repeat)
+
+
+def _replace(old: Path, new: Path, before_repeat: Callable[[], object] | None = None) -> None:
+    """Rename a file over another."""
+    _repeat_while_shared(lambda: old.replace(new), before_repeat)
+
+
+def _repeat_while_shared(
+    change: Callable[[], object], before_repeat: Callable[[], object] | None = None
+) -> None:
+    """Change the name of a file; on Windows again, for `_SHARING_PATIENCE`, while a program has it open.
+
+    `before_repeat` is called before each further attempt, and raises an error if the change is no longer
+    wanted. Other systems change the names of open files.
+    """
+    deadline = time.monotonic() + _SHARING_PATIENCE
+    while True:
+        try:
+            change()
+        except PermissionError:
+            if not _IS_WINDOWS or time.monotonic() > deadline:
+                raise
+        else:
+            return
+        time.sleep(_PAUSE)
+        if before_repeat is not None:
+            before_repeat()
 
 
 def _link(temporary: Path, path: Path) -> bool:
@@ -181,7 +225,7 @@ def _link(temporary: Path, path: Path) -> bool:
             path.touch(exist_ok=False)
         except FileExistsError:
             return False
-        temporary.replace(path)
+        _replace(temporary, path)
     return True
 
 
@@ -214,7 +258,7 @@ def _temporaries(contents: Mapping[Path, bytes], *, mode: int = 0o666) -> Iterat
     finally:
         for path, temporary in temporaries.items():
             with system_errors("write", path):
-                temporary.unlink(missing_ok=True)
+                _repeat_while_shared(partial(temporary.unlink, missing_ok=True))
     _sync_folders(contents)
 
 

@@ -40,6 +40,11 @@ NODE_TYPES = tuple(kind for kind in DIRECTORIES if kind != "session")
 LONGEST_NORMALIZED = 512
 """Longer names are compared as they are: normalizing takes the square of a run of accents."""
 
+_DEVICE = re.compile(
+    r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\..*)?", re.DOTALL
+)
+_REFUSED_BY_WINDOWS = re.compile(r'[<>:"|?*\\\x00-\x1f]|[. ]\Z')
+
 _TYPE_OF_FOLDER = {folder: kind for kind, folder in DIRECTORIES.items()}
 
 
@@ -53,6 +58,16 @@ def bucket_of(path: str, metadata: Mapping[str, Any]) -> str:
         return stated.strip().lower()
     first = path.partition("/")[0]
     return _TYPE_OF_FOLDER.get(first, first)
+
+
+def is_device(name: str) -> bool:
+    """Whether Windows takes the name of a file for a device, as `aux.md` or `COM1`."""
+    return _DEVICE.fullmatch(name.lower()) is not None
+
+
+def is_refused_by_windows(path: str) -> bool:
+    """Whether Windows has no such path: a device, a character it refuses, or a dot or space at an end."""
+    return any(is_device(one) or _REFUSED_BY_WINDOWS.search(one) for one in path.split("/"))
 
 
 def type_word(text: str) -> str:

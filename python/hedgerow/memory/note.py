@@ -13,7 +13,7 @@ from hedgerow._checks import checked_text, shown
 from hedgerow._engine import _render_front_matter, _shorten
 from hedgerow.errors import InvalidInputError
 
-from .names import DIRECTORIES
+from .names import DIRECTORIES, is_device
 
 _LONGEST_TITLE = 60
 _SLUG_LIMIT = 80
@@ -27,7 +27,6 @@ _LETTERS = {
 }  # fmt: skip
 """Latin letters that are no base letter with an accent, as ASCII writes them."""
 
-_DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]+")
 _LINE_END = re.compile(r"\r\n?")
 
@@ -87,7 +86,7 @@ def undated_name(title: str, kind: str, fallback: str) -> str:
     the type of the memory is put before those.
     """
     name = slug(title, fallback).lstrip(".")
-    return f"{kind}-{name}" if _DEVICE.fullmatch(name) else name
+    return f"{kind}-{name}" if is_device(name) else name
 
 
 def _cut(name: str) -> str:

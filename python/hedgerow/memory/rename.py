@@ -20,12 +20,12 @@ from .derived import Derived
 from .documents import parse_document
 from .files import locked
 from .links import RELATIONS, link_positions, links_of
+from .names import compared, is_refused_by_windows
 from .root_files import NodeState
 from .texts import data_of, path_of
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-# On Windows `C:` is a drive, and `a:b` a stream of the file `a`.
-_SEPARATORS = "\\:" if os.name == "nt" else "\\"
+_IS_WINDOWS = os.name == "nt"
 _WIKILINK = re.compile(r"(\[\[)([^\[\]|#\n]+)((?:[|#][^\[\]\n]*)?\]\])")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _PLAIN = re.compile(rf"(?m)^({'|'.join(RELATIONS)}):(?P<value>.*(?:\n[ \t-].*)*)")
@@ -41,10 +41,17 @@ def new_path(derived: Derived, file: str, to: str) -> str:
     path = to if checked_text(to, "to").lower().endswith(".md") else f"{to}.md"
     if "/" not in path:
         path = posixpath.join(posixpath.dirname(file), path)
-    is_bad = _CONTROL.search(path) or any(one in path for one in _SEPARATORS)
+    is_bad = "\\" in path or _CONTROL.search(path)
     if is_bad or path.startswith(("/", "../")) or posixpath.normpath(path) != path:
         raise InvalidInputError(
             f"{to!r} is no path below the indexed folder, as in notes/hedge.md",
+            code="invalid_option",
+        )
+    # Windows takes `C:` for a drive, `a:b` for a part of the file `a`, and drops a dot at an end.
+    if _IS_WINDOWS and is_refused_by_windows(path):
+        raise InvalidInputError(
+            f'Windows has no file {path}: choose another name, without the characters <>:"|?*, a dot '
+            "or space at an end, and names of devices such as aux",
             code="invalid_option",
         )
     if passes_by(derived.rules, path):
@@ -283,4 +290,9 @@ def _move(derived: Derived, file: str, to: str) -> None:
 def _is_same(derived: Derived, file: str, to: str) -> bool:
     """Return whether both paths are one file, as on a file system without case."""
     old, new = derived.source_root / file, derived.source_root / to
-    return file != to and new.exists() and old.samefile(new) and not new.is_symlink()
+    if file == to or not new.exists() or new.is_symlink():
+        return False
+    # exFAT numbers a file anew for each spelling of its name, so that only the list of the folder tells.
+    return old.samefile(new) or (
+        compared(file) == compared(to) and new.name not in os.listdir(new.parent)  # noqa: PTH208
+    )

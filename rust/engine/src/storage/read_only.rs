@@ -56,12 +56,18 @@ pub(super) fn log_of(file: &Path) -> Option<PathBuf> {
 
 /// Return the URI with which SQLite opens an unchanging file.
 pub(super) fn immutable_uri(file: &Path) -> String {
-    let encoded = path_bytes(file).into_iter().map(|byte| match byte {
+    uri_of(&path_bytes(file))
+}
+
+/// Return the URI of a path that begins with a slash. The empty authority before it keeps SQLite from taking
+/// the beginning of a path with two slashes for one.
+fn uri_of(path: &[u8]) -> String {
+    let encoded = path.iter().map(|&byte| match byte {
         b'/' | b'.' | b'-' | b'_' | b'~' | b':' => char::from(byte).to_string(),
         _ if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
         _ => format!("%{byte:02X}"),
     });
-    format!("file:{}?immutable=1", encoded.collect::<String>())
+    format!("file://{}?immutable=1", encoded.collect::<String>())
 }
 
 #[cfg(unix)]
@@ -70,18 +76,59 @@ fn path_bytes(file: &Path) -> Vec<u8> {
     file.as_os_str().as_bytes().to_vec()
 }
 
-/// A path with a drive follows a slash, and slashes part it.
 #[cfg(not(unix))]
 fn path_bytes(file: &Path) -> Vec<u8> {
-    format!("/{}", file.display())
-        .replace('\\', "/")
-        .into_bytes()
+    slashed(&file.display().to_string()).into_bytes()
+}
+
+/// Return a path of Windows with slashes. A drive follows a slash; a share of a server begins with two.
+#[cfg(any(test, not(unix)))]
+fn slashed(path: &str) -> String {
+    let slashed = path.replace('\\', "/");
+    if slashed.starts_with('/') {
+        slashed
+    } else {
+        format!("/{slashed}")
+    }
 }
 
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {
+    use rusqlite::{Connection, OpenFlags};
+
     use super::*;
+
+    #[test]
+    fn a_path_of_windows_becomes_the_uri_of_its_drive_or_share() {
+        let uri = |path| uri_of(slashed(path).as_bytes());
+        assert_eq!(
+            uri(r"C:\Users\Żółw\a b.db"),
+            "file:///C:/Users/%C5%BB%C3%B3%C5%82w/a%20b.db?immutable=1"
+        );
+        assert_eq!(
+            uri(r"\\server\share\a.db"),
+            "file:////server/share/a.db?immutable=1"
+        );
+        assert_eq!(uri(r"\\?\C:\a.db"), "file:////%3F/C:/a.db?immutable=1");
+    }
+
+    #[test]
+    fn sqlite_opens_a_path_that_begins_with_two_slashes() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a?b#c%20.db");
+        let made = Connection::open(&file).unwrap();
+        made.execute_batch("CREATE TABLE found (id)").unwrap();
+        drop(made);
+        let doubled = format!("/{}", file.display());
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let opened = Connection::open_with_flags(immutable_uri(Path::new(&doubled)), flags);
+        let count: u32 = opened
+            .unwrap()
+            .query_row("SELECT count(*) FROM found", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(count, 0);
+    }
 
     #[test]
     fn a_log_is_found_beside_the_file_that_a_link_leads_to() {
