@@ -12,6 +12,7 @@ use rusqlite::ffi;
 
 use crate::error::{Error, ErrorCode, Result};
 use crate::memory;
+use crate::sync::thread_local;
 
 type Check = Rc<dyn Fn() -> bool>;
 
@@ -25,7 +26,7 @@ pub fn with_cancellation<T>(
     is_unwanted: impl Fn() -> bool + 'static,
     work: impl FnOnce() -> T,
 ) -> T {
-    let _before = Before(CHECK.replace(Some(Rc::new(is_unwanted))));
+    let _before = Before(CHECK.with(|check| check.replace(Some(Rc::new(is_unwanted)))));
     work()
 }
 
@@ -34,7 +35,7 @@ struct Before(Option<Check>);
 
 impl Drop for Before {
     fn drop(&mut self) {
-        CHECK.set(self.0.take());
+        CHECK.with(|check| check.replace(self.0.take()));
     }
 }
 
@@ -43,7 +44,7 @@ pub fn is_due() -> bool {
     if memory::is_short() {
         return true;
     }
-    let check = CHECK.with_borrow(Clone::clone);
+    let check = CHECK.with(|check| check.borrow().clone());
     check.is_some_and(|is_unwanted| is_unwanted())
 }
 

@@ -2,9 +2,9 @@
 //!
 //! It knows nothing of Python, prints nothing, reads no clock and draws no random numbers, except for the
 //! identity of a file: the same input over the same index gives the same bytes. The modules, bottom up:
-//! [`text`], [`query`], [`storage`] (the SQLite file), [`chunks`], then [`bm25`], [`vectors`], [`fuzzy`] and
-//! [`sources`], which know nothing of each other, [`static_table`] (vectors of words), [`index`] (the
-//! handle), [`retrieval`]. Each may use those before it, never those after.
+//! [`sync`] (locks, atomics and threads), [`text`], [`query`], [`storage`] (the SQLite file), [`chunks`], then
+//! [`bm25`], [`vectors`], [`fuzzy`] and [`sources`], which know nothing of each other, [`static_table`] (vectors
+//! of words), [`index`] (the handle), [`retrieval`]. Each may use those before it, never those after.
 
 pub mod bm25;
 pub mod chunks;
@@ -19,6 +19,7 @@ pub mod retrieval;
 pub mod sources;
 pub mod static_table;
 pub mod storage;
+pub mod sync;
 pub mod text;
 pub mod top_k;
 pub mod unit_vector;

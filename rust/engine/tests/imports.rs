@@ -13,8 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
-use syn::{Attribute, Item, ItemMod, ItemUse, UseTree};
+use syn::{Attribute, Item, ItemMod, ItemUse, Meta, Token, UseTree};
 
 /// The layers of each crate, the lowest first: a module uses only lower layers. Modules of one layer do not
 /// use each other.
@@ -22,7 +23,7 @@ const LAYERS: [(&str, &[&[&str]]); 3] = [
     (
         "engine",
         &[
-            &["error", "named"],
+            &["error", "named", "sync"],
             &["memory"],
             &["interrupt", "top_k"],
             &["text", "unit_vector"],
@@ -68,11 +69,16 @@ struct Crate {
 }
 
 fn is_for_tests(attributes: &[Attribute]) -> bool {
+    let is_test = |condition: &Meta| match condition {
+        Meta::Path(path) => path.is_ident("test"),
+        Meta::List(all) if all.path.is_ident("all") => all
+            .parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated)
+            .is_ok_and(|all| all.iter().any(|one| one.path().is_ident("test"))),
+        _ => false,
+    };
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("cfg")
-            && attribute
-                .parse_args::<syn::Path>()
-                .is_ok_and(|path| path.is_ident("test"))
+            && attribute.parse_args().is_ok_and(|found| is_test(&found))
     })
 }
 

@@ -1,10 +1,10 @@
 //! Whether an index has read every file of a root as it is now. Takes no lock of the root.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use hedgerow_engine::Result;
 use hedgerow_engine::index::Index;
+use hedgerow_engine::sync::{Arc, Condvar, Mutex, PoisonError, lock};
 
 use crate::folder::{Listing, Rules, list};
 use crate::ledger::Ledger;
@@ -19,9 +19,7 @@ pub struct FileCheck {
     /// The folder whose files are read, and the rules for that.
     folder: PathBuf,
     rules: Arc<Rules>,
-    looks: Shared<FreshnessCheck>,
-    /// The changes that a watch had seen before a look that found the index current, and that look.
-    unchanged: Mutex<Option<(u64, FreshnessCheck)>>,
+    looks: Looks<FreshnessCheck>,
 }
 
 /// The result of a look at the files of a root.
@@ -42,8 +40,7 @@ impl FileCheck {
             ledger,
             folder,
             rules,
-            looks: Shared::default(),
-            unchanged: Mutex::default(),
+            looks: Looks::default(),
         }
     }
 
@@ -57,24 +54,14 @@ impl FileCheck {
     ///
     /// With a watch, the last result holds while the watch has seen no change.
     pub fn look(&self, watch: Option<&Watch>) -> FreshnessCheck {
-        let Some(changes) = watch.and_then(Watch::changes) else {
-            return self.looks.result(|| self.looked());
-        };
-        if let Some((seen, looked)) = &*lock(&self.unchanged)
-            && *seen == changes
-        {
-            return looked.clone();
-        }
-        let looked = self.looks.result(|| self.looked());
-        if looked.is_current {
-            *lock(&self.unchanged) = Some((changes, looked.clone()));
-        }
-        looked
+        let changes = watch.and_then(Watch::changes);
+        let is_current = |looked: &FreshnessCheck| looked.is_current;
+        self.looks.result(changes, || self.looked(), is_current)
     }
 
     /// The number of looks begun.
     pub fn looks(&self) -> u64 {
-        lock(&self.looks.turns).begun
+        lock(&self.looks.shared.turns).begun
     }
 
     fn looked(&self) -> FreshnessCheck {
@@ -85,6 +72,48 @@ impl FileCheck {
             skips: listing.skips.clone(),
             listing: (!is_current).then(|| Arc::new(listing)),
         }
+    }
+}
+
+/// The results of looks at a folder.
+#[derive(Debug)]
+struct Looks<T> {
+    shared: Shared<T>,
+    /// The changes that a watch had seen before a look that found everything current, and that look.
+    unchanged: Mutex<Option<(u64, T)>>,
+}
+
+impl<T> Default for Looks<T> {
+    fn default() -> Self {
+        Self {
+            shared: Shared::default(),
+            unchanged: Mutex::default(),
+        }
+    }
+}
+
+impl<T: Clone> Looks<T> {
+    /// Return the result of a look that began after this call, or of an earlier look that found everything
+    /// current when a watch had seen the same number of `changes`. None if no watch can tell.
+    fn result(
+        &self,
+        changes: Option<u64>,
+        look: impl FnOnce() -> T,
+        is_current: impl FnOnce(&T) -> bool,
+    ) -> T {
+        let Some(changes) = changes else {
+            return self.shared.result(look);
+        };
+        if let Some((seen, looked)) = &*lock(&self.unchanged)
+            && *seen == changes
+        {
+            return looked.clone();
+        }
+        let looked = self.shared.result(look);
+        if is_current(&looked) {
+            *lock(&self.unchanged) = Some((changes, looked.clone()));
+        }
+        looked
     }
 }
 
@@ -167,9 +196,8 @@ impl<T> Drop for Turn<'_, T> {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
+#[cfg(all(test, feature = "shuttle"))]
+mod interleavings;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]

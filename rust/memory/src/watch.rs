@@ -6,9 +6,9 @@
 
 use std::path::{Component, Path};
 use std::process;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use hedgerow_engine::sync::Arc;
+use hedgerow_engine::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use notify::event::ModifyKind;
 use notify::{Config, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
@@ -17,7 +17,7 @@ use crate::folder::{Reason, Rules};
 /// A watch over a folder with all below it, which ends when it is dropped.
 #[derive(Debug)]
 pub struct Watch {
-    seen: Arc<PendingEvents>,
+    seen: Arc<ReportedEvents>,
     process: u32,
     /// Kept for as long as changes are to be reported.
     _watcher: RecommendedWatcher,
@@ -25,9 +25,27 @@ pub struct Watch {
 
 /// The events that the system has reported so far.
 #[derive(Debug, Default)]
-struct PendingEvents {
+pub(crate) struct ReportedEvents {
     changes: AtomicU64,
     is_lost: AtomicBool,
+}
+
+impl ReportedEvents {
+    /// Count a change.
+    pub fn note_change(&self) {
+        self.changes.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Note that changes may have been missed, for good.
+    pub fn note_loss(&self) {
+        self.is_lost.store(true, Ordering::SeqCst);
+    }
+
+    /// Return the number of changes; None once some may have been missed.
+    pub fn changes(&self) -> Option<u64> {
+        let is_lost = self.is_lost.load(Ordering::SeqCst);
+        (!is_lost).then(|| self.changes.load(Ordering::SeqCst))
+    }
 }
 
 impl Watch {
@@ -42,15 +60,13 @@ impl Watch {
             ));
         }
         let folder = folder.canonicalize().map_err(|error| error.to_string())?;
-        let seen = Arc::new(PendingEvents::default());
+        let seen = Arc::new(ReportedEvents::default());
         let (counted, base) = (Arc::clone(&seen), folder.clone());
         let count = move |event: notify::Result<Event>| match event {
-            Ok(event) if event.need_rescan() => counted.is_lost.store(true, Ordering::SeqCst),
-            Ok(event) if is_change(&event, &base, &rules) => {
-                counted.changes.fetch_add(1, Ordering::SeqCst);
-            }
+            Ok(event) if event.need_rescan() => counted.note_loss(),
+            Ok(event) if is_change(&event, &base, &rules) => counted.note_change(),
             Ok(_) => {}
-            Err(_) => counted.is_lost.store(true, Ordering::SeqCst),
+            Err(_) => counted.note_loss(),
         };
         let config = Config::default().with_follow_symlinks(false);
         let mut watcher = RecommendedWatcher::new(count, config).map_err(|error| why(&error))?;
@@ -66,8 +82,8 @@ impl Watch {
     /// Return the number of changes; None once some may have been missed, as after a fork or more
     /// changes than the system buffers.
     pub fn changes(&self) -> Option<u64> {
-        let is_lost = self.seen.is_lost.load(Ordering::SeqCst) || self.process != process::id();
-        (!is_lost).then(|| self.seen.changes.load(Ordering::SeqCst))
+        let is_forked = self.process != process::id();
+        (!is_forked).then(|| self.seen.changes()).flatten()
     }
 }
 

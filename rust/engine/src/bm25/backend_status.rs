@@ -1,11 +1,10 @@
 //! The backend that ranks, memory or FTS5, and the reason: for `stats()` and the log.
 
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Mutex, PoisonError};
-
 use super::Ranking;
 use super::estimate::{Estimate, size};
 use crate::storage::{NoticeLevel, Notices};
+use crate::sync::atomic::{AtomicU8, Ordering};
+use crate::sync::{Mutex, MutexGuard, lock};
 
 /// The last event that decided the backend of ranking.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -134,8 +133,8 @@ impl BackendStatus {
         }
     }
 
-    fn known(&self) -> std::sync::MutexGuard<'_, LoadState> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn known(&self) -> MutexGuard<'_, LoadState> {
+        lock(&self.known)
     }
 }
 

@@ -5,7 +5,6 @@
 //! between.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
@@ -19,6 +18,7 @@ use super::stored;
 use super::term_batch::{Batches, TermBatch};
 use crate::chunks::FullText;
 use crate::interrupt;
+use crate::sync::parallelism;
 use crate::text::tokenizer::TokenizerKind;
 
 /// The most threads that decode.
@@ -30,8 +30,11 @@ const BATCH_BYTES: usize = 1 << 19;
 /// agree, or else the file is damaged.
 pub(super) fn from_stored(connection: &Connection) -> Result<Segment, LoadError> {
     let tokenizer = FullText::read(connection)?.tokenizer;
-    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    load(connection, tokenizer, threads.min(MAX_THREADS), BATCH_BYTES)
+    let threads = match parallelism() {
+        1 => 0, // this one decodes, too
+        processors => processors.min(MAX_THREADS),
+    };
+    load(connection, tokenizer, threads, BATCH_BYTES)
 }
 
 fn load(

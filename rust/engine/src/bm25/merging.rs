@@ -1,14 +1,13 @@
 //! Merging segments in the background, while searches use the unmerged ones.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use super::load_error::LoadError;
 use super::segment_view::SegmentView;
 use super::snapshot::Snapshot;
 use super::tiers;
 use crate::storage::Background;
 use crate::storage::cache::Cache;
+use crate::sync::Arc;
+use crate::sync::atomic::{AtomicBool, Ordering};
 
 /// Parts that are merged into one. Nobody else merges them meanwhile.
 pub(super) struct Merge {

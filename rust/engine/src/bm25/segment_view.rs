@@ -1,12 +1,11 @@
 //! A segment in a snapshot.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use super::build;
 use super::deleted::DeletedChunks;
 use super::load_error::LoadError;
 use super::segment::Segment;
+use crate::sync::Arc;
+use crate::sync::atomic::{AtomicBool, Ordering};
 
 /// Chunks scored together: their scores fit into the first-level cache. Few in tests, so that small corpora have
 /// several windows.

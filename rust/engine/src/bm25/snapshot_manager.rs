@@ -1,8 +1,5 @@
 //! The snapshots of a handle: when they are made, and when FTS5 ranks instead.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-
 use rusqlite::Connection;
 
 use super::Ranking;
@@ -14,6 +11,8 @@ use super::snapshot::{LoadHooks, Snapshot};
 use crate::error::{ErrorCode, Result};
 use crate::storage::Background;
 use crate::storage::cache::{Cache, Lookup};
+use crate::sync::Arc;
+use crate::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 /// No generation.
 const NEVER: i64 = -1;

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 
@@ -14,6 +12,8 @@ use super::row_set::RowSet;
 use crate::storage::Background;
 use crate::storage::cache::{Cache, RowVersion};
 use crate::storage::generations::{max_incremental_rows, since};
+use crate::sync::atomic::AtomicU64;
+use crate::sync::{Arc, Mutex, lock};
 
 /// The most rows that a filter by paths finds with the index on paths while no column of paths exists. It is
 /// faster than reading the column if nearly all rows are in other paths.
@@ -209,10 +209,6 @@ impl<'a> FilterQuery<'a> {
         }
         Ok(self.filters.rows(self.connection)?.into_iter().collect())
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

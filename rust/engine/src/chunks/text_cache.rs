@@ -1,14 +1,13 @@
 //! A cache of texts for the next search that finds them: reading texts from the file takes most of the
 //! time of a search.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
 use hashlink::LruCache;
 use rusqlite::Connection;
 
 use super::texts::{Texts, read};
 use crate::storage::cache::RowVersion;
 use crate::storage::generations::{self, RowRanges};
+use crate::sync::{Arc, Mutex, MutexGuard, lock};
 
 /// The most memory that a handle keeps texts in.
 const MOST_BYTES: usize = 16 << 20;
@@ -130,7 +129,7 @@ impl TextCache {
     }
 
     fn lock(&self) -> MutexGuard<'_, TextLru> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.kept)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Counts over all chunks and vectors, cached for one generation of the file.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use roaring::RoaringTreemap;
 use rusqlite::{Connection, OptionalExtension};
@@ -10,13 +10,14 @@ use super::handle::{GenerationCounts, Index};
 use crate::error::Result;
 use crate::storage::cache::Lookup;
 use crate::storage::generations::{self, RowRanges};
+use crate::sync::lock;
 
 impl Index {
     /// The numbers of distinct paths and of chunks that have a vector, in the generation that
     /// `connection` sees. The first call reads all vectors, later ones those of changed rows.
     pub(super) fn counts(&self, connection: &Connection) -> rusqlite::Result<(u64, u64)> {
         let now = generations::generation(connection)?;
-        let last = || self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = || lock(&self.counts);
         let known = last().clone();
         let counted = match known {
             Some(known) if known.generation == now => known,
@@ -48,11 +49,7 @@ impl Index {
     pub fn is_embedded(&self) -> Result<bool> {
         self.database.read(|connection| {
             let generation = generations::generation(connection)?;
-            let last = || {
-                self.embedded_at
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-            };
+            let last = || lock(&self.embedded_at);
             let known = *last();
             let changed = match known {
                 Some(known) => generations::since(connection, known, usize::MAX)?,

@@ -1,8 +1,6 @@
 //! A handle on an index: opening, parts, closing.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use roaring::RoaringTreemap;
 
@@ -17,6 +15,8 @@ use crate::sources::SOURCES;
 use crate::storage::cache::Cache;
 use crate::storage::settings::{self, STOPWORDS};
 use crate::storage::{Database, Location, Notice, Reading, Subjects};
+use crate::sync::atomic::AtomicUsize;
+use crate::sync::{Arc, Mutex, lock};
 use crate::text::tokenizer::TokenizerKind;
 use crate::vectors::{Matrix, MatrixSource, Residency, Resident, VECTORS, Vectors};
 
@@ -243,10 +243,7 @@ impl Index {
         self.matrices.clear();
         self.ranker.clear();
         self.paths.clear();
-        self.key_groups
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        lock(&self.key_groups).clear();
         self.neighbors.clear();
         self.turns.clear();
         self.filters.clear();

@@ -4,6 +4,8 @@ mod counts;
 mod embed;
 mod handle;
 mod hit;
+#[cfg(all(test, feature = "shuttle"))]
+mod interleavings;
 mod read;
 mod retokenize;
 mod search;

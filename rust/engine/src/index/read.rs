@@ -1,13 +1,12 @@
 //! Reading chunks by their ids or page by page, and counting them.
 
-use std::sync::PoisonError;
-
 use rusqlite::Connection;
 
 use super::handle::Index;
 use crate::chunks::{Chunk, Page, chunk_of, count_chunks};
 use crate::error::Result;
 use crate::storage::generations::generation;
+use crate::sync::lock;
 
 impl Index {
     /// The chunk of an id.
@@ -33,7 +32,7 @@ impl Index {
     pub(super) fn chunk_count(&self, connection: &Connection) -> rusqlite::Result<u64> {
         // Counting reads an index of SQLite's from end to end, so it is done once for a generation.
         let now = generation(connection)?;
-        let known = || self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || lock(&self.counted);
         if let Some((generation, chunks)) = *known()
             && generation == now
         {

@@ -1,11 +1,10 @@
 //! Another tokenizer for an index.
 
-use std::sync::atomic::Ordering;
-
 use super::handle::Index;
 use crate::chunks::{self, FullText};
 use crate::error::Result;
 use crate::storage::NoticeLevel;
+use crate::sync::atomic::Ordering;
 use crate::text::tokenizer::TokenizerKind;
 
 impl Index {

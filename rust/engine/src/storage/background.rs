@@ -2,31 +2,29 @@
 
 use std::collections::VecDeque;
 use std::mem;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::Duration;
 
 use hashlink::LruCache;
-use rusqlite::{Connection, Transaction, TransactionBehavior};
 
+use super::connector::Connector;
 use super::fork;
 use super::location::Location;
-use super::subject::Subjects;
 use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{Arc, Mutex, MutexGuard, PoisonError, lock, thread};
 
 /// The parts of a handle that a background thread needs.
 #[derive(Clone)]
-pub struct Background {
-    location: Location,
-    pub(super) pool: fork::HandleConnections,
+pub struct Background<C: Connector = Location> {
+    pub(super) location: C,
+    pub(super) pool: fork::HandleConnections<C>,
     closing: Arc<AtomicBool>,
     notices: Arc<Notices>,
 }
 
-impl Background {
-    pub(super) fn new(location: Location, pool: fork::HandleConnections) -> Self {
+impl<C: Connector> Background<C> {
+    pub(super) fn new(location: C, pool: fork::HandleConnections<C>) -> Self {
         Self {
             location,
             pool,
@@ -58,7 +56,7 @@ impl Background {
     pub fn spawn(
         &self,
         name: &str,
-        work: impl FnOnce(Option<Result<&Connection>>) + Send + 'static,
+        work: impl FnOnce(Option<Result<&C::Connection>>) + Send + 'static,
     ) -> bool {
         let this = self.clone();
         let thread = thread::Builder::new().name(format!("hedgerow-{name}"));
@@ -79,22 +77,20 @@ impl Background {
         thread.spawn(run).is_ok()
     }
 
-    fn run(&self, work: impl FnOnce(Option<Result<&Connection>>)) {
+    fn run(&self, work: impl FnOnce(Option<Result<&C::Connection>>)) {
         let _gate = fork::enter();
         let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
         let Some(pool) = pool.as_ref().filter(|_| !self.is_closing()) else {
             return work(None);
         };
         let _shared = pool.share();
-        let connection = match self.location.connection(true) {
+        let connection = match self.location.connect() {
             Ok(connection) => connection,
             Err(error) => return work(Some(Err(error))),
         };
         self.with_cancellation(|| {
-            match Transaction::new_unchecked(&connection, TransactionBehavior::Deferred) {
-                Ok(transaction) => work(Some(Ok(&transaction))),
-                Err(error) => work(Some(Err(self.error(&error)))),
-            }
+            let work = |connection: Result<&C::Connection>| work(Some(connection));
+            self.location.in_transaction(&connection, work);
         });
     }
 
@@ -106,18 +102,8 @@ impl Background {
     }
 
     /// Return another read connection, for a thread that helps one with a connection.
-    pub fn connection(&self) -> Result<Connection> {
-        self.location.connection(true)
-    }
-
-    /// The subjects of the file.
-    pub(super) fn subjects(&self) -> Subjects {
-        self.location.subjects()
-    }
-
-    /// Fail when there is another file where that of the handle was.
-    pub(super) fn check_file(&self) -> Result<()> {
-        self.location.check_file()
+    pub fn connection(&self) -> Result<C::Connection> {
+        self.location.connect()
     }
 
     /// Return the error of SQLite as an error of this file.
@@ -218,7 +204,7 @@ impl Notices {
     }
 
     fn log(&self) -> MutexGuard<'_, NoticeLog> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.log)
     }
 }
 

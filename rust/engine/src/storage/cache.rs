@@ -7,18 +7,20 @@
 //! when one of them is cancelled.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
 use super::background::{Background, NoticeLevel};
+use super::connector::Connector;
 use super::generations::{self, RowRanges};
+use super::location::Location;
 use crate::error::{Error, ErrorCode, Result};
 use crate::interrupt;
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, lock};
 
-/// A generation of cached data.
-pub trait Version: Send + Sync + Sized + 'static {
+/// A generation of cached data, read from connections of the type `C`.
+pub trait Version<C = Connection>: Send + Sync + Sized + 'static {
     /// The source of a version in addition to the file.
     type Source: Send + Sync + 'static;
 
@@ -29,14 +31,14 @@ pub trait Version: Send + Sync + Sized + 'static {
     fn generation(&self) -> i64;
 
     /// Read everything. Long loops call [`interrupt::check`] now and then.
-    fn load(source: &Self::Source, connection: &Connection) -> rusqlite::Result<Self>;
+    fn load(source: &Self::Source, connection: &C) -> rusqlite::Result<Self>;
 
     /// The version of a later generation, which `connection` sees. None if so much has changed that
     /// everything must be read.
     fn next(
         self: &Arc<Self>,
         source: &Self::Source,
-        connection: &Connection,
+        connection: &C,
         generation: i64,
     ) -> rusqlite::Result<Option<Self>>;
 }
@@ -113,12 +115,16 @@ const RECENT: usize = 4;
 const MOMENT: Duration = Duration::from_millis(20);
 
 /// The versions of a handle.
-pub struct Cache<V: Version> {
-    shared: Arc<Shared<V>>,
-    background: Background,
+pub struct Cache<V, C = Location>
+where
+    C: Connector,
+    V: Version<C::Connection>,
+{
+    shared: Arc<Shared<V, C::Connection>>,
+    background: Background<C>,
 }
 
-struct Shared<V: Version> {
+struct Shared<V: Version<C>, C> {
     source: V::Source,
     /// The newest last. Locked to look or to publish, never while anything is read.
     recent: Mutex<VecDeque<Arc<V>>>,
@@ -137,9 +143,13 @@ struct Loading {
     failure: Option<Error>,
 }
 
-impl<V: Version> Cache<V> {
+impl<V, C> Cache<V, C>
+where
+    C: Connector,
+    V: Version<C::Connection>,
+{
     /// A cache without a version yet.
-    pub fn new(background: Background, source: V::Source) -> Self {
+    pub fn new(background: Background<C>, source: V::Source) -> Self {
         Self {
             background,
             shared: Arc::new(Shared {
@@ -263,17 +273,16 @@ impl<V: Version> Cache<V> {
     }
 
     /// The version of the generation that `connection` sees, derived from the newest one if need be.
-    pub fn get(&self, connection: &Connection, generation: i64) -> rusqlite::Result<Lookup<V>> {
-        if let Some(found) = self.shared.find(generation) {
+    pub fn get(&self, connection: &C::Connection, generation: i64) -> rusqlite::Result<Lookup<V>> {
+        if let Ok(found) = self.shared.find(generation) {
             return Ok(found);
         }
         let _update = lock(&self.shared.update_lock);
         // Another thread may have derived it meanwhile.
-        if let Some(found) = self.shared.find(generation) {
-            return Ok(found);
-        }
-        let Some(known) = self.newest() else {
-            return Ok(Lookup::Miss);
+        let known = match self.shared.find(generation) {
+            Ok(found) => return Ok(found),
+            Err(Some(known)) => known,
+            Err(None) => return Ok(Lookup::Miss),
         };
         // An error leaves the versions that there are.
         let Some(next) = known.next(&self.shared.source, connection, generation)? else {
@@ -288,7 +297,7 @@ impl<V: Version> Cache<V> {
     /// a caller that can wait for [`Self::wait_for_newer`] and begin again gets None instead.
     pub fn current(
         &self,
-        connection: &Connection,
+        connection: &C::Connection,
         generation: i64,
         can_wait: bool,
     ) -> rusqlite::Result<Option<Arc<V>>> {
@@ -301,7 +310,7 @@ impl<V: Version> Cache<V> {
 
     /// Read everything in the transaction of `connection`, for a caller who cannot wait for its
     /// generation any more because others write all the time.
-    pub fn load_here(&self, connection: &Connection) -> rusqlite::Result<Arc<V>> {
+    pub fn load_here(&self, connection: &C::Connection) -> rusqlite::Result<Arc<V>> {
         let version = Arc::new(V::load(&self.shared.source, connection)?);
         if self.shared.is_before(version.generation()) {
             self.shared.replace(Arc::clone(&version));
@@ -321,7 +330,7 @@ impl<V: Version> Cache<V> {
     }
 }
 
-impl<V: Version> Shared<V> {
+impl<V: Version<C>, C> Shared<V, C> {
     fn recent(&self) -> MutexGuard<'_, VecDeque<Arc<V>>> {
         lock(&self.recent)
     }
@@ -335,15 +344,16 @@ impl<V: Version> Shared<V> {
         !self.is_later(Some(generation.saturating_sub(1)))
     }
 
-    /// Return the result for a generation; None if the newest version must be brought up to date.
-    fn find(&self, generation: i64) -> Option<Lookup<V>> {
+    /// Return the result for a generation. If all versions are earlier, the error is the newest, from which the
+    /// version of the generation can be derived. A load may replace it at any time.
+    fn find(&self, generation: i64) -> std::result::Result<Lookup<V>, Option<Arc<V>>> {
         let recent = self.recent();
-        let newest = recent.back()?;
+        let newest = recent.back().ok_or(None)?;
         if newest.generation() < generation {
-            return None;
+            return Err(Some(Arc::clone(newest)));
         }
         let found = recent.iter().rev().find(|v| v.generation() == generation);
-        Some(found.map_or(Lookup::Newer, |found| Lookup::Hit(Arc::clone(found))))
+        Ok(found.map_or(Lookup::Newer, |found| Lookup::Hit(Arc::clone(found))))
     }
 
     /// Add a version that shares memory with those before it.
@@ -377,13 +387,13 @@ impl<V: Version> Shared<V> {
 }
 
 /// An attempt to read everything, which ends when it is dropped, however it ends.
-struct LoadAttempt<'s, V: Version> {
-    shared: &'s Shared<V>,
+struct LoadAttempt<'s, V: Version<C>, C> {
+    shared: &'s Shared<V, C>,
     failure: Option<Error>,
 }
 
-impl<'s, V: Version> LoadAttempt<'s, V> {
-    fn of(shared: &'s Shared<V>) -> Self {
+impl<'s, V: Version<C>, C> LoadAttempt<'s, V, C> {
+    fn of(shared: &'s Shared<V, C>) -> Self {
         // The result, unless another is recorded before the end.
         let message = format!("reading the {} panicked; please report this", V::NAME);
         Self {
@@ -393,7 +403,7 @@ impl<'s, V: Version> LoadAttempt<'s, V> {
     }
 }
 
-impl<V: Version> Drop for LoadAttempt<'_, V> {
+impl<V: Version<C>, C> Drop for LoadAttempt<'_, V, C> {
     fn drop(&mut self) {
         let mut loading = lock(&self.shared.loading);
         loading.running = false;
@@ -401,10 +411,6 @@ impl<V: Version> Drop for LoadAttempt<'_, V> {
         loading.failure = self.failure.take();
         self.shared.loaded.notify_all();
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! Checkpoints: moving the write-ahead log into the file, in the background, so that no write waits
 //! for the disk to take in what many writes left there.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use rusqlite::Connection;
 use rusqlite::hooks::Wal;
 
 use super::background::{Background, NoticeLevel};
+use super::connector::Connector;
+use crate::sync::Arc;
+use crate::sync::atomic::{AtomicBool, Ordering};
 
 /// The number of pages in the log at which a checkpoint is due. The log restarts after a checkpoint, and a
 /// write then waits for the disk. The number is a quarter of SQLite's own.
@@ -38,7 +38,7 @@ impl Checkpoints {
     }
 
     /// Make a checkpoint in the background if one is due and none is being made.
-    pub fn make_if_due(&self, background: &Background) {
+    pub fn make_if_due<C: Connector>(&self, background: &Background<C>) {
         if !self.due.swap(false, Ordering::Relaxed) || self.running.swap(true, Ordering::Relaxed) {
             return;
         }
@@ -47,13 +47,7 @@ impl Checkpoints {
         // Without a thread the next write tries again.
         background.compute("checkpoint", move || {
             let _running = running;
-            let connection = this.check_file().and_then(|()| this.connection());
-            let made = connection.and_then(|connection| {
-                // A passive checkpoint waits neither for readers nor for a writer.
-                let made = connection.execute_batch("PRAGMA wal_checkpoint(PASSIVE)");
-                made.map_err(|error| this.error(&error))
-            });
-            if let Err(error) = made {
+            if let Err(error) = this.location.checkpoint() {
                 let message = format!("moving the write-ahead log into the file failed: {error}");
                 this.notices().report(NoticeLevel::Warning, message);
             }

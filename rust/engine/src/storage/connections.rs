@@ -1,7 +1,6 @@
 //! Work on the connections of a handle: reads in parallel, writes in turn.
 
 use std::ops::Deref;
-use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -9,9 +8,11 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::database::Database;
 use super::fork;
 use super::full_disk;
+use super::location::Location;
 use super::maintenance::Maintainer;
 use super::pool::Pool;
 use crate::error::{Error, ErrorCode, Result};
+use crate::sync::{MutexGuard, PoisonError, lock};
 
 /// Why work on a connection stopped: SQLite did not do it, or we would not.
 pub enum WorkError {
@@ -93,7 +94,7 @@ impl Database {
     pub(super) fn with_reader<T, E: Into<WorkError>>(
         &self,
         work: impl FnOnce(&Connection) -> std::result::Result<T, E>,
-        put: impl FnOnce(&Pool, Connection),
+        put: impl FnOnce(&Pool<Location>, Connection),
     ) -> Result<T> {
         self.with_pool(|pool| {
             let _shared = pool.share();
@@ -252,12 +253,14 @@ impl Database {
     }
 
     fn set_timeout(&self) -> MutexGuard<'_, Option<Duration>> {
-        let timeout = self.write_timeout.lock();
-        timeout.unwrap_or_else(PoisonError::into_inner)
+        lock(&self.write_timeout)
     }
 
     /// Use the connections, which are there until `work` is through.
-    pub(super) fn with_pool<T>(&self, work: impl FnOnce(&Pool) -> Result<T>) -> Result<T> {
+    pub(super) fn with_pool<T>(
+        &self,
+        work: impl FnOnce(&Pool<Location>) -> Result<T>,
+    ) -> Result<T> {
         self.check_process()?;
         let _gate = fork::enter();
         let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::process;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use super::background::Background;
@@ -13,6 +12,7 @@ use super::maintenance::Maintainer;
 use super::pool::Pool;
 use super::schema::{self, FormatState};
 use crate::error::{Error, ErrorCode, Result};
+use crate::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// A file, or a database in memory. Safe to call from several threads.
 ///
@@ -24,7 +24,7 @@ pub struct Database {
     pub(super) read_only: bool,
     opened: FormatState,
     /// None once closed. Every operation holds the lock shared, so that closing waits for it.
-    pub(super) pool: fork::HandleConnections,
+    pub(super) pool: fork::HandleConnections<Location>,
     pub(super) background: Background,
     pub(super) checkpoints: Checkpoints,
     pub(super) maintainer: Maintainer,
@@ -48,7 +48,8 @@ impl Database {
             let watching = checkpoints.watch(&mut connection);
             watching.map_err(|error| location.error(&error))?;
         }
-        let pool = Pool::new(connection, read_only, location.clone())?;
+        location.keep_log(&connection, true)?;
+        let pool = Pool::new(connection, read_only, location.clone());
         let pool = Arc::new(RwLock::new(Some(pool)));
         fork::register(&pool);
         let background = Background::new(location.clone(), Arc::clone(&pool));

@@ -6,21 +6,39 @@
 //! handles close theirs before, and open them again when they are next used.
 
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
+use super::connector::Connector;
 use super::pool::Pool;
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{
+    Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak, lock, thread_local,
+};
 use crate::text::tokenizer;
 
 /// The connections of a handle; None once it is closed.
-pub(super) type HandleConnections = Arc<RwLock<Option<Pool>>>;
+pub(super) type HandleConnections<C> = Arc<RwLock<Option<Pool<C>>>>;
+
+/// The connections of any handle.
+trait CloseFiles: Send + Sync {
+    /// Close the connections to a file once running operations are through.
+    fn close_files(&self);
+}
+
+impl<C: Connector> CloseFiles for RwLock<Option<Pool<C>>> {
+    fn close_files(&self) {
+        let mut pool = self.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pool) = pool.as_mut() {
+            pool.close_files();
+        }
+    }
+}
 
 /// Held shared by every operation, exclusively from just before a fork until just after it.
 static GATE: RwLock<()> = RwLock::new(());
-/// Whether a thread waits for the gate in order to fork.
-static DUE: AtomicBool = AtomicBool::new(false);
+/// The number of threads that wait for the gate in order to fork.
+static DUE: AtomicUsize = AtomicUsize::new(0);
 /// Every handle of this process.
-static HANDLES: Mutex<Vec<Weak<RwLock<Option<Pool>>>>> = Mutex::new(Vec::new());
+static HANDLES: Mutex<Vec<Weak<dyn CloseFiles>>> = Mutex::new(Vec::new());
 
 thread_local! {
     /// The gate, while this thread forks.
@@ -34,41 +52,38 @@ pub(super) fn enter() -> Option<RwLockReadGuard<'static, ()>> {
 }
 
 /// Have the handle's connections closed before forks.
-pub(super) fn register(handle: &HandleConnections) {
-    let mut handles = HANDLES.lock().unwrap_or_else(PoisonError::into_inner);
+pub(super) fn register<C: Connector>(handle: &HandleConnections<C>) {
+    let handle: Weak<RwLock<Option<Pool<C>>>> = Arc::downgrade(handle);
+    let mut handles = lock(&HANDLES);
     handles.retain(|handle| handle.strong_count() > 0);
-    handles.push(Arc::downgrade(handle));
+    handles.push(handle);
 }
 
 /// Whether a fork waits for running work. Work that can be repeated later should end.
 pub(super) fn is_due() -> bool {
-    DUE.load(Ordering::Relaxed)
+    DUE.load(Ordering::Relaxed) > 0
 }
 
 /// To be called in the thread that forks, just before: wait for running operations, close the
 /// connections to files, and hold off other operations.
 pub fn before_fork() {
     tokenizer::prepare();
-    DUE.store(true, Ordering::Relaxed);
+    DUE.fetch_add(1, Ordering::Relaxed);
     let gate = GATE.write().unwrap_or_else(PoisonError::into_inner);
-    DUE.store(false, Ordering::Relaxed);
-    let handles = HANDLES.lock().unwrap_or_else(PoisonError::into_inner);
-    for handle in handles.iter().filter_map(Weak::upgrade) {
-        let mut pool = handle.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pool) = pool.as_mut() {
-            pool.close_files();
-        }
+    DUE.fetch_sub(1, Ordering::Relaxed);
+    for handle in lock(&HANDLES).iter().filter_map(Weak::upgrade) {
+        handle.close_files();
     }
-    HELD.set(Some(gate));
+    HELD.with(|held| held.replace(Some(gate)));
 }
 
 /// Whether this thread is between [`before_fork`] and [`after_fork`]: then no other thread gets to
 /// use the engine, and this one must not wait for any.
 pub fn is_forking() -> bool {
-    HELD.with_borrow(Option::is_some)
+    HELD.with(|held| held.borrow().is_some())
 }
 
 /// To be called in the thread that forked, just after, in parent and child.
 pub fn after_fork() {
-    HELD.set(None);
+    HELD.with(RefCell::take);
 }

@@ -11,12 +11,12 @@
 
 use std::fs::{self, Metadata};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::settings::{self, IDENTITY};
+use crate::sync::atomic::AtomicBool;
+use crate::sync::{Mutex, MutexGuard, lock};
 
 /// The file of a handle at the last check.
 #[derive(Debug, Default)]
@@ -36,7 +36,7 @@ pub(super) struct FileRecord {
 
 impl Watch {
     pub(super) fn known(&self) -> MutexGuard<'_, Option<FileRecord>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.known)
     }
 }
 

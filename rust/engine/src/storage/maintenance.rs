@@ -1,23 +1,22 @@
 //! Maintenance in the background: the work that writes leave to do on the tables of subjects, in small
 //! write transactions while no caller writes.
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(feature = "shuttle")))]
 mod priority;
 
-use std::sync::Arc;
-use std::sync::PoisonError;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread;
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode as SqliteCode, Transaction, TransactionBehavior};
+use rusqlite::Connection;
 
 use super::background::{Background, NoticeLevel};
 use super::checkpoint::Checkpoints;
+use super::connector::{Connector, Progress, maintained};
 use super::fork;
 use super::pool::Pool;
-use super::subject::{Maintenance, Subjects};
-use crate::error::Error;
+use super::subject::Subjects;
+use crate::error::Result;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::{Arc, PoisonError, thread};
 
 /// The time without writes of a handle before the first step, in milliseconds.
 ///
@@ -45,27 +44,21 @@ pub(super) struct Maintainer {
     running: Arc<AtomicBool>,
 }
 
-/// The result of an attempt at a step.
-enum Progress {
-    /// A step was done, and another one is left to do.
-    Unfinished,
-    /// Nothing is left to do.
-    Finished,
-    /// Another thread or process writes.
-    Waiting,
-    /// The handle is closed or has no write connection.
-    Ended,
-}
-
 impl Maintainer {
     /// Do the maintenance that a write transaction must do before it commits. Returns whether
     /// another step is due.
     pub fn after_write(subjects: Subjects, connection: &Connection) -> rusqlite::Result<bool> {
         let mut is_unfinished = false;
-        for maintenance in all(subjects) {
+        for maintenance in maintained(subjects) {
             is_unfinished |= (maintenance.after_write)(connection)?;
         }
         Ok(is_unfinished)
+    }
+
+    /// Whether the thread is running.
+    #[cfg(test)]
+    pub fn is_running(&self) -> bool {
+        self.running.load(Ordering::SeqCst)
     }
 
     /// Postpone the next step: a call has used the write connection.
@@ -74,7 +67,7 @@ impl Maintainer {
     }
 
     /// Start the thread, unless it is running. If no thread can be started, a later write tries again.
-    pub fn start(&self, background: &Background, checkpoints: &Checkpoints) {
+    pub fn start<C: Connector>(&self, background: &Background<C>, checkpoints: &Checkpoints) {
         if self.running.swap(true, Ordering::SeqCst) {
             return;
         }
@@ -92,8 +85,8 @@ impl Maintainer {
     /// Between steps the thread holds neither a lock nor the gate of [`fork`], so that closing and
     /// forking wait for one step at most. After a fork the handle has no write connection, and the
     /// thread ends.
-    fn run(&self, background: &Background, checkpoints: &Checkpoints) {
-        #[cfg(target_os = "linux")]
+    fn run<C: Connector>(&self, background: &Background<C>, checkpoints: &Checkpoints) {
+        #[cfg(all(target_os = "linux", not(feature = "shuttle")))]
         priority::lower();
         let mut pause = QUIET;
         loop {
@@ -109,30 +102,32 @@ impl Maintainer {
                     pause = PAUSE;
                 }
                 Ok(Progress::Waiting) => thread::sleep(BUSY),
-                Ok(Progress::Finished) => {
-                    self.running.store(false, Ordering::SeqCst);
-                    // A write that ended before this line relied on this thread.
-                    if writes == self.writes.load(Ordering::SeqCst)
-                        || self.running.swap(true, Ordering::SeqCst)
-                    {
+                Ok(Progress::Finished | Progress::Ended) => {
+                    if self.has_ended(writes) {
                         return;
                     }
                 }
-                Ok(Progress::Ended) => break,
                 Err(error) => {
                     let message = format!("merging the full-text index failed: {error}");
                     background.notices().report(NoticeLevel::Warning, message);
-                    break;
+                    if self.has_ended(writes) {
+                        return;
+                    }
                 }
             }
         }
+    }
+
+    /// End this thread, unless a write came after the first `writes`: it may have left steps to this thread.
+    fn has_ended(&self, writes: u64) -> bool {
         self.running.store(false, Ordering::SeqCst);
+        writes == self.writes.load(Ordering::SeqCst) || self.running.swap(true, Ordering::SeqCst)
     }
 }
 
-impl Background {
+impl<C: Connector> Background<C> {
     /// Do one step, if no thread and no process writes.
-    fn step(&self) -> Result<Progress, Error> {
+    fn step(&self) -> Result<Progress> {
         let _gate = fork::enter();
         let pool = self.pool.read().unwrap_or_else(PoisonError::into_inner);
         let Some(pool) = pool.as_ref().filter(|_| !self.is_closing()) else {
@@ -141,50 +136,14 @@ impl Background {
         self.step_on(pool)
     }
 
-    fn step_on(&self, pool: &Pool) -> Result<Progress, Error> {
+    fn step_on(&self, pool: &Pool<C>) -> Result<Progress> {
         let Some((writer, _exclusive)) = pool.try_writer() else {
             return Ok(Progress::Waiting);
         };
-        // A fork closed the connection, or the file is not the one of this handle.
-        let Some(connection) = writer.as_ref().filter(|_| self.check_file().is_ok()) else {
-            return Ok(Progress::Ended);
-        };
-        match step(self.subjects(), connection) {
-            Ok(true) => Ok(Progress::Unfinished),
-            Ok(false) => Ok(Progress::Finished),
-            Err(error) => match error.sqlite_error_code() {
-                Some(SqliteCode::DatabaseBusy) => Ok(Progress::Waiting),
-                _ => Err(self.error(&error)),
-            },
-        }
+        // A fork closed the connection.
+        let ended = Ok(Progress::Ended);
+        (writer.as_ref()).map_or(ended, |writer| self.location.maintain(writer))
     }
-}
-
-/// Do one step of each subject in a transaction. Returns whether another step is left to do.
-fn step(subjects: Subjects, connection: &Connection) -> rusqlite::Result<bool> {
-    let transaction = begin(connection)?;
-    let mut is_unfinished = false;
-    for maintenance in all(subjects) {
-        is_unfinished |= (maintenance.step)(&transaction)?;
-    }
-    transaction.commit()?;
-    Ok(is_unfinished)
-}
-
-/// Begin a write transaction without waiting for another process.
-fn begin(connection: &Connection) -> rusqlite::Result<Transaction<'_>> {
-    let timeout = connection.query_row("PRAGMA busy_timeout", [], |row| row.get(0))?;
-    connection.busy_timeout(Duration::ZERO)?;
-    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate);
-    // Later writes of this connection wait as long as before.
-    connection.busy_timeout(Duration::from_millis(timeout))?;
-    transaction
-}
-
-fn all(subjects: Subjects) -> impl Iterator<Item = &'static Maintenance> {
-    subjects
-        .iter()
-        .filter_map(|subject| subject.maintenance.as_ref())
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! Reading a large table in pieces, on several threads that see the same state.
 
-use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,6 +10,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::background::Background;
 use super::settings;
 use crate::interrupt;
+use crate::sync::parallelism;
 
 /// Up to this number of rows, a table is read in one piece.
 const SMALL: i64 = if cfg!(any(test, feature = "testing")) {
@@ -100,9 +100,7 @@ fn in_state<T>(
 
 /// Return the number of threads that have work.
 pub fn threads() -> usize {
-    thread::available_parallelism()
-        .map_or(1, NonZeroUsize::get)
-        .min(MOST_THREADS)
+    parallelism().min(MOST_THREADS)
 }
 
 /// Split the rows from 1 to `last` into ranges `(above, up to)`.

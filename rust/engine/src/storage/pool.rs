@@ -1,64 +1,57 @@
 //! The connections of one handle.
 
 use std::collections::BTreeMap;
-use std::sync::{
-    Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError,
+
+use super::connector::Connector;
+use crate::sync::{
+    Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError, lock,
 };
-
-use rusqlite::Connection;
-
-use super::location::Location;
-use crate::error::Result;
 
 /// Idle read connections to keep. Concurrent searches beyond that open more.
 const IDLE_READERS: usize = 16;
 
 /// The write connection, and for a database in memory the exclusive use of it.
-pub(super) type WriterTurn<'p> = (
-    MutexGuard<'p, Option<Connection>>,
-    Option<RwLockWriteGuard<'p, ()>>,
-);
+pub(super) type WriterTurn<'p, C> = (MutexGuard<'p, Option<C>>, Option<RwLockWriteGuard<'p, ()>>);
 
 /// One write connection and a read connection for each concurrent search.
 ///
 /// A panic in a holder poisons nothing that matters: transactions roll back when dropped, and a
 /// connection in use is dropped.
-pub(super) struct Pool {
-    writer: Mutex<Option<Connection>>,
-    readers: Mutex<Vec<Connection>>,
+pub(super) struct Pool<C: Connector> {
+    writer: Mutex<Option<C::Connection>>,
+    readers: Mutex<Vec<C::Connection>>,
     /// Connections whose read transaction stays open between calls, by the number of their snapshot.
-    snapshots: Mutex<BTreeMap<u64, Connection>>,
-    location: Location,
+    snapshots: Mutex<BTreeMap<u64, C::Connection>>,
+    location: C,
     /// A database in memory has no write-ahead log, so there readers must not meet a writer.
     /// None for a file, where SQLite lets them.
     turns: Option<RwLock<()>>,
 }
 
-impl Pool {
+impl<C: Connector> Pool<C> {
     /// A pool that starts with the connection a handle was opened by.
-    pub fn new(connection: Connection, read_only: bool, location: Location) -> Result<Self> {
-        location.keep_log(&connection, true)?;
+    pub fn new(connection: C::Connection, read_only: bool, location: C) -> Self {
         let (writer, readers) = if read_only {
             (None, vec![connection])
         } else {
             (Some(connection), Vec::new())
         };
-        Ok(Self {
+        Self {
             writer: Mutex::new(writer),
             readers: Mutex::new(readers),
             snapshots: Mutex::default(),
-            turns: location.path().is_none().then(RwLock::default),
+            turns: location.takes_turns().then(RwLock::default),
             location,
-        })
+        }
     }
 
     /// The write connection, which one thread holds at a time.
-    pub fn writer(&self) -> MutexGuard<'_, Option<Connection>> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn writer(&self) -> MutexGuard<'_, Option<C::Connection>> {
+        lock(&self.writer)
     }
 
     /// The write connection with exclusive use of the database; None if another thread has either.
-    pub fn try_writer(&self) -> Option<WriterTurn<'_>> {
+    pub fn try_writer(&self) -> Option<WriterTurn<'_, C::Connection>> {
         let writer = match self.writer.try_lock() {
             Ok(writer) => writer,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -74,25 +67,25 @@ impl Pool {
     }
 
     /// An idle read connection.
-    pub fn take_reader(&self) -> Option<Connection> {
+    pub fn take_reader(&self) -> Option<C::Connection> {
         self.idle().pop()
     }
 
     /// Keep a read connection for the next search, unless its transaction would not end.
-    pub fn return_reader(&self, reader: Connection) {
+    pub fn return_reader(&self, reader: C::Connection) {
         let mut idle = self.idle();
-        if idle.len() < IDLE_READERS && reader.is_autocommit() {
+        if idle.len() < IDLE_READERS && C::is_idle(&reader) {
             idle.push(reader);
         }
     }
 
     /// Keep a connection with an open read transaction for the calls that follow.
-    pub fn put_snapshot(&self, number: u64, reader: Connection) {
+    pub fn put_snapshot(&self, number: u64, reader: C::Connection) {
         self.snapshots().insert(number, reader);
     }
 
     /// Take the connection of a snapshot; None if the handle has closed it, as it does before a fork.
-    pub fn take_snapshot(&self, number: u64) -> Option<Connection> {
+    pub fn take_snapshot(&self, number: u64) -> Option<C::Connection> {
         self.snapshots().remove(&number)
     }
 
@@ -108,13 +101,7 @@ impl Pool {
         // Their transactions end with them.
         let snapshots = self.snapshots.get_mut();
         snapshots.unwrap_or_else(PoisonError::into_inner).clear();
-        // Pages in the write-ahead log belong in the file that they were written for.
-        if !self.location.is_replaced() {
-            for connection in &connections {
-                // The next process that opens the file reads the rest of the log from there.
-                let _ = self.location.keep_log(connection, false);
-            }
-        }
+        self.location.close(connections);
     }
 
     /// Held while reading.
@@ -129,13 +116,11 @@ impl Pool {
         Some(turns.write().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn snapshots(&self) -> MutexGuard<'_, BTreeMap<u64, Connection>> {
-        self.snapshots
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    fn snapshots(&self) -> MutexGuard<'_, BTreeMap<u64, C::Connection>> {
+        lock(&self.snapshots)
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
-        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
+    fn idle(&self) -> MutexGuard<'_, Vec<C::Connection>> {
+        lock(&self.readers)
     }
 }

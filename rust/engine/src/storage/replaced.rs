@@ -2,8 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::Ordering;
-use std::thread;
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode as SqliteCode, OpenFlags};
@@ -13,6 +11,8 @@ use super::location::Location;
 use super::read_only;
 use super::sidecar::{LOG, SHARED, sidecar};
 use crate::error::{Error, ErrorCode, Result};
+use crate::sync::atomic::Ordering;
+use crate::sync::thread;
 
 impl Location {
     /// Refuse a file with the write-ahead log of another one, which SQLite takes for its own.

@@ -1,8 +1,6 @@
 //! A state of a file that is read in several calls.
 
 use std::process;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError};
 
 use rusqlite::Connection;
 
@@ -10,7 +8,10 @@ use super::connections::WorkError;
 use super::database::Database;
 use super::fork;
 use super::generations::generation;
+use super::location::Location;
 use crate::error::{Error, ErrorCode, Result};
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Arc, PoisonError};
 
 /// A read transaction that stays open between calls of [`Database::in_snapshot`]. While it lives, the
 /// write-ahead log keeps later writes, so it should not live long.
@@ -20,7 +21,7 @@ use crate::error::{Error, ErrorCode, Result};
 pub struct ReadSnapshot {
     number: u64,
     process: u32,
-    pool: fork::HandleConnections,
+    pool: fork::HandleConnections<Location>,
 }
 
 impl Database {

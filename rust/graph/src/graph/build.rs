@@ -7,14 +7,13 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::Duration;
 
 use super::edges::Edges;
 use hedgerow_engine::error::{Error, ErrorCode, Result};
 use hedgerow_engine::interrupt;
 use hedgerow_engine::storage::{Background, NoticeLevel};
+use hedgerow_engine::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, lock, thread};
 
 /// Up to this number of nodes, a query waits for the current result.
 pub(super) const SMALL: usize = 5000;
@@ -160,14 +159,18 @@ impl<T: Send + Sync + 'static> Build<T> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
+
+#[cfg(all(test, feature = "shuttle"))]
+mod interleavings;
 
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::mpsc;
+    use std::thread;
 
     use super::*;
     use crate::graph::Store;

@@ -1,7 +1,6 @@
 //! The state of a store that one query reads.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
@@ -18,6 +17,7 @@ use hedgerow_engine::index::Index;
 use hedgerow_engine::index::session::{self, Session};
 use hedgerow_engine::storage::Background;
 use hedgerow_engine::storage::cache::Cache;
+use hedgerow_engine::sync::{Arc, Mutex, lock};
 
 /// The number of restarts of a query while others write faster than it can read. After that it
 /// reads in its own transaction.
@@ -78,10 +78,7 @@ struct MissingGenerations {
 impl Builds {
     /// The build of coordinates with this number of dimensions.
     fn coordinates(&self, dimensions: usize) -> Arc<Build<Coordinates>> {
-        let mut builds = self
-            .coordinates
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut builds = lock(&self.coordinates);
         let known = builds.iter().position(|(of, _)| *of == dimensions);
         let build = known.and_then(|position| builds.remove(position));
         let (_, build) = build.unwrap_or_else(|| (dimensions, Arc::default()));
@@ -114,7 +111,7 @@ impl CachedState {
     }
 
     fn visits(&self, agent: &str) -> Arc<Cache<Visits>> {
-        let mut visits = self.visits.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut visits = lock(&self.visits);
         let new = || {
             let source = visits::VisitSource {
                 agent: agent.to_owned(),

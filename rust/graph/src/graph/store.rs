@@ -1,7 +1,6 @@
 //! A handle on the nodes, edges and visits in the file of an index.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use hedgerow_engine::bm25::BM25;
 use hedgerow_engine::chunks::CHUNKS;
@@ -12,6 +11,7 @@ use hedgerow_engine::retrieval::FuzzyChunks;
 use hedgerow_engine::sources::SOURCES;
 use hedgerow_engine::storage::settings;
 use hedgerow_engine::storage::{Durability, Location, Subjects};
+use hedgerow_engine::sync::{Arc, Mutex, lock};
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use hedgerow_engine::vectors::VECTORS;
 
@@ -117,12 +117,11 @@ impl Store {
 
     /// The registered types as they were when they were last read; there may be more now.
     pub fn known_types(&self) -> Vec<String> {
-        let types = self.types.lock().unwrap_or_else(PoisonError::into_inner);
-        types.clone()
+        lock(&self.types).clone()
     }
 
     fn remember_types(&self, known: Vec<String>) {
-        *self.types.lock().unwrap_or_else(PoisonError::into_inner) = known;
+        *lock(&self.types) = known;
     }
 
     /// The present state.

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use rusqlite::Connection;
 
@@ -16,6 +15,7 @@ use super::row_set::RowSet;
 use crate::interrupt::CancelTicker;
 use crate::storage::cache::RowVersion;
 use crate::storage::generations::{self, RowRanges};
+use crate::sync::atomic::{AtomicU64, Ordering};
 
 mod column;
 mod column_id;

@@ -2,7 +2,7 @@
 //! session.
 
 use std::cell::{Cell, OnceCell};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use rusqlite::Connection;
 
@@ -13,6 +13,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::index::Index;
 use crate::storage::cache::{Cache, Lookup};
 use crate::storage::{ReadTransaction, WorkError, generations};
+use crate::sync::lock;
 
 /// The number of restarts of a search while others write faster than it can read. After that it
 /// reads in its own transaction.
@@ -96,11 +97,7 @@ impl Index {
         };
         let field = Field::named(name);
         let is_of_key = |groups: &&Arc<Cache<Paths>>| matches!(groups.source(), GroupField::Key(key) if Some(&key.field) == field.as_ref());
-        let known = || {
-            self.key_groups
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-        };
+        let known = || lock(&self.key_groups);
         if let Some(groups) = known().iter().find(is_of_key) {
             return Ok(Arc::clone(groups));
         }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use rusqlite::Connection;
 
 use super::*;
-use crate::storage::{Database, FORMAT, Location, Notice, Subject};
+use crate::storage::{Database, FORMAT, Location, Maintenance, Notice, Subject};
 
 /// How long a test waits for the thread, on a machine however busy.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -57,7 +57,7 @@ fn until(condition: impl Fn() -> bool) {
 }
 
 fn is_running(database: &Database) -> bool {
-    database.maintainer.running.load(Ordering::SeqCst)
+    database.maintainer.is_running()
 }
 
 fn in_file() -> (tempfile::TempDir, Database) {
