@@ -4,6 +4,8 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use hedgerow_engine::sync::parallelism;
+
 const MOST_THREADS: usize = 8;
 /// The items that a thread takes at once.
 const SHARE: usize = 8;
@@ -22,10 +24,9 @@ pub(crate) fn map<T: Sync, R: Send>(items: &[T], of: impl Fn(&T) -> R + Sync) ->
         }
         made
     };
-    let processors = thread::available_parallelism().map_or(1, usize::from);
     let mut made = thread::scope(|scope| {
         // If no further thread can be started, one does all the work.
-        let helpers: Vec<_> = (1..processors.min(MOST_THREADS).min(shares.len()))
+        let helpers: Vec<_> = (1..parallelism().min(MOST_THREADS).min(shares.len()))
             .filter_map(|_| thread::Builder::new().spawn_scoped(scope, work).ok())
             .collect();
         let mut made = work();
