@@ -9,7 +9,7 @@ import pytest
 
 from command_line import as_json, failed, ok
 from hedgerow import MemoryRoot
-from hedgerow.memory.audit import RULES, audit_export
+from hedgerow.memory.process import AUDIT_RULES, audit_export
 from memory_doubles import put
 
 LONG = "Hedges were cut in August because the fieldfares had eaten all of the berries by then. " * 3
@@ -40,9 +40,9 @@ def troubled(tmp_path: Path) -> Path:
 
 def test_each_rule_names_file_line_and_command(troubled: Path) -> None:
     found = MemoryRoot.open(troubled).audit()
-    by_rule = {rule: [one for one in found.findings if one.rule == rule] for rule in RULES}
+    by_rule = {rule: [one for one in found.findings if one.rule == rule] for rule in AUDIT_RULES}
     assert found.documents == 9
-    assert list(found.counts) == list(RULES)
+    assert list(found.counts) == list(AUDIT_RULES)
     [secret] = by_rule["secret"]
     assert (secret.file, secret.line) == ("notes/key.md", 3)
     assert (

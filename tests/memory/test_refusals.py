@@ -12,7 +12,7 @@ import hedgerow as hr
 from hedgerow.memory import files
 from hedgerow.memory.config import read_config
 from hedgerow.memory.derived import Derived
-from hedgerow.memory.imports.item import time_from
+from hedgerow.memory.imports.exports import time_from
 
 
 @pytest.fixture

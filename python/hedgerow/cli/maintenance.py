@@ -340,7 +340,7 @@ def audit(*, source: str | None, as_json: bool) -> None:
     if source is None:
         found = open_memory().audit()
     else:
-        from hedgerow.memory.audit import audit_export  # noqa: PLC0415 - slow to import
+        from hedgerow.memory.process import audit_export  # noqa: PLC0415 - slow to import
 
         found = audit_export(Path(source))
     if as_json:

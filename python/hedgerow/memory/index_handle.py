@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from hedgerow._engine import _RecallTuple
     from hedgerow.why_not import WhyNot
 
-    from .duplicates import Duplicate
+    from .remembering import Duplicate
     from .times import Period
 
 
@@ -483,7 +483,7 @@ class OpenedIndex:
         derived = Derived.of(config)
 
         def search() -> Duplicate | None:
-            from .duplicates import duplicate_of  # noqa: PLC0415 - to write only
+            from .remembering import duplicate_of  # noqa: PLC0415 - to write only
 
             index, marks = self._index(derived), lambda: self._marks(derived)
             return duplicate_of(derived, index, marks, text, scope)

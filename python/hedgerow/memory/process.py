@@ -1,14 +1,17 @@
-"""Processing of many memories: lint, synthesis and deduplication (spec/memory.md, "Processing")."""
+"""Processing of many memories: lint, deduplication, pages and audits (spec/memory.md, "Processing")."""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import starmap
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from hedgerow._checks import shown
+from hedgerow._checks import checked_count, checked_text, shown
 from hedgerow._engine import (
     _PAGE_FRAME,
     _Documents,
@@ -26,19 +29,243 @@ from hedgerow.ingest.source import (
     read_bytes,
     text_of,
 )
-from hedgerow.typing import Progress
+from hedgerow.typing import Progress, QuestionDate
 
 from . import files, note
 from .derived import Derived, check_reports
-from .documents import Document, parse_document, read_documents, unread
+from .documents import Document, memory_rules, parse_document, read_documents, unread
 from .files import locked
-from .lint import Finding, render_report
 from .marks import supersede
 from .names import DERIVED, DIRECTORIES
-from .results import ProcessResult
+from .results import Audit, AuditFinding, ProcessResult
 from .scope import Scope, front_matter_of
-from .selection import Selection
-from .times import Validity, micros_of
+from .times import Validity, checked_start, micros_of
+
+# The memories that a run looks at: about a topic, since a day, the newest first.
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The selection that was requested; `since` and `topic` are None if not given."""
+
+    topic: str | None
+    since: datetime | None
+    limit: int
+    scope: Scope = Scope()  # noqa: RUF009 - frozen
+
+    @classmethod
+    def of(
+        cls,
+        topic: str | None,
+        since: QuestionDate | None,
+        limit: int,
+        scope: Scope = Scope(),  # noqa: B008 - frozen
+    ) -> Selection:
+        """Check the request; a blank topic is none."""
+        given = "" if topic is None else note.one_line(checked_text(topic, "topic"))
+        return cls(
+            given or None,
+            None if since is None else checked_start(since, "since", note.now()),
+            checked_count(limit, "limit"),
+            scope,
+        )
+
+    @property
+    def parts(self) -> tuple[str | None, int | None, int]:
+        """The topic, the time in microseconds since 1970, and the limit."""
+        since = None if self.since is None else micros_of(self.since)
+        return self.topic, since, min(self.limit, sys.maxsize)
+
+
+LIMITS = {"lint": 100_000, "synthesize": 8, "dedupe": 100_000}
+"""The modes, each with its default limit on memories."""
+
+
+def checked_mode(mode: str) -> str:
+    """Return a mode; InvalidInputError for any other word."""
+    if mode not in LIMITS:
+        raise InvalidInputError(
+            f"mode must be one of {', '.join(LIMITS)}, not {shown(mode)}", code="invalid_option"
+        )
+    return mode
+
+
+def run(  # noqa: PLR0913 - what a run depends on
+    mode: str,
+    derived: Derived,
+    selection: Selection,
+    recall: Callable[[str, int], Sequence[str]],
+    *,
+    apply: bool,
+    progress: Progress | None = None,
+) -> ProcessResult:
+    """Run a mode; `recall` is as in `run_synthesize`, and `progress` as in `run_dedupe`."""
+    if mode == "lint":
+        return run_lint(derived, selection, apply=apply)
+    if mode == "dedupe":
+        return run_dedupe(derived, selection, progress, apply=apply)
+    return run_synthesize(derived, selection, recall, apply=apply)
+
+
+def run_lint(derived: Derived, selection: Selection, *, apply: bool) -> ProcessResult:
+    """Lint the root; write the report if applied."""
+    documents, unreadable = _selected(derived, selection)
+    now = note.now()
+    found, examined, about = documents.lint(selection.parts, micros_of(now))
+    findings = list(starmap(Finding, found))
+    time = note.iso_time(now)
+    name = note.slug(selection.topic or "", "all")
+    path = f"{DERIVED}/reports/lint-{note.day(now)}-{name}{selection.scope.suffix}.md"
+    summary = ["1 finding." if len(findings) == 1 else f"{len(findings)} findings."]
+    if examined < about:
+        summary.append(f"The newest {examined:,} of {about:,} memories were read: raise the limit.")
+    if apply:
+        check_reports(derived)
+        report = render_report(findings, selection.topic, time, unreadable)
+        files.replace(derived.root / path, report)
+    else:
+        summary += map(str, findings)
+    return ProcessResult(
+        str(derived.root), "lint", apply, selection.topic, (path,), tuple(summary), unreadable
+    )
+
+
+def run_synthesize(
+    derived: Derived,
+    selection: Selection,
+    recall: Callable[[str, int], Sequence[str]],
+    *,
+    apply: bool,
+) -> ProcessResult:
+    """Choose the sources of a page; write the page if applied.
+
+    `recall` syncs the index and returns the paths of so many memories about a topic. A plan takes
+    the same steps as its application, and both name their sources. Raises HedgerowError (`no_sources`)
+    if there are none.
+    """
+    topic = checked_topic(selection)
+    found = recall(topic, max(2 * selection.limit, 12))
+    documents, unreadable = _selected(derived, selection)
+    paths, ended = documents.sources(selection.parts, found, micros_of(note.now()))
+    if not paths:
+        raise HedgerowError(
+            f"No source memories found for {topic!r}; remember something about it first, or "
+            "choose another topic",
+            code="no_sources",
+        )
+
+    def parsed(path: str) -> Document:
+        text = documents.text_of(path) or ""
+        return parse_document(path, text.encode(), derived.rules)
+
+    changed = [(parsed(one), Validity.of_texts(*of)) for one, of in ended if of is not None]
+    path = page_path(topic, selection.scope, derived.folder_of("page"))
+    count = "1 source memory" if len(paths) == 1 else f"{len(paths)} source memories"
+    if apply:
+        sources = [parsed(one) for one in paths]
+        with locked(derived.lock):
+            is_new = write_page(derived.root, path, topic, sources, selection.scope, changed)
+        act = "Created" if is_new else "Updated"
+        after = ["The next recall or index run reads the page."]
+    else:
+        act = f"Would {'update' if (derived.root / path).exists() else 'create'} it"
+        after = []
+    summary = (f"{act} from {count}.", *paths, *after)
+    return ProcessResult(
+        str(derived.root), "synthesize", apply, topic, (path,), summary, unreadable
+    )
+
+
+def run_dedupe(
+    derived: Derived, selection: Selection, progress: Progress | None = None, *, apply: bool
+) -> ProcessResult:
+    """Find memories that say the same; if applied, mark all but the oldest of each as superseded.
+
+    A memory that says nearly the same as an older one is named and stays as it is.
+    `progress(done, total)` counts the memories that were compared.
+    """
+    documents, unreadable = _selected(derived, selection)
+    copies, alike = documents.duplicates(selection.parts, micros_of(note.now()), progress)
+    changed: dict[str, None] = {}
+    refused = list(unreadable)
+    sentences: list[str] = []
+    done = "superseded" if apply else "would be superseded"
+    for copy, kept in copies:
+        if apply:
+            try:
+                changed |= dict.fromkeys(supersede(derived, copy, kept))
+            except HedgerowError as error:
+                refused.append(Skip(copy, error.code, error.message))
+                continue
+        sentences.append(f"{copy}: {done} by {kept}, which says the same.")
+    sentences += [
+        f"{one} says nearly the same as {other} ({share:.0%} of the words): left as it is."
+        for one, other, share in alike
+    ]
+    found = "1 duplicate." if len(copies) == 1 else f"{len(copies)} duplicates."
+    plan = dict.fromkeys(file for copy, kept in copies for file in (kept, copy))
+    files = tuple(changed if apply else plan)
+    summary = (found, *sentences)
+    return ProcessResult(
+        str(derived.root), "dedupe", apply, selection.topic, files, summary, tuple(refused)
+    )
+
+
+def _selected(derived: Derived, selection: Selection) -> tuple[_Documents, tuple[Skip, ...]]:
+    """Read the memories of the scope of a selection, and say what could not be read.
+
+    A file that cannot be read has no known scope, so within a scope none is reported.
+    """
+    documents = read_documents(derived.source_root, derived.rules, selection.scope)
+    return documents, () if selection.scope else unread(documents)
+
+
+# Findings of lint (spec/memory.md, "Lint").
+
+
+LINT_RULES: dict[str, str] = {
+    "git-conflict": "a memory with a conflict that git left in it",
+    "front-matter": "front matter of which only a part can be read",
+    "page-sources": "a page that does not name its sources",
+    "stale-page": "a page older than memories about its topic",
+    "duplicate-title": "findings or decisions with the same title",
+    "declared-conflict": "a memory that declares a conflict with another",
+    "answered-question": "an open question that another memory seems to answer",
+    "contradiction": "marks that contradict each other, and so do not count, or hide both memories",
+    "several-successors": "a memory that several memories supersede, as after a merge of two branches",
+    "unreadable-mark": "a time of validity that is no date",
+    "in-doubt": "a memory derived from one that no longer holds",
+    "expired": "a memory whose time is over, and which nothing supersedes",
+    "stale": "a memory that should have been looked at again",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A finding: the rule, and a sentence with paths in backticks."""
+
+    rule: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"[{self.rule}] {self.text}"
+
+
+def render_report(
+    findings: Sequence[Finding], topic: str | None, time: str, unreadable: Sequence[Skip] = ()
+) -> str:
+    """Format the report as Markdown."""
+    title = f"# Memory lint report: {topic}" if topic else "# Memory lint report"
+    bullets = [f"- {finding}" for finding in findings] or ["- none"]
+    lines = [title, f"Generated at: {time}", "", "## Findings", "", *bullets, ""]
+    if unreadable:
+        lines += ["## Left out", "", *(f"- {skip}" for skip in unreadable), ""]
+    notes = [f"- {rule}: {meaning}" for rule, meaning in LINT_RULES.items()]
+    return "\n".join([*lines, "## Notes", "", *notes, ""])
+
+
+# Pages that sum up memories (spec/memory.md, "Synthesize").
+
 
 BEGIN, END, _ABOUT, _UPKEEP, _UNDERSTANDING, _CHANGED, _SOURCES, _MAINTENANCE = _PAGE_FRAME
 """The lines of a generated part that are the same on every page: no search finds them."""
@@ -221,144 +448,55 @@ def _escaped(text: str) -> str:
     return text.replace("<!--", "&lt;!--")
 
 
-LIMITS = {"lint": 100_000, "synthesize": 8, "dedupe": 100_000}
-"""The modes, each with its default limit on memories."""
+# Audits (spec/memory.md, "Audit").
 
 
-def checked_mode(mode: str) -> str:
-    """Return a mode; InvalidInputError for any other word."""
-    if mode not in LIMITS:
+AUDIT_RULES: dict[str, str] = {
+    "secret": "a text that looks like a key, a token, a password or a card number",
+    "empty": "a memory without text",
+    "duplicate": "a memory that says the same as an earlier one, or nearly the same",
+    "contradiction": "memories whose marks contradict each other",
+    "expired": "a memory that is no longer valid",
+    "repeated-recall": "a text that a recall printed, or that an earlier memory has",
+}
+"""The rules, in the order of findings, each with its meaning."""
+
+
+def audit_root(derived: Derived, scope: Scope = Scope()) -> Audit:  # noqa: B008 - frozen
+    """Audit the memories of a scope of a root. Nothing is written."""
+    documents = read_documents(derived.source_root, derived.rules, scope)
+    unreadable = () if scope else unread(documents)
+    return Audit(str(derived.root), len(documents), _findings(documents), unreadable)
+
+
+def audit_export(source: Path) -> Audit:
+    """Audit an export that was not imported: the JSON of mem0, or a folder of Markdown.
+
+    Raises InvalidInputError (`invalid_export`) for a source that cannot be read.
+    """
+    from .imports.exports import Item, mem0  # noqa: PLC0415 - slow to import
+
+    if not source.exists():
         raise InvalidInputError(
-            f"mode must be one of {', '.join(LIMITS)}, not {shown(mode)}", code="invalid_option"
+            f"{source}: no such file or folder; name a memory root, a folder of Markdown or the JSON "
+            "of mem0",
+            code="invalid_export",
         )
-    return mode
-
-
-def run(  # noqa: PLR0913 - what a run depends on
-    mode: str,
-    derived: Derived,
-    selection: Selection,
-    recall: Callable[[str, int], Sequence[str]],
-    *,
-    apply: bool,
-    progress: Progress | None = None,
-) -> ProcessResult:
-    """Run a mode; `recall` is as in `run_synthesize`, and `progress` as in `run_dedupe`."""
-    if mode == "lint":
-        return run_lint(derived, selection, apply=apply)
-    if mode == "dedupe":
-        return run_dedupe(derived, selection, progress, apply=apply)
-    return run_synthesize(derived, selection, recall, apply=apply)
-
-
-def run_lint(derived: Derived, selection: Selection, *, apply: bool) -> ProcessResult:
-    """Lint the root; write the report if applied."""
-    documents, unreadable = _selected(derived, selection)
-    now = note.now()
-    found, examined, about = documents.lint(selection.parts, micros_of(now))
-    findings = list(starmap(Finding, found))
-    time = note.iso_time(now)
-    name = note.slug(selection.topic or "", "all")
-    path = f"{DERIVED}/reports/lint-{note.day(now)}-{name}{selection.scope.suffix}.md"
-    summary = ["1 finding." if len(findings) == 1 else f"{len(findings)} findings."]
-    if examined < about:
-        summary.append(f"The newest {examined:,} of {about:,} memories were read: raise the limit.")
-    if apply:
-        check_reports(derived)
-        report = render_report(findings, selection.topic, time, unreadable)
-        files.replace(derived.root / path, report)
+    skips: Sequence[Skip]
+    if source.is_dir():
+        documents = read_documents(source, memory_rules())
+        skips = unread(documents)
+        findings = _findings(documents)
     else:
-        summary += map(str, findings)
-    return ProcessResult(
-        str(derived.root), "lint", apply, selection.topic, (path,), tuple(summary), unreadable
-    )
+        items = list(mem0(source))
+        skips = [one for one in items if isinstance(one, Skip)]
+        found = [one for one in items if isinstance(one, Item)]
+        documents = _Documents.of([(one.id, one.text) for one in found])
+        # Lines are those of a file that was not written.
+        findings = tuple(replace(one, line=None) for one in _findings(documents))
+    return Audit(str(source), len(documents), findings, tuple(skips))
 
 
-def run_synthesize(
-    derived: Derived,
-    selection: Selection,
-    recall: Callable[[str, int], Sequence[str]],
-    *,
-    apply: bool,
-) -> ProcessResult:
-    """Choose the sources of a page; write the page if applied.
-
-    `recall` syncs the index and returns the paths of so many memories about a topic. A plan takes
-    the same steps as its application, and both name their sources. Raises HedgerowError (`no_sources`)
-    if there are none.
-    """
-    topic = checked_topic(selection)
-    found = recall(topic, max(2 * selection.limit, 12))
-    documents, unreadable = _selected(derived, selection)
-    paths, ended = documents.sources(selection.parts, found, micros_of(note.now()))
-    if not paths:
-        raise HedgerowError(
-            f"No source memories found for {topic!r}; remember something about it first, or "
-            "choose another topic",
-            code="no_sources",
-        )
-
-    def parsed(path: str) -> Document:
-        text = documents.text_of(path) or ""
-        return parse_document(path, text.encode(), derived.rules)
-
-    changed = [(parsed(one), Validity.of_texts(*of)) for one, of in ended if of is not None]
-    path = page_path(topic, selection.scope, derived.folder_of("page"))
-    count = "1 source memory" if len(paths) == 1 else f"{len(paths)} source memories"
-    if apply:
-        sources = [parsed(one) for one in paths]
-        with locked(derived.lock):
-            is_new = write_page(derived.root, path, topic, sources, selection.scope, changed)
-        act = "Created" if is_new else "Updated"
-        after = ["The next recall or index run reads the page."]
-    else:
-        act = f"Would {'update' if (derived.root / path).exists() else 'create'} it"
-        after = []
-    summary = (f"{act} from {count}.", *paths, *after)
-    return ProcessResult(
-        str(derived.root), "synthesize", apply, topic, (path,), summary, unreadable
-    )
-
-
-def run_dedupe(
-    derived: Derived, selection: Selection, progress: Progress | None = None, *, apply: bool
-) -> ProcessResult:
-    """Find memories that say the same; if applied, mark all but the oldest of each as superseded.
-
-    A memory that says nearly the same as an older one is named and stays as it is.
-    `progress(done, total)` counts the memories that were compared.
-    """
-    documents, unreadable = _selected(derived, selection)
-    copies, alike = documents.duplicates(selection.parts, micros_of(note.now()), progress)
-    changed: dict[str, None] = {}
-    refused = list(unreadable)
-    sentences: list[str] = []
-    done = "superseded" if apply else "would be superseded"
-    for copy, kept in copies:
-        if apply:
-            try:
-                changed |= dict.fromkeys(supersede(derived, copy, kept))
-            except HedgerowError as error:
-                refused.append(Skip(copy, error.code, error.message))
-                continue
-        sentences.append(f"{copy}: {done} by {kept}, which says the same.")
-    sentences += [
-        f"{one} says nearly the same as {other} ({share:.0%} of the words): left as it is."
-        for one, other, share in alike
-    ]
-    found = "1 duplicate." if len(copies) == 1 else f"{len(copies)} duplicates."
-    plan = dict.fromkeys(file for copy, kept in copies for file in (kept, copy))
-    files = tuple(changed if apply else plan)
-    summary = (found, *sentences)
-    return ProcessResult(
-        str(derived.root), "dedupe", apply, selection.topic, files, summary, tuple(refused)
-    )
-
-
-def _selected(derived: Derived, selection: Selection) -> tuple[_Documents, tuple[Skip, ...]]:
-    """Read the memories of the scope of a selection, and say what could not be read.
-
-    A file that cannot be read has no known scope, so within a scope none is reported.
-    """
-    documents = read_documents(derived.source_root, derived.rules, selection.scope)
-    return documents, () if selection.scope else unread(documents)
+def _findings(documents: _Documents) -> tuple[AuditFinding, ...]:
+    """Return the findings, rule by rule, each in path order."""
+    return tuple(AuditFinding(*one) for one in documents.audit(micros_of(note.now())))

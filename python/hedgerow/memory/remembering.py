@@ -2,33 +2,158 @@
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
-from hedgerow._checks import checked_text, checked_texts
-from hedgerow._engine import _level_two_sections
+from hedgerow._checks import checked_flag, checked_text, checked_texts, shown
+from hedgerow._engine import LIKE, Index, _find_secrets, _level_two_sections, _likeness, _words_of
 from hedgerow._times import parse_age
 from hedgerow.errors import HedgerowError, InvalidInputError
-from hedgerow.ingest.source import passes_by
-from hedgerow.typing import QuestionDate
+from hedgerow.ingest.source import Source, UnreadableSourceError, passes_by, read_bytes
+from hedgerow.typing import OnDuplicate, QuestionDate
 
 from . import files, note
-from .derived import Derived
+from .derived import Derived, check_folder
+from .documents import Document, parse_document
 from .edit import WRITTEN_BY, checked_writer
+from .files import locked
 from .links import written_name
-from .marks import SUPERSEDES, check_markable, supersede
+from .marks import SUPERSEDES, Marks, check_markable, supersede
 from .names import DIRECTORIES, separate_tags
 from .note import checked_body, checked_type, iso_time, now, title_of
 from .operations import RememberRequest, SupersedeRequest, WrapupRequest
+from .recall import filter_of, search
 from .results import RememberResult, Validation
 from .root_files import RootFiles
 from .scope import Scope, front_matter_of
 from .sync import sync_one
 from .times import checked_end
+
+# Texts that look like secrets: keys, tokens, passwords and card numbers (spec/memory.md, "Secrets").
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A text that looks like a secret: its kind and its line, from 1.
+
+    `start` has its first characters, which name the issuer; it is empty for a password.
+    """
+
+    kind: str
+    line: int
+    start: str
+
+    def __str__(self) -> str:
+        start = f" ({self.start}…)" if self.start else ""
+        return f"{self.kind} on line {self.line}{start}"
+
+
+def check_no_secret(text: str, title: str = "", *, allowed: bool) -> None:
+    """Raise InvalidInputError (`looks_like_secret`) if a text or its title has one, unless allowed."""
+    if checked_flag(allowed, "allow_secret"):
+        return
+    for part, name in ((text, "text"), (title, "title")):
+        if found := _find_secrets(part):
+            more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+            raise InvalidInputError(
+                f"the {name} looks like it has a secret: {Secret(*found[0])}{more}; nothing was written. "
+                "Remove the secret, or write it with --allow-secret (allow_secret=True)",
+                code="looks_like_secret",
+            )
+
+
+# Memories with the same content as a new text (spec/memory.md, "What is the same").
+
+
+_logger = logging.getLogger("hedgerow.memory")
+
+CHOICES: tuple[OnDuplicate, ...] = ("error", "keep", "supersede")
+
+_CANDIDATES = 20
+_LOOKED_UP = 64
+"""The most distinct words of the text in the search for candidates."""
+
+
+class Duplicate(NamedTuple):
+    """A memory that says the same as a text, or nearly: the file, and its likeness."""
+
+    file: str
+    likeness: float
+
+    def __str__(self) -> str:
+        if self.likeness == 1:
+            return f"{self.file} says the same"
+        return f"{self.file} says nearly the same ({self.likeness:.0%} of the words)"
+
+
+def checked_choice(choice: str) -> None:
+    """Raise InvalidInputError for a word that says nothing about duplicates."""
+    if choice not in CHOICES:
+        raise InvalidInputError(
+            f"on_duplicate must be one of {', '.join(CHOICES)}, not {shown(choice)}",
+            code="invalid_option",
+        )
+
+
+@contextmanager
+def one_writer(derived: Derived) -> Iterator[None]:
+    """Let one thread of one process at a time look for a duplicate and write, until it is indexed.
+
+    A separate lock from the one of the index, which writing and indexing take. No embedder runs
+    meanwhile. Where nothing can be locked, writers do not wait for each other.
+    """
+    with ExitStack() as held:
+        try:
+            check_folder(derived)
+            held.enter_context(locked(derived.remember_lock))
+        except HedgerowError as error:
+            if error.code == "index_busy":
+                raise
+            _logger.info("%s is written to without a lock: %s", derived.root, error.message)
+        yield
+
+
+def duplicate_of(
+    derived: Derived, index: Index, marks: Callable[[], Marks], text: str, scope: Scope
+) -> Duplicate | None:
+    """Return the memory of a scope that holds and says the same as a text, or most nearly so."""
+    words = dict.fromkeys(word for word in _words_of(text) if word[0].isalnum())
+    if not words:
+        return None
+    query = " ".join([*words][:_LOOKED_UP])
+    found = search(index, None, query, _CANDIDATES, whole=True, where=filter_of(scope))
+    read = [_read(derived, hit.path) for hit in found.hits]
+    documents = [one for one in read if one and scope.has(Scope.stated(one.metadata))]
+    shares = _likeness(text, [one.body for one in documents])
+    known = zip(documents, shares, strict=True)
+    alike = [Duplicate(one.path, share) for one, share in known if share >= LIKE]
+    alike.sort(key=lambda one: -one.likeness)
+    present = note.now()
+    return next((one for one in alike if marks().holds(one.file, present)), None)
+
+
+def error_of(found: Duplicate) -> HedgerowError:
+    """Return the error of a text that is remembered already."""
+    return HedgerowError(
+        f'nothing was written: {found}; keep both with on_duplicate="keep" (--force), or put the '
+        'new one in its place with on_duplicate="supersede" (--supersede)',
+        code="duplicate_memory",
+    )
+
+
+def _read(derived: Derived, path: str) -> Document | None:
+    """Read a file as it is now; None where the index knows more than there is."""
+    try:
+        return parse_document(path, read_bytes(Source(path, str(derived.source_root / path))))
+    except UnreadableSourceError:
+        return None
+
 
 # Writing memories (spec/memory.md, "Memories"): always new files.
 

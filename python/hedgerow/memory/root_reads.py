@@ -158,7 +158,7 @@ class RootReads(RootOperations):
         )
 
     def _audit(self, _: AuditRequest) -> Audit:
-        from .audit import audit_root  # noqa: PLC0415 - slow to import
+        from .process import audit_root  # noqa: PLC0415 - slow to import
 
         return audit_root(self._derived(), self._scope)
 

@@ -49,20 +49,25 @@ class RootWrites(RootReads):
     """The part of `MemoryRoot` that writes."""
 
     def _remember(self, request: RememberRequest) -> RememberResult:
-        from . import duplicates, note  # noqa: PLC0415 - slow to import
-        from .remembering import remember, stated_fields  # noqa: PLC0415
-        from .secrets import check_no_secret  # noqa: PLC0415
+        from . import note  # noqa: PLC0415 - slow to import
+        from .remembering import (  # noqa: PLC0415
+            check_no_secret,
+            error_of,
+            one_writer,
+            remember,
+            stated_fields,
+        )
 
         body = note.checked_body(request.text)
         check_no_secret(body, request.title, allowed=request.allow_secret)
         session = self._session()
         fields = stated_fields(request, session.config.defaults.get(request.type, {}))
         old = None
-        with duplicates.one_writer(session.derived):
+        with one_writer(session.derived):
             if request.on_duplicate != "keep":
                 same = self._opened.duplicate(session.config, body, self._scope.own)
                 if same is not None and request.on_duplicate == "error":
-                    raise duplicates.error_of(same)
+                    raise error_of(same)
                 old = same.file if same else None
             return remember(
                 session.derived,
@@ -78,8 +83,7 @@ class RootWrites(RootReads):
 
     def _wrapup(self, request: WrapupRequest) -> WrapupResult:
         from . import note, remembering  # noqa: PLC0415 - slow to import
-        from .remembering import stated_fields  # noqa: PLC0415
-        from .secrets import check_no_secret  # noqa: PLC0415
+        from .remembering import check_no_secret, stated_fields  # noqa: PLC0415
 
         derived = self._derived()
         fields = stated_fields(request, self._config().defaults.get("session", {}))
@@ -103,7 +107,7 @@ class RootWrites(RootReads):
 
     def _process(self, request: ProcessRequest) -> ProcessResult:
         from . import process  # noqa: PLC0415 - slow to import
-        from .selection import Selection  # noqa: PLC0415
+        from .process import Selection  # noqa: PLC0415
 
         mode = request.mode
         most = process.LIMITS[mode] if request.limit is None else request.limit
@@ -145,7 +149,7 @@ class RootWrites(RootReads):
 
     def _supersede(self, request: SupersedeRequest) -> MarkResult:
         from . import marks, remembering  # noqa: PLC0415 - slow to import
-        from .secrets import check_no_secret  # noqa: PLC0415
+        from .remembering import check_no_secret  # noqa: PLC0415
 
         check_no_secret(request.text or "", allowed=request.allow_secret)
         session = self._session()

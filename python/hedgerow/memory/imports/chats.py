@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 from hedgerow.errors import HedgerowError
 from hedgerow.ingest.source import Skip
 
-from .exports import list_in, read_parts
-from .item import Items, Memory, time_from
+from .exports import Items, Memory, list_in, read_parts, time_from
 
 _FILE = "conversations"
 _LEFT_OUT = "*(something that is no text was left out)*"

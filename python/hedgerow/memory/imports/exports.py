@@ -1,20 +1,33 @@
-"""Reading the files of exports: JSON, JSON Lines, and JSON in a ZIP archive."""
+"""Exports of other tools: the items that every form is read into, and the records of mem0 and JSON Lines."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from hedgerow.errors import InvalidInputError
+from hedgerow._checks import checked_text
+from hedgerow._times import utc
+from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.source import Skip
+from hedgerow.memory import note
 from hedgerow.memory.files import system_errors
+from hedgerow.memory.links import OWN_FIELDS, RELATIONS
+from hedgerow.memory.names import DIRECTORIES
+from hedgerow.memory.scope import FIELD, Scope
+from hedgerow.memory.times import parse_time
+
+# The files of exports: JSON, JSON Lines, and JSON in a ZIP archive.
 
 LARGEST = 1 << 30
 """The most bytes of an export that are read."""
@@ -159,3 +172,156 @@ def _limited(stream: IO[bytes], file: Path) -> bytes:
 
 def _refused(file: Path, problem: str) -> InvalidInputError:
     return InvalidInputError(f"{file} cannot be imported: {problem}", code="invalid_export")
+
+
+# The items that every form of export is read into.
+
+
+_MARK = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A memory of another tool: its id there, and the file that it becomes.
+
+    `path` is below the root, `text` the whole file without what marks it as imported.
+    """
+
+    id: str
+    path: str
+    text: str
+
+
+Items = Iterator[Item | Skip]
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A memory as parts, for exports that are not Markdown."""
+
+    id: str
+    text: str
+    title: str = ""
+    kind: str = "note"
+    tags: tuple[str, ...] = ()
+    created: datetime | None = None
+    updated: datetime | None = None
+    scope: Scope = field(default_factory=Scope)
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+    def item(self, tool: str) -> Item:
+        """Return the file that it becomes, whose name ends with a hash of its id.
+
+        Raises InvalidInputError for a blank text, and for half of a surrogate pair anywhere.
+        """
+        checked_text(self.id, "the id")
+        title = note.checked_title(self.title or note.title_of(self.text), "Untitled memory")
+        matter: dict[str, Any] = {"type": self.kind, "title": title, "source": tool}
+        for name, time in (("created_at", self.created), ("updated_at", self.updated)):
+            if time is not None:
+                matter[name] = note.iso_time(time)
+        if self.tags:
+            matter["tags"] = list(self.tags)
+        matter |= self.fields
+        if self.scope:
+            matter[FIELD] = self.scope.to_dict()
+        mark = hashlib.sha256(f"{tool}\0{self.id}".encode()).hexdigest()[:_MARK]
+        if self.created is None:
+            name = note.undated_name(title, self.kind, "untitled")
+        else:
+            name = f"{self.created.date()}-{note.slug(title, 'untitled')}"
+        path = f"{DIRECTORIES[self.kind]}/{name}-{mark}.md"
+        text = note.render_note(matter, title, note.checked_body(self.text))
+        return Item(self.id, path, checked_text(text, "the memory"))
+
+
+def time_from(value: object) -> datetime | None:
+    """Return a time given as ISO 8601 or as Unix seconds; None for anything else."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        try:
+            return datetime.fromtimestamp(value, timezone.utc)
+        except (ValueError, OverflowError, OSError):
+            return None
+    found = parse_time(value)
+    return None if found is None else utc(found)
+
+
+def texts_from(value: object) -> tuple[str, ...]:
+    """Return the texts of a list; none for anything else."""
+    if not isinstance(value, list):
+        return ()
+    return tuple(one for one in value if isinstance(one, str) and one.strip())
+
+
+# Memories as records: those of mem0, and JSON Lines of any origin.
+
+
+_TEXTS = ("text", "memory", "content")
+_SCOPE = {"user_id": "user", "agent_id": "agent", "run_id": "session"}
+_READ = frozenset(
+    [*_TEXTS, *_SCOPE, "id", "title", "type", "tags", "categories", "scope", "hash"]
+) | {"date", "created_at", "updated_at", "metadata", "score"}
+
+
+def mem0(source: Path) -> Items:
+    """Read the JSON of mem0's `get_all`: a list, or an object with `results`."""
+    name = source.name or "mem0"
+    records = list_in(read_json(source, "memories.json"), source, "results", "memories")
+    for at, record in enumerate(records):
+        yield _item(record, f"{name}[{at}]", "mem0")
+
+
+def jsonl(source: Path) -> Items:
+    """Read JSON Lines: an object with `text` on each line, and any of the fields of a memory."""
+    for number, record in read_lines(source):
+        yield record if isinstance(record, Skip) else _item(record, source.name, "jsonl", number)
+
+
+def _item(record: Any, where: str, tool: str, line: int | None = None) -> Item | Skip:
+    is_record = isinstance(record, dict)
+    text = next((record[key] for key in _TEXTS if key in record), None) if is_record else None
+    if not isinstance(text, str) or not text.strip():
+        return Skip(where, "refused", f"it has no {', '.join(_TEXTS[:-1])} or {_TEXTS[-1]}", line)
+    given = record.get("id")
+    own = str(given) if isinstance(given, str | int) and str(given).strip() else ""
+    kind, title = record.get("type"), record.get("title")
+    created = time_from(record.get("date")) or time_from(record.get("created_at"))
+    memory = Memory(
+        own or hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16],
+        text,
+        title if isinstance(title, str) else "",
+        kind if isinstance(kind, str) and kind in DIRECTORIES else "note",
+        texts_from(record.get("tags")) or texts_from(record.get("categories")),
+        created,
+        time_from(record.get("updated_at")),
+        _scope(record),
+        _fields(record),
+    )
+    try:
+        return memory.item(tool)
+    except HedgerowError as error:
+        return Skip(where, "refused", error.message, line)
+
+
+def _scope(record: dict[str, Any]) -> Scope:
+    ids = {name: record.get(key) for key, name in _SCOPE.items()}
+    return Scope.stated(record) or Scope.stated({"scope": ids})
+
+
+def _fields(record: dict[str, Any]) -> dict[str, Any]:
+    """Return further fields of front matter: those that are not read, and what mem0 calls metadata."""
+    metadata = record.get("metadata")
+    further = {key: value for key, value in record.items() if key not in _READ}
+    more = metadata if isinstance(metadata, dict) else {}
+    return {
+        # JSON has no NaN and no infinity, and Python reads both from it.
+        key: str(value) if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in {**more, **further}.items()
+        if key.isidentifier()
+        and key not in _READ
+        and key not in OWN_FIELDS
+        and key not in RELATIONS
+        and isinstance(value, str | int | float | bool)
+    }

@@ -22,8 +22,7 @@ from hedgerow.memory.files import locked
 from hedgerow.typing import Progress
 
 from .chats import chatgpt, claude
-from .item import Item, Items
-from .records import jsonl, mem0
+from .exports import Item, Items, jsonl, mem0
 from .transcripts import claude_code, codex
 from .vaults import basic_memory, obsidian
 

@@ -17,8 +17,7 @@ from hedgerow._engine import _without_secrets
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.source import Skip
 
-from .exports import read_lines
-from .item import Items, Memory, time_from
+from .exports import Items, Memory, read_lines, time_from
 
 _LONGEST_TITLE = 80
 

@@ -15,7 +15,7 @@ from hedgerow.memory.edit import changed_text, with_items
 from hedgerow.memory.links import is_relation
 from hedgerow.memory.names import DIRECTORIES
 
-from .item import Item, Items
+from .exports import Item, Items
 
 _PASSED_BY = {"other": "not Markdown", "link": "a link"}
 _TEMPLATES = frozenset({"templates", "template"})
