@@ -1,7 +1,7 @@
 """Random operations on one memory root through several handles, compared with a model in plain Python.
 
 After each operation the files are those of the model, and each answer follows from them. A copy of the files that
-is indexed anew gives the same answers, with the same scores. As a program it does as simulation.py does.
+is indexed anew gives the same answers, with the same scores. simulate.py runs it.
 """
 
 from __future__ import annotations
