@@ -97,7 +97,7 @@ trap 'umount "$root/proc"' EXIT
 in_root() {
     chroot "$root" /usr/bin/env -C /hedgerow PYTHONPATH=/packages HOME=/root PYTHONUTF8=1 "$@"
 }
-in_root "$python" scripts/smoke.py
+in_root "$python" scripts/smoke.py --in-process
 # shellcheck disable=SC2086 # an option and its value
 in_root "$python" -m pytest -q -p no:cacheprovider --numprocesses 2 \
     --ignore-glob 'tests/retrieval/test_evaluat*.py' $without "$@"
