@@ -37,13 +37,17 @@ FUZZ_SECONDS ?= 60
 # How long `make faults` goes on, in seconds.
 FAULTS_SECONDS ?= 600
 
-# How long `make simulate`, `make attack` and `make histories` go on, in seconds.
+# How long `make simulate`, `make attack`, `make histories` and `make interleavings` go on, in seconds.
 SECONDS ?= 600
 
 # How long `make proof` loses power with each durability, in seconds.
 PROOF_SECONDS ?= 600
 
-.PHONY: help try test check check-targets coverage test-emulated test-busy faults proof simulate histories attack valgrind test-extras test-matrix test-cluster test-page test-typescript test-ray bench bench-engine docs pictures lint licenses wheels model-wheels release-check upgrade-file fuzz clean prerequisites
+# The tests that shuttle runs; the feature replaces the locks, atomics and threads of the three crates.
+INTERLEAVINGS := --package hedgerow-engine --package hedgerow-graph --package hedgerow-memory \
+	--features hedgerow-graph/shuttle,hedgerow-memory/shuttle --lib --locked interleavings::
+
+.PHONY: help try test check check-targets coverage test-emulated test-busy faults proof simulate histories attack interleavings tsan valgrind test-extras test-matrix test-cluster test-page test-typescript test-ray bench bench-engine docs pictures lint licenses wheels model-wheels release-check upgrade-file fuzz clean prerequisites
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -56,6 +60,7 @@ test: .venv/engine-built ## every test, of Rust and of Python
 	@if cargo nextest --version >/dev/null 2>&1; \
 	then set -x; cargo nextest run --workspace --locked && cargo test --workspace --locked --doc; \
 	else set -x; cargo test --workspace --locked; fi
+	cargo test $(INTERLEAVINGS)
 	$(PYTEST)
 
 # TESTS="tests/memory" for those of one subject.
@@ -115,9 +120,26 @@ attack: .venv/engine-built ## attacks on a server beside a well-behaved client, 
 	PYTHONPATH=python:tests/support .venv-attack/bin/python tests/support/attack.py $(SECONDS) $(SEED) 2>&1 \
 		| $(PYTHON) scripts/record_proof.py
 
+# The tests share the time. SEED=7 begins with that seed, as a failure names it.
+interleavings: prerequisites ## random interleavings of the threads of a handle, with a fake file, for SECONDS
+	@tests=$$(cargo test --quiet $(INTERLEAVINGS) -- --list | grep -c ': test$$') && \
+	seed=$${SEED:-$$(date +%s)} && \
+	seconds=$$(awk "BEGIN { print $(SECONDS) / $$tests }") && \
+	INTERLEAVINGS_SEED=$$seed INTERLEAVINGS_SECONDS=$$seconds cargo test $(INTERLEAVINGS) -- --nocapture --test-threads 1 2>&1 \
+		| $(PYTHON) scripts/record_proof.py
+
+# The standard library and SQLite are compiled for it too: what it cannot see would look like a race.
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+tsan: prerequisites ## the tests of threads with every race reported; needs: rustup toolchain install nightly --component rust-src
+	CFLAGS=-fsanitize=thread RUSTFLAGS=-Zsanitizer=thread TSAN_OPTIONS=halt_on_error=1 \
+		cargo +nightly test -Zbuild-std --target $(HOST) --locked --lib \
+		--package hedgerow-engine --package hedgerow-graph --package hedgerow-memory -- \
+		storage:: bm25::tests:: bm25::load chunks::filter_cache chunks::merge chunks::text_cache fuzzy::tests interrupt \
+		vectors::tests graph::build graph::histories freshness watch
+
 # Without the tests of thousands of cases, which valgrind makes last for hours.
 valgrind: prerequisites ## the tests around unsafe code, with every access to memory checked; needs: valgrind
-	CARGO_TARGET_$(shell rustc -vV | sed -n 's/^host: //p' | tr a-z- A-Z_)_RUNNER="valgrind --quiet --error-exitcode=9" \
+	CARGO_TARGET_$(shell echo $(HOST) | tr a-z- A-Z_)_RUNNER="valgrind --quiet --error-exitcode=9" \
 		cargo test --package hedgerow-engine --lib --locked -- --test-threads 1 \
 		kernels tokenizer function fork pool connections vectors::tests text::
 

@@ -1,4 +1,5 @@
-"""Record the last long run of each proof of `make proof`, `make simulate`, `make attack` and `make histories` in docs/proof.json.
+"""Record the last long run of each proof of `make proof`, `make simulate`, `make attack`, `make histories` and
+`make interleavings` in docs/proof.json.
 
 Passes the output of the tests through, and reads the lines that end in `proof {...}`. Fails if there is none, or if
 a test failed; nothing is recorded then.
@@ -23,6 +24,7 @@ RUNS = (
     "simulation of roots",
     "attack",
     "histories",
+    "interleavings",
 )
 """The names of all proofs, in the order of the record."""
 
@@ -31,7 +33,8 @@ _FAILED = re.compile(r"^(test result: FAILED|error)|^FAILED\b")
 
 
 def recorded(before: list[dict[str, object]], lines: list[str]) -> list[dict[str, object]]:
-    """Return the record with the runs of an output; those of other names stay.
+    """Return the record with the runs of an output; those of other names stay. Tests that print a part of one run
+    have its name, and their times and counts are added.
 
     Raises ValueError for an output of failed tests, without a run, or with an unknown name.
     """
@@ -43,7 +46,10 @@ def recorded(before: list[dict[str, object]], lines: list[str]) -> list[dict[str
     [version] = re.findall(r'(?m)^version = "(.+)"$', (ROOT / "Cargo.toml").read_text("utf-8"))
     date = datetime.now(timezone.utc).date().isoformat()
     runs = {str(run["name"]): run for run in before}
-    runs |= {run["name"]: {**run, "date": date, "version": version} for run in found}
+    for name in {run["name"]: None for run in found}:
+        parts = [run for run in found if run["name"] == name]
+        sums = {key: round(sum(part.get(key, 0) for part in parts)) for key in ("seconds", "count")}
+        runs[name] = {**parts[0], **sums, "date": date, "version": version}
     if unknown := runs.keys() - set(RUNS):
         raise ValueError(f"add to RUNS in {Path(__file__).name}: {', '.join(sorted(unknown))}")
     return [runs[name] for name in RUNS if name in runs]

@@ -177,12 +177,12 @@ class Retriever(IndexOperations):
 
     @property
     def embedder(self) -> AnyEmbedder | None:
-        """What turns texts into vectors."""
+        """The model that turns texts into vectors."""
         return self._stages.embedder
 
     @property
     def reranker(self) -> AnyReranker | None:
-        """What reorders the best hits."""
+        """The model that reorders the best hits."""
         return self._stages.reranker
 
     @property

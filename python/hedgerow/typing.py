@@ -88,9 +88,9 @@ def __dir__() -> list[str]:
 
 TokenKind: TypeAlias = Literal["term", "phrase", "prefix"]
 TokenOperator: TypeAlias = Literal["AND", "OR", "NOT"]
-"""What stands before a token."""
+"""The operator before a token."""
 Operator: TypeAlias = Literal["OR", "AND"]
-"""What joins tokens that have no operator between them."""
+"""The operator between tokens that have none."""
 Matching: TypeAlias = Literal["spec", "extended"]
 Aliases: TypeAlias = Mapping[str, Sequence[str]]
 """Alternatives for terms: a mapping, such as an `AliasTable`."""
@@ -127,7 +127,7 @@ OnLegFailure: TypeAlias = Literal["degrade", "raise"]
 Cut: TypeAlias = Literal[
     "not_in_index", "filters", "excluded", "no_match", "candidates", "group", "limit", "reranker"
 ]
-"""What kept a chunk out of the results (`WhyNot.cut`)."""
+"""The reason that a chunk is no result (`WhyNot.cut`)."""
 Progress: TypeAlias = Callable[[int, int], object]
 """Called with what is done, and with how much there is."""
 QuestionDate: TypeAlias = date | str
@@ -172,7 +172,7 @@ class SearchKeywords(TypedDict, total=False):
 # Evaluations.
 
 JudgedBy: TypeAlias = Literal["id", "path"]
-"""What judgements name: chunks by their ids, or paths."""
+"""The units of judgements: chunks by their ids, or paths."""
 JudgedMode: TypeAlias = Literal["bm25", "semantic", "hybrid"]
 Judgements: TypeAlias = Mapping[str, Mapping[str, int]]
 """Of each judged query, by its id: how relevant each judged document is, above 0 for relevant."""
@@ -253,4 +253,4 @@ class Collection(Protocol):
 
 
 Searchable: TypeAlias = Index | Collection
-"""What a retriever searches."""
+"""A place that a retriever searches."""

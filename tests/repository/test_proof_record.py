@@ -53,6 +53,15 @@ def test_a_run_replaces_the_one_of_its_name(script: ModuleType) -> None:
     assert [run["count"] for run in runs[:3]] == [3, 4, 3]
 
 
+def test_parts_of_a_run_are_added(script: ModuleType) -> None:
+    line = 'proof {"name": "interleavings", "seed": 7, "seconds": %s, "count": %d}'
+    parts = [line % ("0.6", 2), line % ("1.7", 3)]
+    [run] = script.recorded([], parts)
+    assert (run["seed"], run["seconds"], run["count"]) == (7, 2, 5)
+    [run] = script.recorded([run], parts[:1])
+    assert (run["seconds"], run["count"]) == (1, 2)
+
+
 @pytest.mark.parametrize(
     ("output", "problem"),
     [

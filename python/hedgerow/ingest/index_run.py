@@ -1,4 +1,4 @@
-"""One run over files into an index (spec/ingest.md)."""
+"""A run over files into an index (spec/ingest.md)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class IndexReport:
 
     @property
     def ignored(self) -> int:
-        """How many files have a name of another kind."""
+        """The number of files with a name of another kind."""
         return self.passed_by["other"]
 
     def to_dict(self) -> dict[str, Any]:
@@ -112,7 +112,7 @@ class IndexRun:
         return self.report
 
     def _count(self, run: _FilesRun) -> None:
-        """Put what was done into the report."""
+        """Add the changes to the report."""
         report = self.report
         files, removed_files, added, changed, unchanged, removed, skips = run.report()
         report.files, report.removed_files = files, removed_files

@@ -24,7 +24,7 @@ Row = tuple[str, str, bool, str, int, str, str]
 """Path, signature, whether that is settled, digest, number of chunks, skips and facts."""
 
 SCOPE = "scope"
-"""The note that says what a ledger is about."""
+"""The note with the subject of a ledger."""
 
 _STILL_READ = frozenset({"bad_front_matter", "bad_line", "git_conflict"})
 
@@ -106,7 +106,7 @@ class Ledger:
         return self.found.paths()
 
     def record(self, path: str) -> Record | None:
-        """Return what is known of a path."""
+        """Return the record of a path."""
         row = self.found.row(path)
         return None if row is None else self._record(row)
 
@@ -137,17 +137,17 @@ class Ledger:
 
     @cached_property
     def skips(self) -> list[Skip]:
-        """What was reported of files, in path order."""
+        """The reported problems of files, in path order."""
         return [skip for record in self.failures() for skip in record.skips]
 
     @property
     def documents(self) -> int:
-        """How many files could be read."""
+        """The number of readable files."""
         return len(self) - sum(record.failed for record in self.failures())
 
     @property
     def chunks(self) -> int:
-        """How many chunks the files have."""
+        """The number of chunks of the files."""
         return self.found.chunks
 
     def _record(self, row: Row) -> Record:

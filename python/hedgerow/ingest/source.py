@@ -34,7 +34,7 @@ FILE_LIMIT = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One file to read.
+    """A file to read.
 
     `path` is the path of its chunks: the PATH given, joined by `/` with what is below it. `file`
     is the absolute path, by which a later run recognizes the file under another PATH. `signature`
@@ -67,7 +67,7 @@ class Skip(Result):
 
 
 class UnreadableSourceError(Exception):
-    """A file cannot be read; the run reports it and goes on."""
+    """A file cannot be read; the run reports it and continues."""
 
     def __init__(self, code: str, reason: str) -> None:
         super().__init__(reason)
@@ -154,7 +154,7 @@ class Rules:
 
     @cached_property
     def compiled(self) -> _Rules:
-        """The same for the engine."""
+        """These rules in the form of the engine."""
         return _Rules(list(self.suffixes), self.exclude, self.include, self.temporary)
 
 
@@ -233,12 +233,12 @@ class Discovery:
 
     @property
     def ignored(self) -> int:
-        """How many files have a name of another kind."""
+        """The number of files with a name of another kind."""
         return self.passed_by["other"]
 
 
 def list_folder(folder: str | os.PathLike[str], rules: Rules, *, named: bool = False) -> Listing:
-    """List the files below a folder that the rules take; `named` keeps what is passed by."""
+    """List the files below a folder that the rules take; with `named` also the skipped ones."""
     return Listing(rules.compiled.list(folder, named))
 
 

@@ -99,7 +99,7 @@ class _State:
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """What the engine found, and the filters and the period with which it did."""
+    """The answer of the engine, with the filters and the period of the search."""
 
     answer: Any
     is_plain: bool
@@ -308,7 +308,7 @@ class OpenedIndex:
         *,
         is_explained: bool,
     ) -> Recall:
-        """Return the result of a recall from what the engine found."""
+        """Return the result of a recall from the answer of the engine."""
         answer, period = done.answer, done.period
         trace: Trace | None = answer.trace if is_explained or not done.is_plain else None
         how = "keywords" if done.is_plain or trace is None else recalling.how_found(trace)

@@ -1,4 +1,4 @@
-"""What operations on a memory root return; the JSON of each follows from its fields (spec/memory.md)."""
+"""The results of operations on a memory root; the JSON of each follows from its fields (spec/memory.md)."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def rounded(value: float) -> float:
     return round(value, _DIGITS) + 0.0
 
 
-# What operations on a memory root return; the JSON of each follows from its fields (spec/memory.md).
+# Results of operations on a memory root; the JSON of each follows from its fields (spec/memory.md).
 
 
 Unreadable = tuple[Skip, ...]
@@ -129,7 +129,7 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class RecalledMemory(Result):
-    """One memory that was found, at its best passage.
+    """A found memory, at its best passage.
 
     `parts` are the parts of the score, `validity` says whether the memory holds at the time of the
     recall. `id` does not depend on the query.
@@ -167,7 +167,7 @@ class RecalledMemory(Result):
 
 @dataclass(frozen=True, slots=True)
 class About(Result):
-    """What a folder is about: its path, `.` for the indexed folder, its `_about.md`, and the text of that."""
+    """The subject of a folder: its path, `.` for the indexed folder, its `_about.md`, and the text of that."""
 
     folder: str
     file: str
@@ -179,7 +179,7 @@ class About(Result):
 
 @dataclass(frozen=True, slots=True)
 class Recall(Result):
-    """What a recall found, best first; iterates over its results.
+    """The results of a recall, best first; iterates over its results.
 
     `unreadable` are the files and folders that the index could not read. `notices` are sentences on
     what the reader of the results should know: what the root asks for and its user has not allowed,
@@ -344,7 +344,7 @@ class RelatedMemory:
 
     @classmethod
     def of(cls, found: Recall | None) -> RelatedMemory:
-        """Return what a recall found; None stands for no recall."""
+        """Return the memories of a recall; None without a recall."""
         if found is None:
             return cls(skipped=True, reason="no topic was given")
         return cls(False, None, found.query, found.results, found.unreadable, found.notices)
@@ -371,7 +371,7 @@ class WrapupResult(Result):
 
 @dataclass(frozen=True, slots=True)
 class ProcessResult(Result):
-    """What a run did, or would do: the files it writes, below the root, and a summary in sentences.
+    """The changes of a run, done or planned: the files it writes, below the root, and a summary in sentences.
 
     `unreadable` are files and folders that could not be read, and so were left out.
     """
@@ -434,7 +434,7 @@ class ListedMemory(Result):
 
 @dataclass(frozen=True, slots=True)
 class MemoryList(Result):
-    """Some memories of a root, the last changed first; `count` is how many there are in all."""
+    """Some memories of a root, the last changed first; `count` is the number of all."""
 
     root: str
     count: int
@@ -554,7 +554,7 @@ class LinkResult(Result):
 
 @dataclass(frozen=True, slots=True)
 class AuditFinding:
-    """Something in a memory that needs attention: the rule, the file, and what it is.
+    """Something in a memory that needs attention: the rule, the file, and a sentence.
 
     `line` is the line of the file, from 1, or None for the whole file. `fix` is the command that mends
     it, or empty for an edit by hand.
@@ -569,7 +569,7 @@ class AuditFinding:
 
 @dataclass(frozen=True, slots=True)
 class Audit(Result):
-    """What an audit found in a root or an export: findings rule by rule, each in path order.
+    """The findings of an audit of a root or an export: rule by rule, each in path order.
 
     `documents` is the number of memories that were read, and `counts` has the number of findings of each
     rule that has some.

@@ -1,4 +1,4 @@
-"""The index and the store of a root, open, with what is known of its files."""
+"""The index and the store of a root, open, with the records of its files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .derived import (
 
 
 class NodeState:
-    """What was read of all files, as of one state of the store."""
+    """The nodes and names of all files, as of one state of the store."""
 
     def __init__(self, ledger: Ledger, before: NodeState | None = None) -> None:
         """Take what a ledger notes; what is as it was `before` is not read again."""
