@@ -97,10 +97,12 @@ def cargo_mutants(arguments: list[str], limit: float | None = None) -> None:
         raise subprocess.CalledProcessError(code, command)
 
 
-def run(selection: list[str], skipped: list[str], *, again: bool, limit: float | None) -> int:
+def run(
+    selection: list[str], skipped: list[str], *, again: bool, limit: float | None
+) -> tuple[int, set[str]]:
     """Try changes that are not skipped with the fast tests, then those that these missed with all tests.
 
-    Returns the seconds of it, with those of the runs that it continues.
+    Returns the seconds of it, with those of the runs that it continues, and the names that were tried or skipped.
     """
     started = time.monotonic()
     earlier = int(SECONDS.read_text("utf-8")) if again else 0
@@ -111,15 +113,16 @@ def run(selection: list[str], skipped: list[str], *, again: bool, limit: float |
     with (RESULTS / "previously_caught.txt").open("a", encoding="utf-8") as file:
         file.writelines(f"{name}\n" for name in skipped)
     os.environ.setdefault("CARGO_TARGET_DIR", str(FOLDER / "build"))
-    # Building takes most of the time: a third of it without optimizations and debug information.
+    # Building takes longer than the fast tests, so it is done without optimizations.
     os.environ.setdefault("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
     os.environ.setdefault("CARGO_PROFILE_DEV_DEBUG", "0")
     cargo_mutants([*selection, *FAST_TESTS], limit)
+    tried = set(names_in("caught", "missed", "timeout", "unviable", "previously_caught"))
     if missed := names_in("missed"):
         cargo_mutants(["--re", f"^({'|'.join(map(re.escape, missed))})$", *ALL_TESTS])
     seconds = earlier + round(time.monotonic() - started)
     SECONDS.write_text(str(seconds), "utf-8")
-    return seconds
+    return seconds, tried
 
 
 def main() -> None:
@@ -152,10 +155,11 @@ def main() -> None:
         names = sample(mutants, options.sample, options.seed)
         print(f"{len(names)} of {len(mutants)} changes, seed {options.seed}", flush=True)
         others = [mutant["name"] for mutant in mutants if mutant["name"] not in names]
-        seconds = run([], others, again=options.again, limit=options.seconds)
-        tried = names_in("caught", "missed", "timeout", "unviable", "previously_caught")
-        count = len(set(tried) & set(names))
+        seconds, tried = run([], others, again=options.again, limit=options.seconds)
+        count = len(tried & set(names))
         print(f"{count} of the sample were tried")
+        if count == 0:
+            sys.exit("There was no time for a change: give more --seconds.")
         proof = {"name": "mutants", "seed": options.seed, "seconds": seconds, "count": count}
     for name in names_in("missed"):
         print(f"missed: {name}")
