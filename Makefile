@@ -47,7 +47,11 @@ PROOF_SECONDS ?= 600
 INTERLEAVINGS := --package hedgerow-engine --package hedgerow-graph --package hedgerow-memory \
 	--features hedgerow-graph/shuttle,hedgerow-memory/shuttle --lib --locked interleavings::
 
-.PHONY: help try test check check-targets coverage test-emulated test-busy faults proof simulate histories attack interleavings tsan valgrind test-extras test-matrix test-cluster test-page test-typescript test-ray bench bench-engine docs pictures lint licenses wheels model-wheels release-check upgrade-file fuzz clean prerequisites
+# The revision that `make mutants` compares the sources with, and its options.
+SINCE ?= main
+MUTANTS_OPTIONS = $(if $(filter command line,$(origin SECONDS)),--seconds $(SECONDS)) $(AGAIN:%=--again)
+
+.PHONY: help try test check check-targets coverage test-emulated test-busy faults proof simulate histories attack interleavings tsan mutants miri valgrind test-extras test-matrix test-cluster test-page test-typescript test-ray bench bench-engine docs pictures lint licenses wheels model-wheels release-check upgrade-file fuzz clean prerequisites
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -136,6 +140,14 @@ tsan: prerequisites ## the tests of threads with every race reported; needs: rus
 		--package hedgerow-engine --package hedgerow-graph --package hedgerow-memory -- \
 		storage:: bm25::tests:: bm25::load chunks::filter_cache chunks::merge chunks::text_cache fuzzy::tests interrupt \
 		vectors::tests graph::build graph::histories freshness watch
+# SAMPLE=80 SEED=7 tries 80 changes of random functions instead, which takes hours, and records the run.
+# It stops after SECONDS=3600. AGAIN=1 goes on with the last run: what it missed, and what it did not come to.
+mutants: prerequisites ## change the lines that differ from main, a test must notice each; needs: cargo install cargo-mutants
+	$(if $(SAMPLE),$(PYTHON) scripts/mutants.py --sample $(SAMPLE) $(SEED:%=--seed %) $(MUTANTS_OPTIONS) 2>&1 | $(PYTHON) scripts/record_proof.py,\
+		$(PYTHON) scripts/mutants.py --diff $(SINCE) $(MUTANTS_OPTIONS))
+
+miri: prerequisites ## what computes in memory, in an interpreter that finds undefined behavior; needs: rustup toolchain install nightly --component miri
+	sh scripts/miri.sh 2>&1 | $(PYTHON) scripts/record_proof.py
 
 # Without the tests of thousands of cases, which valgrind makes last for hours.
 valgrind: prerequisites ## the tests around unsafe code, with every access to memory checked; needs: valgrind

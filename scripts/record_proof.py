@@ -1,5 +1,7 @@
-"""Record the last long run of each proof of `make proof`, `make simulate`, `make attack`, `make histories` and
-`make interleavings` in docs/proof.json.
+"""Record the last long run of each proof in docs/proof.json.
+
+The proofs are `make proof`, `make simulate`, `make attack`, `make histories`, `make interleavings`,
+`make mutants SAMPLE=...` and `make miri`.
 
 Passes the output of the tests through, and reads the lines that end in `proof {...}`. Fails if there is none, or if
 a test failed; nothing is recorded then.
@@ -25,6 +27,8 @@ RUNS = (
     "attack",
     "histories",
     "interleavings",
+    "mutants",
+    "miri",
 )
 """The names of all proofs, in the order of the record."""
 

@@ -341,6 +341,44 @@ mod tests {
         assert_eq!(query.metadata_match(long), MOST_OF_METADATA);
     }
 
+    #[test]
+    fn no_part_of_a_text_has_a_higher_value_than_the_bound_of_the_text() {
+        for query in ["ravens roost", "Ravens", "\u{c9}t\u{e9}s ravens", "in it"] {
+            let terms = crate::snippet::recall_terms(query);
+            let query = ScoredQuery::new(query, &terms);
+            for text in [
+                "",
+                "crows",
+                "the ravens\nroost",
+                "Ravens Roost here",
+                "roost, ravens in it",
+                "\u{c9}t\u{e9}s ravens",
+                "\u{c9}T\u{c9}S RAVENS ROOST",
+            ] {
+                let bound = query.most_exact_match_in(text);
+                assert!(bound <= query.most_exact_match(), "{query:?} {text}");
+                let ends: Vec<usize> = (0..=text.len())
+                    .filter(|at| text.is_char_boundary(*at))
+                    .collect();
+                for (nth, start) in ends.iter().enumerate() {
+                    for end in &ends[nth..] {
+                        let part = crate::text::one_line(&text[*start..*end]);
+                        assert!(query.exact_match(&part) <= bound, "{query:?} {text} {part}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_bound_of_an_ascii_text_counts_its_words() {
+        let terms = crate::snippet::recall_terms("ravens roost");
+        let query = ScoredQuery::new("ravens roost", &terms);
+        let bounds =
+            ["crows", "RAVENS", "roost of ravens"].map(|text| query.most_exact_match_in(text));
+        assert_eq!(bounds, [0.0, WORD, WHOLE_QUERY + 2.0 * WORD]);
+    }
+
     proptest! {
         #[test]
         fn rounding_is_that_of_the_decimal_text(number in -2.0..2.0_f64) {

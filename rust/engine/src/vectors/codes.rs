@@ -306,7 +306,9 @@ impl Bound {
 
 #[cfg(test)]
 mod tests {
+    use super::super::kernels::{code_dots, plane_dots};
     use super::*;
+    use crate::unit_vector::unit;
 
     #[test]
     fn codes_are_the_nearest_whole_numbers() {
@@ -351,5 +353,60 @@ mod tests {
             assert!((value - x).abs() <= 0.51 * row.step, "{n}: {value} {x}");
         }
         assert!(row.error < row.high_error / 10.0);
+    }
+
+    #[test]
+    fn every_pair_of_small_vectors_is_within_its_bounds() {
+        const NUMBERS: [f32; 5] = [-2.0, -1.0, 0.0, 1.0, 2.0];
+        let vectors = NUMBERS.iter().flat_map(|x| NUMBERS.map(|y| [*x, y]));
+        let vectors = vectors.flat_map(|[x, y]| NUMBERS.map(|z| [x, y, z]));
+        let vectors = vectors.filter(|vector| *vector != [0.0; 3]);
+        let vectors: Vec<Vec<f32>> = vectors.map(|vector| unit(&vector)).collect();
+        let exact = |left: &[f32], right: &[f32]| -> f64 {
+            let products = left.iter().zip(right);
+            products.map(|(l, r)| f64::from(*l) * f64::from(*r)).sum()
+        };
+        for center in [vec![], vec![0.5, -0.25, 0.125]] {
+            let rotation = Rotation::new(3, center);
+            let mut codes = Codes::with_capacity(vectors.len(), &rotation);
+            let mut longest = 0.0_f32;
+            for (row, vector) in vectors.iter().enumerate() {
+                let residual = rotation.residual(vector);
+                longest = longest.max(length(&residual));
+                codes.insert(row, &RowCodes::new(&residual));
+            }
+            let planes: Vec<_> = (0..vectors.len()).map(|row| codes.planes(row)).collect();
+            let high = codes.high_from(0);
+            for direction in &vectors {
+                let rotated = rotation.rotated(direction);
+                let query = CodeQuery::new(direction, &rotated, &rotation, longest);
+                let both = code_dots(query.both(), &planes);
+                let mut sums = Vec::new();
+                plane_dots(&[query.codes()], high, vectors.len(), high, &mut sums);
+                let mut counted = vec![0.0; vectors.len()];
+                query.high_sums(&sums, &mut counted);
+                for (row, vector) in vectors.iter().enumerate() {
+                    let cosine = exact(direction, vector);
+                    let (step, error) = (codes.steps[row], codes.errors[row]);
+                    let bound = query.bound(both[row], step, error);
+                    let within = f64::from(bound.lowest())..=f64::from(bound.highest());
+                    assert!(
+                        within.contains(&cosine),
+                        "{direction:?} {vector:?} {bound:?}"
+                    );
+                    assert!(bound.off < 0.02, "{direction:?} {vector:?} {bound:?}");
+                    let coarse = query.line();
+                    let coarse = coarse.upper_bound(counted[row], step, codes.high_errors[row]);
+                    assert!(
+                        cosine <= f64::from(coarse),
+                        "{direction:?} {vector:?} {coarse}"
+                    );
+                    assert!(
+                        f64::from(coarse) < cosine + 0.3,
+                        "{direction:?} {vector:?} {coarse}"
+                    );
+                }
+            }
+        }
     }
 }
