@@ -114,11 +114,6 @@ class Ledger:
         """Return all records, in path order."""
         return map(self._record, self.found.rows())
 
-    def is_read(self, path: str, signature: str) -> bool:
-        """Tell whether a file of this signature has certainly been read as it is."""
-        row = self.found.row(path)
-        return row is not None and row[1] == signature and row[2] and self.is_current
-
     def has_read(self, listing: Listing, folder: Path) -> bool:
         """Tell whether the listed files below a folder are just these, and all are read as they are.
 

@@ -20,7 +20,7 @@ from hedgerow._engine import (
 )
 from hedgerow.ingest.source import Rules, Skip, text_of
 
-from .names import DIRECTORIES, TEMPORARY_PREFIX, TEMPORARY_SUFFIX, bucket_of
+from .names import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
 from .scope import Scope
 
 MOST_ALIASES = 100
@@ -42,11 +42,6 @@ class Document:
         """The text after the front matter."""
         return "\n".join(self.lines[self.matter.body_start :])
 
-    @property
-    def body_start_line(self) -> int:
-        """The line on which the text begins, counted from 1."""
-        return self.matter.body_start + 1
-
     @cached_property
     def metadata(self) -> dict[str, Any]:
         """The front matter as plain JSON, with the day of a daily note whose format is known as `date`."""
@@ -65,14 +60,6 @@ class Document:
         stated = found if isinstance(found, list) else []
         named = (one.strip() for one in [*stated, *self._in_vault[1]] if isinstance(one, str))
         return tuple(islice(dict.fromkeys(one for one in named if one), MOST_ALIASES))
-
-    @property
-    def is_page(self) -> bool:
-        """Whether it sums up others, by its type or its folder."""
-        bucket = bucket_of(self.path, self.metadata)
-        if self.in_vault:  # in Logseq, all notes but journals are in `pages`
-            return bucket == "page" and "type" in self.metadata
-        return bucket == "page" or self.path.startswith(f"{DIRECTORIES['page']}/")
 
     @property
     def title(self) -> str:

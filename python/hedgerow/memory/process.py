@@ -11,7 +11,7 @@ from itertools import starmap
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from hedgerow._checks import checked_count, checked_text, shown
+from hedgerow._checks import checked_count, checked_text
 from hedgerow._engine import (
     _PAGE_FRAME,
     _Documents,
@@ -79,15 +79,6 @@ class Selection:
 
 LIMITS = {"lint": 100_000, "synthesize": 8, "dedupe": 100_000}
 """The modes, each with its default limit on memories."""
-
-
-def checked_mode(mode: str) -> str:
-    """Return a mode; InvalidInputError for any other word."""
-    if mode not in LIMITS:
-        raise InvalidInputError(
-            f"mode must be one of {', '.join(LIMITS)}, not {shown(mode)}", code="invalid_option"
-        )
-    return mode
 
 
 def run(  # noqa: PLR0913 - what a run depends on

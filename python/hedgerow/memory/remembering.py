@@ -11,12 +11,12 @@ from datetime import date, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from hedgerow._checks import checked_flag, checked_text, checked_texts, shown
+from hedgerow._checks import checked_flag, checked_text, checked_texts
 from hedgerow._engine import LIKE, Index, _find_secrets, _level_two_sections, _likeness, _words_of
 from hedgerow._times import parse_age
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.source import Source, UnreadableSourceError, passes_by, read_bytes
-from hedgerow.typing import OnDuplicate, QuestionDate
+from hedgerow.typing import QuestionDate
 
 from . import files, note
 from .derived import Derived, check_folder
@@ -73,8 +73,6 @@ def check_no_secret(text: str, title: str = "", *, allowed: bool) -> None:
 
 _logger = logging.getLogger("hedgerow.memory")
 
-CHOICES: tuple[OnDuplicate, ...] = ("error", "keep", "supersede")
-
 _CANDIDATES = 20
 _LOOKED_UP = 64
 """The most distinct words of the text in the search for candidates."""
@@ -90,15 +88,6 @@ class Duplicate(NamedTuple):
         if self.likeness == 1:
             return f"{self.file} says the same"
         return f"{self.file} says nearly the same ({self.likeness:.0%} of the words)"
-
-
-def checked_choice(choice: str) -> None:
-    """Raise InvalidInputError for a word that says nothing about duplicates."""
-    if choice not in CHOICES:
-        raise InvalidInputError(
-            f"on_duplicate must be one of {', '.join(CHOICES)}, not {shown(choice)}",
-            code="invalid_option",
-        )
 
 
 @contextmanager

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
 from operator import attrgetter
@@ -15,7 +15,6 @@ from hedgerow.ingest.source import Skip as Skip  # noqa: PLC0414 - a name of `he
 from hedgerow.trace import Trace
 from hedgerow.typing import VisitOutcome
 
-from .documents import CODES
 from .times import HOLDS, LEFT_OUT, Period, Validity
 from .trust import TrustRequest
 
@@ -212,11 +211,6 @@ class Recall(Result):
 
     def __len__(self) -> int:
         return len(self.results)
-
-    def with_skips(self, skips: Iterable[Skip]) -> Recall:
-        """Return a copy with what could not be read; a file with a problem of `CODES` was read."""
-        unreadable = tuple(skip for skip in skips if skip.code not in CODES)
-        return replace(self, unreadable=unreadable)
 
 
 @dataclass(frozen=True, slots=True)
