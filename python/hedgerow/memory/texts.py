@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -78,9 +79,11 @@ def show(derived: Derived, file: str, request: ShowRequest) -> Memory:
     parts = (request.section, request.limit, request.budget)
     if not request.offset and parts == (None, None, None):
         return Memory(file, text, digest_of(data))
-    part, lines, remaining = _part_of(
-        text, file, request.section, request.offset, request.limit, request.budget
+    offset, limit, budget = (
+        None if one is None else min(one, sys.maxsize)
+        for one in (request.offset, request.limit, request.budget)
     )
+    part, lines, remaining = _part_of(text, file, request.section, offset or 0, limit, budget)
     return Memory(file, part, digest_of(data), lines, remaining)
 
 
