@@ -16,6 +16,8 @@ use shuttle::{Config, MaxSteps, Runner};
 const SHORT: Duration = Duration::from_secs(1);
 /// The most interleavings of a test without `INTERLEAVINGS_SECONDS`.
 const SHORT_COUNT: usize = 2000;
+/// The interleavings from one seed. Each batch begins with one in which the oldest thread runs first.
+const BATCH: usize = 50;
 /// The bytes of the stack of a thread: enough for a search in SQLite.
 const STACK: usize = 1 << 20;
 /// The preemptions of a schedule at which PCT finds every failure with a known probability.
@@ -39,24 +41,38 @@ fn turn() -> MutexGuard<'static, ()> {
 pub fn explore(test: fn()) {
     let _turn = turn();
     let seconds = variable("INTERLEAVINGS_SECONDS");
-    let most = seconds.map_or(SHORT_COUNT / 2, |_| usize::MAX);
-    let time = seconds.map_or(SHORT, Duration::from_secs_f64) / 2;
-    let seed = variable("INTERLEAVINGS_SEED").unwrap_or_else(seed);
-    let start = Instant::now();
-    let count = run(RandomScheduler::new_from_seed(seed, most), Some(time), test)
-        + run(
-            PctScheduler::new_from_seed(seed, DEPTH, most),
-            Some(time),
-            test,
-        );
-    note(seconds.is_some(), seed, start, count);
+    let most = seconds.map_or(SHORT_COUNT, |_| usize::MAX);
+    let time = seconds.map_or(SHORT, Duration::from_secs_f64);
+    let first = variable("INTERLEAVINGS_SEED").unwrap_or_else(seed);
+    let (start, mut count) = (Instant::now(), 0);
+    for number in 0.. {
+        if count >= most || start.elapsed() >= time {
+            break;
+        }
+        let seed = Seed(first.wrapping_add(number));
+        count += run(RandomScheduler::new_from_seed(seed.0, BATCH), test);
+        count += run(PctScheduler::new_from_seed(seed.0, DEPTH, BATCH), test);
+    }
+    note(seconds.is_some(), first, start, count);
+}
+
+/// The seed of a batch, which a failure prints.
+struct Seed(u64);
+
+impl Drop for Seed {
+    #[allow(clippy::print_stderr, reason = "the report of a test")]
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("INTERLEAVINGS_SEED={} begins with this failure", self.0);
+        }
+    }
 }
 
 /// Run `test` in every interleaving of its threads. Only for a test that has few.
 pub fn explore_all(test: fn()) {
     let _turn = turn();
     let start = Instant::now();
-    let count = run(DfsScheduler::new(None, false), None, test);
+    let count = run(DfsScheduler::new(None, false), test);
     let is_long = variable::<f64>("INTERLEAVINGS_SECONDS").is_some();
     note(
         is_long,
@@ -66,10 +82,9 @@ pub fn explore_all(test: fn()) {
     );
 }
 
-fn run(scheduler: impl Scheduler + 'static, time: Option<Duration>, test: fn()) -> usize {
+fn run(scheduler: impl Scheduler + 'static, test: fn()) -> usize {
     let mut config = Config::new();
     config.stack_size = STACK;
-    config.max_time = time;
     config.max_steps = MaxSteps::FailAfter(MAX_STEPS);
     config.silence_warnings = true;
     Runner::new(scheduler, config).run(test)

@@ -83,7 +83,7 @@ fn every_write_is_seen_once_the_system_loses_events() {
         let mut threads = vec![looking(&folder, 3), looking(&folder, 2)];
         let writing = folder.clone();
         threads.push(thread::spawn(move || {
-            for is_lost in [false, true, false] {
+            for is_lost in [false, false, true, false] {
                 writing.write(is_lost);
             }
         }));

@@ -169,6 +169,27 @@ fn a_reader_never_sees_an_older_version_than_a_finished_write() {
 }
 
 #[test]
+fn a_load_beside_searches_never_takes_the_cache_back() {
+    explore(|| {
+        let cached = Cached::new(Loads::default());
+        cached.search().unwrap();
+        let mut threads = searches(&cached, 2, |cached| {
+            cached.handle.write(0).unwrap();
+            let seen = cached.search().unwrap().unwrap().generation;
+            let newest = cached.cache.newest().unwrap().generation;
+            assert!(newest >= seen, "{newest} after {seen}");
+        });
+        threads.extend(searches(&cached, 1, |cached| {
+            cached.cache.load_in_background().unwrap();
+        }));
+        together(threads);
+        cached.ended();
+        assert_eq!(cached.cache.newest().unwrap().generation, 2);
+        cached.handle.close();
+    });
+}
+
+#[test]
 fn no_more_versions_are_kept_than_recent_ones() {
     explore(|| {
         let cached = Cached::new(Loads::default());

@@ -15,6 +15,7 @@ fn fork(work: impl FnOnce()) {
 fn no_connection_is_open_while_a_thread_forks() {
     explore(|| {
         let handle = Handle::open(FakeFile::default());
+        handle.with_pool(|pool| pool.put_snapshot(1, handle.file.connection()));
         let user = handle.clone();
         let mut threads = times(2, move |_| {
             user.read(|_, _| ()).unwrap();
