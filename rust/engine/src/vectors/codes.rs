@@ -360,7 +360,7 @@ mod tests {
         const NUMBERS: [f32; 5] = [-2.0, -1.0, 0.0, 1.0, 2.0];
         let vectors = NUMBERS.iter().flat_map(|x| NUMBERS.map(|y| [*x, y]));
         let vectors = vectors.flat_map(|[x, y]| NUMBERS.map(|z| [x, y, z]));
-        let vectors = vectors.filter(|vector| *vector != [0.0; 3]);
+        let vectors = vectors.filter(|vector| vector.iter().any(|number| number.abs() > 0.0));
         let vectors: Vec<Vec<f32>> = vectors.map(|vector| unit(&vector)).collect();
         let exact = |left: &[f32], right: &[f32]| -> f64 {
             let products = left.iter().zip(right);
