@@ -44,8 +44,9 @@ SECONDS ?= 600
 PROOF_SECONDS ?= 600
 
 # The tests that shuttle runs; the feature replaces the locks, atomics and threads of the three crates.
-INTERLEAVINGS := --package hedgerow-engine --package hedgerow-graph --package hedgerow-memory \
-	--features hedgerow-graph/shuttle,hedgerow-memory/shuttle --lib --locked interleavings::
+SHUTTLE := --package hedgerow-engine --package hedgerow-graph --package hedgerow-memory \
+	--features hedgerow-graph/shuttle,hedgerow-memory/shuttle --locked
+INTERLEAVINGS := $(SHUTTLE) --lib interleavings::
 
 # The revision that `make mutants` compares the sources with, and its options.
 SINCE ?= main
@@ -228,6 +229,7 @@ lint: .venv/engine-built ## everything that is checked without being run
 	$(BIN)/shellcheck .ci/run $$(git ls-files '*.sh')
 	$(BIN)/python scripts/third_party_licenses.py --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
+	cargo clippy $(SHUTTLE) --lib --tests -- --deny warnings
 
 licenses: prerequisites ## write THIRD-PARTY-LICENSES anew, after a change of Cargo.lock
 	$(PYTHON) scripts/third_party_licenses.py

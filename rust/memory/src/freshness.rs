@@ -197,6 +197,7 @@ impl<T> Drop for Turn<'_, T> {
 }
 
 #[cfg(all(test, feature = "shuttle"))]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod interleavings;
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod embed;
 mod handle;
 mod hit;
 #[cfg(all(test, feature = "shuttle"))]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod interleavings;
 mod read;
 mod retokenize;

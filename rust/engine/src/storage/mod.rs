@@ -20,6 +20,7 @@ mod full_disk;
 pub mod generations;
 mod identity;
 #[cfg(all(test, feature = "shuttle"))]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod interleavings;
 mod location;
 mod maintenance;

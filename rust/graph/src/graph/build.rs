@@ -164,6 +164,7 @@ impl<T: Send + Sync + 'static> Build<T> {
 }
 
 #[cfg(all(test, feature = "shuttle"))]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod interleavings;
 
 #[cfg(test)]

@@ -112,7 +112,7 @@ fn a_look_that_panics_leaves_the_work_to_those_that_wait() {
             panicking.look(|| {
                 thread::panic_as_planned();
                 0
-            })
+            });
         };
         thread::Builder::new().spawn(panics).unwrap();
         joined(threads);
