@@ -89,7 +89,7 @@ def write_notes(root: Path, count: int) -> list[str]:
 
 
 def floor(root: Path) -> None:
-    """Read the files of a root and write their chunks into an index: what a first sync is made of."""
+    """Read the files of a root and write their chunks into an index: the least work of a first sync."""
     with hr.Index.open(root / ".hedgerow/index.db", read_only=True) as index:
         chunks = list(index.chunks())
     with tempfile.TemporaryDirectory() as folder, hr.Index.open(Path(folder) / "i.db") as index:

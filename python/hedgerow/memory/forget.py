@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hedgerow._engine import _files_with, _vacuum
 from hedgerow.errors import HedgerowError
-from hedgerow.ingest.source import decode
+from hedgerow.ingest.source import decode, text_of
 
 from .derived import Derived, forget_joint, open_store_to_write, open_to_write
 from .documents import read_documents
@@ -32,7 +32,8 @@ def forget(
     all. Raises HedgerowError (`not_forgotten`) if something of it is found in the derived folder
     afterwards, or if that cannot be known.
     """
-    data, path = data_of(derived, file), path_of(derived, file)
+    # A file that is no text is refused before it is deleted: no trace of it could be recognized.
+    text, path = text_of(data_of(derived, file)), path_of(derived, file)
     with locked(derived.lock), system_errors("remove", path):
         # First: a process that is killed leaves no node with the path of a deleted file.
         if derived.store.exists():
@@ -42,7 +43,7 @@ def forget(
     try:
         rewritten = _rewritten_pages(derived, file)
         others = read_documents(derived.source_root, derived.rules)
-        quoting, traces = others.quotes_and_traces(file, data, OWN_FIELDS)
+        quoting, traces = others.quotes_and_traces(file, text, OWN_FIELDS)
         removed = _purged(derived, traces)
         left = [str(other) for other in _with(_derived_files(derived), traces)]
         found = _copies(derived, traces, others.paths) if visible is None else []

@@ -584,7 +584,7 @@ class OpenedIndex:
         return self._columns_of(index).types(index, ids, scope.shared)
 
     def embed(self, config: Config, progress: Progress | None = None) -> None:
-        """Embed what has no vector; nothing, without an embedder. Raises what that raises."""
+        """Embed the chunks without a vector; does nothing without an embedder. Raises its errors."""
         embedder = self._model(config)
         if embedder is None:
             return

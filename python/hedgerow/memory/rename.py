@@ -212,7 +212,7 @@ class _Writer:
         return f"{found[1]}:{value}"
 
     def _destination(self, href: str) -> str:
-        """Return what a link to a path becomes; the same if it still leads there."""
+        """Return the new address of a link to a path; the same if it still leads there."""
         path, mark, rest = _split(href)
         decoded = unquote(path)
         if not decoded or _SCHEME.match(href):

@@ -153,7 +153,8 @@ fn check_repeated(
     Err(Unreadable::new("too_large", reason))
 }
 
-fn with_commas(number: usize) -> String {
+/// A number with commas between thousands.
+pub(crate) fn with_commas(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {

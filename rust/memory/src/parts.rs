@@ -6,6 +6,7 @@ use std::ops::Range;
 use hedgerow_engine::text::suggest::nearest;
 use hedgerow_engine::{Error, ErrorCode, Result};
 
+use crate::chunks::with_commas;
 use crate::front_matter::FrontMatter;
 use crate::markdown::MarkdownDocument;
 use crate::text::{folded, head, is_blank, trimmed, trimmed_end};
@@ -69,7 +70,7 @@ pub fn part(text: &str, file: &str, wanted: Wanted<'_>) -> Result<Part> {
         } else {
             file
         };
-        let (offset, lines) = (grouped(wanted.offset), grouped(span.len()));
+        let (offset, lines) = (with_commas(wanted.offset), with_commas(span.len()));
         return Err(invalid(format!(
             "offset is {offset}, and {what} has {lines} lines"
         )));
@@ -438,19 +439,6 @@ fn is_item(text: &str) -> bool {
         _ => None,
     };
     rest.is_some_and(|rest| rest.starts_with(char::is_whitespace))
-}
-
-/// A number with commas between thousands.
-fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 fn invalid(message: String) -> Error {

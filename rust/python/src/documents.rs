@@ -14,7 +14,7 @@ use hedgerow_memory::documents::selection::{Selection, topic_words};
 use hedgerow_memory::documents::{Documents, FolderKind, StoredDocument};
 use hedgerow_memory::scope::Scope;
 use hedgerow_memory::skip::why_unreadable;
-use hedgerow_memory::{duplicates, secrets, source, words};
+use hedgerow_memory::{duplicates, secrets, words};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -221,15 +221,14 @@ impl PyDocuments {
         &self,
         py: Python<'_>,
         path: Text,
-        data: &[u8],
+        text: Text,
         own_fields: HashSet<String>,
     ) -> PyResult<(Vec<&str>, Vec<String>)> {
         let kind = FolderKind {
             is_vault: self.is_vault,
             day_format: self.day_format.as_ref(),
         };
-        let text = source::text_of(data).unwrap_or_default();
-        let document = StoredDocument::parse(path.to_string(), text, kind);
+        let document = StoredDocument::parse(path.to_string(), text.to_string(), kind);
         errors::call_detached(py, || {
             let quoting = self.documents.quoting(&document, &own_fields);
             Ok((quoting, self.documents.traces(&document)))
