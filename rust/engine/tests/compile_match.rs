@@ -364,6 +364,32 @@ fn the_tokenizer_decides_what_is_searchable() {
 }
 
 #[test]
+fn the_tokenizer_words_searches_short_words_of_scripts_without_spaces() {
+    for (text, tokenizer, expression) in [
+        ("東 garden", TokenizerKind::Words, r#""東" * OR "garden""#),
+        ("東 garden", TokenizerKind::Porter, r#""garden""#),
+        // With operators the normative form holds, which drops words of one letter.
+        (
+            "東 garden AND winter",
+            TokenizerKind::Words,
+            r#""garden" AND "winter""#,
+        ),
+        (
+            "東 garden AND winter",
+            TokenizerKind::Porter,
+            r#""garden" AND "winter""#,
+        ),
+    ] {
+        let options = MatchOptions {
+            tokenizer,
+            ..MatchOptions::default()
+        };
+        let compiled = compile_match(&parse(text).unwrap(), &options).unwrap();
+        assert_eq!(compiled, expression, "{text:?} with {tokenizer:?}");
+    }
+}
+
+#[test]
 fn thousands_of_tokens_stay_within_fts5s_depth() {
     let table = table(TokenizerKind::Porter);
     for operator in ["", "AND ", "OR ", "NOT "] {

@@ -421,33 +421,71 @@ impl Window<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::bm25::Ranking;
     use crate::bm25::load_error::is_interrupt;
     use crate::bm25::tests::differential::many;
+    use crate::chunks::Chunk;
     use crate::index::Index;
     use crate::interrupt::with_cancellation;
     use crate::query::{MatchExpression, Phrase};
     use crate::storage::generations::generation;
     use crate::text::tokenizer::TokenizerKind;
 
-    #[test]
-    fn every_kind_of_expression_stops_when_nobody_waits() {
-        let tokenizer = TokenizerKind::Porter;
-        let index = Index::in_memory_with(tokenizer, Ranking::Memory).unwrap();
-        index
-            .upsert(&many(0..2_000, 1).iter().collect::<Vec<_>>())
-            .unwrap();
+    const TOKENIZER: TokenizerKind = TokenizerKind::Porter;
+
+    /// An index with these chunks, and its lists in memory.
+    fn loaded(chunks: &[Chunk]) -> (Index, Arc<Snapshot>) {
+        let index = Index::in_memory_with(TOKENIZER, Ranking::Memory).unwrap();
+        index.upsert(&chunks.iter().collect::<Vec<_>>()).unwrap();
         index.ranker.load().unwrap();
         let snapshot = index
             .database()
             .read(|connection| index.ranker.current(connection, generation(connection)?));
-        let snapshot = snapshot.unwrap().unwrap();
-        let phrase = |text: &str, prefix| Phrase {
+        (index, snapshot.unwrap().unwrap())
+    }
+
+    fn phrase(text: &str, prefix: bool) -> Phrase {
+        Phrase {
             text: text.to_owned(),
             prefix,
             ..Phrase::default()
-        };
+        }
+    }
+
+    #[test]
+    fn one_alternative_of_each_group_is_enough() {
+        let texts = ["oak", "ash oak", "birch", "birch ash", "birch oak elm"];
+        let chunks = texts.iter().enumerate().map(|(id, text)| Chunk {
+            id: id.to_string(),
+            content: (*text).to_owned(),
+            ..Chunk::default()
+        });
+        let (_index, snapshot) = loaded(&chunks.collect::<Vec<_>>());
+        for (groups, rows) in [
+            (&[&["oak", "ash"][..], &["birch", "elm"]][..], &[4, 5][..]),
+            (&[&["birch"], &["ash", "oak"]], &[4, 5]),
+            (&[&["oak"], &["birch", "ash"], &["elm", "ash"]], &[2, 5]),
+            (&[&["elm", "ash"], &["nothing"]], &[]),
+        ] {
+            let group = |texts: &&[&str]| texts.iter().map(|text| phrase(text, false)).collect();
+            let expression = MatchExpression {
+                any: vec![groups.iter().map(group).collect()],
+                none: vec![],
+            };
+            let plan = Plan::of(&expression, TOKENIZER).unwrap();
+            let ranked = snapshot.rank(&plan, usize::MAX, Filter::None, None, Matching::Spec);
+            let mut found: Vec<i64> = ranked.unwrap().0.iter().map(|hit| hit.0).collect();
+            found.sort_unstable();
+            assert_eq!(found, rows, "{expression}");
+        }
+    }
+
+    #[test]
+    fn every_kind_of_expression_stops_when_nobody_waits() {
+        let (_index, snapshot) = loaded(&many(0..2_000, 1));
         let (the, oak) = (phrase("the", false), phrase("oak", false));
         // With the last three nothing is added up, but it takes time to look phrases up.
         let nothing = || vec![vec![vec![phrase("nothing", false)]]];
@@ -459,7 +497,7 @@ mod tests {
             (nothing(), vec![phrase("the e", true)]),
         ] {
             let expression = MatchExpression { any, none };
-            let plan = Plan::of(&expression, tokenizer).unwrap();
+            let plan = Plan::of(&expression, TOKENIZER).unwrap();
             let rank = || snapshot.rank(&plan, usize::MAX, Filter::None, None, Matching::Spec);
             rank().unwrap();
             let stopped = with_cancellation(|| true, rank).unwrap_err();
