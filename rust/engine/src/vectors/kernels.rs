@@ -134,16 +134,9 @@ pub(super) fn sign_sums(table: &[SignTable], signs: &[SignGroup], sums: &mut [u3
 /// first `mixed` of them, then the last, and so on. `mixed` is a power of two.
 pub(super) fn rotate(vector: &mut [f32], signs: &[Vec<f32>], mixed: usize) {
     #[cfg(target_arch = "x86_64")]
-    {
-        let level = Instructions::available();
-        if level == Instructions::Avx512 {
-            // SAFETY: the processor has it.
-            return unsafe { x86_64::rotate_avx512(vector, signs, mixed) };
-        }
-        if level == Instructions::Avx2 {
-            // SAFETY: the processor has it.
-            return unsafe { x86_64::rotate_avx2(vector, signs, mixed) };
-        }
+    if Instructions::available() >= Instructions::Avx2 {
+        // SAFETY: the processor has it.
+        return unsafe { x86_64::rotate_avx2(vector, signs, mixed) };
     }
     rotate_plain(vector, signs, mixed);
 }
@@ -153,16 +146,9 @@ pub(super) fn rotate(vector: &mut [f32], signs: &[Vec<f32>], mixed: usize) {
 pub(super) fn round(vector: &[f32], step: f32, codes: &mut Vec<u8>) -> [f32; 2] {
     codes.clear();
     #[cfg(target_arch = "x86_64")]
-    {
-        let level = Instructions::available();
-        if level == Instructions::Avx512 {
-            // SAFETY: the processor has it.
-            return unsafe { x86_64::round_avx512(vector, step, codes) };
-        }
-        if level == Instructions::Avx2 {
-            // SAFETY: the processor has it.
-            return unsafe { x86_64::round_avx2(vector, step, codes) };
-        }
+    if Instructions::available() >= Instructions::Avx2 {
+        // SAFETY: the processor has it.
+        return unsafe { x86_64::round_avx2(vector, step, codes) };
     }
     round_plain(vector, step, codes)
 }

@@ -202,25 +202,34 @@ fn mix_lanes<const HALF: usize>(numbers: [f32; LANES]) -> [f32; LANES] {
 #[inline(always)]
 pub(super) fn round_plain(vector: &[f32], step: f32, codes: &mut Vec<u8>) -> [f32; 2] {
     let steps = 1.0 / step;
-    codes.extend(vector.iter().map(|x| {
-        #[allow(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a conversion keeps to the ends of what a byte holds"
-        )]
-        let code = (x * steps + (MIDDLE + 0.5)) as u8;
-        code
-    }));
+    codes.extend(vector.iter().map(|x| low_byte(x * steps + (MIDDLE + 0.5))));
     let mut squares = [[0.0_f32; LANES]; 2];
-    for (part, codes) in vector.chunks(LANES).zip(codes.chunks(LANES)) {
+    let mut add = |part: &[f32], codes: &[u8]| {
         for (at, (x, code)) in part.iter().zip(codes).enumerate() {
             let both = x - (f32::from(*code) - MIDDLE) * step;
             let high = x - HIGH_STEP * (f32::from(code >> 4) - HIGH_MIDDLE) * step;
             squares[0][at] += both * both;
             squares[1][at] += high * high;
         }
+    };
+    // Parts of a known length become vector instructions.
+    let (parts, rest) = vector.as_chunks::<LANES>();
+    let (codes_of_parts, codes_of_rest) = codes.as_chunks::<LANES>();
+    for (part, codes) in parts.iter().zip(codes_of_parts) {
+        add(part, codes);
     }
+    add(rest, codes_of_rest);
     squares.map(|squares| squares.iter().sum::<f32>().sqrt())
+}
+
+/// The whole part of a number, at least 0 and at most 255. A conversion by `as` would take one number at a
+/// time.
+#[inline(always)]
+fn low_byte(number: f32) -> u8 {
+    // From here to twice as much, the bits of a float count ones.
+    const ONES: f32 = 8_388_608.0;
+    let whole = number.clamp(0.0, 255.0).floor();
+    (whole + ONES).to_bits().to_le_bytes()[0]
 }
 
 /// The sum of products of two vectors, added in lanes.

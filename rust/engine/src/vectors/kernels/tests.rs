@@ -180,3 +180,87 @@ fn every_number_counts_once() {
         assert_eq!(dot(&left, &right).to_bits(), expected.to_bits());
     }
 }
+
+/// Numbers from -3 to 4, always the same.
+fn floats(count: usize) -> Vec<f32> {
+    noise(count)
+        .map(|byte| f32::from(byte) / 37.0 - 3.0)
+        .collect()
+}
+
+#[test]
+fn a_rotation_adds_pairs_of_numbers_in_the_simplest_order() {
+    for dimensions in [1, 2, 15, 16, 17, 64, 255, 256, 257, 384, 512, 768, 1100] {
+        let mixed = 1 << usize::ilog2(dimensions);
+        #[allow(clippy::cast_precision_loss, reason = "at most 1,024")]
+        let scale = 1.0 / (mixed as f32).sqrt();
+        let signs = [0.0, 1.0, 2.0, 3.0].map(|round| -> Vec<f32> {
+            let noise = floats(dimensions).into_iter();
+            noise.map(|x| (x - round).signum()).collect()
+        });
+        let mut expected = floats(dimensions);
+        for (round, signs) in signs.iter().enumerate() {
+            for (x, sign) in expected.iter_mut().zip(signs) {
+                *x *= sign;
+            }
+            let from = if round % 2 == 0 {
+                0
+            } else {
+                dimensions - mixed
+            };
+            let part = &mut expected[from..from + mixed];
+            for half in (0..)
+                .map(|power| 1 << power)
+                .take_while(|half| *half < mixed)
+            {
+                for at in (0..mixed).filter(|at| at & half == 0) {
+                    let (left, right) = (part[at], part[at + half]);
+                    (part[at], part[at + half]) = (left + right, left - right);
+                }
+            }
+            for x in part {
+                *x *= scale;
+            }
+        }
+        with_each(|level| {
+            let mut rotated = floats(dimensions);
+            rotate(&mut rotated, &signs, mixed);
+            assert_eq!(rotated, expected, "{dimensions} {level:?}");
+        });
+    }
+}
+
+#[test]
+fn every_processor_rounds_to_the_same_codes_and_errors() {
+    for dimensions in [1, 15, 16, 17, 384, 1000] {
+        let (vector, step) = (floats(dimensions), 0.013);
+        let mut expected = Vec::new();
+        let mut squares = [[0.0_f32; 16]; 2];
+        for (at, x) in vector.iter().enumerate() {
+            let code = (x / step + 127.5).round().clamp(0.0, 255.0);
+            let off = [
+                x - (code - 127.5) * step,
+                x - 16.0 * ((code / 16.0).floor() - 7.5) * step,
+            ];
+            #[allow(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "whole and at most 255"
+            )]
+            expected.push(code as u8);
+            for (squares, off) in squares.iter_mut().zip(off) {
+                squares[at % 16] += off * off;
+            }
+        }
+        let errors = squares.map(|squares| squares.iter().sum::<f32>().sqrt());
+        with_each(|level| {
+            let mut codes = Vec::new();
+            let found = round(&vector, step, &mut codes);
+            assert_eq!(
+                (&codes, found),
+                (&expected, errors),
+                "{dimensions} {level:?}"
+            );
+        });
+    }
+}
