@@ -548,3 +548,74 @@ impl ColumnCache {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The columns of files with these facts, each with the rows ten times its number and the next.
+    fn columns(files: &[(&str, Value)]) -> FileColumns {
+        let column = |((path, facts), number): (&(&str, Value), i64)| FileColumn {
+            facts: Arc::new(FileFacts::new(path, facts.as_object().unwrap())),
+            rows: [10 * number, 10 * number + 1].into(),
+        };
+        FileColumns::new(1, files.iter().zip(0..).map(column).collect())
+    }
+
+    #[test]
+    fn a_filter_selects_rows_and_says_why_files_are_left_out() {
+        let user = |name: &str| Scope::new([Some(name.to_owned()), None, None]);
+        let columns = columns(&[
+            ("notes/a.md", json!({"tags": ["garden"]})),
+            ("notes/b.md", json!({"tags": ["kitchen"]})),
+            (
+                "notes/c.md",
+                json!({"marks": {"retracted": true}, "tags": ["garden"]}),
+            ),
+            (
+                "notes/d.md",
+                json!({"scope": {"user": "ana"}, "tags": ["garden"]}),
+            ),
+        ]);
+        let everything = RecallFilter {
+            include_superseded: true,
+            ..RecallFilter::default()
+        };
+        let garden = RecallFilter {
+            tags: vec!["garden".to_owned()],
+            ..RecallFilter::default()
+        };
+        let of_ana = RecallFilter {
+            scope: user("ana"),
+            ..RecallFilter::default()
+        };
+        let shared = RecallFilter {
+            shared: true,
+            ..of_ana.clone()
+        };
+        let (filtered, retracted) = (
+            Some(LeftOut::Filtered),
+            Some(LeftOut::Invalid(Why::Retracted)),
+        );
+        for (filter, files, left_out) in [
+            (&everything, None, [None; 4]),
+            (
+                &RecallFilter::default(),
+                Some(&[0, 1, 3][..]),
+                [None, None, retracted, None],
+            ),
+            (&garden, Some(&[0, 3]), [None, filtered, retracted, None]),
+            (&of_ana, Some(&[3]), [None; 4]),
+            (&shared, Some(&[0, 1, 3]), [None, None, retracted, None]),
+        ] {
+            let selected = columns.select(filter);
+            let rows = |file: &i64| [10 * file, 10 * file + 1];
+            let rows = files.map(|files| files.iter().flat_map(rows).collect::<RowSet>());
+            assert_eq!(selected.rows.as_deref(), rows.as_ref(), "{filter:?}");
+            assert_eq!(selected.left_out, left_out, "{filter:?}");
+            assert_eq!(selected.leaves_out, left_out != [None; 4], "{filter:?}");
+        }
+    }
+}

@@ -149,3 +149,41 @@ impl YamlReader<'_> {
         Ok(all)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_mapping_has_each_key_once() {
+        for (text, problem, line) in [
+            ("{a: 1, b: 2, a: 3}", "found duplicate key \"a\"", 0),
+            (
+                "x: &x {k: 1}\ny: {b: 2,\n b: 3}",
+                "found duplicate key \"b\"",
+                2,
+            ),
+        ] {
+            let error = load(text).unwrap_err();
+            assert_eq!(
+                (&*error.problem, error.line),
+                (problem, Some(line)),
+                "{text}"
+            );
+        }
+        assert_eq!(
+            load("{a: {b: 1}, b: 2}").unwrap(),
+            json!({"a": {"b": 1}, "b": 2})
+        );
+    }
+
+    #[test]
+    fn a_merged_mapping_gives_the_keys_that_are_not_there() {
+        let merged = load("base: &base {a: 1, b: 2}\nown: {<<: *base, b: 3}").unwrap();
+        assert_eq!(merged["own"], json!({"a": 1, "b": 3}));
+        let error = load("a: &a {b: 1}\nc: {<<: *a, <<: *a}").unwrap_err();
+        assert_eq!(error.problem, "found duplicate merge key \"<<\"");
+    }
+}
