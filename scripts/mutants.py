@@ -116,12 +116,15 @@ def run(
     # Building takes longer than the fast tests, so it is done without optimizations.
     os.environ.setdefault("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
     os.environ.setdefault("CARGO_PROFILE_DEV_DEBUG", "0")
-    cargo_mutants([*selection, *FAST_TESTS], limit)
-    tried = set(names_in("caught", "missed", "timeout", "unviable", "previously_caught"))
-    if missed := names_in("missed"):
-        cargo_mutants(["--re", f"^({'|'.join(map(re.escape, missed))})$", *ALL_TESTS])
-    seconds = earlier + round(time.monotonic() - started)
-    SECONDS.write_text(str(seconds), "utf-8")
+    try:
+        cargo_mutants([*selection, *FAST_TESTS], limit)
+        tried = set(names_in("caught", "missed", "timeout", "unviable", "previously_caught"))
+        if missed := names_in("missed"):
+            cargo_mutants(["--re", f"^({'|'.join(map(re.escape, missed))})$", *ALL_TESTS])
+    finally:
+        # Also if the tests fail without a change: the next run continues this one.
+        seconds = earlier + round(time.monotonic() - started)
+        SECONDS.write_text(str(seconds), "utf-8")
     return seconds, tried
 
 
