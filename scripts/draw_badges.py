@@ -13,8 +13,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# Approximate widths of the characters of Verdana at 11 pixels; textLength makes every font keep to
-# them.
+# Approximate character widths of Verdana at 11 pixels; textLength makes every font keep to them.
 NARROW, USUAL, WIDE = 4, 7, 11
 PADDING = 7
 HEIGHT = 20

@@ -19,9 +19,9 @@ LICENSE_FILES = ("copying", "copyright", "licence", "license", "notice", "unlice
 RULE = "-" * 80
 
 ABOUT = """\
-What the compiled module of hedgerow is made of beside hedgerow itself: the crates below, SQLite, which
-libsqlite3-sys brings and which is in the public domain, and the standard library of Rust, which is
-licensed under MIT or Apache-2.0. Each text below is preceded by the crates that bring it.
+The compiled module of hedgerow contains the crates below, SQLite, which is bundled by libsqlite3-sys
+and in the public domain, and the standard library of Rust, which is licensed under MIT or Apache-2.0.
+Each license text below is preceded by the names of its crates.
 """
 
 
