@@ -39,7 +39,7 @@ class Contender(Protocol):
     NAME: str
     """The displayed name, at most 20 characters."""
     PACKAGES: tuple[str, ...]
-    """What it is made of, by the names under which these are installed."""
+    """The names of its packages, as installed."""
     NOTE: str
     """The differences from hedgerow that a reader must know."""
     LARGEST: int
