@@ -128,7 +128,7 @@ class Smoke:
         self.environment.pop("XDG_CONFIG_HOME", None)
 
     def all(self) -> None:
-        """Run the helps, then the uses. Each use finds the files of earlier ones."""
+        """Run the help of each command, then the uses. A use finds the files of earlier ones."""
         self.prepare()
         names = self.commands()
         for name in names:
