@@ -95,7 +95,7 @@ class Bench:
     def million(self) -> bool:
         """Whether the corpus has a million chunks.
 
-        The targets for that size replace linear ones.
+        Targets for that size replace those that grow with the number of chunks.
         """
         return len(self.corpus) >= MILLION
 

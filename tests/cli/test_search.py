@@ -233,7 +233,7 @@ def test_what_is_searched_decides_which_options_there_are(options, message) -> N
 
 
 def test_a_collection_wins_over_the_default_of_db(monkeypatch) -> None:
-    """If its package is missing, the error names the package."""
+    """If its package is missing, the error names the extra."""
     monkeypatch.setenv("HEDGEROW_DB", "notes.db")
     monkeypatch.setitem(sys.modules, "opensearchpy", None)
     error = failed(1, "search", "oak", "--url", "http://127.0.0.1:9/notes")

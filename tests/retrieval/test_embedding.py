@@ -121,7 +121,7 @@ def test_another_embedder_or_dimension_is_refused() -> None:
 
 
 class Interrupted(Dimensions):
-    """An embedder that calls `meanwhile` during its first call."""
+    """An embedder that calls `meanwhile` once, while it embeds."""
 
     meanwhile: Callable[[], object] | None = None
 
