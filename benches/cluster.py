@@ -1,8 +1,8 @@
-"""A collection in OpenSearch beside the embedded index: latency, throughput and processor time.
+"""Compare a collection in OpenSearch with the embedded index: latency, throughput and CPU time.
 
 python benches/cluster.py [--data DIR] [--sizes N ...] [--shards N ...] [--queries N]
 
-It starts a real server from jars, which Maven fetches the first time, and ends it.
+It starts a real server from jars, which Maven downloads on the first run, and stops it afterwards.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _FILES = ("corpus.jsonl.gz", "queries.jsonl.gz", "qrels.tsv.gz", "emb_docs.npy",
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and print; 2 where the server cannot be started."""
+    """Measure and print. Return 2 if the tools that start the server are missing."""
     asked = _parser().parse_args(arguments)
     if missing := opensearch_server.missing_tools():
         _tell(
@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     corpus = without_texts(size, asked.queries)
                 bench.measure(corpus, node)
     finally:
-        bench.show()  # also after Ctrl-C: what was measured by then
+        bench.show()  # also after Ctrl-C: print the results so far
     return 0
 
 
@@ -92,7 +92,7 @@ class Bench:
         self._load: list[float] = []
 
     def measure(self, corpus: Corpus, node: opensearch_server.Node) -> None:
-        """A collection for each number of shards, and the embedded index, with one corpus."""
+        """Measure the embedded index, and a collection for each number of shards."""
         count = len(corpus.chunks)
         embedder = ReadyVectors(corpus.questions, corpus.vectors)
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
@@ -124,7 +124,7 @@ class Bench:
         node: opensearch_server.Node,
         embedder: ReadyVectors,
     ) -> None:
-        """What each fast way finds of what the exact search does."""
+        """Compare the ranking of each approximate search with that of the exact search."""
         name = _collection_name(corpus, self._shards[0], fast=True)
         for way, options in _FAST.items():
             with _opened(node.url, name, options) as collection:
@@ -139,7 +139,7 @@ class Bench:
         node: opensearch_server.Node,
         matches: dict[str, int],
     ) -> None:
-        """Throughput, and the server's processor time, where there is a server."""
+        """Measure throughput, and the processor time of the server if there is one."""
         self._tell(f"{row.chunks:,} chunks, {row.place}: throughput and processor time")
         for threads in _THREADS:
             row.pace[threads] = measures.pace(retriever, list(matches), threads)
@@ -156,7 +156,7 @@ class Bench:
         places: dict[str, hr.Retriever],
         embedder: ReadyVectors,
     ) -> dict[str, tables.Row]:
-        """Fill a collection for each number of shards, and a fast one."""
+        """Fill a collection for each number of shards, and one with fast vectors."""
         rows = {}
         count = len(corpus.chunks)
         kinds = [(shards, False) for shards in self._shards] + [(self._shards[0], True)]
@@ -173,7 +173,7 @@ class Bench:
         return rows
 
     def show(self) -> None:
-        """Print what was measured, if anything was."""
+        """Print the results, if there are any."""
         if not self._rows:
             return
         where = machine()

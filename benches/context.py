@@ -1,9 +1,10 @@
 """Measure how much evidence fits into a budget of tokens: python benches/context.py [SCIFACT].
 
-A question counts if the packed text contains its evidence. `root.context` packs whole structures; it is compared with the snippets of the same recall, joined in their order, and with
-its passages, both cut where the budget ends. Over the notes of examples/ the evidence is a sentence
-or an item (benches/questions.jsonl); over SciFact, a collection in BEIR's form, it is the abstract that
-was judged to be relevant, whole.
+A question counts if the packed text contains its evidence. `root.context` packs whole structures.
+It is compared with the concatenated snippets and with the concatenated passages of the same recall,
+both cut at the budget. Over the notes of examples/, the evidence is a sentence or a list item
+(benches/questions.jsonl). Over SciFact, a collection in BEIR's format, it is the whole abstract
+that was judged relevant.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Judged = Sequence[tuple[str, Sequence[str]]]
 
 
 def main() -> None:
-    """Measure the examples, and the collection where one is named."""
+    """Measure the examples, and the collection if one is given."""
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(HERE.parent / "examples" / "notes", folder, dirs_exist_ok=True)
         lines = (HERE / "questions.jsonl").read_text(encoding="utf-8").splitlines()
@@ -38,7 +39,7 @@ def main() -> None:
 
 
 def write_collection(source: Path, folder: Path) -> Judged:
-    """Write each document as a note; returns the judged queries."""
+    """Write each document as a note. Return the judged queries."""
     texts = {}
     for one in rows(source / "corpus.jsonl.gz"):
         texts[one["id"]] = one["content"]
@@ -54,13 +55,13 @@ def write_collection(source: Path, folder: Path) -> Judged:
 
 
 def rows(file: Path) -> Iterable[Mapping[str, str]]:
-    """Read the objects of a file."""
+    """Yield the objects of a compressed JSON Lines file."""
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 
 
 def measure(name: str, folder: str, judged: Judged) -> None:
-    """Print the share of the evidence that is within each budget, by each way."""
+    """Print the share of the evidence within each budget, for each way of packing."""
     ways = {"context": context, "snippets, cut": snippets, "passages, cut": passages}
     print(f"\n{name}: {len(judged)} questions, {sum(len(texts) for _, texts in judged)} texts")
     print(f"{'budget in tokens':<18}" + "".join(f"{budget:>8,}" for budget in BUDGETS))
@@ -75,13 +76,13 @@ def measure(name: str, folder: str, judged: Judged) -> None:
 
 
 def holds(text: str, evidence: Sequence[str]) -> list[bool]:
-    """Say of each text whether it is there, whatever the line breaks."""
+    """Return for each piece of evidence whether the text contains it, ignoring line breaks."""
     there = " ".join(text.split())
     return [" ".join(one.split()) in there for one in evidence]
 
 
 def context(root: hr.MemoryRoot, query: str, budget: int) -> str:
-    """What `root.context` packs."""
+    """Return the text that `root.context` packs."""
     packed = root.context(query, budget=budget, sync=False)
     if estimated_tokens(str(packed)) > budget:
         raise SystemExit(f"{query!r}: {packed.tokens} of {budget} tokens")
@@ -89,13 +90,13 @@ def context(root: hr.MemoryRoot, query: str, budget: int) -> str:
 
 
 def snippets(root: hr.MemoryRoot, query: str, budget: int) -> str:
-    """The snippets of a recall, each under its file, cut."""
+    """Return the snippets of a recall, each below its file name, cut at the budget."""
     found = root.recall(query, limit=40, sync=False)
     return "\n\n".join(f"{one.file}\n{one.snippet}" for one in found)[: 4 * budget]
 
 
 def passages(root: hr.MemoryRoot, query: str, budget: int) -> str:
-    """The best passages of the same files, each under its file, cut."""
+    """Return the best passages of the recalled files, each below its file name, cut."""
     found = root.recall(query, limit=40, sync=False)
     with hr.Index.open(root.path / ".hedgerow" / "index.db", read_only=True) as index:
         texts = [content_of(index, one) for one in found]
@@ -104,7 +105,7 @@ def passages(root: hr.MemoryRoot, query: str, budget: int) -> str:
 
 
 def content_of(index: hr.Index, one: hr.memory.RecalledMemory) -> str:
-    """The passage that a recall found."""
+    """Return the text of the passage that a recall found."""
     at = 0
     while (chunk := index.get(f"{one.file}#{at}")) is not None:
         if chunk.metadata["line_start"] == one.line_start:

@@ -1,10 +1,10 @@
-"""How surely `remember` knows a memory again: python benches/duplicates.py DATA.
+"""Measure how well `remember` recognizes near-duplicates: python benches/duplicates.py DATA.
 
-DATA is a collection in BEIR's form (queries.jsonl.gz, corpus.jsonl.gz). Its queries are short texts
-that often differ in a word from another; of its documents the first three sentences are taken. Of
-300 texts of each, the share that counts as nearly the same at a threshold is printed: of changed
-copies, which should be high, and of the text of the collection that is most alike, which should be
-low.
+DATA is a collection in BEIR's format (queries.jsonl.gz, corpus.jsonl.gz). Its queries are short
+texts, many of which differ from another query in one word. The long texts are the first three
+sentences of its documents. For 300 texts of each, the bench prints the share of near-duplicates at
+each threshold: among modified copies, which should be high, and among the most similar texts of the
+collection, which should be low.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SENTENCE = re.compile(r"(?<=[.!?]) ")
 
 
 def main() -> None:
-    """Measure short texts and long ones."""
+    """Measure short texts and long texts."""
     folder = Path(sys.argv[1])
     queries = [one["text"] for one in rows(folder / "queries.jsonl.gz")]
     documents = [
@@ -46,13 +46,13 @@ def main() -> None:
 
 
 def rows(file: Path) -> list[dict[str, str]]:
-    """Read the objects of a file."""
+    """Return the objects of a compressed JSON Lines file."""
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
 
 def changes(chance: random.Random, words: Sequence[str]) -> dict[str, Callable[[str], str]]:
-    """The ways in which a copy differs."""
+    """Return functions that modify a text, by name."""
 
     def replaced(share: float) -> Callable[[str], str]:
         def change(text: str) -> str:
@@ -90,7 +90,7 @@ def changes(chance: random.Random, words: Sequence[str]) -> dict[str, Callable[[
 
 
 def most_alike(texts: Sequence[str], sample: Sequence[str]) -> list[float]:
-    """The greatest likeness of each text to another of the collection, among 20 that search finds."""
+    """Return for each text its highest similarity to another text, among 20 search results."""
     index = hr.Index.in_memory()
     index.upsert(hr.Chunk(str(at), str(at), text) for at, text in enumerate(texts))
     retriever = hr.Retriever(index)
@@ -108,12 +108,12 @@ def most_alike(texts: Sequence[str], sample: Sequence[str]) -> list[float]:
 
 
 def alike(one: str, other: str) -> float:
-    """The likeness of two texts."""
+    """Return the similarity of two texts."""
     return _likeness(one, [other])[0]
 
 
 def report(name: str, found: Sequence[float]) -> None:
-    """Print the share that is at least as alike as each threshold."""
+    """Print the share of values at or above each threshold."""
     shares = (sum(one >= threshold for one in found) / len(found) for threshold in THRESHOLDS)
     print(f"{name:<28}" + "".join(f"{share:>7.0%}" for share in shares))
 

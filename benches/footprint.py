@@ -1,9 +1,10 @@
-"""What installing a package brings: how many packages, how many MB, and how long its import takes.
+"""Measure what installing a package adds: dependencies, megabytes and import time.
 
     python benches/footprint.py lancedb chromadb=chromadb qdrant-client=qdrant_client
 
-Each is installed into an environment of its own, which is deleted afterwards. After `=` stands the module to import,
-where it has another name. The time is the shortest of five imports, with compiled bytecode.
+Each package is installed into its own environment, which is deleted afterwards. After `=`, give the
+module to import if its name differs. The time is the shortest of five imports, with compiled
+bytecode.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ TIMED = "import time; began = time.perf_counter(); import {}; print(time.perf_co
 
 
 def main() -> None:
-    """Measure each package that is named, one line each."""
+    """Measure each given package and print one line for each."""
     print(f"{'package':<24} {'version':<12} {'packages':>8} {'MB':>7} {'import, ms':>10}")
     for argument in sys.argv[1:]:
         package, _, module = argument.partition("=")
@@ -28,7 +29,7 @@ def main() -> None:
 
 
 def measured(package: str, module: str, folder: Path) -> str:
-    """The line of one package."""
+    """Return the printed line of one package."""
     venv.create(folder, with_pip=True)
     python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     before, empty = installed(python), size_of(folder)
@@ -42,19 +43,19 @@ def measured(package: str, module: str, folder: Path) -> str:
 
 
 def size_of(folder: Path) -> int:
-    """All files of a folder, in bytes."""
+    """Return the total size of the files in a folder, in bytes."""
     files = (file for file in folder.rglob("*") if file.is_file() and not file.is_symlink())
     return sum(file.stat().st_size for file in files)
 
 
 def installed(python: Path) -> set[tuple[str, str]]:
-    """Names and versions of what is installed."""
+    """Return the names and versions of the installed packages."""
     lines = run(python, "-m", "pip", "list", "--format", "freeze").split()
     return {(name, version) for name, _, version in (line.partition("==") for line in lines)}
 
 
 def run(*command: str | Path) -> str:
-    """What a command prints."""
+    """Return the output of a command."""
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, encoding="utf-8")  # noqa: S603
     return done.stdout
 

@@ -1,11 +1,12 @@
-"""Measure the tokenizer `words` on a large index: its quality beside words without stems, and its speed.
+"""Measure the tokenizer `words` on a large index: speed, and quality against words without stems.
 
 python benches/languages.py [--chunks N] [--english DIR] FOLDER...
 
-A FOLDER has passages.jsonl.gz, queries.jsonl.gz and qrels.tsv.gz, as `hedgerow eval --folder` reads them; DIR
-has corpus.jsonl.gz and queries.jsonl.gz, as quality.py reads them. The passages of a folder are searched alone,
-and again among synthetic passages up to N. A synthetic passage is made of fragments of 40 characters of
-random passages, so that it has the words of the language and no answer. The times are medians.
+A FOLDER has passages.jsonl.gz, queries.jsonl.gz and qrels.tsv.gz, as `hedgerow eval --folder` reads
+them. DIR has corpus.jsonl.gz and queries.jsonl.gz, as quality.py reads them. The passages of a
+folder are searched alone, and again among synthetic passages up to N. A synthetic passage consists
+of fragments of 40 characters from random passages, so it has words of the language but answers no
+query. The times are medians.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ TOKENIZERS: tuple[Tokenizer, ...] = ("words", "unicode61")
 
 
 def filled(passages: Sequence[hr.Chunk], count: int) -> Iterator[hr.Chunk]:
-    """Yield the passages, and synthetic ones until there are `count`."""
+    """Yield the passages, then synthetic ones up to `count`."""
     yield from passages
     chance = random.Random(1)
     texts = [one.content for one in passages]
@@ -43,7 +44,7 @@ def filled(passages: Sequence[hr.Chunk], count: int) -> Iterator[hr.Chunk]:
 
 
 def index_of(passages: Sequence[hr.Chunk], count: int, tokenizer: Tokenizer) -> hr.Index:
-    """Return an index in memory, ready to rank."""
+    """Return an index in memory that has loaded its ranking."""
     index = hr.Index.in_memory(tokenizer=tokenizer, ranking="memory")
     index.upsert(filled(passages, count))
     index.search_bm25("nothing")
@@ -51,7 +52,7 @@ def index_of(passages: Sequence[hr.Chunk], count: int, tokenizer: Tokenizer) -> 
 
 
 def median_time(index: hr.Index, questions: Sequence[str]) -> float:
-    """Return the median time of a question in milliseconds."""
+    """Return the median time per question in milliseconds."""
     times = []
     for question in questions:
         start = time.perf_counter()
@@ -61,7 +62,7 @@ def median_time(index: hr.Index, questions: Sequence[str]) -> float:
 
 
 def english(folder: Path, count: int) -> float:
-    """Return the median time of a question in English in milliseconds."""
+    """Return the median time per English question in milliseconds."""
     with gzip.open(folder / "corpus.jsonl.gz", "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     passages = [hr.Chunk(row["id"], row["id"], row["content"]) for row in rows][:count]

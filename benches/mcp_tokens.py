@@ -2,7 +2,8 @@
 
 TOKENIZER is a folder with the package gpt-tokenizer: npm install --prefix TOKENIZER gpt-tokenizer.
 The memory is the notes of examples/. Each row has the bytes of a result as sent, and the tokens
-(o200k_base) of the part that a model reads: the list of tools, the instructions, texts of answers.
+(o200k_base) of the part that a model reads: the list of tools, the instructions and the texts of
+answers.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def main() -> None:
 
 
 def answers(server: Server) -> list[tuple[str, int, str]]:
-    """Return a name, the size in bytes and the text for the model, of each answer."""
+    """Return the name, the size in bytes and the model's text of each answer."""
     listed = json.dumps(server.ask("tools/list", {})["tools"], separators=(",", ":"))
     rows = [("list of tools", len(listed), listed)]
     rows.append(("instructions", len(server.instructions), server.instructions))

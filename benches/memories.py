@@ -1,9 +1,9 @@
-"""hedgerow's memory root beside basic-memory, qmd and mem0: python benches/memories.py [NOTES].
+"""Compare memory roots with basic-memory, qmd and mem0: python benches/memories.py [NOTES].
 
-basic-memory and qmd are measured where their programs are on the PATH, mem0 where this interpreter can
-import it; hedgerow as a server and qmd as one want `hedgerow[mcp]` and Node 22. No model is loaded: all search by
-keywords, and where mem0 takes part both embed by counting words. Who takes part takes turns, and each
-search must find the note that it is about.
+basic-memory and qmd are measured if their programs are on the PATH, mem0 if this interpreter can
+import it. The servers of hedgerow and qmd need `hedgerow[mcp]` and Node 22. No model is loaded: all
+programs search by keywords, and in the comparison with mem0 both embed by counting words. The
+programs take turns, and each search must find its note.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ Command = list[str]
 
 
 class Program:
-    """What all have in common: a copy of the notes, and a home of its own."""
+    """The base of the compared programs.
+
+    Each has its own copy of the notes and its own home folder.
+    """
 
     NAME = ""
 
@@ -45,32 +48,32 @@ class Program:
         self.environment = {**os.environ, "HOME": str(folder), "XDG_CACHE_HOME": str(folder)}
 
     def first(self) -> Command:
-        """Index the notes, of which nothing is known yet."""
+        """Return the command that indexes the notes for the first time."""
         raise NotImplementedError
 
     def again(self) -> Command:
-        """Bring the index up to date."""
+        """Return the command that updates the index."""
         raise NotImplementedError
 
     def search(self, words: str) -> Command:
-        """Find ten notes."""
+        """Return the command that searches for ten notes."""
         raise NotImplementedError
 
     def found_anew(self, words: str) -> Iterator[Command]:
-        """A search that sees what was just written."""
+        """Yield the commands of a search that sees the latest changes."""
         yield self.again()
         yield self.search(words)
 
     def serve(self) -> Command:
-        """An MCP server on standard input and output."""
+        """Return the command of an MCP server on standard input and output."""
         raise NotImplementedError
 
     def asked(self, words: str) -> tuple[str, dict[str, Any]]:
-        """The tool of the server that searches, with its arguments."""
+        """Return the server's search tool and its arguments."""
         raise NotImplementedError
 
     def run(self, command: Command) -> str:
-        """What it prints; an error if it fails."""
+        """Run a command and return its output. Raises if the command fails."""
         ended = run(  # noqa: S603
             command,
             check=False,
@@ -85,37 +88,40 @@ class Program:
 
 
 class Hedgerow(Program):
-    """A recall looks for changed notes by itself."""
+    """hedgerow, whose recall detects changed notes by itself."""
 
     NAME = "hedgerow"
     _COMMAND = (sys.executable, "-m", "hedgerow")
 
     def first(self) -> Command:
-        """Notes and manifest."""
+        """Return the command that indexes notes and manifest."""
         return [*self._COMMAND, "index", "--root", str(self.notes)]
 
     again = first
 
     def search(self, words: str) -> Command:
-        """As an agent gets it."""
+        """Return the command of a recall with JSON output, as an agent runs it."""
         root = ["--root", str(self.notes)]
         return [*self._COMMAND, "recall", words, *root, "--limit", str(FOUND), "--json"]
 
     def found_anew(self, words: str) -> Iterator[Command]:
-        """One command."""
+        """Yield one command: a recall indexes changed notes itself."""
         yield self.search(words)
 
     def serve(self) -> Command:
-        """Over the same folder."""
+        """Return the command of an MCP server over the same folder."""
         return [*self._COMMAND, "mcp", "--root", str(self.notes)]
 
     def asked(self, words: str) -> tuple[str, dict[str, Any]]:
-        """It looks for changes too."""
+        """Return the recall tool, which also detects changes."""
         return "memory_recall", {"query": words, "limit": FOUND}
 
 
 class BasicMemory(Program):
-    """Without its embeddings, which load a model; it writes a permalink into each note."""
+    """basic-memory without embeddings, which would load a model.
+
+    It writes a permalink into each note.
+    """
 
     NAME = "basic-memory"
 
@@ -129,56 +135,56 @@ class BasicMemory(Program):
         }
 
     def first(self) -> Command:
-        """A project is indexed when it is added."""
+        """Return the command that adds a project, which also indexes it."""
         return ["basic-memory", "project", "add", "notes", str(self.notes), "--local"]
 
     def again(self) -> Command:
-        """Without `--full`, what has changed."""
+        """Return the command that reindexes changed notes; `--full` would reindex all."""
         return ["basic-memory", "reindex", "--search", "--project", "notes"]
 
     def search(self, words: str) -> Command:
-        """With the text of each note."""
+        """Return the command of a search whose results include the text of each note."""
         options = ["--project", "notes", "--page-size", str(FOUND), "--json", "--local"]
         return ["basic-memory", "tool", "search-notes", words, *options]
 
     def serve(self) -> Command:
-        """Of one project."""
+        """Return the command of an MCP server for one project."""
         return ["basic-memory", "mcp", "--project", "notes"]
 
     def asked(self, words: str) -> tuple[str, dict[str, Any]]:
-        """The same search."""
+        """Return the search tool with the arguments of the same search."""
         return "search_notes", {"query": words, "page_size": FOUND, "search_type": "text"}
 
 
 class Qmd(Program):
-    """Its search by keywords; those that expand and rerank load models."""
+    """qmd with keyword search only. Its searches that expand and rerank load models."""
 
     NAME = "qmd"
 
     def first(self) -> Command:
-        """A collection is indexed when it is added."""
+        """Return the command that adds a collection, which also indexes it."""
         return ["qmd", "collection", "add", str(self.notes), "--name", "notes"]
 
     def again(self) -> Command:
-        """All collections."""
+        """Return the command that updates all collections."""
         return ["qmd", "update"]
 
     def search(self, words: str) -> Command:
-        """With a line of each note."""
+        """Return the command of a search whose results include one line of each note."""
         return ["qmd", "search", words, "-n", str(FOUND), "--json"]
 
     def serve(self) -> Command:
-        """Of all collections."""
+        """Return the command of an MCP server for all collections."""
         return ["qmd", "mcp"]
 
     def asked(self, words: str) -> tuple[str, dict[str, Any]]:
-        """Keywords alone."""
+        """Return the query tool with a keyword query."""
         searches = [{"type": "lex", "query": words}]
         return "query", {"searches": searches, "limit": FOUND, "rerank": False}
 
 
 def main() -> None:
-    """Make the notes, and time everybody who is there."""
+    """Write the notes, then time every installed program."""
     size = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         notes = Path(folder) / "notes"
@@ -193,7 +199,7 @@ def main() -> None:
 
 
 def present(notes: Path, folder: Path) -> Iterator[Program]:
-    """hedgerow, and those that are on the PATH."""
+    """Yield hedgerow, and the other programs that are on the PATH."""
     for kind in (Hedgerow, BasicMemory, Qmd):
         if kind is Hedgerow or shutil.which(kind.NAME):
             own = folder / kind.NAME
@@ -204,13 +210,13 @@ def present(notes: Path, folder: Path) -> Iterator[Program]:
 
 
 def index(programs: Sequence[Program]) -> None:
-    """The start of the program is in it, as in all commands."""
+    """Time the first indexing. It includes the start of the program, as every command does."""
     calls = {one.NAME: lambda one=one: one.run(one.first()) for one in programs}
     report("command: index all notes", rounds(calls, 1))
 
 
 def as_commands(programs: Sequence[Program]) -> None:
-    """What is done again and again."""
+    """Time the repeated commands: searches and updates."""
     numbers = count(1)
     asked = [asked_for(programs[0].notes, number) for number in range(ROUNDS)]
 
@@ -237,7 +243,7 @@ def as_commands(programs: Sequence[Program]) -> None:
 
 
 def as_servers(programs: Sequence[Program]) -> None:
-    """A search in a server that runs."""
+    """Time searches in a running server."""
     numbers = count(1)
     asked = [asked_for(programs[0].notes, number) for number in range(20)]
 
@@ -261,7 +267,7 @@ def as_servers(programs: Sequence[Program]) -> None:
 
 
 def in_process(notes: Path, folder: Path) -> None:
-    """Both as libraries, with the same embedder and the texts of the same notes."""
+    """Time hedgerow and mem0 as libraries, with one embedder and the texts of the same notes."""
     if find_spec("mem0") is None:
         print("mem0 is not installed", file=sys.stderr)
         return
@@ -295,7 +301,7 @@ def in_process(notes: Path, folder: Path) -> None:
 
 
 def mem0(folder: Path) -> Any:
-    """With the store it has by default, and no model."""
+    """Return a mem0 memory with its default store and no model."""
     os.environ |= {"MEM0_TELEMETRY": "false", "MEM0_DIR": str(folder)}
     store = {"path": str(folder / "store"), "on_disk": True, "embedding_model_dims": DIMENSIONS}
     unused = {"provider": "openai", "config": {"api_key": "never used"}}
@@ -312,33 +318,33 @@ def mem0(folder: Path) -> Any:
 
 
 class CountedWords:
-    """An embedder that counts words, for all that it takes part in takes the same time."""
+    """An embedder that counts words. It costs both libraries the same time."""
 
     name = "counted-words"
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """A vector for each text."""
+        """Return a vector for each text."""
         return [self.vector(text) for text in texts]
 
     @staticmethod
     def vector(text: str) -> list[float]:
-        """How many words fall on each number."""
+        """Return a vector with the number of words in each hash bucket."""
         vector = [0.0] * DIMENSIONS
         for word in text.split():
             vector[zlib.crc32(word.encode()) % DIMENSIONS] += 1
         return vector
 
     class ForMem0:
-        """The same, as mem0 calls it."""
+        """The embedder with the interface that mem0 calls."""
 
         def embed(self, text: str, memory_action: str | None = None) -> list[float]:
-            """One text."""
+            """Return the vector of one text."""
             del memory_action
             return CountedWords.vector(text)
 
 
 def asked_for(notes: Path, number: int) -> tuple[str, str]:
-    """Three words of the title of a note, and the name of its file."""
+    """Return three words of a note's title, and the name of its file."""
     files = sorted(notes.rglob("*-n*.md"))
     file = files[number * len(files) // 20 % len(files)]
     title = next(line for line in file.read_text().splitlines() if line.startswith("# "))
@@ -346,13 +352,13 @@ def asked_for(notes: Path, number: int) -> tuple[str, str]:
 
 
 def found(one: Program, printed: str, name: str) -> None:
-    """A search that does not find what it is about would be measured for nothing."""
+    """Exit with an error unless the search found its note, because its time would mean nothing."""
     if name not in printed:
         raise SystemExit(f"{one.NAME} did not find {name}: {printed[:500]}")
 
 
 def report(what: str, figures: Mapping[str, Times]) -> None:
-    """The median of each, and its ratio to hedgerow's."""
+    """Print the median of each program, and its ratio to hedgerow's."""
     ours = figures["hedgerow"].p50
     for name, times in figures.items():
         print(

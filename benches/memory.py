@@ -1,6 +1,6 @@
-"""How long a memory root of many notes takes: python benches/memory.py [NOTES].
+"""Time a memory root with many notes: python benches/memory.py [NOTES].
 
-Each figure is the best of a few tries, so that a busy machine does not count.
+Each figure is the best of a few tries, which reduces the noise of a busy machine.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SEED = 20260418
 
 
 def main() -> None:
-    """Make the notes, then time each step on them."""
+    """Write the notes, then time each step on them."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     with tempfile.TemporaryDirectory() as folder:
         words = write_notes(Path(folder), count)
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def report_recalls(root: hr.MemoryRoot, folder: str, query: str) -> None:
-    """Time recalls without a sync, by kind of filter, beside the search that they are made of."""
+    """Time recalls without a sync, by kind of filter, and the underlying search for comparison."""
     with hr.Index.open(Path(folder) / ".hedgerow/index.db", read_only=True) as index:
         retriever = hr.Retriever(index, ranking=hr.Ranking("best"))
         search = lambda: retriever.search(  # noqa: E731
@@ -73,7 +73,7 @@ def report_recalls(root: hr.MemoryRoot, folder: str, query: str) -> None:
 
 
 def write_notes(root: Path, count: int) -> list[str]:
-    """Write notes of some 120 words each; give the words."""
+    """Write notes of about 120 words each. Return the vocabulary."""
     chance = random.Random(SEED)
     letters = "abcdefghijklmnopqrstuvwxyz"
     words = ["".join(chance.choices(letters, k=chance.randint(3, 9))) for _ in range(3000)]
@@ -89,7 +89,7 @@ def write_notes(root: Path, count: int) -> list[str]:
 
 
 def floor(root: Path) -> None:
-    """Read the files of a root and write their chunks into an index: the least work of a first sync."""
+    """Do the minimum work of a first sync: read all files and write their chunks into an index."""
     with hr.Index.open(root / ".hedgerow/index.db", read_only=True) as index:
         chunks = list(index.chunks())
     with tempfile.TemporaryDirectory() as folder, hr.Index.open(Path(folder) / "i.db") as index:
@@ -100,7 +100,7 @@ def floor(root: Path) -> None:
 
 
 def recall_after(root: hr.MemoryRoot, query: str, words: list[str]) -> None:
-    """Recall after twenty files were changed by hand."""
+    """Recall after twenty files were edited."""
     files = sorted(root.path.glob("notes/*.md"))[:20]
     for file in files:
         file.write_text(f"{file.read_text()}\n{text_of(words)}\n")
@@ -108,7 +108,7 @@ def recall_after(root: hr.MemoryRoot, query: str, words: list[str]) -> None:
 
 
 def report_writes(root: hr.MemoryRoot, words: list[str]) -> None:
-    """Time what changes one or two files, each time others."""
+    """Time operations that change one or two files, on different files each time."""
     files = iter(sorted(str(file.relative_to(root.path)) for file in root.path.rglob("*.md")))
     root.query("all | select:key")
     first = [next(files) for _ in range(4)]
@@ -122,37 +122,37 @@ def report_writes(root: hr.MemoryRoot, words: list[str]) -> None:
 
 
 def report_processing(root: hr.MemoryRoot) -> None:
-    """Time what looks at every memory; nothing is changed."""
+    """Time operations that read every memory. Nothing is changed."""
     report("lint", lambda: root.process("lint"), tries=2)
     report("dedupe", lambda: root.process("dedupe"), tries=2)
     report("audit", root.audit, tries=2)
 
 
 def text_of(words: list[str]) -> str:
-    """Return a text of 40 words that nothing says yet."""
+    """Return a random text of 40 words, unlike any memory."""
     return " ".join(random.SystemRandom().choices(words, k=40))
 
 
 def first_sync(root: hr.MemoryRoot) -> None:
-    """Sync without anything derived."""
+    """Sync a root from which all derived files were deleted."""
     root.close()
     shutil.rmtree(root.path / ".hedgerow", ignore_errors=True)
     root.sync()
 
 
 def command(*arguments: str) -> Callable[[], object]:
-    """Make a run of `hedgerow`."""
+    """Return a function that runs the `hedgerow` command."""
     program = str(Path(sysconfig.get_path("scripts")) / "hedgerow")
     return lambda: subprocess.run([program, *arguments], check=True, capture_output=True)  # noqa: S603
 
 
 def python(code: str) -> Callable[[], object]:
-    """Make a run of the interpreter."""
+    """Return a function that runs code in a new interpreter."""
     return lambda: subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603
 
 
 def report(what: str, call: Callable[[], object], tries: int = 7) -> None:
-    """Time a call and print the best and the median."""
+    """Time a call. Print the best and the median time."""
     taken = []
     for _ in range(tries):
         started = time.perf_counter()

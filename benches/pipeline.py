@@ -1,4 +1,4 @@
-"""The pipeline language over stores of made-up nodes: milliseconds a query, warm and cold.
+"""Time the pipeline language over stores of synthetic nodes: milliseconds per query, warm and cold.
 
 python benches/pipeline.py [NODES ...]
 """
@@ -24,7 +24,7 @@ WIDTH = 80
 
 
 def make_nodes(count: int, dice: random.Random) -> list[hr.Node]:
-    """Nodes of every type, a third of them replayed before."""
+    """Return nodes of every type. A third of them were replayed before."""
     return [
         hr.Node(
             f"{kind}/{number}",
@@ -41,7 +41,10 @@ def make_nodes(count: int, dice: random.Random) -> list[hr.Node]:
 
 
 def make_edges(keys: list[str], dice: random.Random) -> list[tuple[str, str, float]]:
-    """About four edges a node, of a few nodes very many; half of them lead to a node near by."""
+    """Return about four edges per node, with a few hubs.
+
+    Half of the edges lead to a nearby node.
+    """
     edges = []
     for place, key in enumerate(keys):
         for _ in range(min(int(dice.paretovariate(1.5) * 4 / 3), len(keys) // 10)):
@@ -53,7 +56,7 @@ def make_edges(keys: list[str], dice: random.Random) -> list[tuple[str, str, flo
 
 
 def fill(store: hr.Store, count: int) -> list[str]:
-    """Always the same nodes, edges and visits; returns the keys."""
+    """Write the same nodes, edges and visits on every run. Return the keys."""
     dice = random.Random(7)
     nodes = make_nodes(count, dice)
     for start in range(0, count, BATCH):
@@ -70,14 +73,14 @@ def fill(store: hr.Store, count: int) -> list[str]:
 
 
 def milliseconds(store: hr.Store, pipeline: str, repeat: int) -> list[float]:
-    """How long each of so many runs takes, shortest first."""
+    """Return the milliseconds of `repeat` runs in ascending order."""
     parsed = hr.parse_pipeline(pipeline)
     run = lambda: store.query(parsed, now=NOW)  # noqa: E731
     return sorted(seconds * 1e3 for seconds in timeit.repeat(run, number=1, repeat=repeat))
 
 
 def linked(store: hr.Store, one: str, other: str, pipeline: hr.Pipeline) -> float:
-    """How many milliseconds it takes to link two nodes and run a pipeline after it."""
+    """Return the milliseconds of linking two nodes and then running a pipeline."""
     start = perf_counter()
     store.link(one, other)
     store.query(pipeline, now=NOW)
@@ -85,12 +88,12 @@ def linked(store: hr.Store, one: str, other: str, pipeline: hr.Pipeline) -> floa
 
 
 def shortened(pipeline: str) -> str:
-    """A pipeline on a line: of a long one the beginning and the end."""
+    """Return a pipeline on one line, with the middle of a long one elided."""
     return pipeline if len(pipeline) < WIDTH else f"{pipeline[:36]} … {pipeline[-40:]}"
 
 
 def measure(count: int) -> None:
-    """Print a line for each pipeline over a store of so many nodes."""
+    """Print a line for each pipeline over a store of `count` nodes."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "store.db"
         start = perf_counter()
@@ -130,7 +133,7 @@ def measure(count: int) -> None:
 
 
 def main() -> None:
-    """Parsing, then every size."""
+    """Time the parser, then measure every size."""
     calls = 20_000
     parsing = min(timeit.repeat(lambda: hr.parse_pipeline(SELECTION), number=calls, repeat=5))
     print(f"parse_pipeline: {parsing / calls * 1e6:.2f} us")

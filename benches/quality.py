@@ -1,14 +1,15 @@
-"""Measure the quality of results on a collection with judgements and ready-made vectors.
+"""Measure search quality on a collection with judgments and precomputed vectors.
 
 python benches/quality.py FOLDER [CHART.svg]
 python benches/quality.py --suite FOLDER [--embedder NAME]
 
 --suite measures the profile best on eight collections in one folder (quality_suite.py).
 
-By default each document is a chunk with a path of its own. --folders joins the documents of a folder under
-one path, and --threads joins 1 to 8 documents, which all get the title of the first, as in a thread of mails.
---passages cuts documents into passages without vectors, so that only keywords are measured. Documents are
-judged by id, or by path with --by path, which then groups results; passages are always judged by path.
+By default each document is a chunk with its own path. --folders gives the documents of a folder the
+same path. --threads groups 1 to 8 documents under one path with the title of the first, as in a
+mail thread. --passages cuts documents into passages without vectors, so only keywords are measured.
+Documents are judged by id, or by path with --by path, which also groups results. Passages are
+always judged by path.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from hedgerow.typing import JudgedBy, JudgedMode, Judgements, Tokenizer
 from quality_suite import print_suite
 
 THREAD_SIZES = (1, 1, 2, 3, 5, 8)
-"""A thread has one of these numbers of documents, so that short threads compete with long ones."""
+"""The possible numbers of documents in a thread, so that short threads compete with long ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How documents become chunks: the options of the command line."""
+    """The mapping from documents to chunks: the options of the command line."""
 
     passages: int | None = None
     titled: bool = True
@@ -78,7 +79,7 @@ def documents(folder: Path) -> Iterator[Document]:
 
 
 def joined(found: list[Document], shape: Shape) -> list[Document]:
-    """Return the documents in the order of their paths, which `shape` may make them share."""
+    """Return the documents in path order, with paths merged according to `shape`."""
     if shape.joined is None:
         return found
     if shape.joined == "folders":
@@ -157,7 +158,10 @@ def judgements_by_path(judgements: Judgements, found: list[Document]) -> Judgeme
 
 
 def options() -> tuple[Path, Path | None, Shape | None, str | None]:
-    """Return the folder, the file of the chart and the shape from the command line; no shape for the suite."""
+    """Return the folder, the chart file and the shape from the command line.
+
+    The shape is None with --suite.
+    """
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("chart", type=Path, nargs="?")
@@ -191,7 +195,7 @@ def options() -> tuple[Path, Path | None, Shape | None, str | None]:
 
 
 def main() -> None:
-    """Print a line for each way of searching: both matchings, by keywords and both fusions; and best."""
+    """Print a line for each search: both matchings, keywords, both fusions, and profile best."""
     folder, chart, shape, embedder = options()
     if shape is None:
         print_suite(folder, embedder_named(embedder) if embedder else None)

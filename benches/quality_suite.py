@@ -1,10 +1,11 @@
-"""Measure profile="best" on the suite of eight collections, by keywords alone and with vectors.
+"""Measure profile="best" on the suite of eight collections, by keywords only and with vectors.
 
 python benches/quality.py --suite FOLDER [--embedder NAME]
 
-The folder has a folder for each of `COLLECTIONS`, in the form that `quality.py` reads. Conversations have an
-index each, in which a turn is a chunk of its session. Sessions are ranked by their best turn. The vectors are those in the
-folders; with --embedder a model makes them, which takes minutes to hours.
+The folder has a subfolder for each of `COLLECTIONS`, in the format that `quality.py` reads. Each
+conversation has its own index, in which a turn is a chunk of its session. Sessions are ranked by
+their best turn. The vectors come from the folders; with --embedder a model computes them, which
+takes minutes to hours.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ MEASURE = evaluation.MEASURES[0]
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A collection of the suite: its folder, the folder of its chunks, and how it is judged."""
+    """A collection of the suite: its folder, the folder of its chunks, and its kind of ids."""
 
     folder: str
     chunks: str
@@ -56,7 +57,7 @@ def lines(file: Path) -> list[dict[str, Any]]:
 
 
 def chunks(folder: Path, collection: Collection) -> Iterator[tuple[str, hr.Chunk]]:
-    """Yield each chunk with the scope that has an index of its own."""
+    """Yield each chunk with its scope. Every scope has its own index."""
     documents = lines(folder / collection.chunks / "corpus.jsonl.gz")
     vectors = np.load(folder / collection.chunks / "emb_docs.npy").astype(np.float32)
     for ordinal, (keys, vector) in enumerate(zip(documents, vectors, strict=True)):
@@ -79,7 +80,7 @@ def chunks(folder: Path, collection: Collection) -> Iterator[tuple[str, hr.Chunk
 
 
 def judgements_of(folder: Path, collection: Collection) -> Judgements:
-    """Return the judgements; those of sessions by the paths that their turns have."""
+    """Return the judgments. Judgments of sessions use the paths of their turns."""
     judgements = read_judgements(folder / collection.folder / "qrels.tsv.gz")
     if collection.by == "id":
         return judgements
@@ -94,7 +95,7 @@ def judgements_of(folder: Path, collection: Collection) -> Judgements:
 def measure(
     folder: Path, collection: Collection, embedder: AnyEmbedder | None = None
 ) -> list[float]:
-    """Return the mean of nDCG@10 by keywords alone, and with vectors, which `embedder` makes if there is one."""
+    """Return the mean nDCG@10 by keywords only, and with vectors."""
     own = folder / collection.folder
     queries = read_queries(own / "queries.jsonl.gz")
     scopes = {keys["id"]: keys.get("scope", "") for keys in lines(own / "queries.jsonl.gz")}
@@ -124,7 +125,7 @@ def measure(
 
 
 def print_suite(folder: Path, embedder: AnyEmbedder | None = None) -> None:
-    """Print a line for each collection, and the means of all."""
+    """Print a line for each collection, and the overall means."""
     print(f"{MEASURE:20}{'keywords':>10}{'vectors':>10}")
     measured = []
     for collection in COLLECTIONS:

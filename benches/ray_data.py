@@ -1,9 +1,10 @@
-"""Queries a second on Ray, beside those of threads in one process.
+"""Compare queries per second on Ray with those of threads in one process.
 
 pip install "hedgerow[ray]" numpy, then: python benches/ray_data.py FOLDER [QUERIES]
 
-FOLDER is a collection with ready-made vectors, as of benches/quality.py, and QUERIES how many of its queries are
-asked, over and over, each with another number behind it so that none is asked twice. Ray takes two CPUs.
+FOLDER is a collection with precomputed vectors, as for benches/quality.py. QUERIES is the number of
+queries to run. The queries of the collection are repeated, each with a number appended so that no
+two are equal. Ray uses two CPUs.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _TIMES = 3
 
 
 def rows_of(folder: Path, count: int) -> list[dict[str, Any]]:
-    """The rows of the dataset, each with its query and its vector."""
+    """Return the rows of the dataset, each with its query and its vector."""
     vectors = np.load(folder / "emb_queries.npy").astype(np.float32)
     with gzip.open(folder / "queries.jsonl.gz", "rt", encoding="utf-8") as lines:
         texts = [json.loads(line)["text"] for line in lines]
@@ -42,7 +43,7 @@ def rows_of(folder: Path, count: int) -> list[dict[str, Any]]:
 
 
 def chunks_of(folder: Path) -> Iterator[dict[str, Any]]:
-    """The documents of the collection with their vectors, a chunk each."""
+    """Yield a chunk with a vector for each document of the collection."""
     vectors = np.load(folder / "emb_docs.npy").astype(np.float32)
     with gzip.open(folder / "corpus.jsonl.gz", "rt", encoding="utf-8") as lines:
         for line, vector in zip(lines, vectors, strict=True):
@@ -52,18 +53,21 @@ def chunks_of(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 class Column:
-    """An embedder that knows the vectors of all rows, in their order."""
+    """An embedder that returns the vectors of all rows, in their order."""
 
     def __init__(self, rows: list[dict[str, Any]]) -> None:
         self.vectors = [row["vector"] for row in rows]
 
     def embed(self, texts: list[str], /) -> list[Any]:
-        """The vectors of all rows."""
+        """Return the vectors of all rows."""
         return self.vectors[: len(texts)]
 
 
 def show(name: str, count: int, run: Callable[[], object]) -> None:
-    """Run it some times, and print the best of them: others disturb, and nobody helps."""
+    """Run a function several times and print the best time.
+
+    Other load can only make a run slower.
+    """
     seconds = []
     for _ in range(_TIMES):
         start = perf_counter()
@@ -73,7 +77,7 @@ def show(name: str, count: int, run: Callable[[], object]) -> None:
 
 
 def main() -> None:
-    """Print a line for each way."""
+    """Print a line for each way of running the queries."""
     folder = Path(sys.argv[1])
     rows = rows_of(folder, int(sys.argv[2]) if len(sys.argv) > 2 else 6000)
     queries = [row["query"] for row in rows]
@@ -97,7 +101,7 @@ def main() -> None:
 def on_ray(
     path: Path, rows: list[dict[str, Any]], expected: list[hr.Response], scratch: Path
 ) -> None:
-    """The same queries in actors, and whether the answers are the same."""
+    """Run the queries in Ray actors, and compare the responses with the expected ones."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     start = perf_counter()
     ray.init(num_cpus=_CPUS, include_dashboard=False, log_to_driver=False, logging_level="error")

@@ -1,8 +1,8 @@
-"""One server beside one process a session: memory, latency and searches a second.
+"""Compare one server with one process per session: memory, latency and searches per second.
 
 python benches/serve.py [--data DIR] [--chunks N] [--notes N] [--sessions N] [--seconds N]
 
-The load comes from oha (cargo install oha), which OHA names where it is not on the PATH.
+The load generator is oha (cargo install oha). Set OHA to its path if it is not on the PATH.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _MB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The figures of one way; times in milliseconds, memory in bytes."""
+    """The figures of one setup. Times are in milliseconds, memory in bytes."""
 
     way: str
     pace: float
@@ -62,7 +62,7 @@ class Place:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and print; 2 without a tool for the load."""
+    """Measure and print. Return 2 if oha is missing."""
     asked = _parser().parse_args(arguments)
     tool = os.environ.get("OHA") or shutil.which("oha")
     if tool is None:
@@ -105,7 +105,7 @@ def _measured(place: Place, tool: str, sessions: int, seconds: float) -> Iterato
 
 
 class _Worker:
-    """A process of `sessions.worker`."""
+    """A child process that runs `sessions.worker`."""
 
     def __init__(self, role: str, place: Place) -> None:
         files = [str(file) for file in place.files]
@@ -122,40 +122,43 @@ class _Worker:
         self.said = ""
 
     def wait(self) -> None:
-        """Wait until it is ready."""
+        """Wait until the worker is ready."""
         self.said = self._stdout.readline().strip()
         if not self.said:
             raise SystemExit("a worker did not start; what it wrote stands above")
 
     def begin(self, seconds: float) -> None:
-        """Have it search for so long."""
+        """Start a run of searches for a number of seconds."""
         print(seconds, file=self._stdin, flush=True)
 
     def done(self) -> dict[str, Any]:
-        """The difference since `begin`."""
+        """Return the counts since `begin`."""
         found: dict[str, Any] = json.loads(self._stdout.readline())
         return found
 
     def done_in(self, seconds: float) -> dict[str, Any]:
-        """The difference in a number of seconds."""
+        """Run searches for a number of seconds and return their counts."""
         self.begin(seconds)
         return self.done()
 
     def memory(self) -> int:
-        """The memory of the processes in bytes. Shared pages are divided among them."""
+        """Return the memory of the process in bytes.
+
+        Shared pages are divided among their processes.
+        """
         for line in Path(f"/proc/{self._process.pid}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):
                 return int(line.split()[1]) * 1024
         raise SystemExit("the system does not say how much memory a process takes")
 
     def end(self) -> None:
-        """End it."""
+        """Stop the process."""
         self._process.terminate()
         self._process.communicate()
 
 
 class _Load:
-    """Runs the tool against a server."""
+    """Runs the load generator against a server."""
 
     def __init__(self, tool: str, url: str, place: Place) -> None:
         self._tool = tool
@@ -167,7 +170,10 @@ class _Load:
     def run(
         self, sessions: int, seconds: float, *, rate: float | None = None
     ) -> tuple[float, float, float]:
-        """Requests a second, p50 and p99 in milliseconds; raises SystemExit where one failed."""
+        """Return the requests per second, and p50 and p99 in milliseconds.
+
+        Raises SystemExit if one failed.
+        """
         command = [self._tool, "--no-tui", "--output-format", "json", "-z", f"{seconds:g}s"]
         command += ["-c", str(sessions), "-m", "POST", "-T", "application/json"]
         command += ["-H", f"Authorization: Bearer {TOKEN}", "-Z", str(self._bodies)]

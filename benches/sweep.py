@@ -1,4 +1,4 @@
-"""Vary one size at a time, and flag each step whose cost grows by more than the size.
+"""Vary one size at a time, and flag each step whose cost grows faster than the size.
 
 python benches/sweep.py [--only NAME ...] [--chunks N] [--seconds S] [--json FILE]
 """
@@ -33,7 +33,7 @@ _SECONDS = 10.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print a table for each cost, then the flagged steps. Returns 1 if a dimension failed."""
+    """Print a table for each cost, then the flagged steps. Return 1 if a dimension failed."""
     asked = _parser().parse_args(arguments)
     found: list[Step] = []
     failed: list[str] = []

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Index the notes beside this script and search them in ways that show what hedgerow does.
+# Index the notes next to this script, and run searches that show the features of hedgerow.
 # Run by `make try`; needs `hedgerow` on the PATH.
 set -eu
 
@@ -23,28 +23,28 @@ run() {
     hedgerow "$@"
 }
 
-say 'Read a folder of notes: Markdown, a text file, JSON Lines. Run it twice: nothing changes.'
+say 'Index a folder of notes: Markdown, a text file, JSON Lines. A second run changes nothing.'
 run index examples/notes --db .try/notes.db
 
-say 'Plain words are alternatives, and words like "when" and "the" are dropped.'
+say 'A query finds notes with any of its words. Words like "when" and "the" are dropped.'
 run search 'when do I cut the hawthorn' --db .try/notes.db --limit 3 --explain
 
-say 'A phrase stands together, a prefix is open at its end, NOT excludes from the whole.'
+say 'A prefix matches all words that begin with it, and NOT excludes notes with a phrase.'
 run search 'kube* NOT "old cluster"' --db .try/notes.db --limit 3 --explain
 
-say 'AND asks for both.'
+say 'AND requires both words.'
 run search 'winter AND feeding' --db .try/notes.db --limit 3
 
-say 'An alias searches for other words in the place of one.'
+say 'An alias replaces a word by alternatives.'
 run search 'k8s' --alias k8s=kubernetes,kubectl --db .try/notes.db --limit 2 --explain
 
-say 'Filters narrow by folder, tag and front matter before anything is ranked.'
+say 'Filters by folder, tag and front matter apply before ranking.'
 run search 'backup' --filter tag=decision --filter meta.status=kept --db .try/notes.db
 
-say 'Finding nothing is said clearly, with what was searched for.'
+say 'A search without results explains what it searched for.'
 run search 'where is the unicorn' --db .try/notes.db
 
-say 'By meaning as well, with a model on this machine: the note shares no word with the question.'
+say 'Search by meaning, with a local model: the note shares no word with the query.'
 if python -c 'from hedgerow.embedders.installed import installed_folder; import onnxruntime, tokenizers; installed_folder()' 2>/dev/null
 then
     run index examples/notes --db .try/meaning.db --embedder local

@@ -1,4 +1,4 @@
-"""Runs a command while every core computes something else: beside_a_load.py --times 2 -- COMMAND."""
+"""Run a command while every core is busy: beside_a_load.py --times 2 -- COMMAND."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ BUSY = "while True: pass"
 
 
 def main() -> int:
-    """Run the command as often as asked; return its exit code the first time it fails."""
+    """Run the command `--times` times. Return the first nonzero exit code, or 0."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=1)
     parser.add_argument("command", nargs="+")
     arguments = parser.parse_args()
-    # The loads must not outlive what they are beside.
+    # Without a handler, SIGTERM would leave the load processes running.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     cores = os.cpu_count() or 1
     loads = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(cores)]

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Which lines of Rust and of Python no test runs: see `make coverage`.
+# Measure the lines of Rust and Python that the tests run: see `make coverage`.
 set -eu
 
 PATH="$PWD/.venv/bin:$PATH"
 eval "$(cargo llvm-cov show-env --sh)"
-# One profile for cargo's tests and for pytest, so that one report has both; nobody waits for it.
+# Build cargo's tests and the module for pytest with the same settings, so that one report covers both.
 export CARGO_PROFILE_DEV_OPT_LEVEL=2 CARGO_PROFILE_DEV_DEBUG_ASSERTIONS=false CARGO_PROFILE_DEV_OVERFLOW_CHECKS=true
 
 cargo llvm-cov clean --workspace
@@ -16,5 +16,5 @@ cargo llvm-cov report --html --output-dir coverage/rust
 cargo llvm-cov report --json --summary-only --output-path coverage/rust.json
 cargo llvm-cov report --summary-only
 python scripts/publish_coverage.py
-# The next target that needs the engine builds the usual one.
+# Make the next target that needs the engine rebuild it without instrumentation.
 rm -f .venv/engine-built

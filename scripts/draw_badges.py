@@ -1,8 +1,8 @@
 """Draw the badges of the README: python scripts/draw_badges.py [FOLDER].
 
-Each says something that is checked elsewhere: the versions of Python and the licence as pyproject.toml
-declares them, and how much of both languages the tests run, as `make coverage` measured it. Writes into
-FOLDER, docs/pictures/badges if it is not given.
+Each badge repeats something that is checked elsewhere: the versions of Python and the license from
+pyproject.toml, and the coverage of both languages from `make coverage`. Writes into FOLDER, by
+default docs/pictures/badges.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# About how wide the characters of Verdana are at 11 pixels; textLength makes every font keep to it.
+# Approximate character widths of Verdana at 11 pixels; textLength makes every font keep to them.
 NARROW, USUAL, WIDE = 4, 7, 11
 PADDING = 7
 HEIGHT = 20
@@ -53,7 +53,7 @@ def badges() -> dict[str, tuple[str, str]]:
 
 
 def drawn(label: str, value: str) -> str:
-    """Return a badge as SVG, which needs nothing from elsewhere."""
+    """Return a badge as SVG without external resources."""
     label_width, value_width = width_of(label), width_of(value)
     left = label_width + 2 * PADDING
     return BADGE.format(
@@ -70,7 +70,7 @@ def drawn(label: str, value: str) -> str:
 
 
 def width_of(text: str) -> int:
-    """Return about how many pixels a text is wide."""
+    """Return the approximate width of a text in pixels."""
     return sum(NARROW if c in "iljtf., -" else WIDE if c in "mwMW%" else USUAL for c in text)
 
 

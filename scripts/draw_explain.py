@@ -23,7 +23,7 @@ QUERY = "hedgehog* AND winter NOT town"
 
 
 def main() -> None:
-    """Run the commands, and draw the second."""
+    """Index the notes, then draw the output of the search."""
     with tempfile.TemporaryDirectory() as folder:
         db = Path(folder) / "notes.db"
         run("index", "notes", "--db", str(db))
@@ -34,7 +34,7 @@ def main() -> None:
     )
     console.print(Text.from_ansi(shown.rstrip()))
     text = console.export_svg(title="hedgerow", theme=MONOKAI, unique_id="explain")
-    # No font from elsewhere: a reader's own will do.
+    # Load no web font; the reader's own monospace font is used.
     kept = [line.rstrip() for line in text.splitlines()]
     start = next(at for at, line in enumerate(kept) if "@font-face" in line)
     end = max(at for at, line in enumerate(kept) if "font-weight: 700" in line) + 1
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def run(*args: str) -> str:
-    """Run a command as in a terminal of that width."""
+    """Run a command as in a terminal of `WIDTH` columns, and return its output."""
     env = {**os.environ, "FORCE_COLOR": "1", "COLUMNS": str(WIDTH), "TERM": "xterm-256color"}
     env.pop("NO_COLOR", None)
     done = subprocess.run(

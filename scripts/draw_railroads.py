@@ -1,6 +1,7 @@
 """Draw the grammars of spec/ as railroad diagrams: python scripts/draw_railroads.py [FOLDER].
 
-Reads the block of EBNF of each page and writes a picture for each into FOLDER, docs/pictures if it is not given.
+Reads the EBNF block of each page and writes a picture of each into FOLDER, by default
+docs/pictures.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = {"query.md": "query-grammar.svg", "pipeline.md": "pipeline-grammar.svg"}
 MARGIN = 12
 LABEL = 20
-PADDING = 3  # room for lines that are wider than nothing
+PADDING = 3  # room for the stroke width
 
 STYLE = """
   text { font: 14px ui-monospace, Menlo, Consolas, monospace; text-anchor: middle; fill: #1f2328; }
@@ -48,7 +49,7 @@ def main() -> None:
 
 
 def rules_of(page: str) -> dict[str, Any]:
-    """The rules of the first grammar on a page, each as what railroad draws."""
+    """Return the rules of the grammar on a page, by name, as railroad elements."""
     [grammar] = re.findall(r"^```ebnf\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     reader = _Reader(grammar)
     rules = {}
@@ -61,7 +62,7 @@ def rules_of(page: str) -> dict[str, Any]:
 
 
 class _Reader:
-    """Reads EBNF, one token ahead."""
+    """A recursive-descent parser of EBNF with one token of lookahead."""
 
     def __init__(self, grammar: str) -> None:
         self._tokens: list[str] = []
@@ -111,7 +112,7 @@ class _Reader:
         return drawn[0] if len(drawn) == 1 else railroad.Sequence(*drawn)
 
     def _repeated(self, before: tuple[str, Any] | None, source: str) -> Any:
-        """`x , { x }` is x once or more, and `x , { "," , x }` with commas between."""
+        """Return `x , { x }` as one or more x, and `x , { "," , x }` as x separated by commas."""
         if before is None or not source.startswith("{ "):
             return None
         again, item = before[0].removeprefix("( ").removesuffix(" )"), before[1]
@@ -146,12 +147,12 @@ class _Reader:
 
 
 def _but(name: str, exceptions: list[str]) -> str:
-    """`a - b - c` in words."""
+    """Return `a - b - c` in words."""
     return f"{name} but not {' or '.join(exceptions)}"
 
 
 def drawn(rules: dict[str, Any]) -> str:
-    """All rules below each other, in one picture without anything from elsewhere."""
+    """Return one SVG with all rules below each other, without external resources."""
     parts, top, width = [], MARGIN, 0
     for name, rule in rules.items():
         diagram = railroad.Diagram(rule, type="complex")

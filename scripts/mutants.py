@@ -1,11 +1,12 @@
 """Change functions of the engine and of memory roots with cargo-mutants, and list the changes that no test notices.
 
-`--diff REVISION` tries every change of the lines that differ from a revision. `--sample N` tries N changes of random
-functions, at most three in each, and prints the line that scripts/record_proof.py reads. A sample depends on its
-seed and on the names of functions and changes alone, so that an edit elsewhere leaves it as it is.
+`--diff REVISION` tries every change of the lines that differ from a revision. `--sample N` tries N
+changes of random functions, at most three in each, and prints the line that scripts/record_proof.py
+reads. A sample depends only on its seed and on the names of functions and changes, so edits
+elsewhere do not alter it.
 
-The unit tests run first, without the slowest; the changes that they miss meet all tests of the crate. `--again`
-continues the last run. Exits with 1 if a change was missed.
+Unit tests run first, without the slowest. Changes that they miss are tried again with all tests of
+the crate. `--again` continues the last run. Exits with 1 if a change was missed.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ RESULTS = FOLDER / "mutants.out"
 SECONDS = FOLDER / "seconds"
 
 IN_A_FUNCTION = 3
-"""Most changes of one function, so that a sample is not of a few long ones."""
+"""The maximum of changes per function, so that a few long functions do not fill a sample."""
 
 SLOW_TESTS = ("differential", "histories", "merge::tests", "a_batch_finds", "what_a_fast_search")
-"""Names in the tests that take two thirds of the time of all unit tests."""
+"""Names of the unit tests that take two thirds of the total time."""
 
 FAST_TESTS = [
     "--cargo-arg=--lib",
@@ -47,12 +48,12 @@ ALL_TESTS = ["--cargo-arg=--tests"]
 
 
 def rank(seed: int, *names: str) -> bytes:
-    """Return the position of a function or a change in the order of a seed."""
+    """Return the sort key of a function or a change for a seed."""
     return hashlib.sha256("\n".join((str(seed), *names)).encode()).digest()
 
 
 def sample(mutants: list[dict[str, object]], size: int, seed: int) -> list[str]:
-    """Return the names of `size` changes: of each function, in the order of the seed, the first few."""
+    """Return the names of `size` changes: the first few of each function, ordered by the seed."""
 
     def key(mutant: dict[str, object]) -> tuple[str, ...]:
         function = mutant["function"]
@@ -60,7 +61,7 @@ def sample(mutants: list[dict[str, object]], size: int, seed: int) -> list[str]:
         return str(mutant["file"]), str(name)
 
     def kind(mutant: dict[str, object]) -> str:
-        # The line moves with every edit above it.
+        # The line number changes with every edit above it.
         return re.sub(r":\d+:\d+:", "", str(mutant["name"]), count=1)
 
     ranked = sorted(
@@ -72,7 +73,7 @@ def sample(mutants: list[dict[str, object]], size: int, seed: int) -> list[str]:
 
 
 def names_in(*files: str) -> list[str]:
-    """Return the names of changes in files of the last run; empty if it had nothing to try."""
+    """Return the names of changes in files of the last run. Empty if the run tried nothing."""
     paths = [RESULTS / f"{file}.txt" for file in files]
     return [
         name for path in paths if path.exists() for name in path.read_text("utf-8").splitlines()
@@ -92,7 +93,7 @@ def cargo_mutants(arguments: list[str], limit: float | None = None) -> None:
             process.send_signal(signal.SIGINT)
             process.wait()
             return
-    # 0: all were caught; 2: some were missed; 3: some tests hung, which is a notice too.
+    # 0: all were caught. 2: some were missed. 3: some tests timed out, which counts as caught.
     if code not in {0, 2, 3}:
         raise subprocess.CalledProcessError(code, command)
 
@@ -100,20 +101,21 @@ def cargo_mutants(arguments: list[str], limit: float | None = None) -> None:
 def run(
     selection: list[str], skipped: list[str], *, again: bool, limit: float | None
 ) -> tuple[int, set[str]]:
-    """Try changes that are not skipped with the fast tests, then those that these missed with all tests.
+    """Try changes that are not skipped with the fast tests, and the missed ones with all tests.
 
-    Returns the seconds of it, with those of the runs that it continues, and the names that were tried or skipped.
+    Returns the elapsed seconds, including those of the continued runs, and the names that were
+    tried or skipped.
     """
     started = time.monotonic()
     earlier = int(SECONDS.read_text("utf-8")) if again else 0
     if not again:
         shutil.rmtree(RESULTS, ignore_errors=True)
         RESULTS.mkdir(parents=True)
-    # What --iterate skips. cargo-mutants 27.1 tries some changes whatever its --re says.
+    # --iterate skips the names in this file. cargo-mutants 27.1 tries some changes despite --re.
     with (RESULTS / "previously_caught.txt").open("a", encoding="utf-8") as file:
         file.writelines(f"{name}\n" for name in skipped)
     os.environ.setdefault("CARGO_TARGET_DIR", str(FOLDER / "build"))
-    # Building takes longer than the fast tests, so it is done without optimizations.
+    # Building takes longer than the fast tests, so optimizations are off.
     os.environ.setdefault("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
     os.environ.setdefault("CARGO_PROFILE_DEV_DEBUG", "0")
     try:
@@ -129,7 +131,7 @@ def run(
 
 
 def main() -> None:
-    """Run what the arguments say."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument(

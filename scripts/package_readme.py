@@ -1,7 +1,7 @@
 """Make the links of README.md absolute, as a package index needs them: python scripts/package_readme.py.
 
-A release runs it before it builds: the index shows the README, but has none of the files it links to.
-Links lead to the tag of the version at the address that pyproject.toml gives as Source.
+A release runs it before the build: the package index shows the README, but has none of the linked
+files. Links lead to the tag of the version, at the Source address in pyproject.toml.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _TARGET = re.compile(r"\]\((?![a-z]+:|#)([^)\s]+)\)")
 
 
 def main() -> int:
-    """Rewrite README.md; 1 where there is no address."""
+    """Rewrite README.md. Return 1 if pyproject.toml has no Source address."""
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     source = re.search(r'^Source = "(.*)"', project, re.MULTILINE)
     if source is None:
@@ -29,7 +29,7 @@ def main() -> int:
 
 
 def absolute(text: str, source: str, tag: str) -> str:
-    """Return a page whose links and pictures lead to the files of a tag."""
+    """Return a page whose relative links and pictures lead to the files of a tag."""
 
     def link(found: re.Match[str]) -> str:
         kind = "raw" if found[1].endswith(".svg") else "blob"

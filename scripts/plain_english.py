@@ -20,7 +20,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 
 MARKS = {
-    # A summary has to name its thing: it is read alone, in an index of names.
+    # A summary is read alone, in an index of names, so it has to name its subject.
     "names nothing": re.compile(
         r"(?:(?:Return|Yield|Get|Give|Make|Read|Take) )?"
         r"(?:an?other one|all of them|as (?:it|they)|how (?:many|much|often|long)|it|its|none of"
@@ -36,7 +36,7 @@ MARKS = {
         r"|there (?:is|are) (?:no|none|any|one|some)|who (?:asks|calls|reads|writes))\b",
         re.IGNORECASE,
     ),
-    # Words of books, and words that this project once used in a sense of its own.
+    # Bookish words, and words that this project once used in a private sense.
     "bookish": re.compile(
         r"\b(?:afresh|anew|at hand|besides?|but for|gives? up|goes? on|henceforth|hereby|herein"
         r"|in one go|is of no use|lest|nothing but|of (?:its|our|their) own|pass(?:es|ed)? by"
@@ -46,7 +46,7 @@ MARKS = {
 }  # fmt: skip
 
 LEAST_WORDS = 4
-"""Texts in the code with fewer words are names and formats rather than messages."""
+"""The minimum of words in a message. Shorter texts in the code are names and formats."""
 
 
 class Text(NamedTuple):
@@ -104,7 +104,7 @@ def files_in(*paths: str) -> list[Path]:
 def _of_python(source: str) -> Iterator[tuple[int, str, str]]:
     documented = set()
     for node in ast.walk(ast.parse(source)):
-        # `ast.walk` gets to a statement before its value.
+        # `ast.walk` yields a statement before its value.
         if isinstance(node, ast.Expr):
             documented.add(node.value)
         if isinstance(node, ast.Constant) and isinstance(node.value, str):

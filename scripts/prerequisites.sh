@@ -1,18 +1,18 @@
 #!/bin/sh
-# Checks what a build needs; for each thing that is missing, says so and prints the lines that
-# install it. Prints nothing when all is there. PYTHON names another interpreter than python3; with
-# JAVA=1 it checks also what `make test-cluster` needs beyond a build, and CHROMIUM names the browser
-# of `make test-page`, NPM that of `make test-typescript`.
+# Check the prerequisites of a build, and print how to install the missing ones. Prints nothing if
+# all are installed. PYTHON is the interpreter, by default python3. JAVA=1 also checks the prerequisites
+# of `make test-cluster`, CHROMIUM=NAME the browser of `make test-page`, and NPM=NAME the npm of
+# `make test-typescript`.
 set -eu
 cd "${0%/*}/.."
 PYTHON=${PYTHON:-python3}
 complete=true
 
-# Each minimum stands in one place: where the tools themselves read it.
+# The minimum versions are defined only where the tools read them.
 oldest_python=$(sed -n 's/^requires-python = ">=\(.*\)"/\1/p' pyproject.toml)
 oldest_rust=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
-# at_least 3.11 3.10: the first version is the second or a later one.
+# at_least 3.11 3.10: whether the first version equals the second or is later.
 at_least() {
     major=${1%%.*} minor=${1#*.}
     minor=${minor%%.*}
@@ -38,7 +38,7 @@ missing: $1
 END
 }
 
-# Linking shows what a bare look for a compiler does not: headers and a library that belong to it.
+# Linking a program also shows that the compiler has its headers and libraries.
 compiler_works() {
     scratch=$(mktemp -d) || return 1
     printf '#include <stdio.h>\nint main(void) { return puts("") < 0; }\n' >"$scratch/check.c"

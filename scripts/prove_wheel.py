@@ -1,9 +1,9 @@
-"""Show that a wheel works where there is no Rust: install it, import it, search, use every command.
+"""Test a wheel in an environment without Rust: install it, import it, search, use every command.
 
     python scripts/prove_wheel.py WHEEL_OR_FOLDER
 
-Fails when a step fails or when the wheel is over 8 MB. The time of an import is reported only:
-it says as much about the machine.
+Fails if a step fails or if the wheel is over 8 MB. The import time is reported but not checked,
+because it depends on the machine.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 
 MOST_BYTES = 8_000_000
 SMOKE = Path(__file__).resolve().with_name("smoke.py")
-IMPORTS_TIMED = 7  # the fastest counts: the others waited for the machine
+IMPORTS_TIMED = 7  # the fastest is reported; slower runs were delayed by the machine
 
 SEARCH = """
 import hedgerow as hr
@@ -45,7 +45,7 @@ print((perf_counter() - start) * 1000)
 
 
 def main() -> None:
-    """Prove the one wheel that is named, or the newest in the folder that is named."""
+    """Test the given wheel, or the newest wheel in the given folder."""
     wheel = Path(sys.argv[1])
     if wheel.is_dir():
         wheel = max(wheel.glob("*.whl"), key=lambda path: path.stat().st_mtime)
@@ -64,7 +64,7 @@ def prove(wheel: Path, folder: Path) -> None:
     programs = folder / "environment" / ("Scripts" if os.name == "nt" else "bin")
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("PYTHON")},
-        "PATH": str(programs),  # and nothing else: no cargo, rustc or cc
+        "PATH": str(programs),  # only these programs: no cargo, rustc or cc
     }
     for tool in ("cargo", "rustc", "cc"):
         if shutil.which(tool, path=environment["PATH"]):

@@ -1,4 +1,4 @@
-"""Publish what `make coverage` measured: python scripts/publish_coverage.py.
+"""Publish the results of `make coverage`: python scripts/publish_coverage.py.
 
 Reads the reports in coverage/, writes docs/coverage.json, and draws the badge of the README.
 """
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def main() -> None:
-    """Write how much of each language the tests run, in percent: lines of Rust, lines and branches of Python."""
+    """Write the coverage in percent: lines of Rust, lines and branches of Python."""
     rust = report("rust")["data"][0]["totals"]["lines"]["percent"]
     python = report("python")["totals"]["percent_covered"]
     today = dt.datetime.now(tz=dt.timezone.utc).date().isoformat()
@@ -28,7 +28,7 @@ def main() -> None:
 
 
 def report(language: str) -> dict[str, Any]:
-    """Return a report of coverage/."""
+    """Return a report from coverage/."""
     text = (ROOT / "coverage" / f"{language}.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     return found

@@ -3,8 +3,8 @@
 The proofs are `make proof`, `make simulate`, `make attack`, `make histories`, `make interleavings`,
 `make mutants SAMPLE=...` and `make miri`.
 
-Passes the output of the tests through, and reads the lines that end in `proof {...}`. Fails if there is none, or if
-a test failed; nothing is recorded then.
+Passes the output of the tests through, and reads the lines that end in `proof {...}`. Fails and
+records nothing if there is no such line, or if a test failed.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _FAILED = re.compile(r"^(test result: FAILED|error)|^FAILED\b")
 
 
 def recorded(before: list[dict[str, object]], lines: list[str]) -> list[dict[str, object]]:
-    """Return the record with the runs of an output; those of other names stay. Tests that print a part of one run
-    have its name, and their times and counts are added.
+    """Return the record updated with the runs in an output. Runs of other names stay. If several
+    tests print parts of one run, they use the same name, and their times and counts are added.
 
-    Raises ValueError for an output of failed tests, without a run, or with an unknown name.
+    Raises ValueError if a test failed, if the output has no run, or if a name is unknown.
     """
     if any(_FAILED.match(line) for line in lines):
         raise ValueError("a test failed, so nothing is recorded")

@@ -1,9 +1,9 @@
-"""Say what a release still lacks: see `make release-check`.
+"""List what is missing for a release: see `make release-check`.
 
     python scripts/release_check.py WHEELHOUSE
 
-Looks at the tree, at the version and its section of CHANGELOG.md, at the newest wheel in the folder, and at a
-source distribution that it makes. Names everything that is wrong, and fails if there is anything.
+Checks the tree, the version and its section in CHANGELOG.md, the newest wheel in the folder, and a
+source distribution that it builds. Prints every problem, and fails if there is one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ SDIST_FOLDERS = {"python", "rust"}
 
 
 def main() -> int:
-    """Print every problem of the tree, the wheel and the source distribution; 1 if there is one."""
+    """Print every problem of the tree, the wheel and the source distribution.
+
+    Return 1 if there are any.
+    """
     wheels = sorted(Path(sys.argv[1]).glob("hedgerow-*.whl"), key=lambda one: one.stat().st_mtime)
     if not wheels:
         print(f"there is no wheel in {sys.argv[1]}; make one with: make wheels")
@@ -50,13 +53,13 @@ def main() -> int:
 
 
 def workspace_version(manifest: str) -> str:
-    """The one version there is; the wheel takes it from here."""
+    """Return the version of the workspace, from which the wheel takes its own."""
     [version] = re.findall(r'^version = "(.*)"', manifest, re.MULTILINE)
     return str(version)
 
 
 def git(*arguments: str) -> str:
-    """What git prints."""
+    """Return the output of a git command."""
     done = subprocess.run(
         ["git", *arguments],  # noqa: S607 - the one in PATH
         cwd=ROOT, check=True, stdout=subprocess.PIPE, encoding="utf-8",
@@ -65,12 +68,12 @@ def git(*arguments: str) -> str:
 
 
 def tree_problems(status: str) -> list[str]:
-    """What is not committed."""
+    """Return a problem for each uncommitted file."""
     return [f"not committed: {line[3:]}" for line in status.splitlines()]
 
 
 def changelog_problems(text: str, version: str) -> list[str]:
-    """What the changelog lacks: a section of this version with its day, and nothing left unreleased."""
+    """Return the problems of the changelog: no dated section, or unreleased changes."""
     sections = changelog_sections(text)
     problems = []
     if not any(
@@ -83,12 +86,12 @@ def changelog_problems(text: str, version: str) -> list[str]:
 
 
 def changelog_sections(text: str) -> dict[str, str]:
-    """The sections of a changelog by their headings, such as `[1.2.3] - 2026-04-18`."""
+    """Return the sections of a changelog by their headings, such as `[1.2.3] - 2026-04-18`."""
     return dict(re.findall(r"^## (\[.*)\n((?:(?!## ).*\n?)*)", text, re.MULTILINE))
 
 
 def wheel_problems(wheel: Path, version: str, tracked: list[str]) -> list[str]:
-    """What the wheel lacks, what it has too much of, and what its metadata do not say."""
+    """Return the missing and unexpected files of the wheel, and the problems of its metadata."""
     with zipfile.ZipFile(wheel) as archive:
         names = {one for one in archive.namelist() if not one.endswith("/")}
         about = f"hedgerow-{version}.dist-info"
@@ -114,16 +117,16 @@ def wheel_problems(wheel: Path, version: str, tracked: list[str]) -> list[str]:
 
 
 def metadata_problems(metadata: email.message.Message) -> list[str]:
-    """Which addresses are missing: `[project.urls]` of pyproject.toml."""
+    """Return a problem if `[project.urls]` in pyproject.toml lacks an address."""
     said = {one.split(",")[0] for one in metadata.get_all("Project-URL") or []}
     lacks = ", ".join(sorted(URLS - said))
     return [f"pyproject.toml says no address under [project.urls] for: {lacks}"] if lacks else []
 
 
 def sbom_problems(sboms: list[bytes], texts: str) -> list[str]:
-    """Whether there is one SBOM, and whether it names every crate whose licence is in the wheel.
+    """Check that the wheel has one SBOM, which names every crate in the license file.
 
-    It names more: what builds, and what no platform takes.
+    The SBOM also names build dependencies and crates that no platform links.
     """
     if len(sboms) != 1:
         return [f"the wheel has {len(sboms)} SBOMs, and not one"]
@@ -136,7 +139,7 @@ def sbom_problems(sboms: list[bytes], texts: str) -> list[str]:
 
 
 def made_sdist(folder: Path) -> Path:
-    """Make a source distribution in the folder."""
+    """Build a source distribution in the folder."""
     maturin = Path(sys.executable).with_name("maturin")
     command = [str(maturin), "sdist", "--manifest-path", "rust/python/Cargo.toml"]
     subprocess.run([*command, "--out", str(folder)], cwd=ROOT, check=True, capture_output=True)
@@ -145,7 +148,7 @@ def made_sdist(folder: Path) -> Path:
 
 
 def sdist_problems(sdist: Path, version: str) -> list[str]:
-    """What it lacks, and which folders it has beside those that it is built from."""
+    """Return the missing files and the unexpected folders of the source distribution."""
     with tarfile.open(sdist) as archive:
         names = [one.name.split("/", 1) for one in archive if one.isfile()]
     if {first for first, _ in names} != {f"hedgerow-{version}"}:
@@ -160,7 +163,10 @@ def sdist_problems(sdist: Path, version: str) -> list[str]:
 
 
 def run_problems(*command: str) -> list[str]:
-    """Run a module or a script of Python's; what it prints where it fails."""
+    """Run a Python module or script.
+
+    Return its output as one problem if it fails, else an empty list.
+    """
     how = [] if command[0].endswith(".py") else ["-m"]
     done = subprocess.run(
         [sys.executable, *how, *command], cwd=ROOT, check=False,

@@ -1,4 +1,4 @@
-"""Print what CHANGELOG.md says of the version that a tag names: the text of its release.
+"""Print the section of CHANGELOG.md for the version of a tag, as the text of its release.
 
 python scripts/release_notes.py v1.2.3
 """
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def main() -> int:
-    """Print the notes; 1 where the tag, the version and the changelog disagree."""
+    """Print the notes. Return 1 if the tag, the version and the changelog disagree."""
     tag = sys.argv[1]
     version = workspace_version((ROOT / "Cargo.toml").read_text(encoding="utf-8"))
     if tag != f"v{version}":
@@ -29,7 +29,10 @@ def main() -> int:
 
 
 def notes_of(changelog: str, version: str) -> str | None:
-    """The section of a version without its heading, or None."""
+    """Return the section of a version without its heading.
+
+    None if the changelog has no such section.
+    """
     for heading, text in changelog_sections(changelog).items():
         if heading.startswith(f"[{version}] "):
             return text.strip()

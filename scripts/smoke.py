@@ -2,10 +2,11 @@
 
     python scripts/smoke.py [--in-process] [PROGRAM ARGUMENT ...]
 
-The program is `python -m hedgerow` of this interpreter if none is named. With --in-process all commands but
-`serve` run in this process, which saves an hour on an emulated processor. Each command prints its help and
-does one thing whose output is checked. A command that needs a package which is not installed has to name it.
-Fails if a command of `hedgerow help all` is not used here. Needs the standard library alone.
+The program is `python -m hedgerow` of this interpreter if none is named. With --in-process all
+commands except `serve` run in this process, which saves an hour on an emulated processor. For each
+command, the help and the output of one use are checked. A command that needs a package that is not
+installed has to name it. Fails if a command of `hedgerow help all` has no use here. Needs only the
+standard library.
 """
 
 from __future__ import annotations
@@ -77,21 +78,24 @@ HELLO = {
 
 
 class Use(NamedTuple):
-    """A use of a command: its arguments, a pattern for its output, and what it reads."""
+    """A use of a command: its arguments, a pattern for its output, and its standard input."""
 
     arguments: Sequence[str]
     expected: str
     stdin: str = ""
     needs: str = ""
-    """The package that the command wants; without it, it says how to install it."""
+    """The package that the command needs.
+
+    If the package is missing, the command must say how to install it.
+    """
     code: int = 0
 
 
 def main() -> int:
-    """Run everything in a temporary folder; 1 if a command did something else than expected."""
+    """Run everything in a temporary folder. Return 1 if a command did not behave as expected."""
     is_in_process = sys.argv[1:2] == ["--in-process"]
     program = sys.argv[1 + is_in_process :] or [sys.executable, "-m", "hedgerow"]
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a pipe on Windows has no ż
+    if isinstance(sys.stdout, io.TextIOWrapper):  # on Windows, the encoding of a pipe has no ż
         sys.stdout.reconfigure(errors="backslashreplace")
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
@@ -115,7 +119,7 @@ class Smoke:
         self.helps = self.uses = 0
         self.failures: list[str] = []
         self.without: list[str] = []
-        # A home of its own: tokens, consents and the configuration of agents are there.
+        # A private home directory for the tokens, consents and agent configuration.
         home = {"HOME": str(folder), "USERPROFILE": str(folder), "APPDATA": str(folder)}
         kept = {
             name: value for name, value in os.environ.items() if not name.startswith("HEDGEROW")
@@ -124,7 +128,7 @@ class Smoke:
         self.environment.pop("XDG_CONFIG_HOME", None)
 
     def all(self) -> None:
-        """Run the helps, then the uses, in an order in which each finds what it needs."""
+        """Run the help of each command, then the uses. A use finds the files of earlier ones."""
         self.prepare()
         names = self.commands()
         for name in names:
@@ -158,12 +162,12 @@ class Smoke:
         )
 
     def commands(self) -> list[str]:
-        """Return the names of all commands, as the help lists them."""
+        """Return the names of all commands, from the list in the help."""
         listed = self.run(["help", "all"]).stdout.split("\nMemory:\n")[-1]
         return re.findall(r"^  ([a-z]+)  ", listed, re.MULTILINE)
 
     def check(self, name: str, use: Use) -> None:
-        """Run a command, and note what is not as expected."""
+        """Run a command, and record a failure if its exit code or output is unexpected."""
         self.uses += 1
         done = self.run(use.arguments, use.stdin)
         expected, code = use.expected, use.code
@@ -176,7 +180,7 @@ class Smoke:
         self.note(name, is_right=is_right, seen=seen)
 
     def run(self, arguments: Sequence[str], stdin: str = "") -> subprocess.CompletedProcess[str]:
-        """Run the program to its end, whatever its exit code."""
+        """Run the program to its end. A nonzero exit code is not an error here."""
         return subprocess.run(
             [*self.program, *arguments],
             cwd=self.folder,
@@ -189,7 +193,7 @@ class Smoke:
         )
 
     def serve(self) -> None:
-        """Start a server, ask it over HTTP, and end it."""
+        """Start a server, send it a request over HTTP, and stop it."""
         command = ["serve", "--root", "memory", "--port", "0", "--tokens", "tokens"]
         if importlib.util.find_spec("uvicorn") is None:
             self.check("serve", Use(command, "", needs="uvicorn"))
@@ -214,7 +218,7 @@ class Smoke:
         self.note("serve", is_right="garden.md" in answer, seen=f"{said!r} and {answer!r}")
 
     def ask(self, host: str, port: int) -> str:
-        """Return the answer of the server to a recall."""
+        """Return the server's response to a recall."""
         token = (self.folder / "tokens" / "read").read_text(encoding="utf-8").strip()
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         connection = HTTPConnection(host, port, timeout=LONGEST)
@@ -225,7 +229,7 @@ class Smoke:
             connection.close()
 
     def note(self, name: str, *, is_right: object, seen: str) -> None:
-        """Print the outcome of one use, and keep a failure."""
+        """Print the outcome of one use, and record a failure."""
         print(f"{'ok' if is_right else 'FAILED':6} {name}", flush=True)
         if not is_right:
             self.failures.append(f"{name}: {seen}")
@@ -235,7 +239,7 @@ class InProcess(Smoke):
     """The runs of the commands in this process."""
 
     def all(self) -> None:
-        """Run everything in the folder, with its environment."""
+        """Run everything with the folder as the working directory, and with its environment."""
         before, environment = Path.cwd(), dict(os.environ)
         os.chdir(self.folder)
         os.environ.clear()
@@ -248,7 +252,7 @@ class InProcess(Smoke):
             os.environ.update(environment)
 
     def run(self, arguments: Sequence[str], stdin: str = "") -> subprocess.CompletedProcess[str]:
-        """Run a command as a shell would call it."""
+        """Run a command in this process as a shell would run it."""
         from click.testing import CliRunner  # noqa: PLC0415 - of the installed hedgerow
 
         from hedgerow.cli import cli  # noqa: PLC0415
@@ -260,7 +264,7 @@ class InProcess(Smoke):
 
 
 def all_uses() -> list[Use]:
-    """Return the uses of every command but `serve`, in an order in which each finds what it needs."""
+    """Return the uses of every command except `serve`. Each use finds the files of earlier ones."""
     return [
         Use(["init", "memory"], r"Config: hedgerow\.json"),
         *(use._replace(arguments=[*use.arguments, "--root", "memory"]) for use in uses_of_a_root()),

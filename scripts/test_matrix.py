@@ -1,11 +1,11 @@
-"""Run the tests against the built wheel on every interpreter there is: see `make test-matrix`.
+"""Run the tests against the built wheel on every installed interpreter: see `make test-matrix`.
 
 python scripts/test_matrix.py [--ends] WHEELHOUSE [PYTEST ARGUMENT ...]
 
-Looks for CPython 3.10 and later in PATH and among pyenv's versions, free-threaded builds too. Each gets
-an environment of its own in .venv-matrix, with the wheel and without the sources of the package. A
-free-threaded one cannot install the wheel of the others: its own is built, which takes some minutes.
---ends takes the oldest and the newest of those that have a GIL.
+Looks for CPython 3.10 and later in PATH and among pyenv's versions, including free-threaded builds.
+Each gets its own environment in .venv-matrix, with the wheel and without the sources of the
+package. A free-threaded interpreter cannot install the abi3 wheel, so a wheel is built for it,
+which takes some minutes. --ends tests only the oldest and the newest interpreter with a GIL.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ print(json.dumps([
 
 
 def main() -> int:
-    """Test each interpreter; 1 if one of them failed, or if there is none."""
+    """Test each interpreter. Return 1 if one of them failed, or if none was found."""
     is_ends = sys.argv[1:2] == ["--ends"]
     wheelhouse, *arguments = sys.argv[1 + is_ends :]
     wheel = newest(Path(wheelhouse), "abi3")
@@ -64,24 +64,30 @@ def main() -> int:
 
 
 def ends(found: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The oldest and the newest with a GIL."""
+    """Return the oldest and the newest interpreter with a GIL."""
     usual = [(name, python) for name, python in found if not is_free_threaded(name)]
     return usual[:1] + usual[1:][-1:]
 
 
 def is_free_threaded(name: str) -> bool:
-    """Whether an interpreter of this name has no GIL."""
+    """Whether an interpreter of this name, such as 3.14t, has no GIL."""
     return name.endswith("t")
 
 
 def newest(folder: Path, abi: str) -> Path | None:
-    """The wheel for an ABI, such as abi3 or cp314t, that was made last."""
+    """Return the most recent wheel for an ABI, such as abi3 or cp314t.
+
+    None if there is no such wheel.
+    """
     wheels = folder.glob(f"hedgerow-*-{abi}-*.whl")
     return max(wheels, key=lambda one: one.stat().st_mtime, default=None)
 
 
 def interpreters() -> dict[str, str]:
-    """The interpreters by their version, such as 3.13 or 3.14t; of each the latest."""
+    """Return the interpreters by version, such as 3.13 or 3.14t.
+
+    Of each version, the latest patch release.
+    """
     found: dict[str, tuple[int, str]] = {}
     for candidate in candidates():
         done = subprocess.run([candidate, "-c", ABOUT], capture_output=True, check=False)
@@ -96,7 +102,7 @@ def interpreters() -> dict[str, str]:
 
 
 def candidates() -> Iterator[str]:
-    """Every program that may be one."""
+    """Yield the paths of programs that may be interpreters."""
     for minor in range(OLDEST[1], NEWEST):
         for suffix in ("", "t"):
             path = shutil.which(f"python3.{minor}{suffix}")
@@ -107,7 +113,7 @@ def candidates() -> Iterator[str]:
 
 
 def tested(name: str, python: str, wheel: Path, arguments: list[str]) -> str:
-    """Install the wheel and the tests' own packages, and run the tests."""
+    """Install the wheel and the tests' packages, run the tests, and return the outcome."""
     environment = ROOT / ".venv-matrix" / name
     shutil.rmtree(environment, ignore_errors=True)
     variables = dict(os.environ)
@@ -117,7 +123,7 @@ def tested(name: str, python: str, wheel: Path, arguments: list[str]) -> str:
         if built is None:
             return "failed (wheel)"
         wheel = built
-        variables["PYTHON_GIL"] = "0"  # whatever else is imported
+        variables["PYTHON_GIL"] = "0"  # stays off even if an imported module asks for it
     run = environment / ("Scripts" if os.name == "nt" else "bin") / "python"
     steps = [
         [python, "-m", "venv", str(environment)],
@@ -142,7 +148,10 @@ def tested(name: str, python: str, wheel: Path, arguments: list[str]) -> str:
 
 
 def built_for(python: str, environment: Path) -> Path | None:
-    """Build a wheel for one interpreter alone, beside its environment; None where that fails."""
+    """Build a wheel for one interpreter, in a folder next to its environment.
+
+    None if the build fails.
+    """
     maturin = str(Path(sys.executable).with_name("maturin"))
     folder = environment.with_name(f"{environment.name}-wheel")
     shutil.rmtree(folder, ignore_errors=True)

@@ -1,9 +1,9 @@
-"""Write the licences of the crates that are compiled into the wheel: THIRD-PARTY-LICENSES.
+"""Write the licenses of the crates that are compiled into the wheel: THIRD-PARTY-LICENSES.
 
 python scripts/third_party_licenses.py [--check]
 
-`make licenses` runs it. The texts are those that the crates bring; equal ones are there once. --check
-changes nothing, and fails where the file is not the one that would be written.
+`make licenses` runs it. The texts are those that the crates ship; equal texts are written once.
+--check changes nothing, and fails if the file is out of date.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ LICENSE_FILES = ("copying", "copyright", "licence", "license", "notice", "unlice
 RULE = "-" * 80
 
 ABOUT = """\
-What the compiled module of hedgerow is made of beside hedgerow itself: the crates below, SQLite, which
-libsqlite3-sys brings and which is in the public domain, and the standard library of Rust, which is
-licensed under MIT or Apache-2.0. Each text below is preceded by the crates that bring it.
+The compiled module of hedgerow contains the crates below, SQLite, which is bundled by libsqlite3-sys
+and in the public domain, and the standard library of Rust, which is licensed under MIT or Apache-2.0.
+Each license text below is preceded by the names of its crates.
 """
 
 
 def main() -> int:
-    """Write the file, or compare it; 1 where it is another one."""
+    """Write or compare the file. Return 1 if --check finds a difference."""
     written = document(crates())
     if sys.argv[1:] == ["--check"]:
         if FILE.exists() and FILE.read_text(encoding="utf-8") == written:
@@ -38,7 +38,7 @@ def main() -> int:
 
 
 def crates() -> list[dict[str, str]]:
-    """Each crate that is linked, on any platform: its name, version, licence and manifest."""
+    """Return each crate that is linked on any platform: its name, version, license and manifest."""
     tree = cargo(
         "tree", "--package", "hedgerow-python", "--edges", "normal", "--target", "all",
         "--prefix", "none", "--no-dedupe", "--format", "{p}",
@@ -54,14 +54,14 @@ def crates() -> list[dict[str, str]]:
 
 
 def cargo(*arguments: str) -> str:
-    """What cargo prints, without changing Cargo.lock."""
+    """Return the output of a cargo command that must not change Cargo.lock."""
     command = ["cargo", *arguments, "--locked"]
     done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, encoding="utf-8")
     return done.stdout
 
 
 def document(found: list[dict[str, str]]) -> str:
-    """The whole file: a list of the crates, then each text with those that bring it."""
+    """Return the whole file: the list of crates, then each license text with its crates."""
     texts: dict[str, list[str]] = {}
     for crate in found:
         for text in license_texts(crate):
@@ -73,7 +73,10 @@ def document(found: list[dict[str, str]]) -> str:
 
 
 def license_texts(crate: dict[str, str]) -> list[str]:
-    """The files of a crate that have its licences, or the text of Apache-2.0 where it brings none."""
+    """Return the license texts of a crate.
+
+    If it ships none and allows Apache-2.0, return that text.
+    """
     folder = Path(crate["manifest_path"]).parent
     files = sorted(one for one in folder.iterdir() if one.name.lower().startswith(LICENSE_FILES))
     texts = [one.read_text(encoding="utf-8") for one in files if one.is_file()]

@@ -2,7 +2,7 @@
 
     python scripts/write_command_reference.py
 
-`tests/repository/test_command_reference.py` fails if it was not run after a change of a command.
+`tests/repository/test_command_reference.py` fails if a command has changed since the last run.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ output and their JSON. `scripts/write_command_reference.py` writes this page fro
 
 
 def page() -> str:
-    """Return the text of the page."""
+    """Return the text of the reference."""
     context = click.Context(cli, info_name="hedgerow")
     parts = [_HEAD]
     for name in cli.list_commands(context):
@@ -64,7 +64,7 @@ def _cell(text: str) -> str:
 
 
 def _help(command: click.Command) -> str:
-    """Return a help text as Markdown: what is printed as it stands becomes a block of code."""
+    """Return a help text as Markdown. Preformatted paragraphs become code blocks."""
     parts = []
     for part in (command.help or "").split("\n\n"):
         text = part.strip("\n")
@@ -74,7 +74,7 @@ def _help(command: click.Command) -> str:
             block = "\n".join(line[indent:] for line in lines)
             parts.append(f"```bash\n{block}\n```")
         else:
-            # Names in angle brackets would be HTML.
+            # Markdown would treat names in angle brackets as HTML.
             parts.append(re.sub(r"\s+", " ", text).strip().replace("<", "\\<"))
     return "\n\n".join(filter(None, parts)) + "\n"
 

@@ -1,9 +1,9 @@
-"""Keep a file of the present schema for every later version to open: see `make upgrade-file`.
+"""Keep a file of the current schema, for later versions to open: see `make upgrade-file`.
 
 python scripts/write_upgrade_file.py FOLDER
 
-Writes FOLDER/NAME.db.gz, where NAME tells the format of the file and the version of each subject in it. A file that is
-there already is left alone: it is what an earlier build wrote, and must go on being read.
+Writes FOLDER/NAME.db.gz, where NAME consists of the file format and the version of each subject. An
+existing file is left alone: an earlier build wrote it, and later versions must still read it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ VISITS = [("gardener", "beech", 1_700_000_000)]
 
 
 def main() -> None:
-    """Write the file of this version, unless it is there."""
+    """Write the file of the current schema, unless it exists."""
     folder = Path(sys.argv[1])
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / "present.db"
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def write(file: Path) -> None:
-    """An index and a store in a new file, with everything that a subject keeps."""
+    """Write an index and a store into a new file, with rows in every table of every subject."""
     with hr.Index.open(file) as index:
         index.upsert(CHUNKS)
     with hr.Store.open(file) as store:
@@ -69,7 +69,10 @@ def write(file: Path) -> None:
 
 
 def name_of(file: Path) -> str:
-    """`format-5-agents-1-chunks-3-...`, of a file that nobody has open."""
+    """Return a name such as `format-5-agents-1-chunks-3-...`.
+
+    No other connection may have the file open.
+    """
     connection = sqlite3.connect(file)
     try:
         [number] = connection.execute("PRAGMA user_version").fetchone()

@@ -1,4 +1,4 @@
-"""How property tests run, and fixtures that more than one folder asks for."""
+"""Profiles of property tests, and fixtures for several folders."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import faults
 import library_doubles
 from local_server import LocalServer, local_server
 
-# A slow machine is no failure, and CI tries the same examples each time.
+# A slow machine must not fail a test, and CI runs the same examples each time.
 settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("local"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
 def pytest_configure() -> None:
-    """Draw one seed for all processes of a run; see tests/faults/README.md."""
+    """Draw one seed for all processes of a run. See tests/faults/README.md."""
     faults.set_seed()
-    # A shell runs what is in its background deaf to Ctrl-C, and so would be what the tests start.
+    # Shells start background jobs with SIGINT ignored, and child processes would inherit that.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -34,7 +34,7 @@ def pytest_report_header() -> str:
 
 @pytest.fixture(scope="session", autouse=True)
 def nobodys_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A home folder for the whole run: no test reads or writes the configuration of its user."""
+    """A home folder for the whole run: no test reads or writes the user's configuration."""
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(home))
@@ -48,7 +48,7 @@ def nobodys_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def _nothing_is_allowed(nobodys_home: Path) -> None:
-    """What one test allowed a root, no other has allowed."""
+    """Remove the consents that earlier tests gave to roots."""
     (nobodys_home / ".config" / "hedgerow" / "trust.json").unlink(missing_ok=True)
 
 
@@ -60,7 +60,7 @@ def server() -> Iterator[LocalServer]:
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Run in an empty folder, with nobody's memory root in reach."""
+    """Run the test in an empty folder, without any memory root in reach."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("HEDGEROW_MEMORY_ROOT", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -77,11 +77,11 @@ def agents_folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tries follow each other without the usual pauses; what a server asks for is still waited."""
+    """Shorten the pauses between retries. A delay that a server requests is still waited."""
     monkeypatch.setattr("hedgerow._adapters.endpoint.FIRST_WAIT", 0.001)
 
 
 @pytest.fixture
 def libraries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Doubles of the libraries with models, where those would be imported from."""
+    """Replace the model libraries with doubles."""
     library_doubles.install(monkeypatch)

@@ -1,1 +1,1 @@
-"""What a collection in OpenSearch costs, beside the embedded index: benches/cluster.py."""
+"""Measure the cost of a collection in OpenSearch against the embedded index: benches/cluster.py."""

@@ -1,4 +1,4 @@
-"""Corpora of any size with questions: real texts grown by mixing them, or made up altogether."""
+"""Corpora of any size with questions: real texts extended by mixing them, or synthetic texts."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _MOVED = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Chunks with vectors, and questions with theirs. `names` are the ids of the questions, by which
-    `judgements` has what is relevant; it is empty where nobody judged.
+    """Chunks with vectors, and questions with vectors. `names` are the ids of the questions, which
+    are the keys of `judgements`. `judgements` is empty for a collection without judgments.
     """
 
     name: str
@@ -36,12 +36,12 @@ class Corpus:
 
     @property
     def dimensions(self) -> int:
-        """How many numbers a vector has."""
+        """The number of dimensions of a vector."""
         return int(self.vectors.shape[1])
 
 
 def without_texts(count: int, questions: int) -> Corpus:
-    """So many chunks as `make bench` makes them up."""
+    """Return a corpus of `count` synthetic chunks, like those of `make bench`."""
     made = made_up(count)
     asked = made.questions[:questions]
     names = [str(number) for number in range(len(asked))]
@@ -50,11 +50,11 @@ def without_texts(count: int, questions: int) -> Corpus:
 
 
 def grown(folder: Path, count: int, questions: int) -> Corpus:
-    """The first of the documents of a folder, and where there are too few, mixtures of two each.
+    """Return the first documents of a folder, extended by mixtures of two documents up to `count`.
 
-    A mixture has the first half of one document and the second half of another, and a vector between
-    theirs, moved by a quarter of its length; so words are as frequent as in real texts, and nothing
-    is there twice.
+    A mixture has the first half of one document and the second half of another. Its vector lies
+    between theirs, moved by a quarter of its length. So the word frequencies are those of real
+    texts, and there are no duplicates.
     """
     with gzip.open(folder / "corpus.jsonl.gz", "rt", encoding="utf-8") as lines:
         documents = [json.loads(line) for line in lines]

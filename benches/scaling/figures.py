@@ -1,4 +1,4 @@
-"""From measurements to figures: quantiles, least squares, and how good an order is."""
+"""Statistics of measurements: quantiles, least squares, and the quality of a ranking."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEPTH = 10
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """How long calls took, in milliseconds."""
+    """Durations of calls in milliseconds: minimum, median and 95th percentile."""
 
     least: float
     p50: float
@@ -22,7 +22,7 @@ class Times:
 
     @classmethod
     def of(cls, milliseconds: Sequence[float]) -> Times:
-        """Sum up at least one measurement."""
+        """Summarize at least one measurement."""
         if len(milliseconds) == 1:
             return cls(*[milliseconds[0]] * 3)
         cuts = quantiles(milliseconds, n=20, method="inclusive")
@@ -31,7 +31,8 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A sum of costs: `fixed`, and one for each unit of each quantity in `each`.
+    """A linear cost model: `fixed`, and a cost for each unit of each quantity in `each`. `worst` is
+    the largest residual, in the unit of the measurements.
 
     `worst` is by how much the sum misses a measurement at most, in the unit of the measurements.
     """
@@ -42,14 +43,14 @@ class Fit:
 
 
 def fitted(quantities: Sequence[Sequence[float]], measured: Sequence[float]) -> Fit:
-    """The least squares of `fixed` + `each` · quantities.
+    """Return the least-squares fit of `fixed` + `each` · quantities.
 
-    Every measurement has a row of quantities. Raises ValueError where they cannot tell the costs
-    apart.
+    Every measurement has a row of quantities. Raises ValueError if the measurements do not
+    determine all costs.
     """
     rows = np.array([[1.0, *row] for row in quantities])
     values = np.array(measured, dtype=float)
-    # Of one scale, so that the rank does not depend on the units.
+    # Scale the columns, so that the rank does not depend on the units.
     scale = np.abs(rows).max(axis=0, initial=0.0)
     if not scale.all() or np.linalg.matrix_rank(rows / scale) < rows.shape[1]:
         raise ValueError(
@@ -62,14 +63,14 @@ def fitted(quantities: Sequence[Sequence[float]], measured: Sequence[float]) -> 
 
 
 def ndcg(ranking: Sequence[str], relevant: Mapping[str, int]) -> float:
-    """nDCG@10 of a ranking of ids, where at least one document is relevant."""
+    """Return nDCG@10 of a ranking of ids. At least one document must be relevant."""
     gains = [max(0, relevant.get(name, 0)) for name in ranking[:DEPTH]]
     best = sorted((gain for gain in relevant.values() if gain > 0), reverse=True)[:DEPTH]
     return _discounted(gains) / _discounted(best)
 
 
 def overlap(one: Sequence[str], other: Sequence[str]) -> float:
-    """The share of the first ten of one ranking that is among the first ten of the other."""
+    """Return the share of the first ten of one ranking that is among the first ten of another."""
     wanted = set(one[:DEPTH])
     return len(wanted & set(other[:DEPTH])) / len(wanted) if wanted else 1.0
 
@@ -79,5 +80,5 @@ def _discounted(gains: Sequence[int]) -> float:
 
 
 def counted(count: int, what: str) -> str:
-    """A number of things in words."""
+    """Return a count with its noun, in the singular or the plural."""
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"

@@ -1,4 +1,4 @@
-"""Measuring one place that is searched: a collection of some shards, or the embedded index."""
+"""Measurements of one place: a collection with some number of shards, or the embedded index."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from .corpora import Corpus
 from .figures import DEPTH, Times, counted, ndcg, overlap
 
 OUTSIDE = "outside"
-"""The part of a search that no stage of its trace has."""
+"""The part of a search that belongs to no stage of its trace."""
 
 _BLOCK = 500
-_LEAST_CPU = 0.5  # seconds: the system counts hundredths
+_LEAST_CPU = 0.5  # seconds, because the system counts CPU time in hundredths of a second
 _LEAST_ROUNDS = 3
 _MOST_ROUNDS = 20
 _SETTLED = 0.95
@@ -32,17 +32,17 @@ Tell = Callable[[str], None]
 
 
 class Server(Protocol):
-    """The process that answers."""
+    """The server process."""
 
     def cpu_seconds(self) -> float:
-        """The processor time it took so far."""
+        """Return the processor time of the process so far, in seconds."""
 
 
 @dataclass(slots=True)
 class Latency:
-    """How long searches took as a whole and by stage, and how long by kind of request.
+    """The duration of searches, in total and by stage, and of their requests by kind.
 
-    `requests` is how many of them a search made.
+    `requests` is the mean number of requests per search.
     """
 
     whole: Times
@@ -53,7 +53,7 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The processor time of a group of queries: milliseconds of the server for each."""
+    """The server's processor time for a group of queries, in milliseconds per query."""
 
     matches: float
     chunks: int
@@ -62,7 +62,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Chunks a second by the number of threads that wrote, and processor time a chunk, in ms."""
+    """Chunks written per second by number of threads, and CPU time per chunk in milliseconds."""
 
     pace: dict[int, float]
     client: float
@@ -71,7 +71,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """A fast ranking beside the exact one; nDCG is None where nobody judged."""
+    """A fast ranking compared with the exact one. nDCG is None without judgments."""
 
     overlap: float
     exact: float | None
@@ -81,9 +81,9 @@ class Quality:
 def latencies(
     places: Mapping[str, hr.Retriever], server: Server, questions: Sequence[str], tell: Tell
 ) -> dict[str, Latency]:
-    """Hybrid searches: all questions at one place, then at the next, and once more in reverse.
+    """Time hybrid searches: all questions at each place in turn, then again in reverse order.
 
-    A place is warmed up first, and while it is measured the server does nothing for another.
+    Each place is warmed up first. While a place is measured, the server has no other work.
     """
     taken: dict[str, list[tuple[float, dict[str, float]]]] = {name: [] for name in places}
     requests: dict[str, dict[str, list[float]]] = {name: defaultdict(list) for name in places}
@@ -98,7 +98,7 @@ def latencies(
 
 
 def settle(retriever: hr.Retriever, server: Server, questions: Sequence[str], tell: Tell) -> None:
-    """Ask until the server took no less processor time for some rounds: it compiles what it runs often."""
+    """Search until the server's processor time stops falling, because it compiles hot code."""
     least, since = float("inf"), 0
     for number in range(_MOST_ROUNDS):
         began = server.cpu_seconds()
@@ -115,9 +115,9 @@ def settle(retriever: hr.Retriever, server: Server, questions: Sequence[str], te
 def costs(
     retriever: hr.Retriever, server: Server, matches: Mapping[str, int], chunks: int, mode: Mode
 ) -> list[Cost]:
-    """The server's processor time for four groups of queries, those that match least first.
+    """Measure the server's processor time for four groups of queries, ordered by number of matches.
 
-    The groups take turns, so that what the server still compiles is in all of them.
+    The groups take turns, so that compilation on the server affects all of them.
     """
     ordered = sorted(matches, key=matches.__getitem__)
     size = -(-len(ordered) // _GROUPS)
@@ -141,7 +141,7 @@ def costs(
 
 
 def pace(retriever: hr.Retriever, questions: Sequence[str], threads: int) -> float:
-    """Searches a second of one batch on so many threads."""
+    """Return the searches per second of one batch on `threads` threads."""
     began = perf_counter()
     retriever.search_many(questions, threads=threads)
     return len(questions) / (perf_counter() - began)
@@ -160,9 +160,9 @@ def filled(
         tell(f"writing {len(part):,} chunks on {counted(threads, 'thread')}")
         began = perf_counter()
         with ThreadPoolExecutor(threads) as pool:
-            # Every block is asked for, so that an error of any is raised here.
+            # Consume every result, so that the error of any block is raised here.
             list(pool.map(lambda block: collection.upsert(block, refresh=False), blocks))
-        collection.upsert(part[:1])  # waits until searches find everything
+        collection.upsert(part[:1])  # waits until searches see every chunk
         pace_of[threads] = len(part) / (perf_counter() - began)
     count = len(corpus.chunks)
     return Written(
@@ -173,7 +173,7 @@ def filled(
 
 
 def stored(index: hr.Index, corpus: Corpus) -> Written:
-    """Write the corpus into the embedded index, in one transaction."""
+    """Write the corpus into the embedded index in one transaction."""
     began, spent = perf_counter(), process_time()
     index.upsert(corpus.chunks)
     count = len(corpus.chunks)
@@ -182,7 +182,7 @@ def stored(index: hr.Index, corpus: Corpus) -> Written:
 
 
 def quality(exact: hr.Retriever, fast: hr.Retriever, corpus: Corpus, tell: Tell) -> Quality:
-    """What becomes of the first ten when they are searched for in a fast way."""
+    """Compare the first ten results of fast searches with those of exact searches."""
     tell(f"comparing the rankings of {len(corpus.questions)} questions")
     rankings = [_rankings(retriever, corpus.questions) for retriever in (exact, fast)]
     shares = [overlap(one, other) for one, other in zip(*rankings, strict=True)]
@@ -203,7 +203,7 @@ def quality(exact: hr.Retriever, fast: hr.Retriever, corpus: Corpus, tell: Tell)
 
 
 def matches(index: hr.Index, questions: Sequence[str]) -> dict[str, int]:
-    """How many chunks each question matches by keywords."""
+    """Return the number of chunks that each question matches by keywords."""
     return {question: len(index.search_bm25(question, limit=len(index))) for question in questions}
 
 
@@ -216,7 +216,7 @@ def _timed(retriever: hr.Retriever, question: str) -> tuple[float, dict[str, flo
     response = retriever.search(question)
     whole = (perf_counter() - began) * 1e3
     if response.error is not None:
-        # A leg that was left out would look fast.
+        # A search that skipped a failed leg would look fast.
         raise response.error
     stages = dict(response.trace.timings)
     return whole, {**stages, OUTSIDE: whole - sum(stages.values())}
@@ -235,7 +235,7 @@ def _latency(
 
 @contextmanager
 def _watched(retriever: hr.Retriever, seen: dict[str, list[float]]) -> Iterator[None]:
-    """Note in milliseconds how long each request takes, if the retriever makes any."""
+    """Record the milliseconds of each request. Does nothing for an embedded index."""
     searched: Any = retriever.index
     if not isinstance(searched, Collection):
         yield

@@ -1,4 +1,4 @@
-"""The figures as tables of Markdown."""
+"""Figures as Markdown tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _STAGES = ("bm25", "vector", "fuse", OUTSIDE)
 
 @dataclass(slots=True)
 class Row:
-    """All that was measured at one place with one number of chunks."""
+    """The measurements of one place with one number of chunks."""
 
     chunks: int
     place: str
@@ -25,7 +25,7 @@ class Row:
 
 
 def summary(row: Row) -> str:
-    """The main figures on a line, to be seen while the bench goes on."""
+    """Return the main figures on one line, as progress output."""
     found = [f"p50 {row.latency.whole.p50:.1f} ms", f"{max(row.pace.values()):,.0f} searches/s"]
     if row.written:
         found.append(f"{max(row.written.pace.values()):,.0f} chunks written/s")
@@ -33,7 +33,7 @@ def summary(row: Row) -> str:
 
 
 def latency_table(rows: Sequence[Row]) -> str:
-    """Whole searches, their stages, and the requests that a search makes."""
+    """Return a table of whole searches and their stages."""
     head = ["chunks", "place", "min / p50 / p95, ms", *(f"{stage}, p50" for stage in _STAGES)]
     lines = []
     for row in rows:
@@ -45,7 +45,7 @@ def latency_table(rows: Sequence[Row]) -> str:
 
 
 def request_table(rows: Sequence[Row]) -> str:
-    """What a search asks of the server: its requests by kind, and how long each takes."""
+    """Return a table of the requests per search, by kind, with their durations."""
     head = ["chunks", "place", "requests a search", "min / p50 / p95 of each, ms"]
     lines = []
     for row in (row for row in rows if row.latency.requests):
@@ -59,7 +59,7 @@ def request_table(rows: Sequence[Row]) -> str:
 
 
 def throughput_table(rows: Sequence[Row]) -> str:
-    """Searches and writes a second, by threads, and what a written chunk costs."""
+    """Return a table of searches and writes per second by threads, and the cost of a write."""
     head = ["chunks", "place", "searches/s", "chunks written/s"]
     head += ["CPU a written chunk, client + server, ms", "bytes on disk a chunk"]
     lines = []
@@ -74,7 +74,7 @@ def throughput_table(rows: Sequence[Row]) -> str:
 
 
 def cost_table(rows: Sequence[Row]) -> str:
-    """The server's processor time as a sum: fixed, per match, and per vector compared."""
+    """Return a table of the server's processor time: fixed, per match, and per compared vector."""
     head = ["place", "search", "measured, ms", "fixed, ms", "per 1,000 matches, ms"]
     head += ["per 1,000 vectors, ms", "off by at most, ms"]
     lines = []
@@ -87,7 +87,7 @@ def cost_table(rows: Sequence[Row]) -> str:
 
 
 def quality_table(found: Mapping[tuple[int, str], Quality]) -> str:
-    """Fast searches beside the exact one."""
+    """Return a table that compares fast searches with the exact one."""
     head = ["chunks", "way", "of the first ten the same", "nDCG@10 exact", "nDCG@10 fast"]
     lines = [
         [
@@ -102,10 +102,13 @@ def quality_table(found: Mapping[tuple[int, str], Quality]) -> str:
 
 
 def _fit_cells(found: Sequence[Cost], *, vectors: bool) -> list[str]:
-    """The costs of groups of queries as cells; a cost that they do not tell apart is left empty."""
+    """Return the fitted costs of groups of queries as cells.
+
+    A cost that cannot be determined is empty.
+    """
     least, most = min(cost.server for cost in found), max(cost.server for cost in found)
     measured = f"{least:.1f} to {most:.1f}"
-    # With one number of chunks what a vector costs is among what is fixed.
+    # With a single number of chunks, the cost of vectors is part of the fixed cost.
     by_vectors = vectors and len({cost.chunks for cost in found}) > 1
     quantities = [
         (cost.matches / 1e3, *([cost.chunks / 1e3] if by_vectors else [])) for cost in found

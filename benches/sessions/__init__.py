@@ -1,1 +1,1 @@
-"""A server beside one process a session: what benches/serve.py starts, and how it measures."""
+"""The processes and the MCP client of benches/serve.py, which compares a server with sessions."""

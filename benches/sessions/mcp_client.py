@@ -1,4 +1,4 @@
-"""As much of an MCP client as it takes to call a tool of a server on standard input and output."""
+"""A minimal MCP client that calls the tools of a server on standard input and output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PATIENCE = 10
 
 
 class Server:
-    """A server that was started and greeted."""
+    """A running server after the handshake."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self._process = Popen(  # noqa: S603
@@ -28,14 +28,17 @@ class Server:
         self._tell({"method": "notifications/initialized"})
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        """What the tool answers, as JSON; RuntimeError if it reports an error."""
+        """Call a tool and return its response as JSON.
+
+        Raises RuntimeError if the tool reports an error.
+        """
         answer = self.ask("tools/call", {"name": tool, "arguments": arguments})
         if answer.get("isError"):
             raise RuntimeError(f"{tool} failed: {json.dumps(answer)[:500]}")
         return json.dumps(answer)
 
     def ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Send a request and return its result; RuntimeError if it fails."""
+        """Send a request and return its result. Raises RuntimeError if the request fails."""
         number = next(self._numbers)
         self._tell({"id": number, "method": method, "params": params})
         assert self._process.stdout is not None  # noqa: S101 - it is a pipe
@@ -54,7 +57,7 @@ class Server:
         self._process.stdin.flush()
 
     def close(self) -> None:
-        """End of input is the end of it; who does not end by itself is ended."""
+        """Close the server's standard input, and kill the server if it does not exit in time."""
         with self._process as process:
             assert process.stdin is not None  # noqa: S101 - it is a pipe
             process.stdin.close()

@@ -1,7 +1,8 @@
-"""A process that searches, or that serves: python -m sessions.worker ROLE PLACE QUESTIONS [VECTORS].
+"""A process that searches or serves: python -m sessions.worker ROLE PLACE QUESTIONS [VECTORS].
 
-ROLE is `session` (one search after the other), `batch-N` (search_many of N at a time) or `server`. PLACE is an index file, or a root.
-It prints a line when it is ready, and for each number of seconds that it reads, what it did in them.
+ROLE is `session` (one search after the other), `batch-N` (search_many of N at a time) or `server`.
+PLACE is an index file or a root. The process prints a line when it is ready. For each number of
+seconds that it reads, it searches for that long and prints its counts.
 """
 
 from __future__ import annotations

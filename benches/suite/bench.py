@@ -1,4 +1,4 @@
-"""One corpus with everybody who is measured on it."""
+"""One corpus with all contenders that are measured on it."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ PROCESSES = 3_000
 
 
 def _silent(what: str) -> None:
-    """Tell nobody."""
+    """Ignore the message."""
     del what
 
 
 @dataclass
 class Bench:
-    """The contenders that could be made, and why the others could not.
+    """The contenders of one corpus, and why some of them are missing.
 
-    `budget` is how many seconds one line of the table may take, `data` a folder of real texts,
-    and `tell` is told what is done before there is a line to show. `processes` is the number of
-    processes in the line of processes with one write each.
+    `budget` is the number of seconds for one line of the table, and `data` is a folder of real
+    texts. `tell` receives progress messages. `processes` is the number of processes in the line of
+    processes with one write each.
     """
 
     corpus: Corpus
@@ -46,9 +46,9 @@ class Bench:
     failures: list[str] = field(default_factory=list)
 
     def make(self, kinds: Sequence[type[Contender]] | None = None) -> None:
-        """Let everybody, or those of some kinds, write an index.
+        """Build the indexes of all contenders, or of `kinds`.
 
-        Who is not installed or fails is told of, not left out.
+        A contender that is not installed or fails is reported in `absent`.
         """
         for kind in contenders() if kinds is None else kinds:
             largest = getattr(kind, "LARGEST", len(self.corpus))
@@ -74,7 +74,7 @@ class Bench:
         self.present[kind.NAME] = kind(self.corpus, folder, self.present)
 
     def read_files(self) -> None:
-        """Have the system hold everybody's files in memory, which it may have put out."""
+        """Read all index files, because the system may have evicted them from its cache."""
         for path in self.folder.rglob("*"):
             if path.is_file():
                 with path.open("rb") as file:
@@ -83,21 +83,24 @@ class Bench:
 
     @property
     def path(self) -> Path:
-        """The file of hedgerow's index, which stays when the contenders are closed."""
+        """The path of hedgerow's index, which remains after the contenders are closed."""
         return self.folder / Hedgerow.__name__ / FILE
 
     @property
     def large(self) -> bool:
-        """Whether the targets hold that are set for 100,000 chunks and more."""
+        """Whether the corpus is large enough for the targets of 100,000 chunks."""
         return len(self.corpus) >= LARGE
 
     @property
     def million(self) -> bool:
-        """Whether those hold that are set for a million, and those that grow with chunks do not."""
+        """Whether the corpus has a million chunks.
+
+        Targets for that size replace those that grow with the number of chunks.
+        """
         return len(self.corpus) >= MILLION
 
     def calls(self, method: str) -> dict[str, Callable[[Any], Any]]:
-        """What everybody who can does under this name, hedgerow first."""
+        """Return this method of every contender that has it, hedgerow first."""
         return {
             name: getattr(contender, method)
             for name, contender in self.present.items()
@@ -105,22 +108,22 @@ class Bench:
         }
 
     def missing(self, method: str) -> dict[str, str]:
-        """Who would take part, and why not."""
+        """Return the missing contenders that have this method, with the reasons."""
         return {kind.NAME: why for kind, why in self.absent.items() if hasattr(kind, method)}
 
     def row(self, key: str, what: str, unit: str, figures: Any, **more: Any) -> Row:
-        """A line of the table for this corpus."""
+        """Return a line of the table for this corpus."""
         corpus = self.corpus
         return Row(key, what, corpus.name, len(corpus), unit, figures, **more)
 
     def release(self) -> None:
-        """Let go of everybody, and of the memory they take; their files stay."""
+        """Close all contenders and free their memory. Their files stay."""
         for contender in self.present.values():
             contender.close()
         self.present.clear()
         give_back()
 
     def close(self) -> None:
-        """Let go of everybody, and of their files."""
+        """Close all contenders and delete their files."""
         self.release()
         shutil.rmtree(self.folder, ignore_errors=True)

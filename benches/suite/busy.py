@@ -1,4 +1,4 @@
-"""A neighbor that keeps the memory of the machine busy."""
+"""A background load that keeps the memory bus of the machine busy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# Copies what no cache holds, for as long as the process that started it lives.
+# Copies more than any cache holds, for the lifetime of the parent process.
 _STREAM = """
 import os, sys
 import numpy
@@ -24,7 +24,7 @@ while os.getppid() == parent:
 
 @contextmanager
 def busy_memory() -> Iterator[None]:
-    """While another process streams through 256 MB, over and over."""
+    """Run the block while another process copies 256 MB in a loop."""
     command = [sys.executable, "-c", _STREAM, str(os.getpid())]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as streaming:  # noqa: S603
         try:

@@ -1,4 +1,4 @@
-"""Two charts: everybody against hedgerow, and how cost grows with the corpus."""
+"""Two charts: the peers relative to hedgerow, and the cost by size of the corpus."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .results import Row
 
 PEERS = "peers.svg"
 GROWTH = "growth.svg"
-# Greys and colours that stand out from white and from black alike, and from each other for those
-# who see red and green as one.
+# Grays and colors that are legible on white and on black, and distinguishable with red-green color
+# blindness.
 _INK = "#808080"
 _OURS = "#d9730d"
 _SLOWER = "#4a90c2"
@@ -34,7 +34,7 @@ _LINES = {
 
 
 def draw(rows: Sequence[Row], folder: Path) -> list[Path]:
-    """Draw both; equal figures give equal files."""
+    """Draw both charts. Equal figures give equal files."""
     folder.mkdir(parents=True, exist_ok=True)
     made = [folder / PEERS]
     with _style():
@@ -48,7 +48,7 @@ def draw(rows: Sequence[Row], folder: Path) -> list[Path]:
 
 
 def _peers(rows: Sequence[Row]) -> Figure:
-    """A bar for each, from the line that is hedgerow: to the right is slower."""
+    """Draw a bar for each peer, relative to hedgerow. Bars to the right are slower."""
     counts = [max(1, len(peers(row))) for row in rows]
     figure = Figure(figsize=(8, 0.9 * len(rows) + 0.28 * sum(counts)), layout="constrained")
     ratios = [row.against_ours(name) for row in rows for name in peers(row)] or [1.0]
@@ -74,7 +74,7 @@ def _peers(rows: Sequence[Row]) -> Figure:
 
 
 def _growth(rows: Sequence[Row]) -> Figure:
-    """A panel for each kind of search, a line for each contender."""
+    """Draw a panel for each kind of search, with a line for each contender."""
     figure = Figure(figsize=(9, 4), layout="constrained")
     names = list(dict.fromkeys(name for row in rows for name in [OURS, *peers(row)]))
     colours = dict(zip(names, [_OURS, *_COLOURS], strict=False))
@@ -116,7 +116,7 @@ def _growth(rows: Sequence[Row]) -> Figure:
 
 
 def _sized(rows: Sequence[Row]) -> list[Row]:
-    """The searches over made-up corpora, which differ in their size alone."""
+    """Return the searches over synthetic corpora, which differ only in size."""
     return [row for row in rows if row.key in _LINES and row.corpus.replace(",", "").isdigit()]
 
 

@@ -24,7 +24,7 @@ _FEWEST = 200
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print, and write what was asked for; 1 when a contender failed."""
+    """Measure, print, and write the requested files. Return 1 if a contender failed."""
     parser = _parser()
     asked = parser.parse_args(arguments)
     if asked.publish and asked.only:
@@ -73,7 +73,7 @@ def _measured(asked: argparse.Namespace, failures: list[str]) -> Iterator[Row]:
 
 
 def _over(bench: Bench, chosen: Sequence[Part]) -> Iterator[Row]:
-    """The parts in their order, those last that need the memory of the contenders."""
+    """Run the parts in order. Parts that need the memory of the contenders run last."""
     bench.make(None if any(part.peers for part in chosen) else [Hedgerow])
     for part in (part for part in chosen if not part.apart):
         yield from part.measure(bench)
@@ -84,7 +84,7 @@ def _over(bench: Bench, chosen: Sequence[Part]) -> Iterator[Row]:
 
 
 def _corpora(asked: argparse.Namespace) -> Iterator[Corpus]:
-    """One after the other, so that only one takes memory."""
+    """Yield the corpora one at a time, so that only one is in memory."""
     if asked.data:
         yield real(asked.data)
     for size in asked.sizes:

@@ -1,4 +1,4 @@
-"""What is searched: made-up corpora of any size, always the same, or a folder of real texts."""
+"""The corpora: synthetic and reproducible, of any size, or a folder of real texts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CHUNKS_PER_PATH = 10
 
 
 class Text(NamedTuple):
-    """A chunk as a row of FTS5: `row` counts from 1."""
+    """A chunk as a row of FTS5. `row` counts from 1."""
 
     row: int
     path: str
@@ -39,10 +39,10 @@ class Text(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Texts, a vector of length 1 for each, and what is asked of them.
+    """Texts, a unit vector for each, and queries.
 
-    `questions` are as people ask, with a vector each. `asked` holds the other kinds of query, by
-    their name; "new" are more questions, which nobody is asked before they are timed.
+    `questions` are natural questions, each with a vector. `asked` holds the other kinds of query,
+    by name. "new" are further questions, which no contender sees before they are timed.
     """
 
     name: str
@@ -53,21 +53,21 @@ class Corpus:
     asked: dict[str, list[str]]
 
     def __len__(self) -> int:
-        """How many chunks."""
+        """Return the number of chunks."""
         return len(self.texts)
 
     @property
     def kept(self) -> int:
-        """A tenth of the chunks has a stamp below it."""
+        """The stamp that a tenth of the chunks is below."""
         return len(self) // 10
 
     def stamps(self) -> list[int]:
-        """A number for each chunk, in no order, for filters to keep some of them by."""
+        """Return a number for each chunk, in random order, for filters."""
         stamps: list[int] = np.random.default_rng(5).permutation(len(self)).tolist()
         return stamps
 
     def chunks(self, *, with_vectors: bool, stamped: bool = False) -> Iterator[hr.Chunk]:
-        """The texts as hedgerow takes them; with metadata and one more tag if they are `stamped`."""
+        """Yield the texts as chunks of hedgerow, with metadata and another tag if `stamped`."""
         stamps: Iterable[int | None] = self.stamps() if stamped else itertools.repeat(None)
         return (
             hr.Chunk(
@@ -80,12 +80,12 @@ class Corpus:
                 None if stamp is None else _metadata(stamp),
                 embedding=vector if with_vectors else None,
             )
-            # The stamps may be endless.
+            # The stamps may be an endless iterator.
             for text, vector, stamp in zip(self.texts, self.vectors, stamps, strict=False)
         )
 
     def with_chunks_per_path(self, count: int, rows: int | None = None) -> Corpus:
-        """The same corpus with `count` chunks in each path, if given only of the first `rows`."""
+        """Return the corpus with `count` chunks in each path, or only for the first `rows`."""
         texts = [
             text._replace(path=_path(place, count)) if rows is None or place < rows else text
             for place, text in enumerate(self.texts)
@@ -94,24 +94,27 @@ class Corpus:
 
 
 def group(stamp: int) -> str:
-    """The tag of a stamp, which one chunk in 97 has."""
+    """Return the tag of a stamp. One chunk in 97 has it."""
     return f"group {stamp % 97}"
 
 
 def _metadata(stamp: int) -> dict[str, Any]:
-    """The stamp under two keys, so that an index can declare one of them alone."""
+    """Return metadata with the stamp under two keys, so an index can declare only one of them."""
     author = f"author {stamp % 97}"
     return {"stamp": stamp, "level": stamp, "author": author, "draft": stamp % 2 == 0}
 
 
 def _path(place: int, chunks_per_path: int) -> str:
-    """Paths of other lengths have other names, so that a corpus may have several lengths."""
+    """Return a path.
+
+    Its folder depends on the length, so a corpus can have paths of several lengths.
+    """
     folder = "notes" if chunks_per_path == CHUNKS_PER_PATH else f"notes of {chunks_per_path}"
     return f"{folder}/{place // chunks_per_path}.md"
 
 
 def made_up(count: int, *, chunks_per_path: int = CHUNKS_PER_PATH) -> Corpus:
-    """So many chunks of 80 words, as frequent as in a language, with vectors in clusters."""
+    """Return `count` chunks of 80 words with Zipfian frequencies, and vectors in clusters."""
     dice = np.random.default_rng(7)
     vocabulary = np.array([_word(rank) for rank in range(_VOCABULARY)], dtype=object)
     columns = {name: _sentences(dice, vocabulary, count, words) for name, words in _WORDS.items()}
@@ -129,7 +132,7 @@ def made_up(count: int, *, chunks_per_path: int = CHUNKS_PER_PATH) -> Corpus:
 
 
 def real(folder: Path) -> Corpus:
-    """The collection that `benches/quality.py` reads; its judgements are not needed here."""
+    """Return the collection that `benches/quality.py` reads, without its judgments."""
     with gzip.open(folder / "corpus.jsonl.gz", "rt", encoding="utf-8") as lines:
         documents = [json.loads(line) for line in lines]
     with gzip.open(folder / "queries.jsonl.gz", "rt", encoding="utf-8") as lines:
@@ -158,16 +161,16 @@ def real(folder: Path) -> Corpus:
 
 
 def real_vectors(folder: Path) -> tuple[Vectors, Vectors]:
-    """Those of the texts and those of the questions, in the order of their lines."""
+    """Return the vectors of the texts and of the questions, in the order of their lines."""
     loaded = (np.load(folder / f"{name}.npy") for name in ("emb_docs", "emb_queries"))
     texts, questions = (unit(vectors.astype(np.float32)) for vectors in loaded)
     return texts, questions
 
 
 def _word(rank: int) -> str:
-    """A word to speak, of three syllables, another one for each rank."""
+    """Return a pronounceable word of three syllables, different for each rank."""
     base = len(_SYLLABLES)
-    # A step that shares no factor with the number of words, so that neighbours are not alike.
+    # The step is coprime to the number of words, so that consecutive ranks give dissimilar words.
     number = rank * 7919 % base**3
     return "".join(_SYLLABLES[number // base**place % base] for place in range(3))
 
@@ -175,7 +178,7 @@ def _word(rank: int) -> str:
 def _sentences(
     dice: np.random.Generator, vocabulary: NDArray[np.object_], count: int, words: int
 ) -> list[str]:
-    """Zipf's law: the nth word of the vocabulary is 1/n as often as the first."""
+    """Return sentences by Zipf's law: the nth word is 1/n as frequent as the first."""
     sentences: list[str] = []
     for block in blocks(count):
         drawn = dice.random((block.stop - block.start, words))
@@ -185,14 +188,14 @@ def _sentences(
 
 
 def _question(dice: np.random.Generator, vocabulary: NDArray[np.object_]) -> str:
-    """Three informative words: seldom one of the most frequent, often a rare one."""
+    """Return three informative words: rarely a very frequent one, often a rare one."""
     ranks = (18 * np.exp(11 * dice.random(3))).astype(np.int64)
     rare = dice.integers(_VOCABULARY // 3, _VOCABULARY, 3)
     return " ".join(vocabulary[np.where(ranks < _VOCABULARY, ranks, rare)])
 
 
 def _asked(texts: list[Text], questions: list[str]) -> dict[str, list[str]]:
-    """Prefixes made of the questions; phrases, AND and NOT of words that stand together."""
+    """Return prefix queries of the questions, and phrase, AND and NOT queries of adjacent words."""
     dice = random.Random(11)
     pairs = []
     while len(pairs) < len(questions):
@@ -213,6 +216,6 @@ def _asked(texts: list[Text], questions: list[str]) -> dict[str, list[str]]:
 
 
 def _with_prefix(question: str) -> str:
-    """The longest word of a question cut by two letters, for all that begin like it."""
+    """Return a question with its longest word cut by two letters and turned into a prefix."""
     longest = max(re.findall(r"\w+", question), key=len)
     return question.replace(longest, f"{longest[:-2]}*", 1)

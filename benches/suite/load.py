@@ -1,8 +1,8 @@
-"""Searches without and with somebody who writes, in a process whose memory holds nothing else.
+"""Searches with and without a concurrent writer, in a process that holds nothing else in memory.
 
-The parent sends a `Plan` and gets a `Report`, both pickled. Windows of the same length follow each
-other, one without the writer, one with it, and so on, so that what disturbs the machine disturbs
-both. The writer is another thread of the process, with the same handle, or another process.
+The parent sends a `Plan` and gets a `Report`, both pickled. Windows of equal length alternate, one
+without the writer and one with it, so that other load on the machine affects both. The writer is a
+thread of the process on the same handle, or another process.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _FOLDER = Path(__file__).parents[1]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """So many searching threads, and so many of the chunks written a second, one at a time."""
+    """The load: `threads` searching threads, and `rate` chunks written per second, one by one."""
 
     path: Path
     questions: Sequence[str]
@@ -51,8 +51,9 @@ class Plan:
 
 @dataclass(slots=True)
 class Half:
-    """All windows of a kind: the cost of each search, the seconds of each write, the seconds of all
-    windows, and the peak memory of each window in bytes, None if the system does not report it.
+    """The windows with or without the writer: the cost of each search, the seconds of each write,
+    the seconds of all windows, and the peak memory of each window in bytes, None if the system does
+    not report it.
 
     The processor time and the context switches of a search are those of its thread.
     """
@@ -65,7 +66,7 @@ class Half:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Both halves, and of the last chunks written how many are found by their vectors."""
+    """The windows without and with the writer, and the number of last written chunks found."""
 
     quiet: Half
     writing: Half
@@ -74,20 +75,20 @@ class Report:
 
 
 class Writer(Protocol):
-    """Writes for a while, beside its caller."""
+    """Writes for some seconds while its caller searches."""
 
     def start(self, seconds: float) -> None:
-        """Begin."""
+        """Start writing."""
 
     def finish(self) -> list[float]:
-        """Wait for the end; returns what each write took."""
+        """Wait for the end. Return the seconds of each write."""
 
     def close(self) -> None:
-        """There is no more to write."""
+        """Stop the writer for good."""
 
 
 class OwnThread:
-    """A writer on the handle that is searched."""
+    """A writer thread on the handle that is searched."""
 
     def __init__(self, plan: Plan, index: hr.Index) -> None:
         self._write = writing(plan, index)
@@ -95,38 +96,38 @@ class OwnThread:
         self._taken: Future[list[float]] = Future()
 
     def start(self, seconds: float) -> None:
-        """In a thread."""
+        """Start writing in the thread."""
         self._taken = self._thread.submit(self._write, seconds)
 
     def finish(self) -> list[float]:
-        """Raises what the writer raised."""
+        """Return the seconds of each write. Raises the error of the writer."""
         return self._taken.result()
 
     def close(self) -> None:
-        """Let go of the thread."""
+        """Shut the thread down."""
         self._thread.shutdown()
 
 
 class OwnProcess:
-    """A writer with a handle of its own, which is told over a pipe for how long to write."""
+    """A writer process with its own handle. A pipe tells it for how many seconds to write."""
 
     def __init__(self, plan: Plan, index: hr.Index) -> None:
         del index
         self._process = start("serve_writes")
         self._send(plan)
-        self.finish()  # it says that it is ready, so that nothing is timed beside its beginning
+        self.finish()  # waits until the process is ready, so that its start disturbs no measurement
 
     def start(self, seconds: float) -> None:
-        """Tell it."""
+        """Send the number of seconds."""
         self._send(seconds)
 
     def finish(self) -> list[float]:
-        """Read what it measured."""
+        """Read the seconds of each write."""
         taken: list[float] = pickle.load(_there(self._process.stdout))  # noqa: S301 - our own
         return taken
 
     def close(self) -> None:
-        """It ends when nothing more can come."""
+        """Close its input, which ends the process, and wait."""
         _there(self._process.stdin).close()
         self._process.wait()
         _there(self._process.stdout).close()
@@ -138,7 +139,7 @@ class OwnProcess:
 
 
 def run(plan: Plan) -> Report:
-    """Search by windows, every other one beside the writer."""
+    """Search in windows, every second one with the writer."""
     with hr.Index.open(plan.path, ranking="memory") as index:
         retriever = hr.Retriever(index, embedder=Ready(plan.questions, plan.vectors))
         writer: Writer = (OwnProcess if plan.another_process else OwnThread)(plan, index)
@@ -155,7 +156,7 @@ def run(plan: Plan) -> Report:
 
 
 def _window(half: Half, retriever: hr.Retriever, plan: Plan, writer: Writer | None) -> None:
-    """One window, after an untimed search that sees the last write of the one before."""
+    """Run one window after an untimed search, which loads the last write of the previous window."""
     retriever.search(plan.questions[0], limit=SHOWN, candidates=TOP)
     can_measure = reset_peak()
     began = perf_counter()
@@ -169,7 +170,7 @@ def _window(half: Half, retriever: hr.Retriever, plan: Plan, writer: Writer | No
 
 
 def _search(retriever: hr.Retriever, plan: Plan, seconds: float) -> list[Cost]:
-    """Return the cost of each search of all threads. Each thread begins at another question."""
+    """Return the cost of each search of all threads. Each thread starts at a different question."""
     end = perf_counter() + seconds
 
     def go_on(first: int) -> list[Cost]:
@@ -187,7 +188,7 @@ def _search(retriever: hr.Retriever, plan: Plan, seconds: float) -> list[Cost]:
 
 
 def writing(plan: Plan, index: hr.Index) -> Callable[[float], list[float]]:
-    """A function that writes the next chunks at their pace for so many seconds."""
+    """Return a function that writes the next chunks at the planned rate for some seconds."""
     chunks = iter(plan.chunks)
 
     def write(seconds: float) -> list[float]:
@@ -197,7 +198,7 @@ def writing(plan: Plan, index: hr.Index) -> Callable[[float], list[float]]:
             time.sleep(max(0.0, start + due - perf_counter()))
             began = perf_counter()
             if taken and began - start >= seconds:
-                break  # behind its pace, for which the searches do not wait
+                break  # the writer is behind its rate, and the searches do not wait for it
             index.upsert([next(chunks)])
             taken.append(perf_counter() - began)
         return taken
@@ -206,12 +207,12 @@ def writing(plan: Plan, index: hr.Index) -> Callable[[float], list[float]]:
 
 
 def _written(plan: Plan, count: int) -> list[hr.Chunk]:
-    """The last of the chunks written."""
+    """Return the last written chunks."""
     return list(plan.chunks[max(0, count - _CHECKED) : count])
 
 
 def reset_peak() -> bool:
-    """Have the system forget the most memory that the process had; False where it cannot."""
+    """Reset the system's record of peak memory. Return False if that is not possible."""
     try:
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     except OSError:
@@ -220,7 +221,7 @@ def reset_peak() -> bool:
 
 
 def peak() -> int | None:
-    """The most memory in bytes that the process had since."""
+    """Return the peak memory in bytes since `reset_peak`. None if the system does not report it."""
     for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024
@@ -228,7 +229,7 @@ def peak() -> int | None:
 
 
 def ask(plan: Plan) -> Report:
-    """Run a plan in a process of its own."""
+    """Run a plan in a separate process."""
     with start("serve") as process:
         told, _ = process.communicate(pickle.dumps(plan))
     if process.returncode:
@@ -238,7 +239,7 @@ def ask(plan: Plan) -> Report:
 
 
 def start(function: str, module: str = __name__) -> subprocess.Popen[bytes]:
-    """Start a process that calls a function of this module or of another one."""
+    """Start a process that calls a function of this module or of another module."""
     code = f"from {module} import {function}; {function}()"
     path = os.pathsep.join([str(_FOLDER), *filter(None, sys.path)])
     return subprocess.Popen(  # noqa: S603
@@ -250,13 +251,13 @@ def start(function: str, module: str = __name__) -> subprocess.Popen[bytes]:
 
 
 def serve() -> None:
-    """Read a plan, run it, tell what came of it."""
+    """Read a plan, run it and write the report."""
     plan: Plan = pickle.load(sys.stdin.buffer)  # noqa: S301 - our own
     pickle.dump(run(plan), sys.stdout.buffer)
 
 
 def serve_writes() -> None:
-    """Read a plan, and write for as long as is asked, as often as it is."""
+    """Read a plan, then write for each number of seconds read from standard input."""
     plan: Plan = pickle.load(sys.stdin.buffer)  # noqa: S301 - our own
     with hr.Index.open(plan.path) as index:
         write = writing(plan, index)

@@ -1,4 +1,4 @@
-"""Where and when it was measured, and the memory there."""
+"""The machine, the date and the versions of a measurement, and its memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REQUIREMENTS = Path(__file__).parents[1] / "requirements.txt"
 
 
 def machine() -> dict[str, str]:
-    """Processor, memory, system and versions."""
+    """Return the processor, memory, system and versions."""
     return {
         "date": datetime.now(timezone.utc).date().isoformat(),
         "processor": f"{_processor()}, {os.cpu_count()} cores",
@@ -30,7 +30,7 @@ def machine() -> dict[str, str]:
 
 
 def give_back() -> None:
-    """Return to the system what was freed, where the C library keeps it for later."""
+    """Return freed memory to the system, which glibc would keep for reuse."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL("libc.so.6").malloc_trim(0)
 
@@ -41,7 +41,7 @@ def _processor() -> str:
             if line.startswith("model name"):
                 return line.split(":", 1)[1].strip()
     except OSError:
-        pass  # another system, which names it elsewhere
+        pass  # other systems have no such file
     return platform.processor() or platform.machine()
 
 
@@ -59,7 +59,7 @@ def _sqlite() -> str:
 
 
 def _peers() -> Iterator[str]:
-    """What the requirements name and is installed."""
+    """Return the installed packages that the requirements name, with their versions."""
     lines = REQUIREMENTS.read_text(encoding="utf-8").splitlines()
     asked = {line.split("==")[0] for line in lines if "==" in line}
     found = {one.name.lower(): one.version for one in distributions()}

@@ -1,4 +1,7 @@
-"""The figures in the documents: each between two marks, the rest is left alone."""
+"""Writes the figures into the documents, between two markers.
+
+The rest of each document is untouched.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def publish(rows: Sequence[Row], machine: dict[str, str], root: Path = ROOT) -> list[Path]:
-    """Write figures into the pages that have them and draw the charts; returns what was written."""
+    """Write the figures into the documents and draw the charts. Return the written files."""
     made = draw(rows, root / "benches" / "charts")
     for document, text in [
         (root / "docs" / "speed.md", summary(rows, machine)),
@@ -26,7 +29,10 @@ def publish(rows: Sequence[Row], machine: dict[str, str], root: Path = ROOT) -> 
 
 
 def filled(document: str, text: str) -> str:
-    """The document with another text between its marks; ValueError if these are not there once."""
+    """Return the document with a new text between its markers.
+
+    Raises ValueError unless each occurs once.
+    """
     marks = re.compile(r"(?<=<!-- make bench -->\n).*?(?=<!-- end -->\n)", re.DOTALL)
     changed, count = marks.subn(lambda _: f"\n{text}\n\n", document)
     if count != 1:

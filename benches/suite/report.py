@@ -1,4 +1,4 @@
-"""The figures for people, in a terminal and as Markdown, and for programs."""
+"""The figures as text for a terminal, as Markdown, and as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WIDTH = 40
 
 
 def lines(row: Row) -> Iterator[str]:
-    """A row for a terminal: everybody on a line, then the targets and the checks."""
+    """Yield a row as lines for a terminal: the contenders, then the targets and the checks."""
     yield f"{row.what}" + (f"  [{row.corpus}]" if row.corpus else "")
     for name in row.figures:
         figures = "".join(f"{shown(value, row.unit):>12}" for value in row.both(name))
@@ -31,7 +31,7 @@ def lines(row: Row) -> Iterator[str]:
 
 
 def tables(rows: Sequence[Row], machine: Mapping[str, str]) -> str:
-    """Every row, in a table for each corpus."""
+    """Return every row, in one table per corpus."""
     parts = [*(f"- {name}: {value}" for name, value in machine.items()), ""]
     for corpus, of_corpus in groupby(rows, key=lambda row: row.corpus):
         parts += [f"### {f'{corpus} chunks' if corpus else 'Without an index'}", ""]
@@ -62,7 +62,7 @@ def _figure(row: Row, name: str) -> str:
 
 
 def summary(rows: Sequence[Row], machine: Mapping[str, str]) -> str:
-    """What the README says, of the corpus with most chunks up to 100,000."""
+    """Return the summary for the documents, from the largest corpus of up to 100,000 chunks."""
     chosen = headline(rows)
     what = (
         f"The median at {chosen[0].corpus} chunks, and the time of others relative to it; "
@@ -85,7 +85,7 @@ def summary(rows: Sequence[Row], machine: Mapping[str, str]) -> str:
 
 
 def headline(rows: Sequence[Row]) -> list[Row]:
-    """The rows of searching, of one corpus."""
+    """Return the rows about searching of one corpus."""
     keys = (
         "bm25-OR",
         "bm25-new",
@@ -105,12 +105,12 @@ def headline(rows: Sequence[Row]) -> list[Row]:
 
 
 def peers(row: Row) -> list[str]:
-    """Without floors, and without variants, whose names have a comma."""
+    """Return the contenders without floors and without variants, whose names have a comma."""
     return [name for name in row.figures if "," not in name and name not in {OURS, *FLOORS}]
 
 
 def _faster(rows: Sequence[Row]) -> str:
-    """Who is faster, at what, and what else is different there."""
+    """Return which peers are faster, at what, and how they differ."""
     found: dict[str, list[str]] = {}
     for row in rows:
         for name in peers(row):
@@ -128,7 +128,7 @@ def _faster(rows: Sequence[Row]) -> str:
 
 
 def as_json(rows: Sequence[Row], machine: Mapping[str, str]) -> str:
-    """Everything; times in seconds, sizes in bytes."""
+    """Return everything as JSON, with times in seconds and sizes in bytes."""
     return json.dumps({"machine": machine, "rows": [asdict(row) for row in rows]}, indent=1)
 
 

@@ -1,4 +1,4 @@
-"""What the suite finds out: lines of figures, each with what it was to be."""
+"""The results of the suite: rows of figures with their targets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .timing import Times
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What we aim at, how near we are, and whether that is enough; None where it cannot be said."""
+    """An aim, the reached value, and whether it meets the aim. None if it was not measured."""
 
     aim: str
     reached: str
@@ -20,10 +20,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One thing measured over one corpus.
+    """One measurement over one corpus.
 
-    `figures` are in `unit`, the first of them hedgerow's, and are shown by their median and their
-    `tail`; `checks` say whether the answers are those they must be.
+    `figures` are in `unit`, hedgerow's first, and are shown by their median and their `tail`.
+    `checks` report whether the results are correct.
     """
 
     key: str
@@ -38,34 +38,34 @@ class Row:
     tail: Literal["p95", "p99"] = "p95"
 
     def both(self, name: str) -> list[float]:
-        """The median and the tail; of a single call there is no tail."""
+        """Return the median and the tail, or only the median for a single call."""
         times = self.figures[name]
         return [times.p50, getattr(times, self.tail)] if times.calls > 1 else [times.p50]
 
     def against_ours(self, name: str) -> float:
-        """The time relative to hedgerow's."""
+        """Return the time relative to hedgerow's."""
         return self.figures[name].p50 / next(iter(self.figures.values())).p50
 
 
-# In seconds, or in bytes for sizes.
+# Seconds per unit, or bytes per unit for sizes.
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "MB": 1e6}
 
 
 def shown(value: float, unit: str) -> str:
-    """With three significant digits."""
+    """Return a value with three significant digits and its unit."""
     scaled = value / UNITS[unit]
     decimals = 0 if scaled >= 100 else 1 if scaled >= 10 else 2 if scaled >= 1 else 3
     return f"{scaled:,.{decimals}f} {unit}"
 
 
 def at_most(limit: float, unit: str, value: float) -> Target:
-    """Not more than so many of a unit."""
+    """Return the target of at most `limit` units."""
     reached = shown(value, unit)
     return Target(f"at most {limit:g} {unit}", reached, value <= limit * UNITS[unit])
 
 
 def usage(figures: Mapping[str, Times], unit: str) -> Iterator[str]:
-    """Lines on the processor time and the involuntary context switches of each figure's calls."""
+    """Yield lines with the processor time and the involuntary context switches of each figure."""
     labels = {name: name.partition(", ")[2] or name for name in figures}
     times = [
         f"{labels[name]} {shown(figure.processor, unit)}"
@@ -84,7 +84,7 @@ def usage(figures: Mapping[str, Times], unit: str) -> Iterator[str]:
 
 
 def part_of(floor: str, limit: float, figures: Mapping[str, Times]) -> Target:
-    """Not more than so large a part of what the floor takes."""
+    """Return the target of at most `limit` times the floor."""
     share = f"at most {fraction(limit)}{' of' if limit < 1 else ''}"
     aim = f"{'no slower than' if limit == 1 else share} {floor}"
     ours = next(iter(figures.values()))
@@ -95,7 +95,10 @@ def part_of(floor: str, limit: float, figures: Mapping[str, Times]) -> Target:
 
 
 def times_at_most(what: str, limit: float, of: str, part: float | None) -> Target:
-    """Not more than so many times something else; None where one of both was not measured."""
+    """Return the target of at most `limit` times another figure.
+
+    `part` is None if one was not measured.
+    """
     aim = f"{what}: at most {limit:g} times {of}"
     if part is None:
         return Target(aim, "not measured", None)
@@ -103,7 +106,7 @@ def times_at_most(what: str, limit: float, of: str, part: float | None) -> Targe
 
 
 def fraction(part: float) -> str:
-    """1/15, or 1.2 times."""
+    """Return a ratio as text, such as 1/15 or 1.2 times."""
     if part >= 0.67:
         return f"{part:.3g} times"
     over = 1 / part
@@ -111,5 +114,5 @@ def fraction(part: float) -> str:
 
 
 def agreement(what: str, count: int, agrees: Callable[[int], bool]) -> str:
-    """In how many of so many cases what should hold does."""
+    """Return in how many of `count` cases a condition holds, as text."""
     return f"{what}: {sum(map(agrees, range(count)))} of {count}"

@@ -1,6 +1,6 @@
 """Processes that each open an index, write one chunk and close it, one after the other.
 
-The processes are forked from one that has imported hedgerow and opened nothing.
+The processes are forked from one that has imported hedgerow but opened nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SECONDS = struct.Struct("d")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One process for each chunk; none starts after so many seconds."""
+    """One process for each chunk. No process starts after `seconds`."""
 
     path: Path
     chunks: Sequence[hr.Chunk]
@@ -40,7 +40,7 @@ class Report:
 
 
 def ask(plan: Plan) -> Report:
-    """Run a plan, forking from a process of its own. Raises RuntimeError if that process fails."""
+    """Run a plan in a separate process, which forks. Raises RuntimeError if that process fails."""
     with start("serve", __name__) as process:
         told, _ = process.communicate(pickle.dumps(plan))
     if process.returncode:

@@ -1,4 +1,4 @@
-"""Timing by turns, so that what disturbs the machine disturbs everybody."""
+"""Timing in turns, so that other load on the machine affects all contenders equally."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _clock = perf_counter
 
 
 def count_processor_time() -> None:
-    """From now on count what the threads of this process compute, and not what they wait for.
+    """Measure processor time instead of elapsed time from now on, so waiting does not count.
 
-    On a machine that is busy with other work, a call of a millisecond is interrupted more often
-    than one of a microsecond, so that ratios of elapsed time would be unfair to whoever is slower.
+    On a busy machine, a call of a millisecond is interrupted more often than one of a microsecond,
+    so ratios of elapsed time would be unfair to slower contenders.
     """
     global _clock  # noqa: PLW0603 - one clock for everybody
     _clock = process_time
@@ -60,7 +60,7 @@ class Times:
 
     @classmethod
     def of(cls, seconds: Sequence[float]) -> Times:
-        """Sum up at least one measurement."""
+        """Summarize at least one measurement."""
         longest = max(seconds)
         if len(seconds) == 1:
             return cls(*[seconds[0]] * 3, 1, longest)
@@ -69,7 +69,7 @@ class Times:
 
     @classmethod
     def of_costs(cls, costs: Sequence[Cost]) -> Times:
-        """Sum up the costs of at least one call."""
+        """Summarize the costs of at least one call."""
         times = cls.of([cost.elapsed for cost in costs])
         switches = [cost.preemptions for cost in costs if cost.preemptions is not None]
         return cls(
@@ -83,7 +83,7 @@ class Times:
         )
 
     def each(self, count: int) -> Times:
-        """The same for one of so many that a call is made of."""
+        """Return the times divided by `count`, for a call that does that many things."""
         parts = (self.longest, self.processor, self.preemptions)
         return Times(
             self.p50 / count,
@@ -114,7 +114,7 @@ def cost(call: Callable[[], object], *, of_thread: bool = False, repeat: int = 1
 
 
 def _usage(*, of_thread: bool) -> tuple[float, int | None]:
-    """The processor time in seconds and the involuntary context switches so far."""
+    """Return the processor time in seconds and the involuntary context switches so far."""
     who = getattr(resource, "RUSAGE_THREAD" if of_thread else "RUSAGE_SELF", None)
     switches = None if who is None else resource.getrusage(who).ru_nivcsw
     return (thread_time if of_thread else process_time)(), switches
@@ -131,15 +131,15 @@ def by_turns(  # noqa: PLR0913 - each has its default
 ) -> dict[str, Times]:
     """Time calls on the same inputs, ten inputs each in turn, until the budget of seconds is spent.
 
-    Every other round goes backwards, so that nobody always comes after the same, who may leave the
-    processor's caches full of something else.
+    Every second round runs in reverse, so that no contender always follows the same one, which may
+    leave its own data in the processor's caches.
 
-    The inputs are gone through at most once, and their first ten by everybody in any case. With
-    `repeat` a call is timed as one of so many, for calls too short for the clock. Before, and not
-    timed, everybody is asked the same, or what `warm` says, so that what they read from files is in
-    memory: a machine may have put it out while the others were made.
+    Each input is used at most once, and every contender gets the first ten. With `repeat`, several
+    calls are timed together, for calls too short for the clock. Before the timing, every contender
+    runs the same inputs, or `warm`, so that its files are in memory: the system may have evicted
+    them while the others were built.
 
-    `before` has functions that run before each call of a name and are not timed.
+    `before` has functions that run untimed before each call of a name.
     """
     taken: dict[str, list[Cost]] = {name: [] for name in calls}
     prepare = before or {}
@@ -163,7 +163,10 @@ def _nothing() -> None:
 
 
 def _warm(call: Callable[[_T], object], inputs: Sequence[_T], budget: float) -> None:
-    """Call with the inputs in their order. The first may have to read an index, so it is extra."""
+    """Call with the inputs in order.
+
+    The first call may have to read an index, so it is not timed.
+    """
     call(inputs[0])
     start = perf_counter()
     for one in inputs[1:]:
@@ -182,8 +185,8 @@ def rounds(
 ) -> dict[str, Times]:
     """Time long calls, each once a round.
 
-    No round begins after `budget` seconds, except the first `least`. `before` has functions that run
-    before each call of a name and are not timed.
+    No round begins after `budget` seconds, except the first `least`. `before` has functions that
+    run untimed before each call of a name.
     """
     taken: dict[str, list[Cost]] = {name: [] for name in calls}
     prepare = before or {}
@@ -199,14 +202,14 @@ def rounds(
 
 
 def seconds(call: Callable[[], object]) -> float:
-    """How long one call takes."""
+    """Return the seconds of one call."""
     began = _clock()
     call()
     return _clock() - began
 
 
 def as_many(things: Sequence[_T], count: int) -> list[_T]:
-    """So many of the things, from the first again after the last."""
+    """Return `count` items, starting again at the first after the last."""
     return [thing for thing, _ in zip(cycle(things), range(count), strict=False)]
 
 

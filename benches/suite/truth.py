@@ -1,4 +1,4 @@
-"""Which vectors are truly the nearest, to say how many of them an answer has."""
+"""The true nearest vectors, to measure recall."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from .contenders import TOP
 from .shapes import Vectors, blocks
 
-# A last place within what float32 can tell apart is as good.
+# A cosine within float32's rounding error of the last place counts as equal.
 _EQUAL = 1e-6
 
 
 class Truth:
-    """The cosine that the last of the 60 nearest has, for each question, computed as float64."""
+    """For each question, the cosine of the last of the 60 nearest vectors, computed as float64."""
 
     def __init__(self, vectors: Vectors, questions: Vectors) -> None:
         self._vectors = vectors
@@ -29,7 +29,10 @@ class Truth:
         self._least = best.min(axis=1) - _EQUAL
 
     def recall(self, found: Sequence[Sequence[int]]) -> float:
-        """The share of the nearest among the rows found; of equals at the end any counts."""
+        """Return the share of the nearest vectors among the found rows.
+
+        Ties at the end count as found.
+        """
         return mean(map(self._share, range(len(found)), found))
 
     def _share(self, question: int, rows: Sequence[int]) -> float:

@@ -1,4 +1,4 @@
-"""Chunks to write into an index of a corpus: new ones, and other texts for stored ones."""
+"""Chunks to write into an index of a corpus: new ones, and new texts for stored ones."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def changes(
 ) -> list[hr.Chunk]:
     """Return `count` chunks with vectors, spread over the corpus.
 
-    `is_new` decides by the position of a chunk whether it gets an id of its own or replaces a stored
-    chunk; a corpus with fewer chunks than `count` has some replaced twice. Each chunk has the path of
+    `is_new` decides by the position of a chunk whether it gets a new id or replaces a stored chunk.
+    If the corpus has fewer chunks than `count`, some are replaced twice. Each chunk has the path of
     a stored one, or `path`. The same seed gives the same chunks.
     """
     dice = random.Random(seed)
@@ -49,12 +49,12 @@ def changes(
 
 
 def always(number: int) -> bool:
-    """Every chunk is new."""
+    """Return True: every chunk is new."""
     del number
     return True
 
 
 def never(number: int) -> bool:
-    """Every chunk replaces a stored one."""
+    """Return False: every chunk replaces a stored one."""
     del number
     return False

@@ -24,7 +24,7 @@ from .steps import Growth, Step, steps
 _MOST_ROUNDS = 15
 _FEWEST_ROUNDS = 3
 _SMALLER = 4
-# Calls of less than so many seconds are measured several times in a round.
+# Calls shorter than this, in seconds, are measured several times in a round.
 _SHORT = 2e-3
 _REPEATS = 5
 
@@ -35,9 +35,9 @@ def nothing() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A cost at one size: a call, and what runs before it and is not measured.
+    """A cost at one size: a measured call, and an unmeasured call before it.
 
-    `each` divides the cost, for a call that does so many things. For the unit "MB" the call returns
+    `each` divides the cost of a call that does that many things. For the unit "MB" the call returns
     the cost in bytes.
     """
 
@@ -59,11 +59,11 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """One size to vary.
+    """A size to vary.
 
-    `sizes` takes the base. `probes` makes what one size needs, which the stack closes, and returns the
-    costs to measure, in their order in each round. The sizes take turns, unless they are `in_order`: then each is measured before the
-    next one is made.
+    `sizes` takes the base. `probes` sets up one size, which the stack closes, and returns the costs
+    to measure, in their order in each round. The sizes take turns, unless they are `in_order`: then
+    each is measured before the next one is set up.
     """
 
     name: str
@@ -73,18 +73,18 @@ class Dimension:
 
 
 class Nearby:
-    """An embedder that gives any text the vector of some question, so that no model is timed."""
+    """An embedder that gives each text the vector of some question, so that no model is timed."""
 
     def __init__(self, vectors: Any) -> None:
         self._vectors = vectors
 
     def embed(self, texts: Sequence[str]) -> list[Any]:
-        """Return a vector for each text, always the same one."""
+        """Return a vector for each text. Equal texts get equal vectors."""
         return [self._vectors[sum(map(ord, text)) % len(self._vectors)] for text in texts]
 
 
 class Base:
-    """A made-up corpus, the file of an index of it, and the same of a fourth of it."""
+    """A synthetic corpus, an index file of it, and an index file of a quarter of it."""
 
     def __init__(self, folder: Path, chunks: int) -> None:
         self.folder = folder
@@ -93,16 +93,16 @@ class Base:
 
     @cached_property
     def corpus(self) -> Corpus:
-        """All chunks."""
+        """The corpus of all chunks."""
         return made_up(self.chunks)
 
     @cached_property
     def small(self) -> Corpus:
-        """The first fourth of the chunks."""
+        """The corpus of the first quarter of the chunks."""
         return self.first(max(1, self.chunks // _SMALLER))
 
     def first(self, count: int) -> Corpus:
-        """The first chunks of the corpus."""
+        """Return the corpus of the first `count` chunks."""
         corpus = self.corpus
         return replace(
             corpus, texts=corpus.texts[:count], vectors=corpus.vectors[:count], name=f"{count:,}"
@@ -114,17 +114,17 @@ class Base:
         return Nearby(self.corpus.question_vectors)
 
     def new_path(self) -> Path:
-        """The path of a file that does not exist yet."""
+        """Return the path of a file that does not exist yet."""
         return self.folder / f"{next(self._numbers)}.db"
 
     @cached_property
     def file(self) -> Path:
-        """An index of all chunks, which is copied and never written to."""
+        """The path of an index of all chunks. It is copied and never written to."""
         return self._made(self.corpus)
 
     @cached_property
     def small_file(self) -> Path:
-        """An index of a fourth of the chunks, which is copied and never written to."""
+        """The path of an index of a quarter of the chunks. It is copied and never written to."""
         return self._made(self.small)
 
     def _made(self, corpus: Corpus) -> Path:
@@ -134,7 +134,7 @@ class Base:
         return path
 
     def copied(self, *, small: bool = False) -> Path:
-        """A copy of a file."""
+        """Return the path of a new copy of an index file."""
         path = self.new_path()
         shutil.copyfile(self.small_file if small else self.file, path)
         return path
@@ -142,7 +142,7 @@ class Base:
     def opened(
         self, stack: ExitStack, *, small: bool = False, path: Path | None = None, **options: Any
     ) -> hr.Index:
-        """An index on a copy of a file, or on a given one, searched once."""
+        """Return an index on a copy of a file, or on `path`, after one search."""
         options = {"ranking": "memory", **options}
         index = hr.Index.open(path or self.copied(small=small), **options)
         stack.callback(index.close)
@@ -150,7 +150,7 @@ class Base:
         return index
 
     def made(self, stack: ExitStack, chunks: Iterable[hr.Chunk], **options: Any) -> hr.Index:
-        """A new index of some chunks, searched once."""
+        """Return a new index of some chunks, after one search."""
         index = hr.Index.open(self.new_path(), **{"ranking": "memory", **options})
         stack.callback(index.close)
         write(index, chunks)
@@ -158,13 +158,13 @@ class Base:
         return index
 
     def retriever(self, index: hr.Index, **ranking: Any) -> hr.Retriever:
-        """A retriever over an index, with these options of `Ranking`."""
+        """Return a retriever over an index, with these options of `Ranking`."""
         return hr.Retriever(index, embedder=self.embedder, ranking=hr.Ranking("spec", **ranking))
 
     def search(
         self, index: hr.Index, *, retrieve: dict[str, Any] | None = None, **options: Any
     ) -> Callable[[], Any]:
-        """A hybrid search. Each call asks the next question."""
+        """Return a function that runs a hybrid search, with the next question in each call."""
         retriever = self.retriever(index, **(retrieve or {}))
         given = {"limit": SHOWN, "candidates": TOP, **options}
         numbers = count()
@@ -176,11 +176,11 @@ class Base:
         return call
 
     def replacing(self, corpus: Corpus, size: int, seed: str) -> list[hr.Chunk]:
-        """Other texts and vectors for some stored chunks."""
+        """Return new texts and vectors for some stored chunks."""
         return changes(corpus, seed, size, is_new=never)
 
     def writing(self, index: hr.Index, corpus: Corpus, size: int) -> Callable[[], object]:
-        """A transaction that replaces some chunks, others in each call."""
+        """Return a function that replaces some chunks in a transaction, new ones in each call."""
         return lambda: index.upsert(self.replacing(corpus, size, f"write-{next(self._numbers)}"))
 
 
@@ -189,7 +189,7 @@ def measure(
 ) -> Iterator[list[Step]]:
     """Yield the steps of each cost of a dimension.
 
-    Sizes take turns, every other round in reverse, for about so many seconds, in at least three rounds.
+    Sizes take turns for about `seconds`, every second round in reverse, in at least three rounds.
     """
     costs: dict[str, dict[int, list[Cost]]] = {}
     kinds: dict[str, Probe] = {}
@@ -221,9 +221,9 @@ def measure(
 
 
 def powers(most: int, *, least: int = 1, factor: int = 4, pairs: int = 64) -> list[int]:
-    """The powers of a factor up to `most`; from `pairs` on each with the next number.
+    """Return the powers of a factor up to `most`.
 
-    Limits in programs are often powers of two, so a pair shows what happens beyond one.
+    From `pairs` on, each is followed by the next integer.
     """
     sizes: list[int] = []
     size = 1

@@ -1,4 +1,4 @@
-"""Dimensions of what an index contains: chunks, paths, tags, metadata, texts and nodes."""
+"""Dimensions of the content of an index: chunks, paths, tags, metadata, texts and nodes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OF_TEXTS = 24
 
 
 def chunks(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
-    """An index of so many chunks, opened in every way."""
+    """Probe an index of `size` chunks, opened in every way."""
     corpus = base.first(size)
     index = base.made(stack, corpus.chunks(with_vectors=True))
     fast = base.opened(stack, path=index.path, vectors="fast")
@@ -49,7 +49,7 @@ def chunks(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
 
 
 def _of_paths(base: Base, corpus: Corpus, stack: ExitStack) -> dict[str, Probe]:
-    """Searches of an index whose paths have a shape, and writes into its first path."""
+    """Probe searches of an index with a given path layout, and writes into its first path."""
     index = base.made(stack, corpus.chunks(with_vectors=True))
     numbers = count()
     first = corpus.texts[0].path
@@ -77,19 +77,19 @@ def _of_paths(base: Base, corpus: Corpus, stack: ExitStack) -> dict[str, Probe]:
 
 
 def long_path(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
-    """A path of so many chunks; every other chunk has a path of its own."""
+    """Probe a path of `size` chunks. Every other chunk has its own path."""
     corpus = base.small.with_chunks_per_path(1).with_chunks_per_path(size + 1, rows=size)
     return _of_paths(base, corpus, stack)
 
 
 def paths(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
-    """So many paths, each with as many chunks."""
+    """Probe `size` paths with equal numbers of chunks."""
     corpus = base.small.with_chunks_per_path(-(-len(base.small) // size))
     return _of_paths(base, corpus, stack)
 
 
 def tags(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
-    """Chunks with so many tags each."""
+    """Probe chunks with `size` tags each."""
     dice = random.Random(3)
     corpus = base.first(min(_OF_TAGS, base.chunks))
     tagged = [
@@ -108,7 +108,7 @@ def tags(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
 
 
 def keys(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
-    """Chunks with so many keys of metadata each."""
+    """Probe chunks with `size` keys of metadata each."""
     corpus = base.first(min(_OF_KEYS, base.chunks))
     described = [
         replace_chunk(chunk, metadata={f"key{key}": (place + key) % 100 for key in range(size)})
@@ -134,7 +134,7 @@ def keys(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
 
 
 def content(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
-    """Chunks of so many words each."""
+    """Probe chunks of `size` words each."""
     dice = random.Random(5)
     corpus = base.first(min(_OF_TEXTS, base.chunks))
     vocabulary = sorted({word for text in corpus.texts for word in text.content.split()})
@@ -158,7 +158,7 @@ def content(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
 
 
 def nodes(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
-    """A store of so many nodes, each with four edges."""
+    """Probe a store of `size` nodes with four edges each."""
     dice = random.Random(7)
     path = base.new_path()
     store, other = hr.Store.open(path), hr.Store.open(path)
@@ -195,12 +195,12 @@ def nodes(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
 
 
 def replace_chunk(chunk: hr.Chunk, **fields: Any) -> hr.Chunk:
-    """The same chunk with other fields."""
+    """Return a copy of the chunk with some fields replaced."""
     return hr.Chunk.from_dict({**chunk.to_dict(), **fields})
 
 
 def _rewriting(index: hr.Index, written: list[hr.Chunk]) -> Callable[[], object]:
-    """A write of one stored chunk after another, each with a new title."""
+    """Return a function that rewrites the next stored chunk with a new title in each call."""
     turns: Iterator[int] = count()
 
     def write() -> None:
@@ -214,14 +214,14 @@ def _rewriting(index: hr.Index, written: list[hr.Chunk]) -> Callable[[], object]
 def _with_new(
     base: Base, index: hr.Index, make: Callable[[int], dict[str, Any]]
 ) -> Callable[[], object]:
-    """A search with another filter in each call."""
+    """Return a function that searches with a new filter in each call."""
     retriever = base.retriever(index)
     turns = count()
     return lambda: retriever.search(base.corpus.questions[0], filters=make(next(turns)))
 
 
 def _nodes(base: Base) -> list[int]:
-    """Up to the number of chunks, and at least ten."""
+    """Return the sizes up to the number of chunks, at least ten each."""
     return [max(10, size) for size in powers(base.chunks, least=64, factor=8)]
 
 

@@ -19,7 +19,7 @@ _OTHERS = 20
 
 
 def selectivity(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
-    """The same filter each time, which so many chunks pass."""
+    """Probe a fixed filter that `size` chunks pass."""
     index = base.opened(stack)
     kept = {"stamp": {"$lt": size}}
     vectors = base.corpus.question_vectors
@@ -42,7 +42,7 @@ def selectivity(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
 
 
 def distinct(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
-    """So many filters one after the other, again and again; each has been used before."""
+    """Probe `size` filters in rotation. Each has been used before."""
     made = {}
     for what, key in {"declared": "stamp", "not declared": "level"}.items():
         index = base.opened(stack, small=True)
@@ -66,7 +66,7 @@ def distinct(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
 
 
 def conditions(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
-    """A filter with so many alternatives, which no search has had before."""
+    """Probe a new filter with `size` alternatives in each search."""
     index = base.opened(stack, small=True)
     numbers = count(1)
     step = len(base.small) / size
@@ -98,7 +98,7 @@ def conditions(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
 
 
 def limit(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
-    """So many hits of as many candidates."""
+    """Probe searches for `size` hits from as many candidates."""
     index = base.opened(stack)
     options: dict[str, Any] = {"limit": size, "candidates": size}
     candidates: dict[str, Any] = {"limit": 10, "candidates": size}
@@ -118,7 +118,7 @@ def limit(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
 
 
 def words(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
-    """Queries of so many words."""
+    """Probe queries of `size` words."""
     index = base.opened(stack)
     ranked = base.opened(stack, path=index.path, ranking="fts5")
     dice = random.Random(size)
@@ -152,7 +152,7 @@ def _frequencies(base: Base) -> Counter[str]:
 
 @cache
 def _prefixes(base: Base) -> dict[int, str]:
-    """A prefix for each number of words that begin with it, the rarest of each length."""
+    """Return prefixes by the number of words that begin with them, at most one of each length."""
     found: dict[int, str] = {}
     for length in range(1, 7):
         counted = Counter(word[:length] for word in _frequencies(base))
@@ -162,7 +162,7 @@ def _prefixes(base: Base) -> dict[int, str]:
 
 
 def prefix(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
-    """A prefix that so many words of the index begin with."""
+    """Probe a prefix that `size` words of the index begin with."""
     query = f"{_prefixes(base)[size]}*"
     index = base.opened(stack)
     ranked = base.opened(stack, path=index.path, ranking="fts5")
@@ -180,7 +180,7 @@ def prefix(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
 
 
 def queries(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
-    """So many queries in one call, on one thread."""
+    """Probe `size` queries in one call, on one thread."""
     index = base.opened(stack)
     retriever = base.retriever(index)
     questions = cycle(base.corpus.questions)

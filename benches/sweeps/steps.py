@@ -1,4 +1,4 @@
-"""Costs by size, and the steps whose cost grows by more than the size does."""
+"""Costs by size, and the steps whose cost grows faster than the size."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from suite.results import shown
 from suite.timing import Cost
 
 MARGIN = 1.5
-"""A growth of the cost by less than this factor beyond the growth of the size is noise."""
+"""A cost that grows by less than this factor beyond the growth of the size is noise."""
 WAITING_MARGIN = 3.0
-"""The same for elapsed time, which other work on the machine prolongs."""
+"""The margin for elapsed time, which other work on the machine prolongs."""
 WAITING = 3.0
-"""A call that takes more than this many times its processor time is waiting."""
+"""A call that takes more than this many times its processor time is mostly waiting."""
 NOISE = {"ms": 100e-6, "MB": 1e6}
-"""A growth by less than this, in seconds or bytes, is noise."""
+"""A growth below this, in seconds or bytes, is noise."""
 
 Growth = Literal["linear", "constant"]
-"""Whether a cost may grow as much as the size, or is meant to stay."""
+"""Whether a cost may grow with the size, or should stay constant."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The median cost of one size, beside the size before it.
+    """The median cost at one size, and its growth from the previous size.
 
-    `cost` and `processor` are in seconds, or both in bytes; `least` is the smallest processor time.
-    `calm` is the median elapsed time of the calls that were never preempted, None if there were none.
-    The ratios are None for the first size. `flag` says which cost grows too much; it is empty if none
-    does.
+    `cost` and `processor` are in seconds, or both in bytes. `least` is the smallest processor time.
+    `calm` is the median elapsed time of the calls without preemption, None if there were none. The
+    ratios are None for the first size. `flag` names the cost that grows too much, and is empty if
+    none does.
     """
 
     dimension: str
@@ -57,7 +57,7 @@ def steps(
     growth: Growth = "linear",
     unit: Literal["ms", "MB"] = "ms",
 ) -> list[Step]:
-    """Return a step for each size, in ascending order, from at least one cost of each."""
+    """Return a step for each size in ascending order. Each size needs at least one cost."""
     made: list[Step] = []
     for size in sorted(costs):
         cost = median(one.elapsed for one in costs[size])
@@ -94,16 +94,16 @@ def _ratio(value: float, before: float | None) -> float | None:
 
 
 def _allowed(step: Step) -> float:
-    """The factor by which the cost may grow."""
+    """Return the factor by which the cost may grow."""
     return max(1.0, step.size_ratio or 1.0) if step.growth == "linear" else 1.0
 
 
 def _flag(step: Step, before: Step) -> str:
-    """Say which cost has grown too much since the size before.
+    """Return the name of the cost that has grown too much since the previous size, or "".
 
-    Processor time is judged first, by its median and by its minimum, which other work on the machine
-    hardly changes. Elapsed time is judged only if most of it is waiting, and only that of calls that
-    were never preempted.
+    Processor time is checked first, by its median and by its minimum, because other work on the
+    machine hardly changes it. Elapsed time is checked only if most of it is waiting, and only for
+    calls without preemption.
     """
     allowed, noise = _allowed(step), NOISE[step.unit]
 
@@ -124,7 +124,7 @@ def _flag(step: Step, before: Step) -> str:
 
 
 def table(made: Sequence[Step]) -> Iterator[str]:
-    """Lines for the steps of one cost, with a mark at each that is flagged."""
+    """Yield lines for the steps of one cost, with a mark at each flagged step."""
     first = made[0]
     aim = "as much as the size" if first.growth == "linear" else "not at all"
     yield f"{first.dimension}: {first.what} (may grow {aim})"
@@ -141,7 +141,7 @@ def table(made: Sequence[Step]) -> Iterator[str]:
 
 
 def summary(made: Sequence[Step]) -> Iterator[str]:
-    """A line for each flagged step, the steepest first."""
+    """Yield a line for each flagged step, the steepest first."""
     flagged = sorted((step for step in made if step.flag), key=_excess, reverse=True)
     yield f"{len(flagged)} of {len(made)} steps grow by more than they may"
     for step in flagged:
@@ -154,7 +154,7 @@ def summary(made: Sequence[Step]) -> Iterator[str]:
 
 
 def _excess(step: Step) -> float:
-    """By what factor the cost grows more than it may."""
+    """Return the cost's growth relative to its allowed growth."""
     ratio = step.processor_ratio if step.flag == "processor time" else step.cost_ratio
     return (ratio or 0.0) / _allowed(step)
 

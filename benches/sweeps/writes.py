@@ -17,7 +17,7 @@ from .base import Base, Dimension, Probe, nothing, powers
 
 
 def batch(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
-    """A transaction and the first search after it; one index for each size."""
+    """Probe a transaction and the first search after it, with a separate index for each size."""
     index = base.opened(stack)
     chunks: list[hr.Chunk] = []
     search = base.search(index)
@@ -25,7 +25,7 @@ def batch(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
     filtered = base.search(index, filters={"author": "author 7"})
 
     def prepare() -> None:
-        """Search before the write, so that the next search follows the write alone."""
+        """Search before the write, so that the next search follows only the write."""
         for settle in (search, grouped, filtered):
             settle()
         chunks[:] = base.replacing(base.corpus, size, f"batch-{base.new_path().stem}")
@@ -41,7 +41,7 @@ def batch(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
 
 
 def deletions(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
-    """A transaction that deletes; each round begins with a new copy of the file."""
+    """Probe a transaction that deletes. Each round starts with a new copy of the file."""
     opened: list[hr.Index] = []
     inner = stack.enter_context(ExitStack())
 
@@ -63,7 +63,7 @@ def deletions(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
 
 
 def handles(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
-    """Handles on one file in one process. Each has its own memory."""
+    """Probe handles on one file in one process. Each has its own memory."""
     path = base.copied(small=True)
     before = resident()
     opened = [base.opened(stack, path=path) for _ in range(size)]
@@ -91,7 +91,7 @@ def handles(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
 
 
 def resident() -> int:
-    """The memory of the process in bytes; 0 if the system does not report it."""
+    """Return the memory of the process in bytes. 0 if the system does not report it."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except OSError:
@@ -100,7 +100,7 @@ def resident() -> int:
 
 
 class Other:
-    """Another process with a handle on the file, which writes one chunk when it is told to."""
+    """Another process with a handle on the file, which writes one chunk per command."""
 
     def __init__(self, path: Path) -> None:
         self._process = start("serve", __name__)
@@ -110,17 +110,17 @@ class Other:
         self._told.flush()
 
     def begin(self) -> None:
-        """Tell it to write."""
+        """Send the command to write."""
         self._told.write(b"write\n")
         self._told.flush()
 
     def wait(self) -> None:
-        """Wait until it has opened the file, or written."""
+        """Wait until the process has opened the file, or written."""
         if not self._said.readline():
             raise RuntimeError("a writing process has ended")
 
     def close(self) -> None:
-        """End it."""
+        """Stop the process."""
         self._told.close()
         self._process.wait()
         self._said.close()
@@ -133,7 +133,7 @@ def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
 
 
 def serve() -> None:
-    """Open the file that the first line names, and write a chunk for each other line."""
+    """Open the file that the first input line names, and write a chunk for each further line."""
     path = sys.stdin.readline().rstrip("\n")
     with hr.Index.open(path) as index:
         print("open", flush=True)
@@ -143,7 +143,7 @@ def serve() -> None:
 
 
 def processes(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
-    """Other processes that have the file open, and write when they are told to."""
+    """Probe other processes that have the file open and write on command."""
     path = base.copied(small=True)
     index = base.opened(stack, path=path)
     others = [Other(path) for _ in range(size)]
@@ -165,7 +165,7 @@ def processes(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
         wait()
 
     def together() -> None:
-        """Write while all others do; they have written before the next call."""
+        """Write while all other processes write, then wait for them."""
         begin()
         write()
         wait()
@@ -179,7 +179,7 @@ def processes(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
 
 
 def age(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
-    """A file after so many transactions of one chunk each."""
+    """Probe a file after `size` transactions of one chunk each."""
     index = base.opened(stack, small=True)
     numbers = count()
 
@@ -207,7 +207,7 @@ def age(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
 
 
 def behind(base: Base, size: int, stack: ExitStack) -> dict[str, Probe]:
-    """A handle that has not searched while another one wrote so many transactions."""
+    """Probe a handle that has not searched for the last `size` transactions of another handle."""
     index = base.opened(stack, small=True)
     search = base.search(index)
     grouped = base.search(index, group_by="path")

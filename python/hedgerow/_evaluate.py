@@ -1,4 +1,4 @@
-"""`evaluate`: how well an index answers judged queries, for callers of the library."""
+"""`evaluate`: the quality of an index's results for judged queries, as a function."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ __all__ = ["Evaluation", "evaluate"]
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The results of `evaluate`: an outcome for each way of searching, over which it iterates.
+    """The results of `evaluate`: an iterable of outcomes, one for each way of searching.
 
-    `task` says what was measured with, and what had to be left out. Each of `outcomes` has its
-    `combination`, its `measures` by their names (`nDCG@10`, `Recall@10`, `MRR@10`), the same for each
-    query in `per_query`, the `seconds` of the searches, and in `degraded` how many queries were not
-    searched in full. `print` it to see a table.
+    `task` has the measured queries and judgments, and those that were left out. Each of `outcomes`
+    has its `combination`, its `measures` by name (`nDCG@10`, `Recall@10`, `MRR@10`), the measures
+    of each query in `per_query`, the `seconds` of the searches, and in `degraded` the number of
+    queries with a failed or missing leg. Print it to see a table.
     """
 
     task: Task
@@ -53,12 +53,12 @@ class Evaluation:
         return self.outcomes[index]
 
     def best(self, measure: str = MEASURES[0]) -> Outcome:
-        """The outcome with the highest mean of a measure, the first of equals."""
+        """Return the outcome with the highest mean of a measure. Ties go to the first."""
         _check("measure", [measure], MEASURES)
         return max(self.outcomes, key=lambda outcome: outcome.measures[measure])
 
     def to_dict(self) -> dict[str, Any]:
-        """The results as `hedgerow eval --json` has them."""
+        """Return the results in the format of `hedgerow eval --json`."""
         task = self.task
         return {
             "by": task.by,
@@ -106,12 +106,12 @@ def evaluate(  # noqa: PLR0913 - each has its default
 ) -> Evaluation:
     """Search for judged queries in several ways, and measure the first ten results of each.
 
-    This is `hedgerow eval` (docs/cli.md, "eval") as a function. `index` is an open index, or the path
-    of a file, which is only read. `queries` is a mapping of ids to texts, an iterable of mappings with
-    "id", "text" and optionally "date" and "embedding", or a JSON Lines file of these. `judgements` maps
-    the id of each query to a mapping of documents to whole numbers, above 0 for relevant; or it is a
-    file with lines of query, document and score. Documents are ids of chunks, or paths with `by="path"`;
-    without `by`, whichever of the two more documents are.
+    This is `hedgerow eval` (docs/cli.md, "eval") as a function. `index` is an open index, or the
+    path of a file, which is only read. `queries` is a mapping of ids to texts, an iterable of
+    mappings with "id", "text" and optionally "date" and "embedding", or a JSON Lines file of these.
+    `judgements` maps the id of each query to a mapping of documents to integers, where values above
+    0 mean relevant; or it is a file with lines of query, document and score. Documents are ids of
+    chunks, or paths with `by="path"`. Without `by`, the kind that matches more documents is used.
 
     There is one outcome for each distinct combination of `modes`, `matching`, `fusion`, `neighbors` and
     `reweight`, and one for the profile "best" in each mode, unless `best` is false. Without `modes`
@@ -121,7 +121,7 @@ def evaluate(  # noqa: PLR0913 - each has its default
     Raises MissingExtraError without the extra "eval", InvalidInputError (`invalid_evaluation`) for
     queries and judgements that do not fit each other or the index, and what the embedder raises.
     """
-    measure({}, {})  # a missing extra is an error before anything is searched
+    measure({}, {})  # Report a missing extra before any search.
     asked, judged = given_queries(queries), given_judgements(judgements)
     if by is not None:
         _check("by", [by], ("id", "path"))
@@ -151,7 +151,7 @@ _ALLOWED: Mapping[str, Collection[Any]] = {
 
 
 def _check(option: str, values: Iterable[Any], allowed: Collection[Any]) -> None:
-    """Raise InvalidInputError for anything but a sequence of allowed values."""
+    """Raise InvalidInputError unless the value is a sequence of allowed values."""
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Sequence):
         raise InvalidInputError(
             f"{option} must be a list, not {type(values).__name__}", code="invalid_option"
@@ -172,7 +172,7 @@ def _modes(
     modes: Sequence[JudgedMode] | None,
     embedder: AnyEmbedder | None,
 ) -> Sequence[JudgedMode]:
-    """The requested modes, if there are vectors for them, or all possible ones."""
+    """Return the requested modes, whose vectors must exist, or the default modes."""
     have = embedder is not None or queries[0].vector is not None
     stored = index.stats().vectors > 0
     if not modes:
@@ -199,7 +199,7 @@ def _vectors(
     modes: Sequence[JudgedMode],
     embedder: AnyEmbedder | None,
 ) -> Embedder | None:
-    """The vectors of the queries, where a mode needs them."""
+    """Return the vectors of the queries. None if no mode needs them."""
     if set(modes) == {"bm25"}:
         return None
     if embedder is not None:

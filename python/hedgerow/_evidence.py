@@ -1,7 +1,8 @@
-"""Measures of the evidence for questions about conversations, by type of question, with intervals.
+"""Measures of evidence for questions about conversations, by type of question, with intervals.
 
-`Recall@k` is the share of the evidence among the first k results. `All@k` is 1 if these have all of it, and `Any@k` if they have
-some. A question that needs all evidence is not answered by some.
+`Recall@k` is the share of the evidence among the first k results. `All@k` is 1 if they contain all
+of it, and `Any@k` is 1 if they contain some. A question that needs all evidence is not answered by
+part of it.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _COLUMNS = ("conversation", "question", "type", "mode", "by")
 
 @dataclass(frozen=True, slots=True)
 class QuestionMeasures:
-    """A question, how it was asked, and its measures by name."""
+    """A question, its mode and kind of evidence, and its measures by name."""
 
     conversation: str
     question: str
@@ -42,7 +43,7 @@ class QuestionMeasures:
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """The key of the question, equal in all runs."""
+        """The key of the question, which is equal in all runs."""
         return (self.conversation, self.question, self.mode, self.by)
 
 
@@ -55,7 +56,7 @@ class Figure(NamedTuple):
 
 
 class Row(NamedTuple):
-    """The figures of the questions of a type in a mode; `type` is None for all questions."""
+    """The figures of one type of question in one mode. `type` is None for all questions."""
 
     mode: str
     type: str | None
@@ -64,7 +65,7 @@ class Row(NamedTuple):
 
 
 def names_of(depth: int) -> tuple[str, ...]:
-    """The names of the measures at a depth."""
+    """Return the names of the measures at a depth."""
     return tuple(f"{name}@{depth}" for name in ("Recall", "All", "Any", "MRR", "nDCG"))
 
 
@@ -76,10 +77,11 @@ def ask(
     depth: int = 10,
     embedder: AnyEmbedder | None = None,
 ) -> Iterator[QuestionMeasures]:
-    """Search a conversation for each of its questions, in each mode, with the profile best. The index has no other conversation.
+    """Search a conversation for each of its questions, in each mode, with the profile "best".
 
-    `by` is "id" for evidence as turns, and "path" as sessions, of which each has the rank of its best turn. Questions
-    without evidence of that kind are left out. Raises what the embedder raises.
+    The index contains only this conversation. `by` is "id" for evidence as turns and "path" for
+    sessions, which are ranked by their best turn. Questions without evidence of that kind are
+    skipped. Raises the errors of the embedder.
     """
     asked = [one for one in conversation.questions if (one.turns if by == "id" else one.sessions)]
     if not asked:
@@ -102,7 +104,7 @@ def ask(
 
 
 def measures(ranking: Sequence[str], evidence: Sequence[str], depth: int) -> dict[str, float]:
-    """The measures of a ranking, best first, of which each piece of evidence counts once."""
+    """Return the measures of a ranking, best first. Each piece of evidence counts once."""
     wanted = set(evidence)
     ranks = [rank for rank, name in enumerate(ranking[:depth]) if name in wanted]
     gains = [1 / math.log2(rank + 2) for rank in range(min(depth, len(wanted)))]
@@ -117,7 +119,7 @@ def measures(ranking: Sequence[str], evidence: Sequence[str], depth: int) -> dic
 
 
 def summarize(measured: Sequence[QuestionMeasures]) -> list[Row]:
-    """The means of each mode: of each type of question by name, and then of all questions."""
+    """Return the means of each mode: those of each type by name, then of all questions."""
     return [
         Row(mode, kind, len(of_type), _figures([one.values for one in of_type]))
         for mode, kind, of_type in _groups(measured)
@@ -152,7 +154,7 @@ def compare(measured: Sequence[QuestionMeasures], former: Sequence[QuestionMeasu
 
 
 def write(measured: Iterable[QuestionMeasures], file: str, depth: int) -> None:
-    """Write a line for each question and mode, tabs between."""
+    """Write a tab-separated line for each question and mode."""
     with Path(file).open("w", encoding="utf-8", newline="") as stream:
         rows = csv.writer(stream, "excel-tab", lineterminator="\n")
         rows.writerow([*_COLUMNS, *names_of(depth)])
@@ -162,7 +164,10 @@ def write(measured: Iterable[QuestionMeasures], file: str, depth: int) -> None:
 
 
 def read(file: str) -> list[QuestionMeasures]:
-    """Return the questions of a file that `write` made. Raises InvalidInputError, which names the line, for another file."""
+    """Return the questions of a file that `write` made.
+
+    Raises InvalidInputError for any other file, naming the line.
+    """
     if not Path(file).is_file():
         raise InvalidInputError(f"{file}: no such file", code="path_not_found")
     with Path(file).open(encoding="utf-8", newline="") as stream:
@@ -192,7 +197,7 @@ def _measured(file: str, number: int, names: Sequence[str], row: Sequence[str]) 
 
 
 def to_json(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """The rows as `hedgerow eval --json` has them."""
+    """Return the rows in the format of `hedgerow eval --json`."""
     return [
         {
             "mode": row.mode,
@@ -216,9 +221,9 @@ def _groups(
 
 
 def _figures(values: Sequence[Mapping[str, float]]) -> dict[str, Figure]:
-    """The mean of each measure, with its 95 % interval by the percentile bootstrap over questions.
+    """Return the mean of each measure with its 95 % interval, by the percentile bootstrap.
 
-    The samples are the same for each measure and in each run.
+    The bootstrap resamples questions. The samples are equal for all measures and runs.
     """
     size = len(values)
     chance = random.Random(_SEED)  # noqa: S311 - a sample, no secret

@@ -19,22 +19,22 @@ from .typing import Judgements
 
 _HEADERS = frozenset({"query-id", "query_id", "queryid", "query", "qid", "topic"})
 LINE_LIMIT = 16 * 1024 * 1024
-"""The most bytes of a line: a small compressed file can hold a very long one."""
+"""The maximum length of a line in bytes. A small compressed file can contain a very long line."""
 
 SCORE_LIMIT = 1_000_000
-"""The largest score, and the smallest below 0. The measures count documents in an array by score: a
-larger score would fill the memory, or be computed wrong without an error.
+"""The limit of scores, both positive and negative. The measures count documents in an array by
+score: a larger score would exhaust memory, or give wrong results without an error.
 """
 
 _LONGEST_SCORE = 40
 _GZIP = b"\x1f\x8b"
 
 _Bad = Callable[[str], InvalidInputError]
-"""Makes the error for a reason: it knows which line or which item is wrong."""
+"""Returns the error for a reason. It knows the line or item that is wrong."""
 
 
 class JudgedQuery(NamedTuple):
-    """A line of a file of queries; `vector` is its `embedding`."""
+    """A query from a file. `vector` is its `embedding`."""
 
     id: str
     text: str
@@ -43,10 +43,10 @@ class JudgedQuery(NamedTuple):
 
 
 def read_queries(path: str | os.PathLike[str]) -> list[JudgedQuery]:
-    """The queries of a JSON Lines file: `id` or `_id`, `text`, and optionally `date` and `embedding`.
+    """Return the queries of a JSON Lines file: `id` or `_id`, `text`, and optionally more.
 
-    Raises InvalidInputError, with the number of the line, for a line that is not a query, an id that
-    is used twice, and where only some of the queries have an embedding.
+    `date` and `embedding` are optional. Raises InvalidInputError with the line number for an
+    invalid query or a duplicate id, and if only some queries have an embedding.
     """
     found = _distinct(_queries_of_lines(path))
     if not found:
@@ -55,10 +55,10 @@ def read_queries(path: str | os.PathLike[str]) -> list[JudgedQuery]:
 
 
 def read_passages(path: str | os.PathLike[str]) -> list[Chunk]:
-    """The passages of a JSON Lines file as chunks: `id` or `_id`, `text`, and optionally `title`.
+    """Return the passages of a JSON Lines file as chunks: `id` or `_id`, `text`, optional `title`.
 
-    The path of each is its id. Raises InvalidInputError, with the number of the line, for a line that is
-    not a passage.
+    The path of each chunk is its id. Raises InvalidInputError with the line number for an invalid
+    passage.
     """
     found = []
     for record, bad in _records(path):
@@ -71,10 +71,10 @@ def read_passages(path: str | os.PathLike[str]) -> list[Chunk]:
 
 
 def read_judgements(path: str | os.PathLike[str]) -> Judgements:
-    """The judgements of a file: query, document and score, or the four columns of TREC.
+    """Return the judgments of a file: query, document and score, or the four columns of TREC.
 
-    Columns are separated by tabs, or by white space in a line without tabs. The first line may name
-    the columns. Raises InvalidInputError, with its number, for a line that is not a judgement.
+    Columns are separated by tabs, or by white space in a line without tabs. The first line may be a
+    header. Raises InvalidInputError with the line number for an invalid judgment.
     """
     judgements: dict[str, dict[str, int]] = {}
     for number, line in _lines(path):
@@ -104,7 +104,7 @@ def read_judgements(path: str | os.PathLike[str]) -> Judgements:
 def given_queries(
     queries: Mapping[str, str] | Iterable[Mapping[str, Any]] | str | os.PathLike[str],
 ) -> list[JudgedQuery]:
-    """Queries as a mapping of ids to texts, as mappings with the keys of a line, or from a file."""
+    """Return queries from a mapping of ids to texts, from mappings, or from a file."""
     if isinstance(queries, (str, os.PathLike)):
         return read_queries(queries)
     if isinstance(queries, Mapping):
@@ -124,7 +124,7 @@ def given_queries(
 def given_judgements(
     judgements: Judgements | str | os.PathLike[str],
 ) -> Judgements:
-    """Judgements as they are, or from a file."""
+    """Return judgments from a mapping or a file."""
     if isinstance(judgements, (str, os.PathLike)):
         return read_judgements(judgements)
     if not isinstance(judgements, Mapping):
@@ -154,14 +154,15 @@ def given_judgements(
 
 
 def read_vectors(path: str | os.PathLike[str], count: int) -> list[Any]:
-    """The rows of a .npy file as float32, one for each of `count` queries, in the order of the queries."""
+    """Return the rows of a .npy file as float32, one for each of `count` queries, in order."""
     with imports_of("eval", needed_by="reading vectors"):
         import numpy as np  # noqa: PLC0415 - comes with the extra
     name = os.fspath(path)
     if not os.path.isfile(path):  # noqa: PTH113 - Path raises for a name that is too long
         raise _missing(name)
     try:
-        # Mapped, a file that is shorter than its header claims is an error before memory is reserved.
+        # With memory mapping, a file shorter than its header claims fails before memory is
+        # allocated.
         rows = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:
         raise _wrong(f"{name} is not a .npy file of numbers; write it with numpy.save") from error
@@ -176,7 +177,7 @@ def read_vectors(path: str | os.PathLike[str], count: int) -> list[Any]:
 
 
 def _lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
-    """The lines that are not blank, with their numbers; compressed files are recognised."""
+    """Yield the non-blank lines with their numbers. Compressed files are detected."""
     name = os.fspath(path)
     if not os.path.isfile(path):  # noqa: PTH113 - Path raises for a name that is too long
         raise _missing(name)
@@ -199,19 +200,19 @@ def _lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
 
 
 def _cut_lines(stream: IO[bytes]) -> Iterator[bytes]:
-    """Yield lines; of a line over the limit, only as much as shows that it is."""
+    """Yield lines. Of a line over the limit, the first piece has `LINE_LIMIT` + 1 bytes."""
     while line := stream.readline(LINE_LIMIT + 1):
         yield line
 
 
 def _queries_of_lines(path: str | os.PathLike[str]) -> Iterator[tuple[JudgedQuery, _Bad]]:
-    """The query of each line, with what makes the error for that line."""
+    """Yield the query of each line, with a function that returns the line's errors."""
     for record, bad in _records(path):
         yield _query_of(record, bad), bad
 
 
 def _records(path: str | os.PathLike[str]) -> Iterator[tuple[dict[str, Any], _Bad]]:
-    """The JSON object of each line, with what makes the error for that line."""
+    """Yield the JSON object of each line, with a function that returns the line's errors."""
     for number, line in _lines(path):
         bad = partial(_bad, path, number)
         try:
@@ -224,7 +225,7 @@ def _records(path: str | os.PathLike[str]) -> Iterator[tuple[dict[str, Any], _Ba
 
 
 def _queries_of_records(queries: Iterable[Any]) -> Iterator[tuple[JudgedQuery, _Bad]]:
-    """The query of each mapping, with what makes the error for that mapping."""
+    """Yield the query of each mapping, with a function that returns the mapping's errors."""
     for i, given in enumerate(queries):
         record = given._asdict() if isinstance(given, JudgedQuery) else given
         if not isinstance(record, Mapping):
@@ -237,7 +238,7 @@ def _queries_of_records(queries: Iterable[Any]) -> Iterator[tuple[JudgedQuery, _
 
 
 def _distinct(queries: Iterable[tuple[JudgedQuery, _Bad]]) -> list[JudgedQuery]:
-    """The queries, each with its own id, and all of them with a vector or none."""
+    """Return the queries after checking that ids are unique, and that all or none have a vector."""
     found: dict[str, JudgedQuery] = {}
     for query, bad in queries:
         if query.id in found:

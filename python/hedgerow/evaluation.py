@@ -1,8 +1,8 @@
-"""How well an index answers judged queries, with each way of searching (docs/cli.md, "eval").
+"""The quality of an index's results for judged queries, for each way of searching.
 
-`hedgerow.evaluate` does it for callers. The measures are those of the package ir-measures, at a
-depth of 10: nDCG, the share of the relevant documents that was found, and the reciprocal of the
-first relevant rank.
+`hedgerow.evaluate` and `hedgerow eval` (docs/cli.md, "eval") use it. The measures are those of the
+package ir-measures at depth 10: nDCG, the share of relevant documents found, and the reciprocal of
+the first relevant rank.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def __dir__() -> list[str]:
 DEPTH = 10
 MEASURES = (f"nDCG@{DEPTH}", f"Recall@{DEPTH}", f"MRR@{DEPTH}")
 
-# The number of queries embedded or searched between two steps of a progress bar.
+# The number of queries embedded or searched between two progress updates.
 _BLOCK = 256
 
 
@@ -51,7 +51,10 @@ class Combination(NamedTuple):
 
     @property
     def profile(self) -> Profile | None:
-        """The profile that has these options. A single leg is not fused, and words are not matched by meaning."""
+        """The profile with these options, or None.
+
+        Fusion does not matter for a single leg, nor matching for search by meaning.
+        """
         of_best = PROFILES["best"]
         return profile_of(
             matching=self.matching or of_best["matching"],
@@ -64,7 +67,7 @@ class Combination(NamedTuple):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The name of each part, "" where it has no meaning or is the default of the specification."""
+        """The name of each part. "" if it has no meaning or is the specification's default."""
         return (
             self.matching or "",
             self.mode,
@@ -85,10 +88,10 @@ def combinations(
     neighbors: Sequence[bool] = (False,),
     reweight: Sequence[bool] = (True,),
 ) -> list[Combination]:
-    """All combinations, each once: options that a mode does not use are None.
+    """Return all distinct combinations. Options that a mode does not use are None.
 
-    A single leg has nothing to fuse; search by meaning has no words to match. Scores of neighbors
-    are added, for which a single leg is scored as `fusion` says.
+    A single leg has nothing to fuse, and search by meaning has no words to match. With neighbors,
+    scores are added, so a single leg is scored according to `fusion`.
     """
     found = [
         Combination(
@@ -108,7 +111,7 @@ def combinations(
 
 
 def best(modes: Sequence[JudgedMode]) -> list[Combination]:
-    """The profile "best" in each mode."""
+    """Return the profile "best" in each mode."""
     way = PROFILES["best"]
     found = combinations(
         modes, [way["matching"]], [way["fusion"]], [way["neighbors"]], [way["reweight"]]
@@ -118,12 +121,12 @@ def best(modes: Sequence[JudgedMode]) -> list[Combination]:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Queries that can be measured, their judgements, and what had to be left out.
+    """The measurable queries, their judgments, and everything that was left out.
 
-    `judgements` are those of `queries`, each of which has a relevant document. `unasked` are ids of
-    judged queries that are not among the queries, `unjudged` of queries without judgements,
-    `without_relevant` of queries for which nothing is relevant. `unknown` are judged documents that
-    the index does not have: they count as not found.
+    `judgements` are those of `queries`, each of which has a relevant document. `unasked` are the
+    ids of judged queries without a query text, `unjudged` those of queries without judgments,
+    `without_relevant` those of queries without a relevant document. `unknown` are judged documents
+    that are not in the index. They count as not found.
     """
 
     by: JudgedBy
@@ -136,17 +139,17 @@ class Task:
 
     @property
     def judged(self) -> int:
-        """The number of judgements."""
+        """The number of judgments."""
         return sum(len(documents) for documents in self.judgements.values())
 
 
 def make_task(
     index: Index, queries: Sequence[JudgedQuery], judgements: Judgements, by: JudgedBy | None = None
 ) -> Task:
-    """Put queries and judgements together, and find the judged documents in the index.
+    """Match queries with judgments, and find the judged documents in the index.
 
-    Documents are ids of chunks, or paths; without `by`, whichever more of them are, and ids where
-    it is the same. Raises InvalidInputError when nothing is left to measure.
+    Documents are ids of chunks, or paths. Without `by`, the kind that matches more of them is used,
+    and ids in a tie. Raises InvalidInputError if nothing is left to measure.
     """
     asked = {query.id for query in queries}
     relevant = {
@@ -186,7 +189,7 @@ def make_task(
 
 
 def _held(index: Index, documents: Sequence[str], by: JudgedBy | None) -> dict[JudgedBy, set[str]]:
-    """The documents that are in the index, as ids and as paths; ids first."""
+    """Return the documents that are in the index, as ids and as paths. Ids come first."""
     held: dict[JudgedBy, set[str]] = {}
     if by != "path":
         held["id"] = {name for name in documents if index.get(name) is not None}
@@ -198,7 +201,7 @@ def _held(index: Index, documents: Sequence[str], by: JudgedBy | None) -> dict[J
 
 
 class ReadyVectors:
-    """An embedder that has the vectors of some texts already; of equal texts the first counts."""
+    """An embedder with precomputed vectors. If texts are equal, the first vector is used."""
 
     def __init__(self, texts: Sequence[str], rows: Embeddings, name: str | None = None) -> None:
         self.name = name
@@ -207,7 +210,7 @@ class ReadyVectors:
             self._rows.setdefault(text, row)
 
     def embed(self, texts: Sequence[str], /) -> list[Any]:
-        """The row of each text; KeyError for another text."""
+        """Return the row of each text. Raises KeyError for an unknown text."""
         return [self._rows[text] for text in texts]
 
 
@@ -218,10 +221,10 @@ def embed_once(
     *,
     index: Index | None = None,
 ) -> ReadyVectors:
-    """The vectors of the queries, so that every combination searches with the same ones.
+    """Embed the queries once, so that every combination searches with equal vectors.
 
-    The embedder is used as it was for the vectors of `index`. Raises what the embedder raises: an
-    evaluation without its vectors would measure something else.
+    The embedder is used as for the vectors of `index`. Raises the errors of the embedder, because
+    an evaluation without its vectors would measure something else.
     """
     texts = list(dict.fromkeys(query.text for query in queries))
     admitted = own_admission(embedder) if index is None else run(admission(index, embedder))
@@ -237,10 +240,9 @@ def embed_once(
 class Outcome:
     """The figures of a combination.
 
-    `measures` are means over all queries by the names of `MEASURES`, `per_query` the same by the
-    ids of the queries; `seconds` is the time of the searches, without embedding. `degraded` counts
-    the queries without a vector that were to be searched for by meaning, and those in which a leg
-    failed.
+    `measures` are means over all queries by the names in `MEASURES`, and `per_query` has the
+    measures by query id. `seconds` is the time of the searches without embedding. `degraded` is the
+    number of queries without a vector in a mode with vectors, and of queries with a failed leg.
     """
 
     combination: Combination

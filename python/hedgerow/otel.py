@@ -1,11 +1,11 @@
-"""OpenTelemetry: spans and metrics of what retrievers do (docs/observability.md).
+"""OpenTelemetry: spans and metrics of retrievers (docs/observability.md).
 
     from hedgerow.otel import instrument
 
     instrument()
 
-Names and attributes are those of OpenTelemetry's semantic conventions for clients of databases and
-of generative AI. It needs the extra `otel`, which is the API alone: an application configures its SDK.
+Names and attributes follow OpenTelemetry's semantic conventions for database and generative AI
+clients. It needs the extra `otel`, which has only the API: an application configures its SDK.
 """
 
 from __future__ import annotations
@@ -37,15 +37,14 @@ def __dir__() -> list[str]:
 
 _SCHEMA = "https://opentelemetry.io/schemas/1.37.0"
 
-# The boundaries that the conventions give for each histogram.
+# The histogram boundaries given by the conventions.
 _OPERATION_SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10]
 _ROWS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000]
 _MODEL_SECONDS = [
     0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
 ]  # fmt: skip
 
-# The stages that the engine runs, in the order in which it does, and the count of each in the
-# trace.
+# The stages in the order in which the engine runs them, and the count of each in the trace.
 _STAGES: dict[str, Callable[[Trace], int]] = {
     "vector": lambda trace: trace.vector_count,
     "bm25": lambda trace: trace.attempts[0].hits if trace.attempts else 0,
@@ -61,11 +60,11 @@ def instrument(
     meter_provider: MeterProvider | None = None,
     capture_query_text: bool = False,
 ) -> None:
-    """Have every retriever of this process make spans and metrics, until `uninstrument`.
+    """Make every retriever of this process emit spans and metrics, until `uninstrument`.
 
-    Without a provider, those that the application set are used. `capture_query_text` adds the texts
-    of queries as `db.query.text`; they may be private, so they are left out by default. Calling it
-    again replaces the earlier settings. Searches that are under way keep those they began with.
+    Without a provider, the application's global ones are used. `capture_query_text` adds the texts
+    of queries as `db.query.text`; they may be private, so the default is False. Another call
+    replaces the settings. Running searches keep the settings they started with.
 
     Raises InvalidInputError for anything but a provider; importing this module raises MissingExtraError without
     the extra `otel`.
@@ -76,7 +75,7 @@ def instrument(
 
 
 def uninstrument() -> None:
-    """Stop making spans and metrics."""
+    """Stop emitting spans and metrics."""
     observe(None)
 
 
@@ -119,7 +118,7 @@ class _Telemetry(Observer):
 
     @contextmanager
     def search(self, index: Searchable, queries: Sequence[str]) -> Iterator[RunningSearch]:
-        # The name in the conventions for a batch of searches.
+        # The conventions' name for a batch of searches.
         operation = "search" if len(queries) == 1 else "BATCH search"
         attributes = _of_database(operation, index)
         given: dict[str, Any] = {}
@@ -161,7 +160,7 @@ class _Telemetry(Observer):
         given: Mapping[str, Any],
         histogram: Histogram,
     ) -> Iterator[dict[str, Any]]:
-        """A span that is the current one, and its time in a histogram.
+        """Run a block in a current span, and record its duration in a histogram.
 
         Yields a mapping for further attributes of the histogram.
         """
@@ -171,7 +170,8 @@ class _Telemetry(Observer):
             _name(attributes),
             kind=kind,
             attributes={**attributes, **given},
-            # Messages may quote the query, and tracebacks more: the class of the error is enough.
+            # Messages may quote the query, and tracebacks more, so only the class of the error is
+            # recorded.
             record_exception=False,
             set_status_on_exception=False,
         ) as span:
@@ -219,7 +219,7 @@ class _WatchedSearch(RunningSearch):
             self._stages(traced)
 
     def _stages(self, traced: Trace) -> None:
-        """A span for each stage of the engine, from the times in the trace."""
+        """Add a span for each stage of the engine, from the times in the trace."""
         context = trace.set_span_in_context(self._span)
         start = self._began_ns
         for stage, count in _STAGES.items():
@@ -248,7 +248,7 @@ class _WatchedEmbedding(WatchedCall):
 
 
 def _name(attributes: Mapping[str, Any]) -> str:
-    """The name of a span, in the form of the conventions: the operation, and its object."""
+    """Return the name of a span in the conventions' format: the operation and its object."""
     if "db.operation.name" in attributes:
         return f"{attributes['db.operation.name']} {attributes['db.namespace']}"
     model = attributes.get("gen_ai.request.model")
@@ -265,7 +265,7 @@ def _of_database(operation: str, index: Searchable) -> dict[str, Any]:
 
 
 def _namespace(index: Searchable) -> str:
-    """The name of a file or of a collection, without where it is."""
+    """Return the name of a file or a collection, without its location."""
     path = index.path if isinstance(index, Index) else None
     name = path.name if path is not None else getattr(index, "name", None)
     return _exportable(name) if isinstance(name, str) else ":memory:"
@@ -280,7 +280,7 @@ def _of_model(operation: str, provider: str, model: object) -> dict[str, Any]:
 
 
 def _exportable(text: str) -> str:
-    """The text with halves of surrogate pairs as escapes: protobuf refuses them."""
+    """Return the text with lone surrogates escaped, because protobuf rejects them."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -291,7 +291,7 @@ _PROVIDERS = {
 
 
 def _provider(adapter: object) -> str:
-    """Who runs a model, as far as that is known: the server of an adapter, or the class itself."""
+    """Return the provider of a model: the adapter's server if known, or the class."""
     kind = type(adapter)
     return _PROVIDERS.get(kind.__module__, kind.__qualname__)
 
@@ -310,7 +310,7 @@ def _of_trace(traced: Trace) -> dict[str, Any]:
 
 
 def _failed(span: Span, error: BaseException) -> dict[str, Any]:
-    """Mark a span as failed; returns the attributes of the error, none of which has its message."""
+    """Mark a span as failed. Return the attributes of the error, without its message."""
     span.set_status(Status(StatusCode.ERROR))
     told = {"error.type": type(error).__qualname__}
     if isinstance(error, HedgerowError):

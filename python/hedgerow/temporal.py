@@ -50,8 +50,8 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-# The digits must not continue a run to their left: the leftmost match starts a run anyway, and
-# without the guard a long run that leads nowhere would be tried again from each of its digits.
+# The digits must not continue a run to their left. The leftmost match starts a run anyway, and
+# without the guard a long run without a match would be tried again from each of its digits.
 _RELATIVE_TIME = re.compile(
     rf"(?<!\d)(\d+){SPACE}+(day|week|month)s?{SPACE}+ago", re.ASCII | re.IGNORECASE
 )
@@ -63,13 +63,13 @@ _ISO_DAY = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b", re.ASCII)
 _EARLIEST_NOTE = " [Note: look for the earliest dated event]"
 _MOST_RECENT_NOTE = " [Note: look for the most recently dated event]"
 
-# Years 1 to 9999 have 3,652,059 days, so an amount with more digits leads out of them in any unit.
+# Years 1 to 9999 have 3,652,059 days, so an amount with more digits exceeds them in any unit.
 _MOST_DIGITS = 7
 
 
 @dataclass(frozen=True, slots=True)
 class TemporalExpansion:
-    """What temporal expansion made of one question (spec/temporal.md, "Result").
+    """The temporal expansion of a question (spec/temporal.md, "Result").
 
     Immutable and hashable; compares by value and pickles.
     """
@@ -84,7 +84,7 @@ class TemporalExpansion:
     resolved: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """The documented JSON shape: originalQuery, expandedQuery, dateHints (list), resolved."""
+        """Return the documented JSON: originalQuery, expandedQuery, dateHints (list), resolved."""
         return {
             "originalQuery": self.original_query,
             "expandedQuery": self.expanded_query,
@@ -94,7 +94,7 @@ class TemporalExpansion:
 
 
 def parse_question_date(text: QuestionDate | None) -> datetime | None:
-    """Read the date of a question: an aware `datetime` in UTC, or None when it says none.
+    """Return the date of a question as an aware `datetime` in UTC, or None if it has none.
 
     Takes a datetime, a date (its midnight), or a text: `2026-04-18` or `2026/04/18`, optionally with
     a weekday in parentheses (ignored) and a time, `2026-04-18 (Sat) 10:30`; ISO 8601; RFC 2822; and
@@ -107,7 +107,7 @@ def parse_question_date(text: QuestionDate | None) -> datetime | None:
 
 
 def expand_temporal(question: str, question_date: QuestionDate | None) -> TemporalExpansion:
-    """Write into `question` the dates its phrases mean when asked on `question_date`.
+    """Insert into `question` the dates its phrases mean on `question_date`.
 
     Takes the question and its date as `parse_question_date` reads it. Without a readable date
     the question is returned as it is. A phrase whose date would lie outside the years 1 to 9999
@@ -136,10 +136,10 @@ def expand_temporal(question: str, question_date: QuestionDate | None) -> Tempor
 
 
 def augment_query(question: str, question_date: QuestionDate | None) -> str:
-    """The query to search with: `question`, then each date it means as `2026/04/04 2026-04-04`.
+    """Return the query to search with: `question`, then each date as `2026/04/04 2026-04-04`.
 
-    Both spellings are there so that either finds the text that holds it. A question in which no
-    date was found is returned as it is, without an ordering note.
+    With both spellings, texts in either format are found. A question without dates is returned
+    unchanged, without an ordering note.
 
     Raises InvalidInputError for anything but text. See spec/temporal.md, "Augmented query".
     """
@@ -148,9 +148,9 @@ def augment_query(question: str, question_date: QuestionDate | None) -> str:
 
 
 def resolved_hint_line(question: str, date: QuestionDate | None) -> str | None:
-    """One line for a reader (a person or a model) that lists the dates `question` means.
+    """Return a line that lists the dates in `question`, for a reader (a person or a model).
 
-    `[Resolved temporal references: 2026/04/04, 2026/04/17]`, or None when there are none.
+    The line is `[Resolved temporal references: 2026/04/04, 2026/04/17]`. None if no date was found.
 
     Raises InvalidInputError for anything but text. See spec/temporal.md, "For readers".
     """
@@ -159,9 +159,9 @@ def resolved_hint_line(question: str, date: QuestionDate | None) -> str | None:
 
 
 def reader_today(date: QuestionDate | None) -> str:
-    """The question date as a reader should see it: `2026-04-18 (Saturday)`.
+    """Return the question date as a reader should see it: `2026-04-18 (Saturday)`.
 
-    Text that is no date is returned trimmed; None and blank text give `unknown`.
+    Text without a valid date is returned trimmed. None and blank text give `unknown`.
 
     Raises InvalidInputError for anything but a str or None. See spec/temporal.md, "For readers".
     """
@@ -172,7 +172,7 @@ def reader_today(date: QuestionDate | None) -> str:
 
 
 def date_search_tokens(text: QuestionDate | None) -> list[str]:
-    """The words under which a document may mention the day that `text` names.
+    """Return the words by which a document may mention the day in `text`.
 
     `["2026-04-18", "2026/04/18", "2026", "Saturday", "April"]`: the day in two spellings, the
     year without leading zeros, the weekday and the month. Text that is no date but has a day
@@ -191,7 +191,7 @@ def date_search_tokens(text: QuestionDate | None) -> list[str]:
 
 
 def _read_date(value: QuestionDate | None) -> datetime | None:
-    """Read a question date; the InvalidInputError names the given type."""
+    """Read a question date. The InvalidInputError names the given type."""
     if value is None:
         return None
     if isinstance(value, date):
@@ -211,7 +211,7 @@ def _with_dates(
     day_meant: Callable[[re.Match[str]], date | None],
     days: list[date],
 ) -> str:
-    """Put ` (<label><day>)` after each of the `phrases` that means a day, and note it in `days`."""
+    """Insert ` (<label><day>)` after each of the `phrases` that means a day, and add the day."""
 
     def with_date(found: re.Match[str]) -> str:
         day = day_meant(found)
@@ -224,7 +224,7 @@ def _with_dates(
 
 
 def _ago(today: date, amount: str, unit: str) -> date | None:
-    """The day `amount` units before `today`; None before year 1."""
+    """Return the day `amount` units before `today`. None before year 1."""
     amount = amount.lstrip("0")
     if len(amount) > _MOST_DIGITS:
         return None
@@ -235,13 +235,13 @@ def _ago(today: date, amount: str, unit: str) -> date | None:
 
 
 def _last_weekday(today: date, name: str) -> date | None:
-    """The nearest day before `today` with that name, 1 to 7 days back; None before year 1."""
+    """Return the last day with that name, 1 to 7 days before `today`. None before year 1."""
     back = (today.weekday() - WEEKDAYS.index(name.title())) % 7 or 7
     return day_from_number(today.toordinal() - back)
 
 
 def _ordering_note(question: str) -> str:
-    """The note the question's order words call for; the earliest wins over the latest."""
+    """Return the note for the question's ordering words. The earliest wins over the latest."""
     if _EARLIEST.search(question):
         return _EARLIEST_NOTE
     return _MOST_RECENT_NOTE if _MOST_RECENT.search(question) else ""

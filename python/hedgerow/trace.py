@@ -1,4 +1,4 @@
-"""`Trace`: what a search did (spec/trace.md)."""
+"""`Trace`: the record of a search (spec/trace.md)."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _ABSENT = {
     "reweight": True,
     "approximate": False,
 }
-"""The values of keys that are absent from JSON; absent lists are [], other keys None."""
+"""The values of keys that are absent from JSON. Absent lists are [], other keys None."""
 
 
 class Attempt(NamedTuple):
-    """One search by keywords: its strategy, its text and the number of its hits (spec/trace.md)."""
+    """A keyword search: its strategy, its text and the number of its hits (spec/trace.md)."""
 
     strategy: str
     query: str
@@ -38,10 +38,10 @@ class Attempt(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Trace(PydanticType):
-    """What a search did, step by step (spec/trace.md).
+    """The record of a search, step by step (spec/trace.md).
 
-    Each attribute is a key of `to_dict()` in snake_case, None where that key is absent. Traces
-    are equal when the searches did the same, however long they took.
+    Each attribute is a key of `to_dict()` in snake_case, None if the key is absent. Traces are
+    equal if the searches did the same, however long they took.
     """
 
     mode: Literal["bm25", "semantic", "hybrid"]
@@ -85,12 +85,12 @@ class Trace(PydanticType):
 
     @property
     def candidates(self) -> int:
-        """`candidate_k` under the name of the option of `Retriever.search`."""
+        """The `candidate_k` under its name in `Retriever.search`."""
         return self.candidate_k
 
     @property
     def profile(self) -> Literal["spec", "best"] | None:
-        """The profile with these options; None where no profile has them."""
+        """The profile with these options. None if no profile has them."""
         return profile_of(
             matching=self.matching,
             fusion=self.fusion,
@@ -101,7 +101,7 @@ class Trace(PydanticType):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The trace as documented: JSON with keys in camelCase, without what is absent."""
+        """Return the documented JSON, with keys in camelCase and without absent values."""
         keys = {
             "mode": self.mode,
             "profile": None if self.profile == "spec" else self.profile,
@@ -145,7 +145,7 @@ class Trace(PydanticType):
 
     @classmethod
     def _from_dict(cls, keys: Mapping[str, Any]) -> Trace:
-        """The trace that `to_dict` describes."""
+        """Return the trace of a `to_dict` result."""
         given = {**_ABSENT, **snake_case(keys)}
         given = {name: given.get(name) for name in cls.__dataclass_fields__}
         given["attempts"] = [

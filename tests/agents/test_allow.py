@@ -1,4 +1,7 @@
-"""Deleting and retyping need `allow`, and a check says what is asked for and not allowed."""
+"""Deleting and retyping need `allow`.
+
+A check reports actions that a template asks for without it.
+"""
 
 from __future__ import annotations
 

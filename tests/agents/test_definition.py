@@ -54,7 +54,7 @@ Write = Callable[..., Path]
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Write a definition and its template; returns the path of the definition."""
+    """Return a function that writes a definition and its template."""
 
     def write(
         text: str | bytes, name: str = "linker.toml", template: str | bytes = TEMPLATE
@@ -273,7 +273,7 @@ class TestMistakesInATemplate:
     def test_or_inline(self, write: Write, line: str, problem: str) -> None:
         text = SHORT.replace('"Look', f'"""\nab \\\n  \\u00e9 {line}\nLook').replace('."', '."""')
         [found] = shown(write(text))
-        # The column counts what is written, escape and all.
+        # The column counts source characters, including escapes.
         expected = problem.replace("3:", "linker.toml:6:10:", 1)
         assert found == expected
 

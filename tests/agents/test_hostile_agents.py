@@ -1,4 +1,4 @@
-"""Definitions, templates and replies that were made to do harm."""
+"""Malicious definitions, templates and replies."""
 
 from __future__ import annotations
 

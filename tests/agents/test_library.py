@@ -1,4 +1,4 @@
-"""Folders of agents: what is reloaded, what stays in use, and what is reported once."""
+"""Folders of agents: reloaded files, files that stay in use, and problems reported once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TICK = 1_000_000_000
 
 
 class Files:
-    """The files of a folder, each write of which is later than the last."""
+    """The files of a folder. Each write has a later time than the last."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -51,7 +51,7 @@ def library(files: Files) -> AgentLibrary:
 
 
 def reloaded(library: AgentLibrary) -> list[str]:
-    """The new problems of a reload, with paths relative to the folder."""
+    """Return the new problems of a reload, with paths relative to the folder."""
     return [str(problem).removeprefix(f"{library.folder}/") for problem in library.reload()]
 
 
@@ -130,7 +130,7 @@ def test_a_spoilt_file_leaves_the_last_good_definition(files: Files, library: Ag
     problem = 'linker.toml:2:13: there is no stage "al"; did you mean "all"?'
     assert reloaded(library) == [problem]
     assert library.definitions["linker"].model == "a"
-    # It is said once, and is there as long as it holds.
+    # The problem is reported once, and listed until it is fixed.
     files.touch("linker.toml")
     assert reloaded(library) == []
     assert [str(found) for found in library.problems] == [f"{files.path}/{problem}"]

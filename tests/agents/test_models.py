@@ -1,4 +1,4 @@
-"""Model clients: those for tests, and the one over HTTP against a local server."""
+"""Model clients: the scripted ones for tests, and the HTTP client against a local server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parsing replies: every request in them is an action or is rejected with a reason."""
+"""Parsing replies: every request in a reply becomes an action or is rejected with a reason."""
 
 from __future__ import annotations
 

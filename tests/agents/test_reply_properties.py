@@ -1,4 +1,4 @@
-"""Properties of replies: every request is read or rejected, and written actions are read back."""
+"""Properties of replies: every request is parsed or rejected, and written actions parse back."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_any_text_is_read_or_fails_as_a_whole(text: str) -> None:
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     for found in (*reply.actions, *reply.rejected):
         assert 1 <= found.line <= len(lines)
-    # No line that begins as a directive does is passed over: it is read, or part of what is.
+    # Every line that starts like a directive is parsed as one, or is part of an action.
     if "{" not in text and "[" not in text:
         taken = set()
         for action in reply.actions:

@@ -1,4 +1,4 @@
-"""Signals that stop agents, wherever they interrupt the main thread."""
+"""Signals that stop agents, at any point of the main thread."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_second_one_at_once_is_not_lost(agents, first, second):
 
 
 class _Answering(logging.Handler):
-    """Sends a signal as soon as it hears of one, as a user who reads the log may."""
+    """Sends a signal when the first one is logged, like a user who reads the log."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Folders of agents from anywhere: only regular files in them are read, and one cannot stop the rest."""
+"""Untrusted folders of agents: only regular files are read, and a bad file affects no other."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ TEMPLATED = SHORT.replace('inline = "Look at {{nodes}}."', 'template = "prompt.m
 
 @pytest.fixture
 def library(agents_folder: Path) -> AgentLibrary:
-    """A folder with one good agent."""
+    """A library with one valid agent."""
     (agents_folder / "good.toml").write_text(SHORT)
     return AgentLibrary(agents_folder)
 
 
 def reloaded(library: AgentLibrary) -> list[str]:
-    """The new problems of a reload, while the good agent stays."""
+    """Return the new problems of a reload, and check that the valid agent stays."""
     found = [str(problem).removeprefix(f"{library.folder}/") for problem in library.reload()]
     assert "good" in library.definitions
     return found
@@ -42,7 +42,7 @@ def reloaded(library: AgentLibrary) -> list[str]:
 
 @pytest.fixture
 def in_time() -> Iterator[None]:
-    """Fail where something hangs."""
+    """Fail if the test hangs."""
 
     def fail(*_: object) -> None:
         raise TimeoutError
@@ -62,7 +62,7 @@ def make_socket(path: Path) -> None:
     before = Path.cwd()
     os.chdir(path.parent)
     try:
-        # Its whole path may be too long for an address.
+        # The full path may be too long for a socket address.
         with socket.socket(socket.AF_UNIX) as server:
             server.bind(path.name)
     finally:
@@ -128,7 +128,7 @@ class TestOnlyRegularFiles:
 class TestLinks:
     @pytest.fixture
     def secret(self, tmp_path: Path) -> Path:
-        """A file that is not in the folder of the agents."""
+        """A file outside the folder of the agents."""
         file = tmp_path / "secret.toml"
         file.write_text(f"# sesame\n{SHORT}")
         return file
@@ -230,7 +230,7 @@ KEYS = [
 
 
 def with_value(table: str, key: str, value: str) -> str:
-    """A definition that has a value under a key, on line 1 of its table."""
+    """Return a definition with a value under a key, on line 1 of its table."""
     header = f"[{table}]\n" if table else ""
     if not table:
         return f"{key} = {value}\n" + ("" if key in {"query", "prompt", "execution"} else SHORT)
@@ -245,7 +245,7 @@ def test_any_value_is_a_problem_at_its_place(
     (agents_folder / "good.toml").write_text(SHORT)
     file = agents_folder / "bad.toml"
     text = with_value(table, key, value)
-    # A key that is there twice is no TOML; then that is the problem.
+    # A duplicate key is invalid TOML, and then the reported problem is that.
     file.write_text(text)
     library = AgentLibrary(agents_folder)
     problems = library.reload()

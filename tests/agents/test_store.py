@@ -1,4 +1,4 @@
-"""What runs do to a store: claims, records, and the transaction that ends a run."""
+"""The effects of runs on a store: claims, records, and the transaction that ends a run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def apply(store, run, actions, **more):
 
 
 def did(store, *actions, shown=()):
-    """Why each action of a run was rejected."""
+    """Return why each action of a run was rejected."""
     last = _engine._agent_runs(store, "linker", NOON, 1)
     run, _ = begin(store, store.query("all").keys, last=last[0]["id"] if last else None)
     return apply(store, run, actions, shown=shown)

@@ -1,4 +1,4 @@
-"""Agents over time: ticks, failures that back off, and serving until told to stop."""
+"""Agents over time: ticks, backoff after failures, and serving until stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the benches are imported from, and a collection of texts as they take it."""
+"""The import path of the benches, and a collection of texts in their format."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ else:
 
 @pytest.fixture
 def collection(tmp_path: Path) -> Path:
-    """A folder of documents, queries and judgements with ready-made vectors, as benches take it."""
+    """A folder of documents, queries and judgments with precomputed vectors."""
     documents = [
         {"id": "a", "path": "a.md", "title": "Winter", "content": "Hedgehogs sleep all day long."},
         {"id": "b", "path": "b.md", "title": "", "content": "Frogs do too, in winter mud."},

@@ -1,4 +1,7 @@
-"""The rows of `make bench` for cheap work that may suddenly be expensive; no time is judged."""
+"""The rows of `make bench` for cheap operations that may become expensive.
+
+Times are not checked.
+"""
 
 import struct
 from dataclasses import replace
@@ -19,7 +22,7 @@ CORPUS = made_up(300)
 
 @pytest.fixture
 def cliff_bench(tmp_path):
-    """hedgerow alone with an index of 300 chunks; its lines last a hundredth of a second."""
+    """hedgerow as the only contender, with 300 chunks and a budget of 10 ms per line."""
     one = bench.Bench(CORPUS, tmp_path / "bench", 0.01, processes=5)
     one.folder.mkdir()
     one.make(contenders()[:1])

@@ -1,4 +1,4 @@
-"""benches/cluster.py as far as it goes without a server."""
+"""The parts of benches/cluster.py that need no server."""
 
 from itertools import count
 from types import SimpleNamespace
@@ -113,7 +113,7 @@ def test_the_tables():
     assert shown in tables.throughput_table(rows)
     costs = tables.cost_table(rows)
     assert "| 2 shards | hybrid | 2.2 to 2.8 | 2.00 | 1.000 | 0.100 | 0.00 |" in costs
-    # What a vector costs cannot be told where all collections have as many.
+    # The cost of a vector cannot be fitted if all collections have the same number.
     assert "| 2.2 to 2.5 | 2.10 | 1.000 |  | 0.00 |" in tables.cost_table(rows[:1])
     found = {(1000, "1 shard"): tables.Quality(0.99, 0.7, None)}
     assert "| 1,000 | 1 shard | 99.0% | 0.7000 |  |" in tables.quality_table(found)
@@ -121,7 +121,7 @@ def test_the_tables():
 
 
 class Kept(CountedCollection):
-    """A collection that needs no server."""
+    """A collection without a server."""
 
     name = "kept"
 

@@ -1,4 +1,4 @@
-"""The mixed load of `make bench`; nobody judges how fast it is."""
+"""The mixed load of `make bench`. Its speed is not checked."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,7 +20,7 @@ LINUX = Path("/proc/self/clear_refs").exists()
 
 @pytest.fixture
 def small_bench(tmp_path):
-    """hedgerow alone with an index of 300 chunks; its lines last a hundredth of a second."""
+    """hedgerow as the only contender, with 300 chunks and a budget of 10 ms per line."""
     one = bench.Bench(CORPUS, tmp_path / "bench", 0.01)
     one.folder.mkdir()
     one.make(contenders()[:1])
@@ -36,7 +36,7 @@ def plan(made, **other):
 
 
 class Clock:
-    """It goes on when somebody sleeps or writes, and by nothing else."""
+    """A clock that advances only with sleeps and writes."""
 
     def __init__(self, cost):
         self.now = 0.0
@@ -100,7 +100,7 @@ def test_the_peak_of_memory_can_be_reset():
     np.ones(4_000_000)
     high = load.peak()
     assert high - before > 30_000_000
-    # Other threads of the process may need memory meanwhile.
+    # Other threads of the process may need memory at the same time.
     until(lambda: load.reset_peak() and load.peak() < high, "a lower peak")
 
 
@@ -129,7 +129,7 @@ def test_a_mixed_load_is_measured_in_processes_of_its_own(small_bench):
         assert row.targets == (), "they are for 100,000 chunks"
     assert "by 2 threads, while another thread writes 20 chunks a second" in rows[2].what
     assert "by 1 thread, while another process writes 200 chunks" in rows[5].what
-    # Of three writes two are of new chunks, in each of six loads.
+    # Two of three writes are new chunks, in each of six loads.
     assert len(small_bench.present["hedgerow"].index) == 300 + 6 * 2
 
 

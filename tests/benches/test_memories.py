@@ -1,4 +1,4 @@
-"""The bench of memories: it runs with hedgerow alone, and measures no search that finds nothing."""
+"""The bench of memories runs with hedgerow alone, and stops at a search that finds nothing."""
 
 import runpy
 import sys
@@ -23,7 +23,7 @@ for line in sys.stdin:
 
 
 def server(answer: str) -> Server:
-    """One that greets, and answers a call of a tool in this way."""
+    """Return a server that completes the handshake and gives this result to a tool call."""
     return Server([sys.executable, "-c", GREETS.replace("ANSWER", answer)], {})
 
 

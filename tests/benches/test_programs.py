@@ -1,4 +1,4 @@
-"""The benches run; what they measure is judged by nobody here."""
+"""The bench programs run. Their measurements are not checked."""
 
 import runpy
 import sys
@@ -44,7 +44,7 @@ def test_the_bench_of_quality_runs(collection, tmp_path, monkeypatch, capsys):
         "extended bm25 score neighbors not reweighted speakers, dates",
         "extended hybrid score neighbors not reweighted speakers, dates",
     ]
-    # Keywords find the one, meaning both.
+    # Keywords find one of the two, vectors find both.
     assert [line[-4] for line in lines] == [
         *["0.5000", "1.0000", "1.0000"] * 2,
         *["0.5000", "1.0000"],

@@ -1,4 +1,4 @@
-"""benches/serve.py with little to search, and a load of one request."""
+"""benches/serve.py on a small index, with a load of one request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The suite of `make bench`: it runs with what is installed here, and says what is not."""
+"""The suite of `make bench` runs with the installed contenders and reports the missing ones."""
 
 import json
 import re
@@ -74,7 +74,7 @@ def test_it_measures_every_line_of_the_table(tmp_path, capsys):
         *("made", "bulk", "single", "single-vector", "open", "open-vectors", "memory"),
     ]
     assert "hedgerow, vectors" in found["rows"][-3]["figures"]
-    # Floors that need nothing are there in any environment.
+    # Floors without dependencies are present in any environment.
     assert {"hedgerow", "FTS5"} <= set(found["rows"][4]["figures"])
     for name in PEERS:
         assert re.search(rf"^  {name} +(\d|not installed \(.+\))", printed, re.MULTILINE)
@@ -326,7 +326,7 @@ def test_charts_are_small_and_always_the_same(tmp_path):
         assert text == other.read_text(encoding="utf-8")
         assert len(text) < 70_000, "with everybody in each panel, as no run has them"
         assert "<dc:date>" not in text
-        # Readable on white and on black: no page of its own, and no black ink.
+        # The chart is legible on white and on black: no background and no black ink.
         assert "fill: #ffffff" not in text
         assert "bm25s" in text
 
@@ -371,7 +371,7 @@ def test_the_peers_are_pinned():
 
 
 def test_a_contender_finds_what_there_is(tmp_path):
-    """Those that can be made here agree on the rows of an answer, and have what a row asks for."""
+    """The installed contenders agree on the rows of a result, and have the methods rows call."""
     corpus = made_up(200)
     made = bench.Bench(corpus, tmp_path, 0.01)
     made.make()

@@ -1,4 +1,4 @@
-"""The sweep over sizes: which steps it flags, and that it runs; no time is judged."""
+"""The sweep over sizes: the flagged steps, and a run of the program. Times are not checked."""
 
 import json
 from itertools import groupby
@@ -15,7 +15,7 @@ TINY = ["--chunks", "200", "--seconds", "0"]
 
 
 def costs(*milliseconds, waiting=0.0, preemptions=0):
-    """Three calls of so many milliseconds, which wait for some more."""
+    """Return calls with these processor times, which wait for `waiting` more milliseconds."""
     return [Cost((one + waiting) / 1e3, one / 1e3, preemptions) for one in milliseconds]
 
 

@@ -1,4 +1,4 @@
-"""The vectors of `make bench`: their shapes, who searches them, and what of them is found."""
+"""The vector rows of `make bench`: shapes, contenders and recall."""
 
 from types import SimpleNamespace
 
@@ -18,7 +18,7 @@ CORPUS = made_up(300)
 
 @pytest.fixture
 def bench_with_collection(tmp_path, collection):
-    """hedgerow alone with an index of 300 chunks; its lines last a hundredth of a second."""
+    """hedgerow as the only contender, with 300 chunks and a budget of 10 ms per line."""
     one = bench.Bench(CORPUS, tmp_path / "bench", 0.01, collection)
     one.folder.mkdir()
     one.make(contenders()[:1])
@@ -85,7 +85,7 @@ def test_a_file_is_opened_in_other_ways_and_closed_again(bench_with_collection, 
 
 
 class Graph:
-    """It finds the nearest with an effort of 128 or more."""
+    """A graph that finds the nearest vectors with an effort of 128 or more."""
 
     def __init__(self, exact):
         self.exact = exact

@@ -13,7 +13,7 @@ from places import ROOT
 
 @pytest.fixture(scope="module")
 def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that holds `notes`, those of examples/, and `notes.db` made from it."""
+    """A folder with `notes`, a copy of those in examples/, and their index `notes.db`."""
     folder = tmp_path_factory.mktemp("examples")
     shutil.copytree(ROOT / "examples" / "notes", folder / "notes")
     with pytest.MonkeyPatch.context() as patch:
@@ -24,6 +24,6 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def in_examples(examples: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Run where the examples are."""
+    """Run the test in the folder of the examples."""
     monkeypatch.chdir(examples)
     return examples

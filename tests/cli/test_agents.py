@@ -1,4 +1,4 @@
-"""`hedgerow agents`: list, run, resume, and a daemon that is a real process."""
+"""`hedgerow agents`: list, run, resume, and a daemon in a real process."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def daemon(
     name: str = "daemon",
     grace: float = LONGEST,
 ) -> Iterator[subprocess.Popen[str]]:
-    """The command in a process of its own, which says what it logs."""
+    """Run the command in a separate process with its log on stderr."""
     command = [sys.executable, "-c", COMMAND.format(grace=grace), "agents", name]
     process = subprocess.Popen(
         [*command, "--db", str(store_folder / "memory.db"), "--model-url", server.url, *options],
@@ -209,7 +209,7 @@ def daemon(
 
 
 def told_to_stop(process: subprocess.Popen[str], number: signal.Signals) -> None:
-    """Send a signal, and wait until it has been heard."""
+    """Send a signal, and wait until the process logs it."""
     process.send_signal(number)
     assert process.stderr is not None
     while (line := process.stderr.readline()) != f"INFO:hedgerow.agents:stopping: {number.name}\n":

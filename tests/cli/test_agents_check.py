@@ -112,6 +112,6 @@ def test_types_and_actions_are_those_of_a_root() -> None:
     assert result.exit_code == 1
     assert "weaver.toml:7:12: " in result.stdout
     assert "linker.toml" not in result.stdout
-    # The nearest root counts where nothing is named.
+    # Without an argument the nearest root is checked.
     assert run().stdout == result.stdout
     assert run("agents").stdout == "No agents in agents: an agent is a file NAME.toml there.\n"

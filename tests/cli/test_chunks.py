@@ -15,7 +15,7 @@ HEDGEHOG = "notes/garden/hedgehogs.md"
 
 @pytest.fixture
 def own_notes(examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The example notes with an index to change."""
+    """The example notes with an index that the test may change."""
     with hr.Index.open(examples / "notes.db", read_only=True) as index:
         index.backup(tmp_path / "notes.db")
     monkeypatch.chdir(tmp_path)

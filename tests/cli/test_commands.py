@@ -1,4 +1,4 @@
-"""What all commands share: help, wrong usage, failures; and `hedgerow explain`."""
+"""Common features of all commands: help, wrong usage, failures; and `hedgerow explain`."""
 
 from __future__ import annotations
 

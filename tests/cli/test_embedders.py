@@ -1,4 +1,4 @@
-"""Commands with an embedder or a reranker: a real server in the test, or none at all."""
+"""Commands with an embedder or a reranker, against a real server or without one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every command prints, whatever the encoding of its output can express."""
+"""Every command prints in any output encoding."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_the_c_locale_loses_nothing(there: Path, args: list[str]) -> None:
     (there / "根").rename(there / "root")
     (there / "味噌.db").rename(there / "notes.db")
     done = run(there, *args, **C_LOCALE)
-    # The notes whose names such a locale cannot read are named.
+    # Notes whose names this locale cannot decode are reported.
     assert (done.returncode, done.stderr.replace(LEFT_OUT, b"")) == (0, b"")
     assert "味噌汁".encode() in done.stdout or rb"\u5473\u564c\u6c41" in done.stdout
     found = json.loads(run(there, *args, "--json", **C_LOCALE).stdout.decode("ascii"))

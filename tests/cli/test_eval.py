@@ -1,4 +1,4 @@
-"""`hedgerow eval`: tables, charts, and what is said when a file is wrong."""
+"""`hedgerow eval`: tables, charts, and errors in its files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`hedgerow eval --conversations`: figures by type of question, comparisons, and refusals."""
+"""`hedgerow eval --conversations`: figures by type of question, comparisons, and errors."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ COMMANDS = [
 
 @pytest.fixture
 def garden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with an index of two paths, in which the command is run."""
+    """A working directory with an index of two paths."""
     monkeypatch.chdir(tmp_path)
     with hr.Index.open("garden.db") as index:
         index.upsert(

@@ -1,4 +1,4 @@
-"""Conditions as they are typed: `year >= 2024` and the like."""
+"""Conditions on the command line, such as `year >= 2024`."""
 
 from __future__ import annotations
 

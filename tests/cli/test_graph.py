@@ -1,4 +1,4 @@
-"""`hedgerow query`, `link`, `visit` and `graph` on a memory root, and on the file of a store."""
+"""`hedgerow query`, `link`, `visit` and `graph` on a memory root and on a store file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memory_doubles import put
 
 @pytest.fixture(autouse=True)
 def four_notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A root of four notes, in which commands run; slugs - frogs - pond, and one alone."""
+    """A root as the working directory, with the notes slugs - frogs - pond and an unlinked one."""
     root = tmp_path / "memory"
     root.mkdir()
     put(

@@ -1,4 +1,4 @@
-"""`hedgerow index`: what it counts, and what it says of files it leaves out."""
+"""`hedgerow index`: its counts, and its reports of skipped files."""
 
 from __future__ import annotations
 

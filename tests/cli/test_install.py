@@ -1,4 +1,4 @@
-"""`hedgerow install` and `uninstall`: entries in the configuration of agents, and nothing else changed."""
+"""`hedgerow install` and `uninstall` change only their own entries in the agents' configuration."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TOML = '# mine\nmodel = "gpt"   # keep\n\n[mcp_servers.other]\ncommand = "x"'
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home folder without configurations, in use."""
+    """An empty home folder, set as the current one."""
     home = tmp_path / "home"
     home.mkdir()
     for name in ("HOME", "USERPROFILE"):
@@ -227,7 +227,7 @@ class TestHooks:
     @pytest.mark.parametrize("stdin", [b"", b"nonsense", b"[]", b'{"cwd": 7, "session_id": []}'])
     def test_odd_events_stop_no_agent(self, home: Path, stdin: bytes) -> None:
         for word in ("start", "end"):
-            assert ok("hook", word, stdin=stdin) == ""  # without a memory root
+            assert ok("hook", word, stdin=stdin) == ""  # there is no memory root yet
         MemoryRoot.init(home / "memory")
         assert ok("hook", "start", stdin=stdin).startswith("Long-term memory: ")
         assert ok("hook", "end", stdin=stdin) == ""

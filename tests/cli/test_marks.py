@@ -1,4 +1,4 @@
-"""`supersede`, `retract`, `restore`, and what `recall` says of what no longer holds."""
+"""`supersede`, `retract`, `restore`, and how `recall` marks memories that no longer hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands of memory roots: which root, which options, which words and exit codes."""
+"""The commands of memory roots: choice of the root, options, wording and exit codes."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class TestHelp:
     )
     def test_the_version_wins_over_a_command(self, command: list[str], flag: str) -> None:
         if flag == "-v" and command[-1] == "--topic":
-            return  # it is the topic
+            return  # here the flag is the value of --topic
         assert ok(*command, flag) == ok("version")
 
     def test_note_has_another_name(self) -> None:
@@ -320,7 +320,7 @@ class TestTerminal:
 
 
 def shown(*args: str) -> str:
-    """What a command shows in a terminal of 60 columns."""
+    """Return the output of a command in a terminal of 60 columns."""
     leader, follower = pty.openpty()
     with subprocess.Popen(
         [str(Path(sysconfig.get_path("scripts")) / "hedgerow"), *args],
@@ -339,5 +339,5 @@ def shown(*args: str) -> str:
 def _read(terminal: int) -> bytes:
     try:
         return os.read(terminal, 65_536)
-    except OSError:  # the other end is closed
+    except OSError:  # the other end was closed
         return b""

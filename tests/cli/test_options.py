@@ -1,4 +1,4 @@
-"""Options that are made from requests, and where they may stand."""
+"""Options that are generated from requests, and their order on the command line."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NAMES = ("limit", "depth", "strength", "tags", "types", "since_when", "at_night"
 
 
 def call(*args: str, decorate: Callable[[Any], Any] | None = None) -> tuple[dict[str, Any], str]:
-    """Run a command with these options; return what it got, and what it printed."""
+    """Run a command with these options. Return the values it got and its output."""
     got: dict[str, Any] = {}
     decorated = (decorate or request_options(Cutting, *NAMES))(lambda **given: got.update(given))
     command = click.command("cut", cls=Command)(decorated)

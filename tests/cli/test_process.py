@@ -1,4 +1,4 @@
-"""The command as a process: signals, pipes, terminals, bytes, and how fast it starts."""
+"""The command as a process: signals, pipes, terminals, bytes, and startup time."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_ctrl_c_leaves_the_index_intact_and_says_what_happened(many: Path, tmp_p
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=LONGEST)
     assert (process.returncode, stdout) == (130, "")
-    # Python may add that the signal came while it closed a file.
+    # Python may add that the signal arrived while it closed a file.
     assert any(line.startswith("Error: interrupted after ") for line in stderr.splitlines())
     assert f"of {MANY:,}: " in stderr
     assert "intact; run the same command again to finish" in stderr
@@ -109,7 +109,7 @@ def test_a_second_process_searches_while_one_indexes(many: Path, tmp_path: Path)
         [HEDGEROW, "index", str(many), "--db", str(file)], stdout=subprocess.DEVNULL
     ) as process:
         until(lambda: chunks_in(file))
-        # However slow the search is, the other is not done before.
+        # Stop the writer, so that it cannot finish before a slow search does.
         process.send_signal(signal.SIGSTOP)
         try:
             seen = run("search", "words", "--db", str(file), "--json")
@@ -122,12 +122,12 @@ def test_a_second_process_searches_while_one_indexes(many: Path, tmp_path: Path)
 
 
 def chunks_in(file: Path) -> int:
-    """How many chunks another process has written so far."""
+    """Return the number of chunks that another process has written so far."""
     try:
         with Index.open(file, read_only=True) as index:
             return len(index)
     except IndexFileError:
-        return 0  # there is no file yet, or no table in it
+        return 0  # the file, or its table, does not exist yet
 
 
 @pytest.mark.parametrize("extra", [[], ["--json"], ["--explain"]])
@@ -162,7 +162,7 @@ def test_output_is_readable_where_the_terminal_is_not_utf8(examples_db: str) -> 
 
 
 def in_terminal(*args: str, **extra: str) -> str:
-    """Run with stdout and stderr on a terminal of 80 columns; give what it showed."""
+    """Run with stdout and stderr on a terminal of 80 columns, and return the output."""
     import fcntl  # noqa: PLC0415 - POSIX only
     import pty  # noqa: PLC0415
     import struct  # noqa: PLC0415

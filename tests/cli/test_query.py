@@ -1,4 +1,4 @@
-"""`hedgerow query` on the file of a store: what it prints, and how it is wrong to use it."""
+"""`hedgerow query` on a store file: its output, and usage errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def lines(text: str) -> list[str]:
 
 @pytest.fixture
 def three_nodes(tmp_path: Path) -> str:
-    """A store of three nodes: btree - lock - lock/order."""
+    """A store with three nodes: btree - lock - lock/order."""
     file = str(tmp_path / "memory.db")
     with hr.Store.open(file) as store:
         store.upsert(

@@ -1,4 +1,4 @@
-"""Commands that only read, where nothing can be written."""
+"""Read-only commands on storage that cannot be written."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def locked(request: pytest.FixtureRequest) -> Locked:
 
 @pytest.fixture
 def root(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A synced memory root, in a folder that any user may look into, with the user's own files."""
+    """A synced memory root in a folder that every user can read, with the user's own files."""
     with tempfile.TemporaryDirectory() as name:
         monkeypatch.setenv("HEDGEROW_CONFIG_DIR", str(Path(name) / "user"))
         root = Path(name) / "memory"
@@ -55,7 +55,7 @@ def test_a_root_is_read(root: Path, locked: Locked) -> None:
         query = ("query", "search:sloes | spread", *where, "--no-sync", "--keys")
         assert sorted(ok(*query).split()) == ["notes/a.md", "notes/b.md"]
 
-    # A user without rights may not be able to import what is imported late.
+    # A user without permissions may be unable to import modules that are loaded late.
     read()
     before = listed(root)
     with locked(root):

@@ -1,4 +1,4 @@
-"""Commands on an index with vectors that are not told of its embedder."""
+"""Commands that take the embedder from the index instead of an option."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PREFIX = 'Searched by keywords alone: n.db has vectors of the embedder "'
 
 
 class Encoder(library_doubles.PromptedTransformer):
-    """Fnv64, which remembers all the texts that were encoded."""
+    """Fnv64, with a record of all encoded texts."""
 
     texts: list[str] = []  # noqa: RUF012 - what the tests look at
 
@@ -40,7 +40,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Hub:
 
 @pytest.fixture(autouse=True)
 def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hub: Hub, libraries: None) -> Path:
-    """Two notes, embedded with a model of the hub that is on this machine."""
+    """Two notes, embedded with a cached model from the hub."""
     del libraries
     monkeypatch.setattr(sys.modules["sentence_transformers"], "SentenceTransformer", Encoder)
     monkeypatch.chdir(tmp_path)
@@ -64,7 +64,7 @@ def indexed(name: str, server: LocalServer) -> None:
 
 
 def details(**changed: Any) -> None:
-    """Change what the file says of its embedder, as its maker may."""
+    """Change the embedder settings in the file, as the author of an index could."""
     with sqlite3.connect("n.db") as connection:
         [[text]] = connection.execute("SELECT value FROM settings WHERE name = 'embedder_details'")
         connection.execute(
@@ -75,7 +75,7 @@ def details(**changed: Any) -> None:
 
 
 def by_keywords(*args: str) -> str:
-    """The notice of a search that has to do with keywords."""
+    """Return the notice of a search that falls back to keywords."""
     answer = as_json("search", "winter", "--db", "n.db", *args)
     assert (answer["trace"]["mode"], answer["count"]) == ("bm25", 2)
     [notice] = answer["notices"]
@@ -162,7 +162,7 @@ def test_a_model_that_cannot_be_loaded_is_told(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_folder_is_for_the_user_to_name(tmp_path: Path) -> None:
-    """It may hold code, and who sends a file may send a folder with it."""
+    """A model folder may contain code, and an attacker may send one along with a file."""
     (tmp_path / "models" / "own").mkdir(parents=True)
     Encoder.loaded.clear()
     for model in ("models/own", "./models/own", str(tmp_path / "models" / "own"), "../x"):
@@ -171,7 +171,7 @@ def test_a_folder_is_for_the_user_to_name(tmp_path: Path) -> None:
             "it is loaded from a folder, which is for you to name: --embedder "
             f"sentence-transformers:{model}"
         )
-    # A name on the hub that is a folder here is that folder for the library.
+    # The library prefers a local folder over a model of the same name on the hub.
     (tmp_path / MODEL).mkdir(parents=True)
     details(model=MODEL)
     assert "it is loaded from a folder" in by_keywords()

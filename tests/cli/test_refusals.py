@@ -1,4 +1,4 @@
-"""Options that exclude each other or lack something: what is said, and that nothing is done."""
+"""Options that exclude each other or are incomplete: the error, and no side effects."""
 
 from __future__ import annotations
 

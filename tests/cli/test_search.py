@@ -1,4 +1,4 @@
-"""`hedgerow search` on the examples: what it prints, its filters, and how it explains itself."""
+"""`hedgerow search` on the examples: output, filters and explanations."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ def test_what_is_searched_decides_which_options_there_are(options, message) -> N
 
 
 def test_a_collection_wins_over_the_default_of_db(monkeypatch) -> None:
-    """And what it needs is said where it is not installed."""
+    """If its package is missing, the error names the extra."""
     monkeypatch.setenv("HEDGEROW_DB", "notes.db")
     monkeypatch.setitem(sys.modules, "opensearchpy", None)
     error = failed(1, "search", "oak", "--url", "http://127.0.0.1:9/notes")

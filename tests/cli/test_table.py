@@ -13,7 +13,7 @@ from memory_doubles import put
 
 @pytest.fixture
 def years(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with an index of four chunks of two years, in which the command is run."""
+    """A working directory with an index of four chunks from two years."""
     monkeypatch.chdir(tmp_path)
     with hr.Index.open("years.db") as index:
         index.upsert(
@@ -109,7 +109,7 @@ class TestGroups:
 class TestGrep:
     @pytest.fixture
     def notes(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-        """A root with two files, in which the command is run."""
+        """A root with two files as the working directory."""
         hr.MemoryRoot.init(tmp_path)
         put(tmp_path, "notes/oak.md", "one\nThe oak.\nthree\nOak\x1b[31m\nfive\n")
         put(tmp_path, "notes/刺猬.md", "树篱\n")

@@ -1,4 +1,4 @@
-"""Nothing that was stored or given drives a terminal, whatever command shows it."""
+"""No stored or given text can control the terminal, in any command."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from memory_doubles import WRAPUP, put
 
 COLOR = "\x1b[31;5;77m"
 EVIL = f"{COLOR}red\x1b]8;;http://x\x07\x1b]0;t\x1b\\\x9b2J\x08\x7f\r\u202eabc\u2066\u200f\u061c\u200b\ufeff[red][link=http://x]:boom:"
-"""Colors, a link, a title, erasing, going back, turning text around, and mark-up of rich."""
+"""Colors, a link, a title, erasing, a carriage return, bidirectional overrides, and rich markup."""
 
 EVIL_LINES = f"slugs {EVIL}\n\tError: {EVIL}"
 EVIL_NAME = "a\x9b31m\u202eb"
-"""What may stand in the name of a file that is read."""
+"""A hostile file name."""
 
 JOINERS = "\u200c\u200d"
 VISIBLE_FORMATS = (
     "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
 )
-"""Signs that are seen though they are of the class Cf."""
+"""Visible characters in the Unicode category Cf."""
 
 
 def is_harmless(character: str) -> bool:
@@ -98,7 +98,7 @@ def model() -> Iterator[LocalServer]:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a root, an index, a store, agents and judged queries, all of them evil."""
+    """A folder with a root, an index, a store, agents and judged queries, all with hostile text."""
     folder = tmp_path_factory.mktemp("terminal")
     root = hr.MemoryRoot.init(folder / "root").path
     quoted = json.dumps(EVIL_LINES)
@@ -275,7 +275,7 @@ COMMANDS: list[list[str]] = [
     ["recall", f"--{EVIL}"],
 ]
 HAVE_NO_TEXT_OF_OTHERS = {"mcp"}
-"""Speaks JSON-RPC; its log is of `PrintableFormatter`."""
+"""The MCP server speaks JSON-RPC, and `PrintableFormatter` formats its log."""
 
 
 def test_every_command_is_among_them() -> None:
@@ -321,7 +321,7 @@ def test_json_is_exact_and_obeyed_by_nobody(model: LocalServer, args: list[str])
 
 @pytest.mark.usefixtures("in_made")
 def test_lines_of_others_do_not_look_like_ours() -> None:
-    """A newline in a key, a title or a name begins no line."""
+    """A newline in a key, a title or a name does not start a new line of output."""
     for args in (["query", "all", "--keys", *STORE], ["query", "all", *STORE], ["graph", *STORE],
                  ["search", "slugs", *INDEX], ["recall", *ROOT, "--topic", "slugs"]):  # fmt: skip
         assert not re.search(r"^\s*Error", ok_text(args), re.MULTILINE)
@@ -341,7 +341,7 @@ def test_a_snippet_shows_what_is_there() -> None:
 
 
 def unheard(monkeypatch: pytest.MonkeyPatch) -> logging.Logger:
-    """A logger that nobody has set up."""
+    """A logger without handlers."""
     log = logging.getLogger("test of the terminal")
     monkeypatch.setattr(log, "propagate", False)
     return log
@@ -404,7 +404,7 @@ def calls_of(tree: ast.AST) -> Iterator[str]:
 
 
 def test_no_command_writes_past_it() -> None:
-    """Everything goes through `echo` or the console of output.py."""
+    """All output goes through `echo` or the console of output.py."""
     folder = Path(cli.__file__).parent
     forbidden = {
         "print", "click.echo", "click.secho", "click.echo_via_pager", "sys.stdout.write",

@@ -117,7 +117,7 @@ class TestInAnEditor:
 
     @staticmethod
     def edits(folder: Path, monkeypatch: pytest.MonkeyPatch, work: str) -> None:
-        """Make an editor that does some Python with the file `path`."""
+        """Install an editor that runs Python code on the file `path`."""
         editor = folder / "editor"
         head = f"#!{sys.executable}\nimport os, pathlib, sys\npath = pathlib.Path(sys.argv[1])\n"
         editor.write_text(f"{head}{work}\nos.utime(path, (1, 1))\n")

@@ -1,4 +1,4 @@
-"""`hedgerow trust`, and what other commands say and do without consent."""
+"""`hedgerow trust`, and the behavior of other commands without consent."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HEDGEROW = str(Path(sysconfig.get_path("scripts")) / "hedgerow")
 
 @pytest.fixture
 def asking_root(here: Path, server: LocalServer) -> Path:
-    """A root here that wants its texts sent to a server, and the folder above indexed."""
+    """A root that asks to send its texts to a server, and to index its parent folder."""
     server.answer = openai_answer
     put(here, "private.md", "secret otter")
     return asking(here / "memory", embedder=f"openai:m@{server.url}/v1", indexRoot="..")
@@ -185,7 +185,7 @@ class TestAgents:
         assert message.startswith("Error: linker is not run. Not allowed: the memory root")
         assert 'openai:small"' in message
         assert message.endswith(f"hedgerow trust --root {linker_root}\n")
-        # With consent the next thing that is missing is the key.
+        # With consent, the missing key is the next error.
         ok("trust", "--yes")
         assert "OPENAI_API_KEY holds no key" in failed(1, "agents", "run", "linker")
 
@@ -213,7 +213,7 @@ class TestAgents:
     ) -> None:
         assert linker_root.exists()
         monkeypatch.setenv("HEDGEROW_MODEL_KEY", KEY)
-        # Without an address the model is OpenAI's, whose key is not set.
+        # Without an address the model is OpenAI's, and its key is not set.
         message = failed(1, "agents", "run", "linker", "--trust")
         assert "OPENAI_API_KEY holds no key" in message
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 import opensearch_server
 from opensearch_server import Node
 
-# One collection serves all examples of a test, and a slow machine is no failure.
+# The examples of a test share one collection. A slow machine must not fail a test.
 _NOT_CHECKED = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 settings.register_profile(
     "cluster", deadline=None, suppress_health_check=_NOT_CHECKED, derandomize=True, database=None
@@ -30,12 +30,12 @@ def pytest_configure() -> None:
 
 @pytest.fixture(scope="session")
 def node() -> Iterator[Node]:
-    """The one node of a server for the whole run."""
+    """A server with a single node, for the whole run."""
     with opensearch_server.cluster() as (started,):
         yield started
 
 
 @pytest.fixture
 def name() -> str:
-    """A name that no collection has yet."""
+    """A name that no collection has."""
     return f"t-{uuid.uuid4().hex}"

@@ -1,4 +1,4 @@
-"""Bulk writes that a server is too busy for, and what becomes of each item."""
+"""Bulk writes to an overloaded server, and the outcome of each item."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hedgerow.opensearch._client import Client
 
 @pytest.fixture(autouse=True)
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The waits between tries, which are not waited."""
+    """The delays between retries, which are recorded instead of waited."""
     noted: list[float] = []
     monkeypatch.setattr(_bulk, "sleep", noted.append)
     return noted
@@ -27,7 +27,7 @@ def collection(node, name):
 
 
 def between(monkeypatch: pytest.MonkeyPatch, change: Callable[[int, list[Any]], list[Any]]) -> None:
-    """Put `change` between the server and its answers to bulk writes; it is given their number."""
+    """Let `change` edit the responses to bulk writes. It also gets their number."""
     asked = Client.call
     numbers = iter(range(1000))
 
@@ -86,7 +86,8 @@ def test_a_connection_that_breaks_after_the_write_changes_nothing(collection, mo
 
     collection.upsert([{"id": "0", "content": "oak", "embedding": [3, 4]}])
     between(monkeypatch, broken_once)
-    # The chunk keeps its vector, so its write says which version it replaces; that one was written.
+    # The write names the version it replaces, because the chunk keeps its vector. That version
+    # exists.
     collection.upsert([{"id": "0", "path": "new", "content": "oak"}, {"id": "1", "content": "elm"}])
     assert collection.get("0").path == "new"
     assert list(collection.get("0").embedding) == pytest.approx([0.6, 0.8])
@@ -104,7 +105,7 @@ def test_a_server_that_stays_away_is_told_of_by_every_chunk(collection, monkeypa
 
 
 def test_a_server_short_of_memory_may_have_some_later(collection):
-    """Its words are like those about patterns that are too large."""
+    """The message resembles the one about patterns that are too large."""
     breaks = {"type": "circuit_breaking_exception", "reason": "[parent] Data too large, [1] bytes"}
     problem = collection._client.problem_of({"status": 429, "error": breaks})
     assert problem.code == "backend_unavailable"
@@ -113,7 +114,7 @@ def test_a_server_short_of_memory_may_have_some_later(collection):
 
 @pytest.mark.parametrize("kind", ["disconnected", "not_connected", "closed"])
 def test_a_node_that_leaves_while_it_answers(collection, kind):
-    """The server calls that an error of its own, with the status 500."""
+    """The server reports it as an internal error, with status 500."""
     gone = {"type": f"node_{kind}_exception", "reason": "[Node 1][127.0.0.1:9300] disconnected"}
     problem = collection._client.problem_of({"status": 500, "error": gone})
     assert problem.code == "backend_unavailable"

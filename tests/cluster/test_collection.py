@@ -1,4 +1,4 @@
-"""Writing a collection, and reading what was written."""
+"""Writing to a collection, and reading it back."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_fast_vectors(node, name):
 
 
 def test_fast_keywords(node, name):
-    """Common words in all chunks, a rare one in few: hits are scored exactly, and cut ones are told of."""
+    """Common words in all chunks, a rare one in few: scores are exact, cut hits are reported."""
     texts = [
         " ".join(["oak"] * (1 + n % 7) + ["elm"] * (n % 50 == 3) + ["x"] * n) for n in range(700)
     ]
@@ -263,7 +263,7 @@ def test_an_older_schema_is_migrated(collection, node):
     old._current = lambda: described_old  # type: ignore[method-assign] # the schema is too old
     old.upsert(chunks)
     before = list(old.chunks())
-    # As if an earlier migration had ended early.
+    # Simulate an earlier migration that was interrupted.
     half = body(replace(settings, schema=SCHEMA), 2, 2, 0)
     client.call("PUT", client.path(of=index_name(older)), half)
     with Collection.open(node.url, older) as new:
@@ -304,7 +304,7 @@ def test_optimizing_leaves_one_segment_a_shard_and_changes_nothing(collection):
     assert segments() > 2
     collection.optimize()
     collection.optimize()
-    assert segments() == 2  # one of each shard
+    assert segments() == 2  # one per shard
     assert list(collection.chunks()) == before
 
 

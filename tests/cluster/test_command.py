@@ -1,4 +1,4 @@
-"""`hedgerow cluster`, as a shell calls it."""
+"""`hedgerow cluster` from a shell."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_status(node, name, db):
 
 
 def test_a_search_is_that_of_the_index(node, name, tmp_path):
-    # With the tokenizer of the collection: `words` has tokens for emoji, of which a path here is made.
+    # Use the collection's tokenizer: `words` would make tokens of the emoji in a path.
     db = tmp_path / "notes.db"
     with hr.Index.open(db, tokenizer="porter unicode61", stopwords=["der"]) as index:
         index.upsert(contract.chunks(60, 1))

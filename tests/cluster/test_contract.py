@@ -1,4 +1,4 @@
-"""A retriever on a collection answers to the bit as one on an index of the same chunks."""
+"""A retriever on a collection gives bit-identical results to one on an index of the same chunks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CASES = jsonl("search")
 
 @pytest.fixture(scope="module")
 def collections(node: Node):
-    """A collection for each corpus of the cases."""
+    """Return a collection for each corpus of the cases."""
     made: dict[str, Collection] = {}
 
     def of(name: str) -> Collection:
@@ -40,7 +40,7 @@ def test_the_cases(collections, case):
     query = case["request"]["query"]
     collection = collections(case["corpus"])
     with hr.Index.in_memory(tokenizer="porter unicode61") as index:
-        # Rows in the order in which a collection has chunks of equal scores.
+        # Insert rows in the order that a collection gives chunks with equal scores.
         index.upsert(contract.in_order(corpus(case["corpus"]).chunks()))
         expected = hr.Retriever(index, **options).search(query, **keywords(case))
         found = hr.Retriever(collection, **options).search(query, **keywords(case))
@@ -105,11 +105,11 @@ def test_counts_and_vectors_are_one_request(node, name, monkeypatch):
     with Collection.create(node.url, name, replicas=0) as collection:
         retriever = hr.Retriever(collection, embedder=FnvEmbedder())
         retriever.upsert(contract.chunks(20, 1))
-        retriever.search("winter")  # looks up what the collection was made with
+        retriever.search("winter")  # loads the settings of the collection
         monkeypatch.setattr(Client, "call", noted)
         for _ in range(4):
             assert retriever.search("winter").error is None
-        # One of four searches tells the server of the states that are done with.
+        # One search in four closes the points in time that are not needed any more.
         assert asked.count("DELETE point_in_time") == 1
         asked.remove("DELETE point_in_time")
         assert asked == ["POST point_in_time", "POST _msearch", "POST _search", "POST _search"] * 4

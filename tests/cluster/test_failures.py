@@ -1,4 +1,4 @@
-"""What happens when servers are killed, stop or refuse: an error that says so, and nothing lost."""
+"""Servers that are killed, hang or refuse: a clear error, and no lost data."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def fill(collection: Collection) -> None:
 
 
 class Callers:
-    """Threads that search and write until they are told to stop, and note what is wrong."""
+    """Threads that search and write until stopped, and record wrong results."""
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
@@ -95,7 +95,7 @@ class Callers:
 
 
 def test_a_node_that_is_killed_loses_nothing_and_falsifies_nothing(two: list[Node]) -> None:
-    """Searches and writes go on while one of two nodes is killed; each shard has a replica."""
+    """Searches and writes continue while one of two nodes is killed. Each shard has a replica."""
     staying, dying = two
     with Collection.create(staying.url, "notes", shards=4, replicas=1, timeout=60) as collection:
         fill(collection)
@@ -164,7 +164,7 @@ def test_a_server_that_does_not_answer_takes_no_longer_than_allowed() -> None:
             with pytest.raises(hr.BackendError, match="did not answer within 2 s"):
                 moment.keyword_hits(SEARCH, 10)
             moment.close()
-            # Two seconds for all of it, and room for a busy machine.
+            # The timeout is two seconds in total; the rest is tolerance for a busy machine.
             assert time.monotonic() - started < 30
         finally:
             node.resume()

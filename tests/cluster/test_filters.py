@@ -1,4 +1,4 @@
-"""Filters pass the chunks at a server that they pass in an index, and no others."""
+"""Filters select the same chunks on a server as in an index."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def collection(node: Node) -> Iterator[Collection]:
 
 
 def test_every_case_on_every_chunk_of_the_cases(collection: Collection) -> None:
-    """Far more than the fixture says: what passes there, and what of all the others does."""
+    """Check each filter on the chunks of all cases, which the fixture does not cover."""
     chunks = {}
     for at, case in enumerate(CASES):
         fields = of_case(case).to_dict()

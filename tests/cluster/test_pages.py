@@ -1,4 +1,4 @@
-"""The pages about collections, with a real server where they say `search.example`."""
+"""The documentation of collections, with a real server in place of `search.example`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a search reads of a collection, beside the same computed from all tokens."""
+"""Statistics and hits from a collection, compared with values computed from all tokens."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def expression(found: list[Phrase], mean: float, drawn: random.Random) -> dict[s
     ids=lambda parameter: f"{parameter[0]} shards, {parameter[1]}",
 )  # fmt: skip
 def filled(node: Node, request) -> Iterator[tuple[Collection, dict[str, Counted]]]:
-    """A collection with deletions and replacements, and what is in it."""
+    """A collection with deletions and replacements, and its expected content."""
     shards, tokenizer = request.param
     with Collection.create(
         node.url, f"t-{uuid.uuid4().hex}", replicas=0, shards=shards, tokenizer=tokenizer
@@ -295,7 +295,7 @@ def test_a_state_is_forgotten_that_comes_while_another_thread_forgets(
     class Unwanted(list[str]):
         def append(self, name: str) -> None:
             other.start()
-            other.join(0.2)  # it waits for this, so this must not wait for it
+            other.join(0.2)  # the other thread must not have to wait for this one
             super().append(name)
 
     monkeypatch.setattr(client, "call", call)

@@ -1,4 +1,4 @@
-"""A server with users and certificates: who is let in, and what is told of passwords."""
+"""A server with users and certificates: access, and no passwords in errors."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_an_unknown_authority_is_not_trusted(secure, tmp_path, name):
 
 
 def test_another_host_name_is_not_trusted(tmp_path, name, monkeypatch):
-    """The certificate of a server is for its own name only."""
+    """The certificate of a server is valid only for its own name."""
     elsewhere = Users(tmp_path, PASSWORD)
     issued = elsewhere.authority.issue_cert("search.example")
     monkeypatch.setattr(elsewhere.authority, "issue_cert", lambda *_: issued)

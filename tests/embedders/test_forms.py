@@ -1,4 +1,4 @@
-"""Embedders of other people: by the methods they have, awaited or not."""
+"""Embedders of other libraries, recognized by their methods, synchronous or asynchronous."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CHUNKS = [hr.Chunk("a", "a.md", "An oak."), hr.Chunk("b", "b.md", "An elm.")]
 
 
 class Plain:
-    """Remembers what it was asked, as each of the classes below."""
+    """The base of the classes below, which records its calls."""
 
     def __init__(self) -> None:
         self.calls: list[Any] = []
@@ -26,7 +26,7 @@ class Plain:
 
 
 class LangChain(Plain):
-    """As langchain_core.embeddings.Embeddings."""
+    """The interface of langchain_core.embeddings.Embeddings."""
 
     def embed_query(self, text: str) -> list[float]:
         return self.rows("query", [text])[0]
@@ -47,7 +47,7 @@ class Batched(LangChain):
 
 
 class LlamaIndex(Plain):
-    """As llama_index.core.embeddings.BaseEmbedding, which is also called, with nodes."""
+    """The interface of llama_index's BaseEmbedding, which can also be called with nodes."""
 
     def get_query_embedding(self, query: str) -> list[float]:
         return self.rows("query", [query])[0]
@@ -60,7 +60,7 @@ class LlamaIndex(Plain):
 
 
 class Chroma(Plain):
-    """As Chroma's EmbeddingFunction, whose `embed_query` takes a list."""
+    """The interface of Chroma's EmbeddingFunction, whose `embed_query` takes a list."""
 
     def __call__(self, input: Any) -> Any:  # noqa: A002 - the name it has there
         return self.rows("called", input)
@@ -70,7 +70,7 @@ class Chroma(Plain):
 
 
 class Halves(Plain):
-    """With documents alone a form of their own."""
+    """An incomplete pair: a method for documents, but none for queries."""
 
     def embed_documents(self, texts: Any) -> Any:
         raise AssertionError(texts)
@@ -169,7 +169,7 @@ SEEN_TO_BE_ASYNCHRONOUS = {
 
 class Gathers:
     def embed(self, texts: Any) -> Any:
-        """What can only be called on the thread of an event loop."""
+        """Return a future, which requires the thread of an event loop."""
         future = asyncio.get_running_loop().create_future()
         future.set_result(rows_of(texts))
         return future

@@ -1,4 +1,4 @@
-"""The embedders over HTTP, against a real server on this machine."""
+"""The HTTP embedders, against a real local server."""
 
 from __future__ import annotations
 

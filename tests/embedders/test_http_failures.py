@@ -1,4 +1,4 @@
-"""What an embedder over HTTP tries again, and what it refuses."""
+"""Retries and errors of HTTP embedders."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from hedgerow.embedders import (
 from local_server import LocalServer, Reply, nobody_there
 from waiting import until
 
-# Tries
+# Retries
 
 
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The seconds between tries, which are not waited."""
+    """The seconds between retries, which are recorded instead of waited."""
     waited: list[float] = []
     monkeypatch.setattr("tenacity.nap.time", SimpleNamespace(sleep=waited.append))
     return waited
@@ -66,7 +66,7 @@ def test_a_wait_that_the_server_asks_for_is_waited(
     openai(server).embed(["oak"])
     [wait] = waits
     if retry_after == "date":
-        # A date has whole seconds, and some pass until it is read.
+        # A date has whole seconds, and some time passes before it is read.
         assert 0 < wait <= 25
     else:
         assert wait == 1
@@ -111,7 +111,7 @@ def test_nobody_there() -> None:
     assert str(error).endswith("); check that the server runs there (tried 3 times)")
 
 
-# Answers
+# Responses
 
 
 @pytest.mark.usefixtures("no_waiting")
@@ -158,7 +158,7 @@ def test_refusals(server: LocalServer, reply: Reply, message: str) -> None:
     error = refused(lambda: embedder.embed(["oak"]))
     assert type(error) is hr.HedgerowError
     assert error.code == "endpoint_refused"
-    # The reason phrases of a few statuses differ between versions of Python.
+    # The reason phrases of some statuses differ between versions of Python.
     said = str(error).replace("Unprocessable Content", "Unprocessable Entity")
     assert said.lower() == f"{server.url}/v1/embeddings {message}".lower()
 
@@ -216,7 +216,7 @@ def test_an_answer_that_is_too_large_is_not_read(
     server: LocalServer, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
     monkeypatch.setattr("hedgerow._adapters.http.LARGEST_ANSWER", 1_000)
-    # Compressed, it is smaller than the limit.
+    # The compressed response is smaller than the limit.
     large = Reply(gzip.compress(b" " * 1_001), status, {"Content-Encoding": "gzip"})
     server.replies = [large, large]
     waiting = AsyncOllamaEmbedder("m", base_url=server.url)

@@ -1,4 +1,4 @@
-"""Which key and name an embedder over HTTP has, and that no failure shows a key."""
+"""The choice of key and name of HTTP embedders. No failure shows a key."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_one_key_is_enough(server: LocalServer) -> None:
 
 
 def shown_by(error: BaseException) -> str:
-    """All that a tool shows that prints chained errors with the locals of our and others' code."""
+    """Return everything that a tool could print of chained errors, including local variables."""
     shown = ""
     pending: list[BaseException | None] = [error]
     while pending:

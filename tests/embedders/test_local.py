@@ -1,4 +1,4 @@
-"""The embedders over models in this process, against doubles of their libraries."""
+"""Embedders with models in this process, against doubles of their libraries."""
 
 from __future__ import annotations
 

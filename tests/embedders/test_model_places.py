@@ -1,4 +1,4 @@
-"""Where the model of an embedder or a reranker comes from: a folder, the hub's cache, the hub, or nowhere."""
+"""Models of embedders and rerankers, loaded from a folder, the hub's cache, or the hub."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_names_without_an_organisation_are_the_librarys(hub: Hub) -> None:
 
 
 def test_a_download_that_was_interrupted_goes_on(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The cache has the first file of a model, and the library misses another."""
+    """The cache has the first file of a model, and the library lacks another."""
     tries: list[bool] = []
 
     class Interrupted(library_doubles.SentenceTransformer):

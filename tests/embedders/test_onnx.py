@@ -1,4 +1,4 @@
-"""`onnx:FOLDER` and `local`: the folder, its settings, pooling, prompts, and what is said of long texts."""
+"""`onnx:FOLDER` and `local`: the folder, its settings, pooling, prompts, and truncated texts."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_folders_without_a_model_say_what_is_missing(tmp_path: Path) -> None:
 
 @pytest.fixture
 def no_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if no package with a model were installed."""
+    """Simulate an environment without model packages."""
     import importlib.metadata  # noqa: PLC0415
 
     found = importlib.metadata.entry_points

@@ -1,4 +1,4 @@
-"""What adapters put before queries and before documents."""
+"""The prompts that adapters put before queries and documents."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ class TestLocal:
         assert (embedder.query_prompt, embedder.document_prompt) == ("S ", "S ")
         embedder = SentenceTransformerEmbedder(model, name="m", prompt_name="no such")
         embedder.embed_documents(["oak"])
-        # What the library answers with an error.
+        # An unknown name is passed on, and the library raises the error.
         assert model.calls[-1]["prompt_name"] == "no such"
 
     def test_options_come_before_the_models_own(self) -> None:

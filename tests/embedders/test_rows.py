@@ -1,4 +1,4 @@
-"""Rows of any form, and errors that must not make an embedder be asked again."""
+"""Vectors in any format, and errors after which an embedder must not be called again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def lazily(texts: Any) -> Any:
 
 
 class Tensor:
-    """As a tensor of torch that is not on this device."""
+    """Like a torch tensor on another device."""
 
     dtype = "torch.float16"
 

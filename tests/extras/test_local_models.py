@@ -1,4 +1,4 @@
-"""`--embedder local` with the real packages: the wheels that `make model-wheels` builds, and onnxruntime."""
+"""`--embedder local` with real packages: the wheels from `make model-wheels`, and onnxruntime."""
 
 from __future__ import annotations
 

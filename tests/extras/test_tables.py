@@ -1,4 +1,4 @@
-"""Responses as tables of pandas and Arrow."""
+"""Responses as pandas and Arrow tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long the rounds of each test of faults go on, and a table of how many there were."""
+"""The duration of each fault test, and a table with the number of its rounds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture
 def rounds(request: pytest.FixtureRequest) -> Iterator[Rounds]:
-    """The rounds of a test: it has its share of the seconds in FAULTS_SECONDS."""
+    """The rounds of a test, for its share of the seconds in FAULTS_SECONDS."""
     processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     seconds = float(os.environ.get(SECONDS, "0")) * processes / request.config.stash[_TESTS]
     own = Rounds(request.node.nodeid.rpartition("/")[2], seconds)

@@ -1,4 +1,4 @@
-"""Agents in several processes at once, and in processes killed at any step."""
+"""Agents in concurrent processes, and in processes that are killed at any step."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def rows(connection: sqlite3.Connection, sql: str) -> list[tuple[Any, ...]]:
 
 
 def check_whole(shared_folder: Path) -> None:
-    """Check that all of each ok run is stored, and nothing of any other."""
+    """Check that every ok run is stored completely, and no other run at all."""
     connection = sqlite3.connect(shared_folder / "memory.db")
     ok = {run for (run,) in rows(connection, "SELECT id FROM agent_runs WHERE status = 'ok'")}
     others = rows(connection, "SELECT id, applied FROM agent_runs WHERE status <> 'ok'")

@@ -1,7 +1,7 @@
-"""Every public function, constructor and method, called with what no caller should give it.
+"""Every public function, constructor and method, called with invalid arguments.
 
-Each argument in turn is replaced by each of the hostile values, the others being fine; and then
-hypothesis replaces several. What comes out is a result or an error that says what is wrong: a
+Each argument in turn is replaced by each hostile value, while the others are valid. Then hypothesis
+replaces several at once. The call must return a result or raise an error that names the problem: a
 TypeError, a ValueError or an error of the package.
 """
 
@@ -18,13 +18,13 @@ import hedgerow as hr
 from hostile_calls import HOSTILE, Call, Scene, calls
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "15"))
-"""For each call; `make fuzz` tries more."""
+"""The number of examples per call. `make fuzz` tries more."""
 CALLS = {call.name: call for call in calls()}
 
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Handles to call, in a folder where anything may be written."""
+    """Handles to call, in a folder where all files may be changed."""
     with pytest.MonkeyPatch.context() as patch:
         folder = tmp_path_factory.mktemp("scene")
         patch.chdir(folder)
@@ -34,7 +34,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def failure(scene: Scene, call: Call, replaced: dict[str, Any]) -> str | None:
-    """What came out that may not."""
+    """Return a description of a wrong outcome, or None."""
     try:
         scene.run(call, replaced)
     except Exception as error:  # noqa: BLE001 - that is the question

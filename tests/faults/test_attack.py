@@ -1,4 +1,4 @@
-"""Attacks on a server, each for a moment: a well-behaved client gets all of its answers meanwhile."""
+"""Short attacks on a server. A well-behaved client gets all its responses meanwhile."""
 
 from __future__ import annotations
 

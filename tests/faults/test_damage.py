@@ -1,4 +1,4 @@
-"""A damaged file is said to be one, by whatever is asked of it."""
+"""Every operation on a damaged file reports the damage."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BLOCKS = 8
 
 OF_DAMAGE = {"index_damaged", "not_an_index", "index_too_new"}
 WHEN_OPENED = {*OF_DAMAGE, "index_read_only"}
-"""A damaged version may read as an older one, which has to be opened for writing once."""
+"""A damaged version number may look older, and an older file must be opened for writing once."""
 
 QUERY = [0.1 * number for number in range(NUMBERS)]
 
@@ -82,7 +82,10 @@ def ask_the_store(path: Path) -> None:
 
 
 class opened:  # noqa: N801 - reads like a function
-    """Open a handle, unless the file is too damaged for that; then the block is skipped."""
+    """Open a handle.
+
+    If the file is too damaged for that, the operations in the block do nothing.
+    """
 
     def __init__(self, open_it: Callable[[], object]) -> None:
         self.handle = told(open_it, WHEN_OPENED)
@@ -103,7 +106,7 @@ class _Nothing:
 
 
 def told(ask: Callable[[], object], codes: set[str] = OF_DAMAGE) -> object:
-    """Ask something; either there is an answer, or damage is named."""
+    """Call a function. Return its result, or None if it reported damage."""
     try:
         return ask()
     except hr.IndexFileError as error:
@@ -118,7 +121,7 @@ def look_at(path: Path, seed: int) -> None:
         with opened(lambda r=read_only: hr.Index.open(path, read_only=r, ranking=ranking)) as index:
             if isinstance(index, _Nothing):
                 continue
-            # It lists what it cannot read.
+            # `check` lists what is unreadable instead of raising.
             assert isinstance(index.check(), list)
             for ask in asked_of(index):
                 told(ask)
@@ -139,7 +142,7 @@ def test_whatever_is_damaged_is_said_to_be(
             failures.append((seed, error))
 
     for _ in rounds.at_least(30):
-        seed = rounds.done * BLOCKS + block  # the same in every run
+        seed = rounds.done * BLOCKS + block  # equal in every run
         for suffix in ("-wal", "-shm"):
             path.with_name(path.name + suffix).unlink(missing_ok=True)
         path.write_bytes(damaged(sound, seed))

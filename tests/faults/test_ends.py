@@ -1,4 +1,4 @@
-"""The end of the interpreter while daemon threads are in the engine."""
+"""The interpreter exits while daemon threads are in the engine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from faults import Rounds
 from waiting import LONGEST
 
 ENDS = 14
-"""As many in each round."""
+"""The number of interpreter exits per round."""
 
 PROGRAM = """
 import sys, threading, time, warnings

@@ -1,4 +1,4 @@
-"""Forks while other threads use SQLite in every way there is (spec/index.md, "Promises")."""
+"""Forks while other threads use SQLite in all ways (spec/index.md, "Promises")."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from faults import Rounds
 from waiting import LONGEST
 
 FORKS = 60
-"""As many in each round."""
+"""The number of forks per round."""
 
 PROGRAM = """
 import os, signal, sys, threading, time, traceback, warnings
@@ -34,12 +34,12 @@ def tokenize():
 def open_indexes():
     with hr.Index.open(path) as other:
         other.search_bm25("crème")
-    # One that is dropped, and not closed.
+    # Dropped without being closed.
     hr.Index.open(path).search_bm25("ÿ")
     hr.Index.in_memory().search_bm25("ÿ")
 
 def repeat(work):
-    # A thread of its own each time: what a thread keeps for itself is made and dropped.
+    # Use a new thread each time, so that thread-local data is created and dropped.
     def once():
         try:
             work()
@@ -95,7 +95,7 @@ print(f"{fork + 1} forks, the last child: {outcome}, failures: {failures}")
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_no_child_hangs_whatever_other_threads_were_doing(tmp_path: Path, rounds: Rounds) -> None:
-    # A child that takes so long waits for a lock that nobody holds any more.
+    # A child that takes this long waits for a lock that no thread will release.
     command = [sys.executable, "-c", PROGRAM, str(tmp_path / "index.db"), str(FORKS), str(LONGEST)]
     for _ in rounds.at_least(1):
         done = subprocess.run(command, capture_output=True, text=True, check=False)

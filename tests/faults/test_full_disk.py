@@ -1,4 +1,4 @@
-"""The disk is full: what is stored stays, the rest changes nothing, and space is all that is wanted."""
+"""A full disk: stored data stays, failed changes leave no trace, and freeing space is enough."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OWN_DISK = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", MOUNT
 
 @functools.cache
 def may_mount(folder: str) -> bool:
-    """Whether this user may mount a disk that nobody else sees."""
+    """Whether this user can mount a disk in a private namespace."""
     if shutil.which("unshare") is None:
         return False
     return (
@@ -39,7 +39,7 @@ def test_a_full_disk_loses_nothing(rounds: Rounds, tmp_path: Path, kind: str, di
     for chance in rounds.at_least(2):
         folder = tmp_path / str(rounds.done)
         folder.mkdir()
-        # What is left of the disk, or may be written into each file.
+        # The free space of the disk, or the limit of each file.
         left = chance.randint(MEGABYTE // 2, 3 * MEGABYTE)
         size = 4 * MEGABYTE - left if disk == "tmpfs" else left
         arguments = [full_disk.__file__, kind, folder, chance.random(), size, disk]

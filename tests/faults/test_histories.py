@@ -1,4 +1,4 @@
-"""Histories of processes that write and read at once are consistent, and the checker finds those that are not."""
+"""Histories of concurrent readers and writers are consistent, and violations are detected."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def found(*reads: Read, snapshots: bool = True) -> list[str]:
 def test_consistent_histories_are_accepted():
     assert found() == []
     assert found(read(11, 12, 1, 0), read(13, 19, 1, 1), read(35, 39, 2, 1)) == []
-    # A write that is not acknowledged is seen by one reader, and not by one at the same time.
+    # An unacknowledged write may be visible to one reader and not to a concurrent one.
     assert found(read(45, 60, 2, 2), read(46, 50, 2, 1, "two")) == []
     assert found(read(1, 9, 1, 0), Read("two", 1, 2, {})) == []
 

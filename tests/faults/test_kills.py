@@ -1,4 +1,4 @@
-"""A writer is killed at any moment: all that it was told is stored is there, and nothing is damaged."""
+"""A writer is killed at any moment: acknowledged writes are stored, and nothing is damaged."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_all_that_was_acknowledged_is_there(rounds: Rounds, tmp_path: Path, kind
 
 
 def is_healthy(path: Path) -> None:
-    """Nothing is damaged, both ways to rank agree, and the file can be written."""
+    """Check that nothing is damaged, both rankings agree, and the file can be written."""
     with (
         hr.Index.open(path, ranking="fts5") as truth,
         hr.Index.open(path, ranking="memory") as memory,

@@ -1,4 +1,4 @@
-"""Many processes write one file at once: nothing is lost, and readers see whole transactions."""
+"""Many processes write one file: no write is lost, and readers see whole transactions."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ for n in range(int(sys.argv[3])):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_processes_that_write_once_leave_few_segments(tmp_path: Path, rounds: Rounds) -> None:
-    """None of them has time for the background thread, and FTS5 fails at 2,000 segments."""
+    """No process lives long enough for the background merge, and FTS5 fails at 2,000 segments."""
     path = tmp_path / "index.db"
     hr.Index.open(path).close()
     written = 0

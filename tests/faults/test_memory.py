@@ -1,4 +1,4 @@
-"""Memory runs out: what was acknowledged is there, and most calls end with an error (spec/index.md)."""
+"""Memory runs out: acknowledged writes stay, and most calls raise an error (spec/index.md)."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ ERRORS = re.compile(
     r"|IndexFileError out_of_memory: memory ran out, and nothing of this call was kept; .*"
     r"|EngineError engine_fault: no thread could be started to .*; raise the limit on threads or memory)"
 )
-"""How a work may end that goes on once there is memory."""
+"""The allowed errors of work that can continue once there is memory."""
 
 ABORTS = re.compile(
     r"memory allocation of (\d+ bytes failed|memory allocation)"
     r"|cannot allocate memory for thread-local data"
     r"|failed to register TLS destructor"
 )
-"""What is written where nobody could make an error of it: by Rust and by the library of C."""
+"""The output of aborts that cannot become errors, from Rust and from the C library."""
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_memory_that_runs_out_loses_nothing(
 
 
 def nothing_is_lost(path: Path, told: list[list[str]]) -> None:
-    """Each change that was acknowledged is there, any other whole or not at all."""
+    """Check that each acknowledged change is stored, and any other completely or not at all."""
     done = {line[1] for line in told if line[0] == "done"}
     with hr.Index.open(path) as index:
         assert index.check() == []

@@ -1,4 +1,4 @@
-"""Another file comes over an index at any moment, while threads search it and write to it."""
+"""An index file is replaced at any moment while threads search and write it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def make(path: Path, name: str) -> Path:
 
 
 def use(index: hr.Index, work: str, outcomes: list[str]) -> None:
-    """Call until the file is found to be another one."""
+    """Call until the replaced file is detected."""
     try:
         for n in range(sys.maxsize):
             if work == "write":
@@ -64,7 +64,7 @@ def test_no_answer_is_of_two_files(replace, tmp_path: Path, rounds: Rounds) -> N
             replace(other, path)
             for thread in threads:
                 thread.join(LONGEST)
-        # What is left of the log is of the file that is gone, and opening says so.
+        # The remaining log belongs to the old file, and opening reports it.
         for ending in ("-wal", "-shm"):
             Path(f"{path}{ending}").unlink(missing_ok=True)
         expected = {"index_replaced"}
@@ -80,7 +80,7 @@ def test_no_answer_is_of_two_files(replace, tmp_path: Path, rounds: Rounds) -> N
 
 
 def is_mixed(path: Path) -> bool:
-    """Whether a checkpoint that had begun went on writing old pages while the new ones came."""
+    """Whether a running checkpoint wrote old pages into the new file."""
     try:
         with hr.Index.open(path) as index:
             return index.check() != []

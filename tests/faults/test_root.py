@@ -1,4 +1,4 @@
-"""A root among processes: several at once, and such as are killed at any moment."""
+"""A root with several processes: concurrent ones, and processes that are killed at any moment."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def start(root: Path, name: str, count: int) -> subprocess.Popen[str]:
 
 
 def test_two_processes_remember_and_recall_at_once(tmp_path: Path) -> None:
-    """The same titles on purpose: both want the same names."""
+    """Both processes use the same titles, so they compete for the same names."""
     workers = [start(tmp_path, "same", 25) for _ in range(2)]
     answers = finish(*workers)
     written = [line for out in answers for line in out.splitlines() if line != "ready"]
@@ -87,7 +87,7 @@ def test_killed_at_any_moment_the_root_stays_whole(tmp_path: Path, rounds: Round
     for chance in rounds.at_least(25):
         turn = rounds.done
         worker = start(tmp_path, f"turn{turn}", 10_000)
-        # On a busy machine all others may be killed before they remember anything.
+        # On a busy machine the later workers may be killed before they remember anything.
         lines = 2 if turn == 0 else 1
         ready, *written = killed(worker, chance, longest=0.25, lines=lines)
         assert ready == "ready"
@@ -145,7 +145,7 @@ def test_two_processes_one_of_them_killed_again_and_again(tmp_path: Path, rounds
 
 
 def change(root: Path, turn: int) -> None:
-    """Edit one of the files and remove another, as a person would between two commands."""
+    """Edit one file and rename another, as a person might between two commands."""
     files = sorted((root / "notes").glob("*turn*.md"))
     if len(files) > 2:
         text = files[0].read_text()
@@ -155,7 +155,7 @@ def change(root: Path, turn: int) -> None:
 
 
 def check_whole(folder: Path, at_least: set[str] = frozenset()) -> None:  # type: ignore[assignment]
-    """Every memory is whole, and the index has exactly what the files say."""
+    """Check that every memory is complete, and that the index matches the files."""
     renamed = len(list(folder.rglob("renamed-*.md")))
     missing = [name for name in at_least if not (folder / name).exists()]
     assert len(missing) <= renamed

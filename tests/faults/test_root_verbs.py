@@ -1,5 +1,7 @@
-"""Each verb that writes to a root, killed at any moment: what it acknowledged stays, and the next call
-mends what is derived."""
+"""Each verb that writes to a root, killed at any moment.
+
+Acknowledged changes stay, and the next call repairs derived files.
+"""
 
 from __future__ import annotations
 
@@ -118,7 +120,7 @@ def test_killed_at_any_moment_it_keeps_what_it_acknowledged(
 
 
 def check_facts(root: Path, facts: dict[tuple[str, str], str], verb: str) -> None:
-    """Whatever was acknowledged is in the files, and each file is whole."""
+    """Check that every acknowledged change is in the files, and that each file is complete."""
     for (file, text), fact in facts.items():
         exists = (root / file).exists()
         if fact in ("has", "lacks"):
@@ -131,7 +133,7 @@ def check_facts(root: Path, facts: dict[tuple[str, str], str], verb: str) -> Non
 
 
 def check_mended(path: Path) -> None:
-    """The next call leaves index and store as they would be if made anew."""
+    """Check that after the next call, index and store equal newly built ones."""
     with MemoryRoot.open(path) as root:
         lived = (keys(root), edges(root), sorted(one.file for one in root.recall("end", limit=500)))
         again = root.sync()

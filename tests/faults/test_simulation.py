@@ -1,6 +1,6 @@
-"""Random histories of an index and of a root are those of models in plain Python.
+"""Random histories of an index and of a root match those of models in plain Python.
 
-A failure is printed with its seed, and shrunk.
+A failure is shrunk, and printed with its seed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Many threads, many processes, kills and forks over one index (spec/index.md, "Promises")."""
+"""Many threads, processes, kills and forks on one index (spec/index.md, "Promises")."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def batch(name: str, size: int = 20) -> list[hr.Chunk]:
 
 
 def run(program: str, *arguments: object) -> subprocess.Popen[str]:
-    """A Python of its own that has hedgerow as `hr`."""
+    """Start a separate interpreter with hedgerow imported as `hr`."""
     lines = ["import warnings", "warnings.simplefilter('ignore')", "import sys, os, time"]
     lines += ["import hedgerow as hr", program]
     command = [sys.executable, "-c", "\n".join(lines), *map(str, arguments)]
@@ -41,7 +41,7 @@ def finish(*processes: subprocess.Popen[str]) -> None:
 
 
 def test_threads_read_while_another_writes(index):
-    """A reader sees whole batches only, and never an error."""
+    """Readers see only whole batches, and never an error."""
     done = threading.Event()
 
     def read() -> int:
@@ -166,7 +166,7 @@ def test_a_handle_goes_to_a_process_pool(tmp_path):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_child_may_open_the_file_again_and_outlive_its_parent(tmp_path):
-    """A preloading server: the parent closes its handle while the children go on."""
+    """A preloading server: the parent closes its handle while the children keep using theirs."""
     path = tmp_path / "index.db"
     program = """
 index = hr.Index.open(sys.argv[1])
@@ -241,7 +241,7 @@ def test_other_threads_run_while_the_last_handle_is_dropped(tmp_path: Path) -> N
     thread = threading.Thread(target=tick)
     thread.start()
     try:
-        # From here on a thread runs only where another one lets go of the interpreter.
+        # From here on, a thread runs only if another one releases the interpreter.
         sys.setswitchinterval(5)
         before = ticks
         del index

@@ -1,4 +1,4 @@
-"""The durability of writes: where it is given, and wrong values. `make proof` tries the promises."""
+"""The `durability` option: where it applies, and wrong values. `make proof` tests its promises."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_root_has_the_durability_of_its_configuration_or_its_caller(tmp_path: 
     put(tmp_path, "notes/a.md", "# A\n\noak\n")
 
     def used(root: hr.MemoryRoot) -> list[bool]:
-        """Whether index and store, which are opened to write, have full durability."""
+        """Return whether index and store, opened for writing, have full durability."""
         root.query("all")
         derived = root._derived()
         with open_to_write(derived) as index, open_store_to_write(derived) as store:

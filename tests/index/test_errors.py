@@ -1,4 +1,4 @@
-"""What an index refuses, and how it says so: the code, and a sentence that names the fix."""
+"""The errors of an index: the code, and a message that names the fix."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ def state(path: Path) -> str:
 
 
 def test_flipped_bytes_are_found(garden_file):
-    """Whatever byte of the inside is flipped: damage is reported, or there is none."""
+    """After a flipped byte anywhere, damage is reported, or the content is unaffected."""
     healthy = garden_file.read_bytes()
     found = 0
     for place in range(5000, len(healthy), len(healthy) // 60):

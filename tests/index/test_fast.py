@@ -1,4 +1,4 @@
-"""Vectors found by one bit a number first, and vectors left in the file (spec/index.md)."""
+"""Vector search with one bit per number first, and vectors kept in the file (spec/index.md)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ LIMIT = 20
 
 
 def vector(seed: object) -> array[float]:
-    """A made-up vector, always the same for a seed."""
+    """Return a pseudo-random vector for a seed."""
     dice = random.Random(repr(seed))  # noqa: S311 - test data
     return array("f", [dice.gauss(0.3, 1) for _ in range(DIMENSIONS)])
 
 
 def near(number: int) -> array[float]:
-    """A vector near one that is stored."""
+    """Return a vector near a stored one."""
     return array("f", map(lambda x, y: x + y / 2, vector((number, 0)), vector(("off", number))))
 
 

@@ -1,4 +1,4 @@
-"""`Filters` and the mappings that stand for it (spec/filters.md)."""
+"""`Filters` and equivalent mappings (spec/filters.md)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def found(index: hr.Index, filters: Any) -> str:
         ({"tags": {"$exists": True}, "where": {"n": {"$lt": 2}}, "path_prefix": "a"}, "a"),
         ({"where": {"n": 0}, "$or": [{"n": 0}, {"n": 1}], "metadata": {"n": 0}}, "a"),
         ({"date": {"$gt": date(2024, 3, 5)}}, "c"),
-        # Without an offset it is UTC.
+        # A time without an offset is UTC.
         ({"date": {"$in": [date(2024, 3, 5), datetime(2025, 1, 1, 12)]}}, "ac"),  # noqa: DTZ001
         ({"date": date(2024, 3, 5)}, "a"),
         ({"where": None, "after": None, "tags": None}, "abcd"),

@@ -1,4 +1,4 @@
-"""Filters: which chunks a search considers (spec/index.md, "Filters")."""
+"""Filters: the chunks that a search considers (spec/index.md, "Filters")."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FILTERS = st.fixed_dictionaries(
 
 
 def equal(left: Any, right: Any) -> bool:
-    """JSON equality, the slow way: Python's own, but for bools."""
+    """Return whether two values are equal in JSON: like Python's equality, except for booleans."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, list) and isinstance(right, list):

@@ -1,4 +1,4 @@
-"""A disk that is full: nothing acknowledged is lost, and what failed leaves no log behind."""
+"""A full disk: no acknowledged write is lost, and a failed one leaves no log behind."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_writing_until_it_is_full_loses_nothing(small_disk: Path) -> None:
     with hr.Index.open(path) as index:
         while is_written(index, texts(1, 2000, f"n{written}a")):
             written += 1
-        # The log is full of what was acknowledged, and the file has no room for it.
+        # The log is full of acknowledged writes, and the file has no room for them.
         assert len(index) == written
         assert len(index.search_bm25("n0a0x7")) == 1
         subprocess.run(["mount", "-o", "remount,size=32m", small_disk], check=True)

@@ -1,4 +1,4 @@
-"""Chunks as mappings, plain texts as an index, and `Index(path)`."""
+"""Chunks from mappings, an index from plain texts, and `Index(path)`."""
 
 from __future__ import annotations
 

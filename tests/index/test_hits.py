@@ -1,4 +1,4 @@
-"""What a hit shows of its chunk, and in which shapes."""
+"""The fields of a hit, and its representations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 
 
 class Tags(HTMLParser):
-    """The tags of a page, and what stands between them."""
+    """The tags of an HTML page, and the text between them."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Ctrl-C and cancelling while the engine works (spec/index.md, "Promises")."""
+"""Ctrl-C and cancellation during work in the engine (spec/index.md, "Promises")."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ store.close()
     ],
 )
 def test_ctrl_c_ends_work_on_the_graph(pipeline):
-    """Each takes long by itself, or is done again and again."""
+    """Each query either takes long or is repeated."""
     command = [sys.executable, "-c", GRAPH, pipeline]
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=LONGEST)
     assert done.stdout.split() == ["KeyboardInterrupt", "30000"]
@@ -125,7 +125,7 @@ def write():
 
 def hold_the_interpreter():
     sys.stdin.readline()
-    # It is not let go of until the input ends.
+    # Holds the interpreter lock until the input ends.
     ctypes.PyDLL(None).getchar()
 
 here, there = (write, hold_the_interpreter)[:: 1 if sys.argv[2] == "main" else -1]
@@ -138,7 +138,7 @@ print(len(index))
 
 
 def is_written(path: Path) -> bool:
-    """Whether another process writes."""
+    """Whether another process holds the write lock."""
     other = sqlite3.connect(path, timeout=0, isolation_level=None)
     try:
         other.execute("BEGIN IMMEDIATE")
@@ -154,7 +154,7 @@ def is_written(path: Path) -> bool:
 def test_a_write_does_not_wait_for_the_interpreter(tmp_path: Path, writer: str) -> None:
     pytest.importorskip("ctypes", reason="the child takes getchar from it")
     path = tmp_path / "index.db"
-    # Made here and closed, since the locks of a process do not hold in itself.
+    # Create and close the file here, because locks do not conflict within a process.
     hr.Index.open(path).close()
     busy = subprocess.Popen(
         [sys.executable, "-c", BUSY, str(path), writer],
@@ -213,7 +213,7 @@ def test_a_cancelled_task_ends_its_write(tmp_path: Path) -> None:
 
     async def run() -> None:
         task = asyncio.create_task(retriever.aupsert(many_chunks(20_000)))
-        # What no longer fits into SQLite's memory goes there before the end.
+        # SQLite writes pages that do not fit into its memory to the log before the commit.
         log = path.with_name("index.db-wal")
         while log.stat().st_size < 1_000_000 and not task.done():  # noqa: ASYNC110 - no event tells
             await asyncio.sleep(0.001)
@@ -221,7 +221,7 @@ def test_a_cancelled_task_ends_its_write(tmp_path: Path) -> None:
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    # asyncio.run waits for its threads.
+    # `asyncio.run` waits for its threads.
     asyncio.run(run())
     assert len(index) == 0
 
@@ -244,7 +244,7 @@ def test_what_is_stopped_fails_and_changes_nothing(monkeypatch: pytest.MonkeyPat
             stop.run(function, argument)
         assert caught.value.code == "interrupted"
     assert len(index) == 1500
-    # One search has its own.
+    # A single search has its own stop flag.
     assert stop.run(retriever.search, query).results
     monkeypatch.setattr(searching, "Stop", lambda: stop)
     with pytest.raises(hr.HedgerowError, match="was interrupted"):

@@ -1,4 +1,4 @@
-"""What an index logs: opening, making, migrating, reading into memory."""
+"""The log of an index: opening, creating, migrating, and loading into memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def log(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
 
 
 def lines(log: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
-    """Level and text of each line, with `?` for numbers of seconds."""
+    """Return the level and text of each line, with `?` in place of seconds."""
     assert {record.name for record in log.records} <= {"hedgerow.index"}
     found = [
         (record.levelname, re.sub(r" in \d+\.\d\d s", " in ? s", record.getMessage()))

@@ -1,4 +1,4 @@
-"""Declared keys: the file remembers them, and keeps their values in step with the chunks."""
+"""Declared keys: the file stores them, and keeps their values consistent with the chunks."""
 
 from __future__ import annotations
 

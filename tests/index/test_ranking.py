@@ -1,4 +1,4 @@
-"""Ranking in memory: the same as FTS5's, always of the newest state (spec/index.md)."""
+"""Ranking in memory: identical to FTS5's, always of the latest state (spec/index.md)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def agree(one: hr.Index, other: hr.Index, limit: int = 20) -> None:
 
 
 def python(program: str, *arguments: object) -> str:
-    """What a Python of its own that has hedgerow as `hr` prints."""
+    """Return the output of a separate interpreter with hedgerow imported as `hr`."""
     command = [sys.executable, "-c", f"import hedgerow as hr, sys\n{program}"]
     done = subprocess.run(
         [*command, *map(str, arguments)],
@@ -106,7 +106,7 @@ class TestWhoRanks:
                 for query in QUERIES:
                     expected = found(truth, query, filters=filters)
                     assert found(memory, query, filters=filters) == expected
-            # Alternatives and a phrase in one AND, which are left to FTS5.
+            # An AND of alternatives and a phrase, which is left to FTS5.
             aliases = {"hedge": ["hedge", "oak elm"]}
             mixed = "hedge AND the OR ash"
             expected = found(truth, mixed, aliases=aliases)
@@ -197,7 +197,7 @@ class TestFreshness:
             assert ids(index, "newcomer") == ids(reader, "newcomer") == []
             truth.delete_path("notes/3.md")
             agree(index, truth)
-            # More than is read again chunk by chunk.
+            # More changes than are applied incrementally.
             truth.upsert(forest(2_000, seed=2))
             agree(index, truth)
             agree(reader, truth)
@@ -217,7 +217,7 @@ class TestFreshness:
                 if step % 20 == 0:
                     agree(index, truth)
             agree(index, truth)
-            # Nobody searched while more was written than is listed.
+            # More writes since the last search than the change list holds.
             for step in range(300):
                 truth.upsert([chunk("last", f"step{step}")])
             assert ids(index, "step299") == ["last"]
@@ -273,7 +273,7 @@ class TestFreshness:
             assert [found(copy, query) for query in QUERIES] == before
 
 
-# What is stored of chunks, of terms and of the whole must agree, or memory does not rank.
+# Statistics of chunks, of terms and of the collection must be consistent, or FTS5 ranks instead.
 DAMAGES = {
     "the length of a chunk": "UPDATE knowledge_fts_docsize SET sz = x'0101010150' WHERE id = 5",
     "the lengths": "UPDATE knowledge_fts_docsize SET sz = x'' WHERE id = 5",
@@ -330,7 +330,7 @@ print("done")
 
 @pytest.mark.parametrize("count", [20, 30, 300])
 def test_long_questions_score_alike_in_memory_and_by_fts5(count):
-    """Of many words FTS5's function looks only at those that a row has."""
+    """For long queries, FTS5's function scores only the words that occur in a row."""
     chance = random.Random(count)  # noqa: S311 - the same every time
     words = [f"w{number}" for number in range(400)]
     texts = [" ".join(chance.choices(words, k=40)) for _ in range(300)]

@@ -1,4 +1,4 @@
-"""An index is searched where nothing can be written: on a read-only mount, in a folder of another user."""
+"""An index can be searched on a read-only mount and in a folder of another user."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def locked(request: pytest.FixtureRequest) -> Locked:
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A folder that any user may look into, unlike those of pytest."""
+    """A folder that every user can read, unlike pytest's own."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)
-        # Characters that mean something in a URI.
+        # A name with characters that have a meaning in URIs.
         inner = folder / "an index? 100%#é&mode=rwc"
         inner.mkdir()
         yield inner
@@ -95,7 +95,7 @@ os._exit(0)
 
 
 def leave_a_log(path: Path) -> None:
-    """Write as a process that is killed before the log comes into the file."""
+    """Write in a process that is killed before the log is merged into the file."""
     subprocess.run([sys.executable, "-c", KILLED, str(path)], check=True)
     assert path.with_name("index.db-wal").stat().st_size > 0
 

@@ -1,4 +1,4 @@
-"""Another file in the place of an index that is open (spec/index.md, "Replacing the file")."""
+"""The file of an open index is replaced (spec/index.md, "Replacing the file")."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def other(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=[os.replace, shutil.copyfile], ids=["renamed", "copied"])
 def replace(request: pytest.FixtureRequest) -> Replace:
-    """How a file comes over another one."""
+    """Return a function that replaces a file."""
     return request.param
 
 
@@ -127,7 +127,7 @@ def test_a_store_notices(tmp_path, replace):
 
 
 def test_a_backup_that_is_put_back(path, replace, tmp_path):
-    """It has an identity of its own, though all that is in it was in the file."""
+    """A backup has its own identity, though its content comes from the file."""
     with hr.Index.open(path) as index:
         index.backup(tmp_path / "backup.db")
         replace(tmp_path / "backup.db", path)
@@ -136,7 +136,7 @@ def test_a_backup_that_is_put_back(path, replace, tmp_path):
 
 
 def test_what_was_in_the_log_is_not_mixed_in(path, other, replace):
-    """The new file has the write-ahead log of the old one beside it until that is removed."""
+    """The old file's write-ahead log stays next to the new file until it is removed."""
     index = hr.Index.open(path)
     fill(index, "unmerged")
     before = other.read_bytes()
@@ -168,7 +168,7 @@ def test_a_handle_that_is_closed_before_it_notices_leaves_the_new_file_alone(pat
 
 
 def test_threads_answer_from_one_file_only(path, other, replace):
-    """Until one of them notices all hits are of the old file, and then there are none any more."""
+    """Until one thread notices, all hits come from the old file. After that there are none."""
     started = threading.Barrier(5)
     outcomes: list[str] = []
 
@@ -196,7 +196,7 @@ def test_threads_answer_from_one_file_only(path, other, replace):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_after_a_fork(path, other, replace):
-    """A fork closes all connections: those that are opened then would be to the other file."""
+    """A fork closes all connections. New ones would be to the other file."""
     with hr.Index.open(path) as index:
         assert len(index.search_bm25("winter", 100)) == 30
         if (child := os.fork()) == 0:
@@ -209,7 +209,7 @@ def test_after_a_fork(path, other, replace):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_before_a_fork(path, other, replace):
-    """The fork must not have SQLite move the log of the old file into the new one."""
+    """At the fork, SQLite must not move the old file's log into the new file."""
     with hr.Index.open(path) as index:
         fill(index, "unmerged")
         before = other.read_bytes()
@@ -225,7 +225,7 @@ def test_another_process_that_writes_is_no_replacement(path):
     with hr.Index.open(path) as index, hr.Index.open(path, read_only=True) as reader:
         for n in range(5):
             fill(index, f"more{n}")
-            # The file itself is written at a checkpoint only.
+            # The main file is written only at a checkpoint.
             run_sql(path, "PRAGMA wal_checkpoint(TRUNCATE)")
             assert len(reader.search_bm25("winter", 1000)) == 30 * (n + 2)
             assert len(index) == 30 * (n + 2)
@@ -235,7 +235,7 @@ def test_another_process_that_writes_is_no_replacement(path):
 def test_a_file_that_was_moved_away_and_back_is_the_same(path):
     with hr.Index.open(path) as index:
         path.rename(path.with_name("away.db"))
-        # Whoever reads meanwhile reads the file that is open, or fails.
+        # A read meanwhile uses the open file, or fails.
         path.with_name("away.db").rename(path)
         assert len(index.search_bm25("winter", 100)) == 30
 
@@ -265,7 +265,10 @@ def test_each_file_has_an_identity_of_its_own(path, other, tmp_path):
 
 
 def test_a_file_of_an_earlier_hedgerow(path, other):
-    """It is given an identity when it is opened for writing, and until then goes by its inode."""
+    """The file gets an identity when it is opened for writing.
+
+    Until then its inode identifies it.
+    """
     run_sql(path, "DROP TABLE identity; DELETE FROM settings WHERE name = 'identity'")
     with hr.Index.open(path, read_only=True) as index:
         assert len(index.search_bm25("winter", 100)) == 30

@@ -1,4 +1,4 @@
-"""Scores are on every platform those of x86-64, to the last bit."""
+"""Scores on every platform equal those of x86-64, to the last bit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searching by keywords: what is found, in which order, by which tokenizer (spec/index.md)."""
+"""Keyword search: hits, their order, and tokenizers (spec/index.md)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TestSearching:
     def test_every_text_column_is_searched_with_its_weight(self, index):
         columns = ["content", "path", "tags", "summary", "title"]
         for column in columns:
-            # One more word each, so that all are equally long.
+            # Each chunk has one additional word, so that all are equally long.
             fields: dict[str, Any] = {"content": "oak", "path": ""}
             if column == "content":
                 fields["path"] = "oak"
@@ -122,8 +122,8 @@ class TestSearching:
                 "kube*",
                 "elm NOT oak",
             ]:
-                # Rounded: the interpreter's SQLite may be compiled to add with fewer roundings, so
-                # that equal scores differ in the last bit.
+                # Rounded, because the interpreter's SQLite may be compiled to round less often when
+                # adding, and then equal scores differ in the last bit.
                 expected = plain.execute(
                     "SELECT rowid, round(-bm25(t, 3, 10, 5, 4, 1), 12) AS score FROM t "
                     "WHERE t MATCH ? ORDER BY score DESC, rowid",

@@ -71,7 +71,7 @@ def test_a_read_only_handle_has_its_own(path):
 def test_results_say_what_was_not_searched_for():
     with hr.Index.in_memory() as index:
         index.upsert(CHUNKS)
-        # Extended matching drops function words alone.
+        # Extended matching drops only function words.
         for matching, dropped in [
             ("spec", ["What", "is", "the", "door?"]),
             ("extended", ["What", "is", "the"]),

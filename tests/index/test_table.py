@@ -1,4 +1,4 @@
-"""The chunks of an index as a table: many at once, by filter, iterated (spec/index.md, "As a table")."""
+"""The chunks of an index as a table: reads, filters, iteration (spec/index.md, "As a table")."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EMPTY = [{}, hr.Filters(), {"$and": [{}]}, {"$or": [{}, {"$not": {}}]}, {"paths"
 
 @pytest.fixture(params=["file", "memory"])
 def table(request: pytest.FixtureRequest, tmp_path: Path) -> hr.Index:
-    """Six chunks of three years, with vectors, in a file or in memory."""
+    """Six chunks from three years, with vectors, in a file or in memory."""
     made = hr.Index(tmp_path / "table.db") if request.param == "file" else hr.Index.in_memory()
     made.upsert(
         chunk(

@@ -1,4 +1,4 @@
-"""The texts that searches found last, which a handle keeps in memory."""
+"""The cache of texts of recent hits in a handle."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Files that earlier builds wrote, one of every schema there has been (spec/index.md, The file).
+"""Files from earlier builds, one for every past schema (spec/index.md, The file).
 
-`make upgrade-file` wrote them, or the same script with what the engine of that time knew. They stay as they are.
+`make upgrade-file` wrote them, or an equivalent script with the engine of that time. They are never
+rewritten.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def has(file: Path, table: str) -> bool:
 
 
 def test_there_is_a_file_of_the_present_schema(script: ModuleType, present: Path) -> None:
-    """It fails after a migration was added: run `make upgrade-file`, and commit what it wrote."""
+    """Fails after a new migration: run `make upgrade-file`, and commit the new file."""
     assert f"{script.name_of(present)}.db.gz" in {file.name for file in FILES}
 
 
@@ -77,12 +78,12 @@ def test_the_chunks_of_an_older_file_are_all_there(script: ModuleType, older: Pa
 def test_an_older_file_is_searched_as_one_that_was_made_today(
     request: pytest.FixtureRequest, older: Path, present: Path
 ) -> None:
-    """Ids, order and scores, by keywords and, where the file had vectors, by meaning."""
+    """Compare ids, order and scores, by keywords and, if the file had vectors, by meaning."""
     vectors, nodes = has(older, "embeddings"), has(older, "nodes")
     with hr.Index.open(older) as old, hr.Index.open(present) as new:
-        if not nodes:  # each is a chunk too
+        if not nodes:  # every node is a chunk too
             new.delete(["hedge", "beech", "nuts"])
-        # An older file keeps its tokenizer until it is told otherwise.
+        # An older file keeps its tokenizer until another one is requested.
         is_words = "format-7" in request.node.callspec.id
         assert old.tokenizer == ("words" if is_words else "porter unicode61")
         assert is_words or old.search_bm25("冬眠") == []
@@ -135,7 +136,7 @@ def test_an_older_file_has_the_tables_of_a_new_one(older: Path, present: Path) -
 
 
 def versions(file: Path) -> dict[object, object]:
-    """The version of each subject of a file; empty for one from before subjects had versions."""
+    """Return the version of each subject of a file. Empty for a file without subject versions."""
     if not has(file, "subjects"):
         return {}
     return dict(read(file, "SELECT name, version FROM subjects"))
@@ -146,7 +147,7 @@ def test_an_older_file_is_left_as_it_is_by_one_who_only_reads(
     kind: type[hr.Index | hr.Store], older: Path, present: Path
 ) -> None:
     before = older.read_bytes()
-    # An index knows nothing of the tables that a store adds.
+    # An index ignores the tables that a store adds.
     others = {"nodes", "agents"} if kind is hr.Index else set()
     known, wanted = versions(older), versions(present)
     if all(known.get(name) == wanted[name] for name in wanted.keys() - others):

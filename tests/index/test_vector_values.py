@@ -1,4 +1,4 @@
-"""What a vector may be, and how many dimensions it has (spec/index.md, "Vectors")."""
+"""Valid values of vectors, and their dimensions (spec/index.md, "Vectors")."""
 
 from __future__ import annotations
 

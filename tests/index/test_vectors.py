@@ -1,4 +1,4 @@
-"""Vectors: storing them, and searching by them (spec/index.md, "Vectors")."""
+"""Vectors: storage and search (spec/index.md, "Vectors")."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def utf16(text: str) -> bytes:
     return text.encode("utf-16-be")
 
 
-# Few different numbers, so that many cosines are equal; vectors of zeros among them.
+# Few distinct numbers, so that many cosines are equal. Some vectors are zero.
 NUMBERS = st.sampled_from([0.0, 1.0, -1.0, 2.0, 0.5])
 VECTORS = st.lists(NUMBERS, min_size=3, max_size=3)
 NAMES = st.sampled_from(["a", "b", "é", "～", "😀", "a/b", ""])
@@ -45,7 +45,7 @@ def test_found_is_what_brute_force_finds(stored, query, filters, again):
     with hr.Index.in_memory() as index:
         for batch in [stored, again]:
             for n, (path, vector, tag) in enumerate(batch):
-                # Without a vector the one before is kept: the texts are the same.
+                # A chunk without a vector keeps its stored one, because the texts are equal.
                 before = kept.get(f"{n}", ("", None, ""))[1]
                 kept[f"{n}"] = (path, before if vector is None else vector, tag)
             index.upsert(
@@ -110,7 +110,7 @@ class TestWriting:
         index.delete(["0", "5"])
         index.delete_path("p1")
         assert ids(index.search_vector([1, 0])) == ["2", "4"]
-        # Row numbers are given again, and bring no vector with them.
+        # Row numbers are reused, without the vectors of deleted chunks.
         index.upsert(embedded(f"new{n}") for n in range(6))
         assert ids(index.search_vector([1, 0])) == ["2", "4"]
         assert index.stats().vectors == 2
@@ -173,7 +173,7 @@ def test_a_file_of_format_4_keeps_its_nodes(tmp_path):
         store.upsert([hr.Node("a"), hr.Node("b")])
         store.link("a", "b")
     without_ledger(path)
-    # A handle that knows no nodes brings the file up to date first.
+    # A handle without node support migrates the file first.
     with hr.Index.open(path) as index:
         assert index.get("a") is not None
     with hr.Store.open(path) as store:
@@ -215,7 +215,7 @@ class TestSideBySide:
             assert ids(index.search_vector([1, 0])) == ["theirs", "ours"]
 
     def test_threads_search_while_another_writes(self, index):
-        """A search sees whole transactions only: pairs, of opposite vectors."""
+        """A search sees only whole transactions: pairs of opposite vectors."""
         done = threading.Event()
 
         def write() -> None:
@@ -272,7 +272,7 @@ class TestSideBySide:
 
 
 class TestEmbedding:
-    """What a retriever embeds chunks with; private until then."""
+    """The private functions with which a retriever embeds chunks."""
 
     def test_the_embedder_is_stored_and_checked(self, index):
         chunks = [embedded(name) for name in "abc"]
@@ -347,6 +347,6 @@ def test_many_vectors(index):
         found = index.search_vector(query, 50)
         assert [hit.score for hit in found] == pytest.approx(cosines[best], abs=1e-5)
         assert len(set(ids(found)) ^ {str(n) for n in best}) <= 2, "equal but for rounding"
-    # One more is seen at once, without reading the others again.
+    # One more vector is visible immediately, without reloading the others.
     index.upsert([embedded("new", query)])
     assert ids(index.search_vector(query, 1)) == ["new"]

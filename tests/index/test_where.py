@@ -1,4 +1,4 @@
-"""Filters with operators: the engine beside an evaluation from the text of spec/filters.md."""
+"""Filters with operators, compared with an evaluator written from spec/filters.md."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DECLARED = st.lists(st.sampled_from(FIELDS), max_size=4, unique=True)
 @given(chunks=CHUNKS, changes=CHUNKS, where=FILTERS, declared=DECLARED)
 @settings(max_examples=400)
 def test_what_passes_is_what_the_specification_says(chunks, changes, where, declared):
-    """At once and again, by keywords and by vectors, after changes, with declared keys and without."""
+    """Compare searches by keywords and vectors, after changes, with and without declared keys."""
     with hr.Index.in_memory(ranking="memory", metadata_index=declared) as index:
         index.upsert(chunk(n, fields) for n, fields in enumerate(chunks))
         for step in range(3):
@@ -105,7 +105,7 @@ COMPOSED, DECOMPOSED = "caf\u00e9/a.md", "cafe\u0301/a.md"
     ],
 )
 def test_paths_and_tags_are_equal_in_both_unicode_forms(name, declared, filters):
-    """In SQL, in columns and in what a retriever is given."""
+    """Compare SQL, columns and the arguments of a retriever."""
     paths = [COMPOSED, DECOMPOSED, "cafe/a.md"]
     chunks = [hr.Chunk(str(n), path, "oak", tags=[path, "b"]) for n, path in enumerate(paths)]
     asked = filters(name)

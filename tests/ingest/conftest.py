@@ -1,4 +1,4 @@
-"""What runs read, and where they write."""
+"""The input files and the index of ingest runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hedgerow import Index
 
 @pytest.fixture
 def empty_index() -> Index:
-    """An index in memory without a chunk."""
+    """An empty index in memory."""
     return Index.in_memory()
 
 

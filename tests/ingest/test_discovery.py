@@ -1,4 +1,4 @@
-"""Which files are found."""
+"""Discovery of files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Front matter: what is written reads back the same, and a change changes nothing else."""
+"""Front matter: written values read back unchanged, and a change leaves the rest as it is."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def test_a_value_is_one_line(text: str) -> None:
 
 
 class TestKeys:
-    """Keys are the text that is written: other programs read the file too."""
+    """Keys keep their text as written, because other programs read the file too."""
 
     @pytest.mark.parametrize(
         "key", ["007", "true", "1.50", "null", "~", "1e3", "0x1f", "2026-04-18", "no", "é", "a b"]
     )
-    # The second block is one that only the library reads.
+    # The second block needs the full YAML parser.
     @pytest.mark.parametrize("more", ["", "nested: {a: b}\n"])
     def test_stay_as_written(self, key: str, more: str) -> None:
         fields = fields_of(f"---\n{key}: x\n{more}---\n")
@@ -132,7 +132,7 @@ class TestLoader:
 
 
 def test_a_value_with_a_long_gap_is_read_in_one_pass() -> None:
-    # Trying every space of the gap as the last of the line took minutes.
+    # Trying every space of the gap as the end of the line took minutes.
     gap = " " * 30_000
     started = time.process_time()
     fields = fields_of(f"---\ntitle: a{gap}b{gap}\n---\n")

@@ -1,4 +1,4 @@
-"""Files that were made to do harm: reading them takes linear time, or stops at a limit that is said."""
+"""Malicious files: reading takes linear time, or stops at a documented limit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hostile import assert_linear, seconds
 Make = Callable[[int], str]
 
 LIMIT = 64 * 1024
-"""The most characters of front matter."""
+"""The maximum of characters in front matter."""
 
 
 def matter_of(block: str) -> FrontMatter:
@@ -27,14 +27,14 @@ def matter_of(block: str) -> FrontMatter:
 
 
 def bomb(levels: int = 9, width: int = 10) -> str:
-    """Aliases to aliases: a few hundred characters that stand for `width` to the power of `levels`."""
+    """Return nested aliases: a short text that expands to `width` to the power of `levels`."""
     lines = [f"a0: &a0 [{', '.join(['x'] * width)}]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * width)}]" for n in range(1, levels)]
     return "\n".join(lines)
 
 
 def merge_bomb(levels: int = 9, width: int = 10) -> str:
-    """The same with merge keys, each of which goes through all it stands for."""
+    """Return nested merge keys, each of which expands everything below it."""
     lines = ["a0: &a0 {x: 1, y: 2}"]
     lines += [
         f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * width)}]}}" for n in range(1, levels)
@@ -76,7 +76,7 @@ def test_front_matter_takes_linear_time(make: Make) -> None:
 
 @pytest.mark.parametrize("line", ["a: [", "a: {b", "k: x: y", "a: b", "- x", "a", "#", "---x"])
 def test_front_matter_without_an_end_in_sight_is_not_read_whole(line: str) -> None:
-    """Megabytes of lines that the YAML library would have to read one by one."""
+    """Megabytes of lines that the YAML library would have to parse one by one."""
     lines = ["---", *[line] * (2**22 // (len(line) + 1)), "---"]
     start = time.process_time()
     read_front_matter(lines)
@@ -231,7 +231,7 @@ def test_a_first_sentence_takes_no_time(make: Make) -> None:
 
 
 class TestFrontMatterInEachChunk:
-    """A file must not be many times as large in an index as on the disk."""
+    """A file must not take much more space in the index than on disk."""
 
     def read(self, sections: int, keys: int) -> int:
         block = "\n".join(f"key{n}: {'value' * 20}" for n in range(keys))
@@ -295,7 +295,7 @@ class TestJsonLines:
         assert skips[0].code == "bad_line"
 
 
-# What readers look at, and what surprises them.
+# Syntax that parsers react to, and unusual characters.
 PIECES = st.sampled_from(
     ["---\n", "...\n", "a: ", "- ", "b:\n", "&a ", "*a", "<<: ", "[", "]", "{", "}", "? ", "!!int ",
      "!!set ", "!!binary ", "!!omap ", "%YAML 1.1\n", "--- ", "| ", ">\n", '"', "'", "\\", "#", "\t",

@@ -1,4 +1,4 @@
-"""What becomes of JSON Lines."""
+"""JSON Lines to chunks."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class TestJsonLines:
     def test_a_line_of_many_keys_with_one_repeated_is_read_in_one_pass(
         self, tmp_path: Path
     ) -> None:
-        # With a scan of all keys for each of them this took a quarter of an hour.
+        # Scanning all keys for each key took a quarter of an hour.
         keys = "".join(f'"k{n}": 0, ' for n in range(200_000))
         file = tmp_path / "x.jsonl"
         file.write_text(f'{{{keys}"content": "x", "content": "y"}}')

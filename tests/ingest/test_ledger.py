@@ -1,4 +1,4 @@
-"""What was read before is not read again, unless something else changed it meanwhile."""
+"""Unchanged files are not read again, unless the index was changed otherwise."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ pytestmark = pytest.mark.usefixtures("two_notes")
 
 
 def noted(index: Index) -> tuple[int, list[str]]:
-    """The number of the last change of the ledger, and the files in it."""
+    """Return the ledger's last change number, and its files."""
     ledger = Ledger.load(index, "files")
     return ledger.generation, ledger.paths
 
 
 def in_parts(index: Index) -> tuple[int, int, int, int]:
-    """Do a run that writes 600 chunks of a file at most together; returns what `counts` does."""
+    """Run with a queue of at most 600 chunks. Return the same counts as `counts`."""
     found = [(one.path, one.file, one.signature, False) for one in discover(["notes"]).sources]
     ledger = Ledger.load(index, "files", facts=True).prepared(index, by_source_file=True)
     files = _FilesRun()
@@ -38,7 +38,7 @@ def in_parts(index: Index) -> tuple[int, int, int, int]:
 
 
 class TestLedger:
-    """What was read before is not read again, unless something else changed it meanwhile."""
+    """Unchanged files are not read again, unless the index was changed otherwise."""
 
     def test_only_what_changed_is_read(self, empty_index: Index, two_notes: Path) -> None:
         run(empty_index)

@@ -1,4 +1,4 @@
-"""Markdown to chunks: where it is cut, what the pieces are called, and that nothing is lost."""
+"""Markdown to chunks: boundaries, titles, and no lost text."""
 
 from __future__ import annotations
 
@@ -275,7 +275,7 @@ class TestLongSections:
 
 class TestVeryLongLines:
     def test_a_file_of_one_line_is_read(self) -> None:
-        # Reading all of the line for each of its passages took minutes.
+        # Reading the whole line for each of its passages took minutes.
         started = time.process_time()
         chunks = chunks_of("word " * 3_000_000)
         assert len(chunks) == 7500
@@ -350,7 +350,7 @@ def test_no_text_is_lost_and_order_is_kept(blocks: list[str], joint: str) -> Non
     assert starts == sorted(starts)
     found, expected = squeezed("".join(chunk.content for chunk in chunks)), squeezed(body(encoded))
     if any(skip.code == "bad_front_matter" for skip in skips):
-        # Lines of front matter that YAML cannot read are text too, before the rest.
+        # Front matter that YAML cannot read is kept as text, before the rest.
         assert found.endswith(expected)
     else:
         assert found == expected
@@ -361,7 +361,7 @@ def squeezed(text: str) -> str:
 
 
 def body(data: bytes) -> str:
-    """The text after front matter, found without the code under test."""
+    """Return the text after front matter, independently of the code under test."""
     lines = data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if lines[0].rstrip(" \t") != "---":
         return "\n".join(lines)
@@ -370,6 +370,6 @@ def body(data: bytes) -> str:
         return "\n".join(lines)
     block = lines[1 : closing[0]]
     is_mapping = any(line.startswith("title: value") for line in block)
-    # To YAML these alone are white space and line breaks here.
+    # YAML treats only these as white space and line breaks here.
     is_blank = all(not line.strip(" \x85\u2028\u2029") or line.startswith("#") for line in block)
     return "\n".join(lines[closing[0] + 1 :] if is_mapping or is_blank else lines)

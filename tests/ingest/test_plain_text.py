@@ -1,4 +1,4 @@
-"""What becomes of plain text, and of files that cannot be read."""
+"""Plain text to chunks, and unreadable files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs over an index: what is written, what goes, and how a run goes on."""
+"""Runs over an index: written chunks, deletions, and interrupted runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Index.sync_files`: what `hedgerow index` does, with an index that is open."""
+"""`Index.sync_files`: like `hedgerow index`, on an open index."""
 
 from __future__ import annotations
 

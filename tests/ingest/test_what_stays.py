@@ -1,4 +1,4 @@
-"""What a run must leave in an index, and which names its chunks have."""
+"""Chunks that a run must keep in an index, and the ids of chunks."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class TestFailedIsNotGone:
     ) -> None:
         run(empty_index)
         before = ids(empty_index)
-        two_notes.chmod(0o444)  # it may be listed, and not entered
+        two_notes.chmod(0o444)  # it can be listed, but not entered
         try:
             report = run(empty_index)
         finally:

@@ -1,4 +1,4 @@
-"""Results as fields of pydantic's models and as answers of FastAPI."""
+"""Results as fields of pydantic models and as FastAPI responses."""
 
 from __future__ import annotations
 

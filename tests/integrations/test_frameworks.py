@@ -1,4 +1,4 @@
-"""The integrations without their frameworks; with them, `make test-extras` runs the rest."""
+"""The integrations without their frameworks. `make test-extras` runs the tests with them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FRAMEWORKS = [
 def test_a_missing_framework_is_named_with_the_line_that_installs_it(
     monkeypatch: pytest.MonkeyPatch, module: str, extra: str, missing: str, package: str
 ) -> None:
-    """Also where only the core is missing, and packages beside it are there."""
+    """Also if only the framework's core is missing and its other packages are installed."""
 
     class Finder:
         @staticmethod

@@ -1,4 +1,4 @@
-"""Messages of chats as chunks that keep speaker and role."""
+"""Chat messages as chunks that keep speaker and role."""
 
 from __future__ import annotations
 

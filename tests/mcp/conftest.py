@@ -1,4 +1,4 @@
-"""Roots whose tools are called."""
+"""Memory roots for the tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tools of `hedgerow mcp` answer: compact Markdown, once."""
+"""The results of the tools of `hedgerow mcp`: compact Markdown without repetition."""
 
 from __future__ import annotations
 

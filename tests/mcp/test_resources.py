@@ -1,4 +1,4 @@
-"""What `hedgerow mcp` offers beside tools: instructions, resources and prompts; scopes."""
+"""Instructions, resources, prompts and scopes of `hedgerow mcp`."""
 
 from __future__ import annotations
 

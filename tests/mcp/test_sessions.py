@@ -1,4 +1,4 @@
-"""Whole sessions of `hedgerow mcp`: over standard input and output, and over HTTP."""
+"""Whole sessions of `hedgerow mcp`, over standard input and output and over HTTP."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ HELLO = {
 
 
 async def a_session(client: Client) -> None:
-    """Recall, remember, supersede by title, retract, restore, edit a section, read page by page."""
+    """Recall, remember, supersede by title, retract, restore, edit a section, and read in pages."""
 
     async def call(tool: str, **arguments: Any) -> str:
         result = await client.call_tool(tool, arguments)
@@ -106,7 +106,7 @@ async def names_of(client: Client) -> list[str]:
 
 
 def served(url: str, token: Mapping[str, str], asking: Any) -> Any:
-    """Let a client ask the tools of a server with a token."""
+    """Run a client function against a server, authenticated with a token."""
 
     async def connected() -> Any:
         async with (
@@ -170,7 +170,7 @@ class TestHttp:
 
 class TestStandardStreams:
     def test_a_session(self, slugs_root: Path) -> None:
-        """The command as an agent starts it: in a folder, without a word about the root."""
+        """Start the command like an agent: in a folder, without naming the root."""
         over(started(cwd=slugs_root.parent))
 
     def test_read_only_it_has_no_tool_that_writes(self, slugs_root: Path) -> None:
@@ -196,10 +196,13 @@ class TestStandardStreams:
 
 
 class TestLines:
-    """Lines that no client of the SDK sends."""
+    """Messages that no SDK client sends."""
 
     def answers(self, root: Path, lines: list[str], wanted: set[Any]) -> dict[Any, Any]:
-        """Send lines after the handshake; return the answers, by id, once those wanted are there."""
+        """Send lines after the handshake.
+
+        Return the responses by id, once the wanted ones have arrived.
+        """
         found: dict[Any, Any] = {}
         with subprocess.Popen(
             [HEDGEROW, "mcp", "--root", str(root)],

@@ -1,4 +1,4 @@
-"""The tools of `hedgerow mcp`: how they are described, and which arguments they take."""
+"""The descriptions and arguments of the tools of `hedgerow mcp`."""
 
 from __future__ import annotations
 

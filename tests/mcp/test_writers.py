@@ -1,4 +1,4 @@
-"""New memories state the client that wrote them."""
+"""New memories name the client that wrote them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memory_doubles import WRAPUP
 
 
 def writers(root: Path, name: str, *calls: tuple[str, dict[str, Any]]) -> dict[str, Any]:
-    """Return what each file states as `written_by` after some calls of a client, by its title."""
+    """Return the `written_by` of each file after some calls of a client, by title."""
 
     async def session() -> None:
         with MemoryRoot.open(root) as opened:

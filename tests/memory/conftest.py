@@ -15,13 +15,13 @@ from trust_doubles import asking
 
 @pytest.fixture
 def root(tmp_path: Path) -> hr.MemoryRoot:
-    """A memory root without a file."""
+    """An empty memory root."""
     return hr.MemoryRoot.open(tmp_path)
 
 
 @pytest.fixture
 def synced_root(tmp_path: Path) -> hr.MemoryRoot:
-    """A memory root of two notes, a.md about hawthorn and b.md about blackthorn and sloes."""
+    """A memory root with two notes: a.md about hawthorn, and b.md about blackthorn and sloes."""
     put(tmp_path, "notes/a.md", "# A\n\nhawthorn\n")
     put(tmp_path, "notes/b.md", "# B\n\nblackthorn\n\n## More\n\nsloes\n")
     opened = hr.MemoryRoot.open(tmp_path)
@@ -31,7 +31,7 @@ def synced_root(tmp_path: Path) -> hr.MemoryRoot:
 
 @pytest.fixture
 def attacked(tmp_path: Path, server: LocalServer) -> Path:
-    """A cloned root that wants all of the home folder sent to a server."""
+    """A cloned root that asks to send the whole home folder to a server."""
     server.answer = openai_answer
     put(tmp_path, "private.md", "the otter is a secret")
     return asking(
@@ -43,6 +43,6 @@ def attacked(tmp_path: Path, server: LocalServer) -> Path:
 
 @pytest.fixture
 def users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folders of two users; the one of `mallory` is in use."""
+    """The folders of two users. The current user is `mallory`."""
     become("mallory", tmp_path, monkeypatch)
     return tmp_path

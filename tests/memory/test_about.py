@@ -1,4 +1,4 @@
-"""What folders are about comes once with what was found in them."""
+"""A folder's description is returned once with the results from that folder."""
 
 from __future__ import annotations
 

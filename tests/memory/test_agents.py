@@ -1,4 +1,4 @@
-"""Agents at work on a memory root: what they do is done to the files."""
+"""Agents on a memory root: their actions change the files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit of a root and of exports."""
+"""The audit of roots and of exports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OTHER = " ".join(f"word{number}" for number in range(60))
 
 @pytest.fixture
 def troubled(tmp_path: Path) -> Path:
-    """A root with a finding of each rule."""
+    """A root with a finding for each rule."""
     put(
         tmp_path, "notes/key.md", "# Key\n\nIt is AKIAIOSFODNN7ABCDEFG, and AKIAIOSFODNN7ABCDEFH.\n"
     )

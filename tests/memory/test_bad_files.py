@@ -1,4 +1,4 @@
-"""Files that cannot be read, or not wholly: they are named, and the rest goes on."""
+"""Files that are fully or partly unreadable are reported, and the rest is processed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The command line of memory roots, case by case: spec/fixtures/memory/cases.jsonl.
 
-`{HERE}` stands for the folder a case runs in, `{TODAY}` for the day where it runs.
+`{HERE}` is replaced by the working directory of a case, and `{TODAY}` by its local date.
 """
 
 from __future__ import annotations

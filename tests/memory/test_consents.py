@@ -1,4 +1,4 @@
-"""The file in which a user's consents are kept."""
+"""The file of a user's consents."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class TestTheFile:
         file = trust.consents_file()
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert stat.S_IMODE(file.parent.stat().st_mode) & 0o077 == 0
-        # Other tests of this process keep an identity and tokens in this folder.
+        # Other tests of this process store an identity and tokens in this folder.
         names = {path.name for path in file.parent.glob("trust*")}
         assert names == {"trust.json", "trust.lock"}
         [entry] = json.loads(file.read_text())["roots"]["/r"]

@@ -45,7 +45,7 @@ cut --hedge
 
 @pytest.fixture
 def hedges(tmp_path: Path) -> MemoryRoot:
-    """A root of a plan with sections, and of two short notes that say the same."""
+    """A root with a plan that has sections, and two short notes with equal text."""
     put(tmp_path, "notes/plan.md", PLAN)
     put(tmp_path, "notes/old.md", "---\ndate: 2020-01-01\n---\nThe hedge was low.\n")
     put(tmp_path, "notes/new.md", "---\ndate: 2024-01-01\n---\nThe hedge was low.\n")

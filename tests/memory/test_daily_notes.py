@@ -1,4 +1,4 @@
-"""Daily notes have the day that their names state, in the format that the vault is configured with."""
+"""Daily notes get their date from their file name, in the vault's configured format."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ BEES = "Talked about bees.\n"
 
 
 def days(root: Path) -> dict[str, str | None]:
-    """The day of each memory about bees."""
+    """Return the date of each memory about bees."""
     with MemoryRoot.open(root) as opened:
         found = opened.context("bees", limit=50, budget=20_000)
         return {one.file: one.date for one in found.passages}
 
 
 def ages(root: Path) -> dict[str, float | None]:
-    """The weight of each memory at 2026-05-18, 30 days after 2026-04-18; 0.5 also without a time."""
+    """Return the recency weight of each memory at 2026-05-18, 30 days after 2026-04-18.
+
+    Without a time it is 0.5.
+    """
     with MemoryRoot.open(root) as opened:
         found = opened.recall("bees", limit=50, recency="30d", as_of="2026-05-18T00:00Z")
         return {one.file: one.parts.recency_weight for one in found}

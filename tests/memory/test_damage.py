@@ -1,4 +1,4 @@
-"""Damage that opening a derived file misses: it is made again from the files, once."""
+"""Damage that is not detected on opening: the derived file is rebuilt, once."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def overwrite(file: Path, page: int, sound: bytes, what: str) -> None:
 
 def assert_whole(root: MemoryRoot) -> None:
     assert found(root, "hawthorn") == ["notes/a.md"]
-    # The best file is found by both ways of asking.
+    # The best file is found by both kinds of query.
     assert "notes/7.md" in [one.file for one in root.recall("hedge elm", limit=500)]
     root.close()
 

@@ -1,4 +1,4 @@
-"""What stands in .hedgerow is made from the files, and made again when it is damaged or gone."""
+"""Derived files in .hedgerow are built from the files, and rebuilt if damaged or missing."""
 
 from __future__ import annotations
 

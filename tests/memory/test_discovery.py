@@ -1,4 +1,4 @@
-"""Which files of a root are memories, and which are passed by."""
+"""Discovery of memories in a root, and skipped files."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class TestDiscovery:
         put(synced_root.path, "drafts/x.md", "hawthorn")
         put(synced_root.path, "hedgerow.json", '{"schemaVersion": 1}')
         for _ in range(2):
-            time.sleep(0.15)  # the file is old enough to be told from a later one
+            time.sleep(0.15)  # old enough for a later change to have another time
             assert found(synced_root, "hawthorn") == ["drafts/x.md", "notes/a.md"]
         put(synced_root.path, "hedgerow.json", '{"schemaVersion": 1, "exclude": ["drafts"]}')
         assert found(synced_root, "hawthorn") == ["notes/a.md"]

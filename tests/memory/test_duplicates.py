@@ -1,4 +1,4 @@
-"""What is the same: memories that are there already, and copies of each other."""
+"""Duplicates: memories that exist already, and copies of each other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MARCH = HEDGE.replace("August", "March")
 
 
 def refused(root: MemoryRoot, text: str) -> str:
-    """The message of the error for a memory that is there already."""
+    """Return the error message for a memory that exists already."""
     with pytest.raises(HedgerowError) as raised:
         root.remember(text, title="Again")
     assert raised.value.code == "duplicate_memory"
@@ -121,7 +121,7 @@ class TestRemember:
 
 
 class TestAtOnce:
-    """Several writers that remember the same text at the same time."""
+    """Several writers remember the same text at the same time."""
 
     def test_threads_write_it_once(self, root: MemoryRoot) -> None:
         roots = [MemoryRoot.open(root.path) for _ in range(4)]
@@ -156,7 +156,7 @@ class TestAtOnce:
 class TestDedupe:
     @pytest.fixture
     def copies(self, tmp_path: Path) -> MemoryRoot:
-        """Three copies, the second of them the oldest, one nearly the same, and two others."""
+        """Three copies, of which the second is the oldest, a near-duplicate, and two others."""
         put(tmp_path, "notes/a.md", f"---\ndate: 2026-02-01\n---\n{HEDGE}\n")
         put(tmp_path, "notes/b.md", f"---\ndate: 2025-02-01\n---\n# Hedge\n\n{HEDGE}\n")
         put(tmp_path, "notes/c.md", f"*{HEDGE}*\n")
@@ -191,7 +191,7 @@ class TestDedupe:
         copies.restore("notes/a.md")
         copies.restore("notes/c.md")
         after = {file: file.read_bytes() for file in copies.path.glob("notes/*.md")}
-        # A file without front matter keeps an empty block.
+        # A file that had no front matter keeps an empty block.
         assert after.pop(copies.path / "notes/c.md").endswith(
             before.pop(copies.path / "notes/c.md")
         )

@@ -1,4 +1,4 @@
-"""Front matter is changed by one line, and by nothing else."""
+"""A change of front matter changes one line and nothing else."""
 
 from __future__ import annotations
 

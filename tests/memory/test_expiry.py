@@ -1,4 +1,4 @@
-"""Memories that expire, or are due for a review, by arguments and by defaults of the root."""
+"""Expiry and review dates of memories, from arguments and from defaults of the root."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders are synced after names in them change; a disk that fails to is an error."""
+"""Folders are synced to disk after their names change, and a failed sync is an error."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_disk_that_fails_to_sync_a_folder_is_an_error(
         root.remember("oak", title="Oak", type="note")
     assert caught.value.code == "root_io"
     assert "was changed, but the disk did not confirm it" in caught.value.message
-    # It is there, and the next call finds it.
+    # The memory exists, and the next call finds it.
     monkeypatch.undo()
     with hr.MemoryRoot.open(tmp_path) as root:
         assert len(root.recall("oak").results) == 1

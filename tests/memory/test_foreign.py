@@ -1,4 +1,4 @@
-"""A folder `.hedgerow/` that somebody else made, such as one that came with a repository, is not believed."""
+"""A `.hedgerow/` folder made by another user, such as one from a repository, is not trusted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("users")
 
 @pytest.fixture
 def shipped(users: Path) -> Path:
-    """A root whose derived files say something else than its files, and match them by their ledger."""
+    """A root whose derived files contradict its files, with a ledger that claims they match."""
     folder = users / "repository"
     file = put(folder, "notes/money.md", f"# Money\n\n{POISON} See [[other]].\n")
     put(folder, "notes/other.md", "# Other\n\nx\n")
@@ -52,7 +52,7 @@ def shipped(users: Path) -> Path:
 
 @pytest.fixture
 def cloned(shipped: Path, users: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The same, with another user."""
+    """The shipped root, opened by another user."""
     become("alice", users, monkeypatch)
     return shipped
 
@@ -62,7 +62,7 @@ def shown(root: MemoryRoot, *, sync: bool = True) -> str:
 
 
 def test_the_attack_is_one(shipped: Path) -> None:
-    """Whoever has the key of the user could do it: so this is what the others are about."""
+    """The attack works with the user's own key, so the other tests are meaningful."""
     with MemoryRoot.open(shipped) as root:
         assert POISON in shown(root)
         node = root.store().get("notes/money.md")
@@ -134,7 +134,7 @@ class TestWhatSomebodyElseMade:
     def test_is_not_read_by_a_handle_that_is_open(
         self, shipped: Path, users: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """As after `git checkout` of files that a repository has."""
+        """Simulate `git checkout` of files in a repository."""
         kept = users / "kept"
         shutil.copytree(shipped / ".hedgerow", kept)
         become("alice", users, monkeypatch)
@@ -179,7 +179,7 @@ class TestWhatSomebodyElseMade:
     def test_is_nothing_worth_telling_where_there_is_nothing(
         self, users: Path, caplog: pytest.LogCaptureFixture
     ) -> None:
-        """As after a process was killed before it wrote anything."""
+        """Simulate a process that was killed before it wrote anything."""
         put(users / "root", ".hedgerow/index.json", "{}")
         put(users / "root", "a.md", "x")
         Index.open(users / "root" / ".hedgerow" / "index.db").close()
@@ -230,13 +230,13 @@ def test_what_this_user_made_stays(users: Path, caplog: pytest.LogCaptureFixture
 class TestLinks:
     @pytest.fixture
     def folder(self, users: Path) -> Path:
-        """A root with one memory, and nothing derived."""
+        """A root with one memory and no derived files."""
         put(users / "root", "notes/a.md", "hawthorn")
         return users / "root"
 
     @pytest.fixture
     def victim(self, users: Path) -> Path:
-        """A folder outside of the root, with a file of the user."""
+        """A folder outside the root, with a file of the user."""
         return put(users / "home", "precious.txt", "precious").parent
 
     def test_a_folder_that_leads_out_is_not_written_to(self, folder: Path, victim: Path) -> None:
@@ -266,7 +266,7 @@ class TestLinks:
             assert root.query("all | visited:linker").keys == ["b.md"]
 
     def test_one_to_another_disk_is_followed(self, folder: Path, users: Path) -> None:
-        """This user made what is there, and then moved it."""
+        """The same user made the folder and then moved it."""
         with MemoryRoot.open(folder) as root:
             keys(root)
         (folder / ".hedgerow").rename(users / "fast")

@@ -1,4 +1,4 @@
-"""Forgetting: nothing of a memory is left."""
+"""Forgetting leaves nothing of a memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PLACE = "under the third stone of the old wall"
 
 @pytest.fixture
 def keys(tmp_path: Path) -> MemoryRoot:
-    """A root with a secret that is linked, visited, listed, linted, and kept in an old store."""
+    """A root with a secret that is linked, visited, listed, linted, and in an old store."""
     put(
         tmp_path,
         "notes/keys.md",
@@ -35,7 +35,7 @@ def keys(tmp_path: Path) -> MemoryRoot:
 
 
 def left_of(root: MemoryRoot, *words: str) -> list[str]:
-    """The derived files that hold any of the words."""
+    """Return the derived files that contain any of the words."""
     files = [file for file in (root.path / ".hedgerow").rglob("*") if file.is_file()]
     return sorted(
         file.name for file in files if any(word.encode() in file.read_bytes() for word in words)
@@ -59,7 +59,7 @@ class TestForget:
         keys.forget("keys", purge=True)
         keys.close()
         for name in ("index.db", "store.db"):
-            # FTS5 stores a term without the letters that it shares with the term before it.
+            # FTS5 omits the prefix that a term shares with the previous term.
             terms = (keys.path / ".hedgerow" / name).read_bytes()
             assert b"edg" in terms
             assert b"zyva" not in terms
@@ -95,7 +95,7 @@ class TestForget:
 
     def test_what_every_remembered_note_has_is_no_trace(self, tmp_path: Path) -> None:
         root = MemoryRoot.init(tmp_path / "memory")
-        # Of a deleted file the store keeps a node, with who wrote it.
+        # For a deleted file the store keeps a node, with its writer.
         first = root.remember("Elm by the lake.", title="Elm").file
         assert root.query("all").keys == [first]
         (root.path / first).unlink()
@@ -171,7 +171,7 @@ class TestForget:
 
 
 class TestQuotes:
-    """What other files have of a forgotten memory."""
+    """Quotes of a forgotten memory in other files."""
 
     def test_pages_are_rewritten_and_quotes_named(self, keys: MemoryRoot) -> None:
         put(keys.path, "pages/mine.md", f"# Mine\n\nThe zyzzyva key lies {PLACE}, I think.\n")

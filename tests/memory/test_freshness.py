@@ -1,4 +1,4 @@
-"""Whether every file is read as it is now: asked before each recall, without a lock."""
+"""Every file is read in its current state: checked before each recall, without a lock."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FOLDERS = ["a", ".hidden", "node_modules", "x.md", "Ünï", "deep/er", "__pycach
 NAMES = ["a.md", "B.MD", "c.txt", ".d.md", "CACHEDIR.TAG", "pyvenv.cfg", "é.mD", "md", "K.md"]
 PATHS = st.tuples(st.sampled_from(["", *FOLDERS]), st.sampled_from(NAMES))
 OLD = 0.15
-"""Seconds after which a change of a file shows in what the system reports of it."""
+"""Seconds after which a change of a file is visible in its file status."""
 
 
 def fill(folder: str, paths: set[tuple[str, str]]) -> None:

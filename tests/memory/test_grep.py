@@ -1,4 +1,4 @@
-"""Lines of a root by a text or a regular expression (spec/memory.md, "Grep")."""
+"""Searching a root's lines for a text or a regular expression (spec/memory.md, "Grep")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The history of a memory, from marks and from git, and the difference of two states."""
+"""The history of a memory, from marks and from git, and the difference between two versions."""
 
 from __future__ import annotations
 

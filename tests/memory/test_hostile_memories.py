@@ -1,4 +1,4 @@
-"""Memories that were made to do harm, and what else reads what people wrote."""
+"""Malicious memories, and other readers of user-written text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A root whose configuration names an embedder is searched by meaning too."""
+"""A root with a configured embedder is also searched by meaning."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ANIMALS = {"hedgehog": 0, "urchin": 0, "slug": 1, "snail": 1}
 
 
 class ToyEmbedder:
-    """Knows two kinds of animals, and counts what it embeds."""
+    """An embedder that knows two kinds of animals, and counts the texts it embeds."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -168,9 +168,9 @@ def test_the_root_is_free_while_an_embedder_works(
     monkeypatch.setattr(ToyEmbedder, "embed", slow)
     put(embedded_root.path, "c.md", "A snail.")
     embedded_root.sync()
-    # The other did not pay for what this one embeds, and searched by what there was.
+    # The other handle embedded only its query, and searched with the existing vectors.
     assert meanwhile[1:] == [1, ["d.md", "a.md", "b.md"], True, "a.md"]
-    assert models["toy:one"].embedded == 3 + 1 + 3  # before, a query, and what is new
+    assert models["toy:one"].embedded == 3 + 1 + 3  # the initial texts, a query, and the new texts
     assert embedded_root.recall("urchin").results[0].parts.driver.startswith("hybrid")
 
 

@@ -1,4 +1,4 @@
-"""The folder of the user's own files, and the key in it that tells this user's roots from others'."""
+"""The user's own folder, and its key, which distinguishes the user's roots from others'."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class TestTheKey:
 
         def slowly(count: int) -> bytes:
             with suppress(threading.BrokenBarrierError):
-                both.wait(0.5)  # only a second key would be waited for with success
+                both.wait(0.5)  # this wait succeeds only if a second key is made
             made.append(bytes([len(made)]) * count)
             return made[-1]
 

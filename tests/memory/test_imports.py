@@ -1,4 +1,4 @@
-"""Moving in from other tools."""
+"""Imports from other tools."""
 
 from __future__ import annotations
 
@@ -347,7 +347,7 @@ class TestProblems:
 
 
 def talk(key: str = "c1", **changes: Any) -> dict[str, Any]:
-    """A conversation of ChatGPT with three messages, of which `changes` replace fields."""
+    """Return a ChatGPT conversation with three messages, with some fields replaced."""
 
     def node(name: str, parent: str, who: str, text: str, child: list[str]) -> dict[str, Any]:
         message = {
@@ -368,7 +368,7 @@ def talk(key: str = "c1", **changes: Any) -> dict[str, Any]:
 
 
 class TestOddRecords:
-    """Each odd record of an export costs itself alone."""
+    """An invalid record of an export affects no other record."""
 
     @staticmethod
     def imported(root: MemoryRoot, tmp_path: Path, chats: list[Any]) -> tuple[str, list[str]]:

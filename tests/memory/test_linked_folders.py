@@ -1,4 +1,4 @@
-"""Folders of memories that are links: nothing is written through them."""
+"""Symlinked folders of memories: nothing is written through them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`MemoryRoot.link` and `unlink`: lines in the front matter of a file."""
+"""`MemoryRoot.link` and `unlink`: lines in a file's front matter."""
 
 from __future__ import annotations
 

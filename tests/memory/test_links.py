@@ -1,4 +1,4 @@
-"""Which links a memory has, and which file each of them means."""
+"""The links of a memory, and the file that each link resolves to."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from memory_doubles import put
 def meant(
     files: dict[str, str], name: str, source: str = "x.md", *, is_path: bool = False
 ) -> str | None:
-    """The file that a name means, of files with titles."""
+    """Return the file that a name resolves to, among files with titles."""
     names = _Names([(path, title, ()) for path, title in files.items()])
     return names.find(name, is_path, source)
 
@@ -139,7 +139,7 @@ def test_a_long_list_of_links_is_read_to_its_end() -> None:
 
 
 def test_a_name_of_many_accents_is_compared_without_being_normalized() -> None:
-    # Putting so many accents in order would take minutes.
+    # Sorting this many accents would take minutes.
     name = "a" + "\u0300\u0316" * 200_000
     files = {"a.md": name, f"{name}.md": ""}
     assert meant(files, name) == f"{name}.md"

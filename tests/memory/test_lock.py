@@ -1,4 +1,4 @@
-"""The lock of a root, among threads, processes and forks."""
+"""The lock of a root, with threads, processes and forks."""
 
 from __future__ import annotations
 

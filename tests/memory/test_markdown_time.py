@@ -1,4 +1,4 @@
-"""Reading Markdown takes time that grows with the length of a text, whatever is in it."""
+"""Reading Markdown takes linear time for any text."""
 
 from __future__ import annotations
 
@@ -75,11 +75,11 @@ def seconds(read: Callable[[str], object], text: str) -> float:
 
 
 def is_linear(read: Callable[[str], object], shape: Callable[[int], str]) -> bool:
-    """Whether a text TIMES as long takes rather TIMES as long than the square of that.
+    """Whether the time for a text TIMES as long grows about TIMES, and not quadratically.
 
-    What disturbs a measurement makes it longer, so one that is good is enough.
+    Other load only makes a measurement longer, so one good measurement is enough.
     """
-    # Brackets without a target would not be looked at for links.
+    # Brackets without a target are not searched for links.
     short, long = (f"{shape(size)}\n\n[[end]]" for size in (SMALL, SMALL * TIMES))
     at_least = max(0.002, min(seconds(read, short) for _ in range(2)))
     return any(seconds(read, long) < at_least * TIMES * 3 for _ in range(4))

@@ -1,4 +1,4 @@
-"""What holds: the marks, what they come to at a time, and how they are set and taken back."""
+"""Validity: the marks, their meaning at a point in time, and how they are set and removed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMES = ["a.md", "b.md", "c.md", "d.md", "e.md"]
 
 
 def marks_of(**files: str) -> Marks:
-    """The marks of files, each given by its front matter."""
+    """Return the marks of files, each given by its front matter."""
     texts = [(f"{name}.md", f"---\n{matter}\n---\ntext\n") for name, matter in files.items()]
     return Marks(_Documents.of(texts).marks())
 
@@ -57,7 +57,7 @@ class TestValidity:
             ("superseded_by: '[[gone]]'", "superseded"),
             ("superseded_by: gone.md", "superseded"),
             ("superseded_by: []", None),
-            # What contradicts itself does not count.
+            # Contradictory marks do not count.
             ("valid_from: 2026-08-01\nvalid_until: 2026-06-01", None),
             ("supersedes: a.md", None),
         ],

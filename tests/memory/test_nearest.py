@@ -1,4 +1,4 @@
-"""Which root is found from a folder upward, and which are passed by (spec/memory.md, "Which root")."""
+"""The search for a root from a folder upward, and skipped roots (spec/memory.md, "Which root")."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONFIG = '{"schemaVersion": 1}'
 
 @pytest.fixture
 def deep(here: Path) -> Path:
-    """A folder with a root two folders above it."""
+    """A folder with a root two levels above it."""
     put(here, "project/hedgerow.json", CONFIG)
     put(here, "project/a/b/c.txt", "")
     return (here / "project/a/b").resolve()
@@ -108,7 +108,7 @@ class TestBorders:
 class TestCommands:
     @pytest.fixture
     def shared(self, deep: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-        """A root into which anybody may write, above the working directory."""
+        """A root above the working directory that every user can write to."""
         monkeypatch.chdir(deep)
         deep.parents[1].chmod(0o1777)
         return deep.parents[1]

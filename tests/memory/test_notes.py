@@ -1,4 +1,4 @@
-"""Writing memories: their names, their titles, their text."""
+"""Writing memories: names, titles and text."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ def test_the_name_of_a_heading(line: str, name: str) -> None:
 
 
 def test_a_heading_with_a_long_gap_is_read_in_one_pass() -> None:
-    # Trying every space of the gap as the last of the line took minutes.
+    # Trying every space of the gap as the end of the line took minutes.
     gap = " " * 300_000
     started = time.process_time()
     assert _first_heading(f"# a{gap}b{gap}##{gap}") == f"a{gap}b"

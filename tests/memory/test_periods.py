@@ -1,4 +1,4 @@
-"""Periods that a question names."""
+"""Periods named in a question."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_long_question_takes_linear_time() -> None:
 class TestRecall:
     @pytest.fixture
     def hedges(self, root: MemoryRoot) -> MemoryRoot:
-        """Notes on the hedge of last week and of last year, and one without a date."""
+        """Notes on the hedge from last week and last year, and one without a date."""
         put(root.path, "notes/week.md", "---\ndate: 2026-04-07\n---\nThe hedge was cut.\n")
         put(root.path, "notes/year.md", "---\ndate: 2025-04-07\n---\nThe hedge was laid.\n")
         put(root.path, "notes/none.md", "The hedge is there. Last week is a phrase.\n")

@@ -1,4 +1,7 @@
-"""Power failures at every moment of a write to a root: the next call mends it, and nothing acknowledged is lost."""
+"""Power failures at any moment of a write to a root.
+
+The next call repairs the root, and no acknowledged write is lost.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="names of descri
 Write = Callable[[hr.MemoryRoot], object]
 
 WORDS = {"notes/a.md": "hawthorn", "notes/b.md": "blackthorn", "plans/c.md": "buckthorn"}
-"""A word of each memory before a write, which no write removes."""
+"""A word of each initial memory, which no write removes."""
 
 
 def edit(root: hr.MemoryRoot) -> object:
@@ -54,7 +57,7 @@ def test_a_power_failure_loses_nothing_acknowledged(
     put(folder, "notes/b.md", "# B\n\nblackthorn, see [a](a.md)\n")
     put(folder, "plans/c.md", "# C\n\nbuckthorn\n")
     with hr.MemoryRoot.open(folder, durability="full") as root:
-        root.query("all")  # makes the store
+        root.query("all")  # creates the store
         root.sync()
     before, folders = files_in(folder), folders_in(folder)
     derived = [tmp_path / "missing", kept(folder, tmp_path / "behind")]
@@ -70,7 +73,7 @@ def test_a_power_failure_loses_nothing_acknowledged(
     for call in recorder.calls:
         disk.apply(call, recorder.contents)
         states += disk.left()
-    # Whatever was not synced by now, is lost.
+    # Everything that was not synced by now is lost.
     final = [memories(state) for state in disk.left()]
     assert final
     assert all(state == memories(after) for state in final)
@@ -87,18 +90,18 @@ def test_a_power_failure_loses_nothing_acknowledged(
 
 
 def memories(files: Files) -> Files:
-    """Return the files that are no remains of a write that did not end."""
+    """Return the files without leftovers of interrupted writes."""
     return {path: text for path, text in files.items() if not path.endswith(".tmp")}
 
 
 def kept(folder: Path, to: Path) -> Path:
-    """Copy index and store, as a process that is killed leaves them."""
+    """Copy index and store in the state that a killed process leaves."""
     shutil.copytree(folder / ".hedgerow", to, ignore=shutil.ignore_patterns("*-shm"))
     return to
 
 
 def mended(folder: Path, state: Files, derived: Path) -> None:
-    """Put a state in place, with an index and a store, and use the root."""
+    """Restore a state with an index and a store, and use the root."""
     shutil.rmtree(folder)
     folder.mkdir()
     for path, text in state.items():

@@ -1,4 +1,4 @@
-"""Problems of files that are read nevertheless: conflicts of git, and bad front matter."""
+"""Problems of files that are still read: git conflicts and bad front matter."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class TestFrontMatter:
 
 
 class TestUnreadFields:
-    """Only the field that cannot be read is lost, and its text stays searchable."""
+    """Only the invalid field is lost, and its text stays searchable."""
 
     def test_the_other_fields_are_read(self, tmp_path: Path) -> None:
         put(

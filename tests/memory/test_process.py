@@ -293,7 +293,7 @@ class TestUnreadableNotes:
 
 
 class TestWhatHolds:
-    """Pages quote what holds, and their frame is not found."""
+    """Pages quote valid memories, and their boilerplate is not found by searches."""
 
     @pytest.fixture
     def page(self, tmp_path: Path) -> str:

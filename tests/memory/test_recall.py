@@ -1,4 +1,4 @@
-"""What a recall finds, in which order, and what each score is made of."""
+"""Recall: results, order, and the parts of each score."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from memory_doubles import WRAPUP, put
 
 RAVEN = "The silver raven rests."
 MOST_CALLS = 6
-"""The most functions of ours before the engine searches; lower it with each that goes."""
+"""The maximum of our functions called before the engine searches. Lower it when one is removed."""
 LONG = st.lists(st.text("abc d", max_size=30), max_size=60).map("\n".join)
 
 
@@ -327,7 +327,7 @@ def test_few_functions_of_ours_are_called_before_the_engine(root: MemoryRoot) ->
     called: list[str] = []
 
     def profile(frame: FrameType, event: str, argument: object) -> None:
-        # Without the `__init__` that `dataclass` makes of a request.
+        # Skip the `__init__` that `dataclass` generates for a request.
         if event == "call" and frame.f_code.co_filename.startswith(package):
             called.append(frame.f_code.co_qualname if sys.version_info >= (3, 11) else "")
         elif event == "c_call" and type(getattr(argument, "__self__", None)) is _Recall:

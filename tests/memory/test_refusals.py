@@ -1,4 +1,4 @@
-"""Files that are no text, and exports that are no archive: named, and left alone."""
+"""Files that are not text and exports that are not archives are reported and left alone."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_an_indexed_folder_on_another_drive_is_named_by_its_path(
 
 
 def test_words_are_no_flags(fresh_root: hr.MemoryRoot, tmp_path: Path) -> None:
-    """A word such as "no" is true."""
+    """Words are rejected, because a string such as "no" is true."""
     kept = fresh_root.remember("Beer traps took forty slugs.", title="Beer").file
     calls = [
         lambda: fresh_root.forget("Beer", purge="no"),  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Renaming: the links follow."""
+"""Renaming updates links."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ See [[hedge]], [[Hedge plan]], [[notes/hedge.md#When|it]] and [it](hedge.md#when
 
 @pytest.fixture
 def linked(tmp_path: Path) -> MemoryRoot:
-    """A plan, a note with links to it of all kinds, and one that has none."""
+    """A plan, a note with links of all kinds to it, and a note without links to it."""
     put(tmp_path, "notes/hedge.md", "---\ntitle: Hedge plan\n---\n[door](door.md) [[door]]\n")
     put(tmp_path, "notes/links.md", LINKS)
     put(tmp_path, "notes/door.md", "The door, by a hedge.\n")
@@ -70,7 +70,7 @@ class TestRename:
         assert text(linked, "decisions/hedge.md").endswith("[door](../notes/door.md) [[door]]\n")
         links = text(linked, "notes/links.md")
         assert "[it](../decisions/hedge.md#when)" in links
-        # The name of the file still means it.
+        # The file name still resolves to it.
         assert "See [[hedge]]," in links
         assert "related: decisions/hedge\n" in links
         assert not linked.graph().unresolved
@@ -189,7 +189,7 @@ class TestRename:
 
 
 class TestPositions:
-    """Links are changed where the parser finds them, and nothing else is."""
+    """Only links that the parser finds are changed."""
 
     @pytest.mark.parametrize(
         ("before", "after"),

@@ -224,7 +224,7 @@ def test_links_are_made_anew(both: MemoryRoots, folders: tuple[Path, Path], tmp_
 
 
 class Counting:
-    """An embedder that counts the texts that it embeds."""
+    """An embedder that records the texts it embeds."""
 
     def __init__(self, name: str = "counting") -> None:
         self.name = name

@@ -1,4 +1,4 @@
-"""Scopes: no verb shows, names, counts or changes what belongs to somebody else."""
+"""Scopes: no verb shows, names, counts or changes memories of another scope."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ scopes = st.builds(Scope, ids, ids, ids)
 
 @pytest.fixture
 def both(tmp_path: Path) -> MemoryRoot:
-    """A root with memories of Ana, of Ben, who has a secret, and of nobody."""
+    """A root with memories of Ana, of Ben, who has a secret, and without an owner."""
     put(
         tmp_path,
         "notes/ana.md",
@@ -56,7 +56,7 @@ OWN = {"notes/ana.md", "notes/ana-trip.md"}
 
 
 def unseen(value: object) -> bool:
-    """Whether nothing in an answer is Ben's."""
+    """Whether a result contains nothing of Ben's."""
     text = json.dumps(value, default=str).casefold()
     others = ("ben", "under the old", "secret", "shared", "everybody", "notes/b.md")
     return not any(word in text for word in others)
@@ -375,7 +375,7 @@ class TestCommands:
 
 
 class TestShared:
-    """Memories without a scope, seen within one and never written."""
+    """Memories without a scope are visible from every scope, and never written from one."""
 
     @pytest.fixture
     def shared(self, tmp_path: Path) -> MemoryRoot:

@@ -1,4 +1,4 @@
-"""Memories in ten scripts, through every call, command and tool, and from every other program."""
+"""Memories in ten scripts, in every call, command, tool and import format."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from memory_doubles import put
 
 
 class Script(NamedTuple):
-    """A memory: its title, its text, a word and a phrase in it, a tag, another title and another text."""
+    """A memory: its title and text, a word and a phrase from it, a tag, and another memory."""
 
     title: str
     text: str

@@ -1,4 +1,4 @@
-"""Memories read and edited in part: sections and ranges of lines."""
+"""Reading and editing parts of memories: sections and ranges of lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Setting a root up, finding it, and refusing what is not for this hedgerow."""
+"""Setting up a root, finding it, and rejecting incompatible ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A memory root as a store: its files as nodes, its links as edges."""
+"""A memory root as a store: files are nodes, and links are edges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store of a memory root follows its files, whatever happened to either since."""
+"""The store of a memory root follows its files, whatever has happened to either."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from memory_doubles import NOW, edges, keys, put
 
 
 def changes(root: hr.MemoryRoot) -> dict[str, int]:
-    """Return the number of the change with which the store has written each file."""
-    # A copy: a second SQLite in this process would drop the locks of ours.
+    """Return the change number with which the store wrote each file."""
+    # Use a copy: a second SQLite in this process would drop the locks of the first.
     with tempfile.TemporaryDirectory() as folder:
         for file in (root.path / ".hedgerow").glob("store.db*"):
             shutil.copy(file, folder)
@@ -33,7 +33,7 @@ class TestSync:
     def test_only_what_changed_is_read(self, root: hr.MemoryRoot) -> None:
         for name in "abc":
             put(root.path, f"{name}.md", name)
-        # What is read within a tick of the clock of files is read once more with the next change.
+        # A file read within one tick of the file clock is read again with the next change.
         time.sleep(0.15)
         keys(root)
         before = changes(root)
@@ -81,7 +81,7 @@ class TestSync:
         with pytest.raises(ZeroDivisionError):
             keys(root)
         monkeypatch.undo()
-        # What was written meanwhile and has no file any more goes too.
+        # A file that was written meanwhile and then deleted is removed too.
         (root.path / "stray.md").unlink()
         assert keys(root) == ["a.md", "b.md"]
         assert edges(root) == [("a.md", "b.md", "link", 0.7)]

@@ -1,4 +1,4 @@
-"""The index follows the files, whatever is changed in them."""
+"""The index follows the files after every kind of change."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TestProgress:
         for number in range(130):
             put(synced_root.path, f"notes/n{number}.md", f"note {number}")
         synced_root.sync(progress=lambda *progress: told.append(progress))
-        # The two of before were read so soon after their writing that they may be read again.
+        # The two existing notes were read so soon after being written that they may be read again.
         assert told[-1] in ((n, n) for n in range(130, 133))
         assert told == sorted(told)
 
@@ -34,7 +34,7 @@ class TestTokenizer:
     ) -> None:
         put(synced_root.path, "notes/zh.md", "刺猬在树篱下冬眠。")
         synced_root.sync()
-        synced_root.query("all | type:decision")  # makes the store
+        synced_root.query("all | type:decision")  # creates the store
         derived = synced_root.path / ".hedgerow"
         for file in ("index.db", "store.db"):
             with Index.open(derived / file) as index:

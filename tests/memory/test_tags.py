@@ -1,4 +1,4 @@
-"""Tags in the text, and aliases, as Obsidian has them."""
+"""Tags in text and aliases, as in Obsidian."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_the_first_hundred_count() -> None:
 class TestRoot:
     @pytest.fixture
     def vault(self, root: MemoryRoot) -> MemoryRoot:
-        """Notes on hawthorn, with aliases and tags, and one that links to it by an alias."""
+        """A note on hawthorn with aliases and tags, and one that links to it by alias."""
         matter = "---\naliases: [May tree, Whitethorn]\ntags: [tree]\n---\n"
         put(root.path, "notes/hawthorn.md", f"{matter}A hedge plant. #hedge/plants\n")
         put(root.path, "notes/other.md", "See [[may tree]] and [[Whitethorn|it]], a hedge.\n")
@@ -79,7 +79,7 @@ class TestRoot:
 
 
 class TestKinds:
-    """Nested and combined tags, aliases and types, as a reader writes them."""
+    """Nested and combined tags, aliases and types."""
 
     @pytest.fixture
     def infra(self, tmp_path: Path) -> MemoryRoot:
@@ -164,7 +164,7 @@ class TestKinds:
 
 
 class TestKeys:
-    """A key means the memory that holds."""
+    """A key resolves to the valid memory."""
 
     def test_the_one_that_holds_counts(self, root: MemoryRoot) -> None:
         old = root.remember("Deploys happen on Tuesdays.", title="Deploys").file

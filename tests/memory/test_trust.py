@@ -1,4 +1,4 @@
-"""What a memory root may do by its own files alone, and what its user has to allow."""
+"""The rights of a memory root without consent, and those that its user must grant."""
 
 from __future__ import annotations
 

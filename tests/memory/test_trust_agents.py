@@ -1,4 +1,4 @@
-"""The models of a root's agents, which its user has to allow."""
+"""The models of a root's agents, which the user must allow."""
 
 from __future__ import annotations
 

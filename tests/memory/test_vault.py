@@ -18,7 +18,7 @@ def names(folder: Path) -> list[str]:
 
 @pytest.fixture
 def obsidian(tmp_path: Path) -> Path:
-    """A vault of Obsidian with templates, drawings and a folder for new notes."""
+    """An Obsidian vault with templates, drawings and a folder for new notes."""
     put(tmp_path, ".obsidian/app.json", '{"newFileLocation":"folder","newFileFolderPath":"Inbox"}')
     put(tmp_path, ".obsidian/templates.json", '{"folder": "My [templates]"}')
     plugin = ".obsidian/plugins/obsidian-excalidraw-plugin/data.json"
@@ -39,7 +39,7 @@ def obsidian(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def logseq(tmp_path: Path) -> Path:
-    """A vault of Logseq."""
+    """A Logseq vault."""
     put(tmp_path, "logseq/config.edn", '{:meta/version 1\n ;; :pages-directory "other"\n}\n')
     put(tmp_path, "logseq/bak/pages/Hedge.md", "- old hedge\n")
     put(

@@ -1,4 +1,4 @@
-"""A root that is watched: its files are looked at only after a change."""
+"""A watched root: its files are checked only after a change."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from hedgerow.memory import MemoryRoot, derived, index_handle, root_files
 from memory_doubles import put
 
 SOON = 5.0
-"""Seconds within which a change is surely reported, on a busy machine too."""
+"""Seconds within which a change is reported, even on a busy machine."""
 
 
 @pytest.fixture
 def listed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The folders that were listed to see whether anything has changed."""
+    """The folders that were listed to look for changes."""
     folders: list[str] = []
     list_folder = derived.list_folder
 
@@ -30,7 +30,7 @@ def listed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return list_folder(folder, *options, **more)
 
     class Check:
-        """A check that counts the looks at the files."""
+        """A check that records each look at the files."""
 
         def __init__(self, ledger: Any, folder: Path, rules: Any) -> None:
             self._check = _FileCheck(ledger, folder, rules)
@@ -52,7 +52,7 @@ def listed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture
 def watched(tmp_path: Path, listed: list[str]) -> Iterator[MemoryRoot]:
-    """A root with one old memory, which was recalled."""
+    """A root with one old memory that was already recalled."""
     put(tmp_path, "notes/a.md", "hedge\n")
     os.utime(tmp_path / "notes/a.md", (1, 1))
     time.sleep(0.2)
@@ -86,7 +86,7 @@ def test_a_recall_looks_at_no_file(watched: MemoryRoot, listed: list[str]) -> No
 def test_what_is_not_read_does_not_count(watched: MemoryRoot, listed: list[str]) -> None:
     put(watched.path, "notes/a.txt", "x")
     put(watched.path, ".git/a.md", "x")
-    found(watched, "hedge")  # a file that is made may be a folder
+    found(watched, "hedge")  # a newly created file could be a folder, so this lists once
     time.sleep(0.3)
     found(watched, "hedge")
     listed.clear()

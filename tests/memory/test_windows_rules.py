@@ -1,4 +1,4 @@
-"""What Windows refuses, simulated: names, and files that another program has open."""
+"""Simulated restrictions of Windows: file names, and files that another program has open."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_memory_is_not_renamed_to_what_windows_refuses(
 def test_the_case_of_a_name_changes_where_a_file_has_a_number_for_each_spelling(
     root: MemoryRoot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As on exFAT: both names lead to one file, and `samefile` denies it."""
+    """On exFAT, for example, both names refer to one file, and `samefile` returns False."""
     put(root.path, "notes/hedge.md", "hawthorn")
     put(root.path, "notes/links.md", "[[hedge]] and [it](hedge.md)\n")
     exists, lstat = Path.exists, Path.lstat
@@ -92,7 +92,7 @@ def test_another_file_whose_name_differs_in_case_is_not_replaced(root: MemoryRoo
 
 
 class Shared:
-    """Refuses changes of names as Windows does while another program has the file open."""
+    """Fails renames like Windows does while another program has the file open."""
 
     def __init__(self, times: int, meanwhile: Callable[[], object] = lambda: None) -> None:
         self.left, self.meanwhile = times, meanwhile
@@ -180,7 +180,7 @@ def test_a_temporary_file_that_a_scanner_has_open_is_removed_afterwards(
 def test_a_read_only_file_leaves_no_temporary_file_that_windows_would_not_remove(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Windows removes no file without the permission to write, and replaces none."""
+    """Windows cannot delete or replace a file without write permission."""
     file = tmp_path / "a.md"
     file.write_bytes(b"old")
     file.chmod(0o444)

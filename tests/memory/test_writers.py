@@ -1,4 +1,4 @@
-"""Who wrote a memory: stated, added by edits, and filtered by."""
+"""The writers of a memory: stated, extended by edits, and used as a filter."""
 
 from __future__ import annotations
 

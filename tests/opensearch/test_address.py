@@ -1,4 +1,4 @@
-"""Addresses of servers: what is used, and what is refused before anything is sent."""
+"""Addresses of servers: valid ones, and those rejected before any request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a collection refuses without asking its server."""
+"""Arguments that a collection rejects without a request to its server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hedgerow.opensearch._tokens import Phrase
 
 @pytest.fixture
 def collection() -> Collection:
-    """One without a server, which every request would fail for."""
+    """A collection without a server, so that every request would fail."""
     nothing: Any = None
     return Collection(nothing, nothing)
 
@@ -67,7 +67,7 @@ def test_a_frequency_beyond_float32_is_an_error() -> None:
 
 
 class _Moment:
-    """Three chunks at one point in time, of which a filter passes some."""
+    """Three chunks at one point in time, some of which pass the filter."""
 
     def __init__(self, passing: list[hr.Chunk]) -> None:
         self._passing = passing
@@ -85,7 +85,7 @@ class _Moment:
 
 @pytest.fixture
 def table(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> Collection:
-    """A collection of three chunks, two of them of 2020, behind a double of its server."""
+    """A collection with three chunks, two of them from 2020, behind a double of its server."""
     chunks = {
         id_: hr.Chunk(
             id_, "p", "text", tags=["t"], metadata={"year": year, "old": 1}, embedding=[1.0]

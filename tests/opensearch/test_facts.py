@@ -1,4 +1,4 @@
-"""Facts and the queries on them, without a server: what a term, a range or a pattern finds."""
+"""Indexed facts and the queries on them, without a server: terms, ranges and patterns."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CASES = [case for case in jsonl("filters") if isinstance(case["expected"], bool)
 
 
 def finds(query: dict[str, Any], facts: set[str]) -> bool:
-    """Whether a query finds a document with these facts, as Lucene has it: by bytes."""
+    """Return whether a query finds a document with these facts, by Lucene's rules: byte by byte."""
     [(kind, body)] = query.items()
     if kind == "bool":
         required = [finds(part, facts) for part in body.get("filter", [])]

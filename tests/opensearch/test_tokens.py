@@ -1,4 +1,4 @@
-"""The tokens that are sent to the server, without a server: those that FTS5 stores for the same text."""
+"""The tokens sent to the server, without a server: equal to those that FTS5 stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests and results: their checks, their JSON and their schemas."""
+"""Requests and results: validation, JSON and schemas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An argument of a wrong type is an InvalidInputError, whatever method it is given to (spec/errors.md)."""
+"""An argument of a wrong type raises InvalidInputError in every method (spec/errors.md)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RIGHT = {
     "ids": ["x"], "chunks": [], "queries": ["hedge"], "tokenizer": "words", "pattern": "hedge",
 }  # fmt: skip
 CALLBACKS = {"progress", "count_tokens", "refuses", "definition", "model"}
-"""Objects of the caller, which fail where they are called."""
+"""The caller's own objects, which fail only when they are called."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""An index with both legs, a root, and servers of both."""
+"""An index with both legs, a root, and servers for both."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _fnv(_: Any) -> Iterator[FnvEmbedder]:
 
 @pytest.fixture(scope="session")
 def hedges_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An index with vectors."""
+    """The file of an index with vectors."""
     file = tmp_path_factory.mktemp("page") / "hedges.db"
     with hr.Index.in_memory() as notes:
         notes.sync_files([str(ROOT / "examples" / "notes")])
@@ -62,14 +62,14 @@ def hedges_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def hedges(hedges_file: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """That index, which `hedgerow search` searches by both legs."""
+    """The same index, set up so that `hedgerow search` uses both legs."""
     monkeypatch.setattr("hedgerow.cli.search_run.embedder_of", _fnv)
     return hedges_file
 
 
 @pytest.fixture
 def garden(tmp_path: Path) -> Path:
-    """A root with the notes of examples/, in which two link to each other."""
+    """A root with the notes of examples/, and two links between them."""
     root = tmp_path / "garden"
     shutil.copytree(ROOT / "examples" / "notes", root)
     ok("init", "--root", str(root))
@@ -98,7 +98,7 @@ def browser() -> Iterator[Any]:
     program = chromium()
     if program is None:
         pytest.skip(NOT_RUN.format("chromium"))
-    # Chromium's own sandbox does not run as root.
+    # Chromium's sandbox does not work as root.
     options = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     with playwright.sync_playwright() as driver:
         running = driver.chromium.launch(executable_path=program, args=options)
@@ -115,7 +115,7 @@ def opened(browser: Any) -> Iterator[Pages]:
 
 @pytest.fixture
 def reported(hedges: Path, tmp_path: Path, opened: Pages) -> Callable[..., Any]:
-    """Searches the index with --report, and opens that."""
+    """Return a function that searches with --report and opens the report."""
 
     def report(query: str, *args: str, **options: Any) -> Any:
         file = tmp_path / "found.html"

@@ -1,4 +1,4 @@
-"""The document: whole in itself, and nothing that is in its data can be more than data."""
+"""The HTML document is self-contained, and its data cannot become markup or code."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BREAKERS = [
 
 
 class Elements(HTMLParser):
-    """Every element with its attributes, and the text in each `script` and `style`."""
+    """Every element with its attributes, and the text of each `script` and `style`."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

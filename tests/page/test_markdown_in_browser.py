@@ -1,4 +1,4 @@
-"""Rendering the Markdown of memories: what it makes, and that hostile text stays text."""
+"""Rendering the Markdown of memories: the HTML, and hostile text that stays text."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def renderer(browser: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def rendered(renderer: Any) -> Render:
-    """Renders a text; the result is HTML without attributes that every block has."""
+    """Return a function that renders a text to HTML, without the attribute that every block has."""
 
     def render(text: str, **options: Any) -> str:
         html: str = renderer.evaluate(
@@ -193,7 +193,7 @@ def test_the_time_is_linear(renderer: Any, piece: str) -> None:
            })""",
         piece,
     )
-    # Eight times the text: 64 times the time if it were quadratic.
+    # The text is eight times as long: quadratic time would be 64 times as long.
     assert times[1] < 24 * times[0] + 500, times
 
 

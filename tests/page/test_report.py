@@ -1,4 +1,4 @@
-"""`--report`: what is in the file, what it may replace, and what is said where it cannot be."""
+"""`--report`: the content of the file, the files it may replace, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report in a real browser: what it shows, how it looks, and that notes stay text."""
+"""A report in a real browser: content, appearance, and notes that stay text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a server in a real browser: its token, its keys, what it asks and what it edits."""
+"""A server's page in a real browser: token, keyboard, requests and edits."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_options_are_asked_for_and_the_address_keeps_the_query(
     page.get_by_label("Mode").select_option("keywords")
     page.locator(".flow.legs-1").wait_for()
     body = {"query": QUERY, "mode": "bm25", "limit": 10, "explain": True}
-    # The answer to the first search may look the same.
+    # Wait for the request, because the response may look like the first one.
     until(lambda: serve_index.asked[-1][2] == body, "the search with another mode")
     page.get_by_role("searchbox").fill("compost")
     page.keyboard.press("Enter")
@@ -94,7 +94,7 @@ def test_it_says_why_another_one_is_not_there(serve_index: PageServer, opened: A
     page = searched(serve_index, opened)
     field = page.get_by_label("Id of a chunk")
     for id_, said in [
-        # Paths are searched too, and where this checkout is they begin with.
+        # Paths are searched too, and their prefix depends on the checkout.
         (
             "many3",
             re.compile(r"It is number \d+, with a score of 0\.\d+; the last result has \d\.\d+"),
@@ -170,7 +170,7 @@ def test_the_start_page_has_recent_memories_with_titles(
     recent = page.get_by_role("list", name="Recent memories").locator(".listed")
     recent.nth(7).wait_for()
     assert recent.count() == 8
-    # Times have whole seconds, and what was made in the same one is ordered by name.
+    # Times have whole seconds, so memories of the same second are ordered by name.
     recent.locator(".name", has_text="Peas on hazel").click()
     page.locator(".markdown", has_text="In March.").wait_for()
 

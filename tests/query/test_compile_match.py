@@ -1,4 +1,4 @@
-"""What SQLite runs, judged by the FTS5 of Python's own SQLite (spec/compile.md)."""
+"""Compiled expressions, run by the FTS5 of Python's own SQLite (spec/compile.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each error of the query language and of the pieces of ranking."""
+"""Every error of the query language and of the ranking functions."""
 
 from __future__ import annotations
 

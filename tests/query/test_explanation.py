@@ -1,4 +1,4 @@
-"""Why each word is searched for, or is not (spec/query.md, "Explanation")."""
+"""Why a word is searched for or dropped (spec/query.md, "Explanation")."""
 
 from __future__ import annotations
 

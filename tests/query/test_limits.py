@@ -1,4 +1,4 @@
-"""What is as large as it may be, and lengths that are not what they say."""
+"""Inputs at their maximum size, and sequences with a wrong length."""
 
 from __future__ import annotations
 

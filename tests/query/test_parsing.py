@@ -1,4 +1,4 @@
-"""Normalise, parse, aliases and the normative text (spec/query.md, spec/normalise.md)."""
+"""Normalization, parsing, aliases and the normative text (spec/query.md, spec/normalise.md)."""
 
 from __future__ import annotations
 

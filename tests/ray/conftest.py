@@ -1,4 +1,4 @@
-"""`make test-ray`: `hedgerow.ray` on a cluster of this machine, with two CPUs, which is ended at the end."""
+"""`make test-ray`: `hedgerow.ray` on a local cluster with two CPUs, stopped after the run."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the cluster."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        # Ray writes a token into the home of its user.
+        # Ray writes a token into the user's home folder.
         patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
-        # Actors import what tests do.
+        # Actors can import the same modules as the tests.
         patch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
         context = ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
         ray.data.DataContext.get_current().enable_progress_bars = False
@@ -36,7 +36,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An index with a collection of the specification."""
+    """An index with a corpus of the specification."""
     found = tmp_path_factory.mktemp("index") / "notes.db"
     chunks = [
         {key: line[key] for key in ("id", "path", "content", "title", "summary", "tags")}
@@ -49,5 +49,5 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def queries() -> list[str]:
-    """Those of the specification's cases, each once."""
+    """The distinct queries of the specification's cases."""
     return [*dict.fromkeys(case["request"]["query"] for case in jsonl("search"))]

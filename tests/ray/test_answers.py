@@ -1,4 +1,4 @@
-"""Answers of actors are those of `Retriever.search_many`, to the bit."""
+"""Results of actors equal those of `Retriever.search_many`, to the bit."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ def taken(dataset: ray.data.Dataset) -> list[dict[str, Any]]:
 
 
 def check(rows: list[dict[str, Any]], expected: list[hr.Response], *, trace: bool = True) -> None:
-    """That rows have what responses do; `==` of floats is of their bits, for none is NaN or -0.0."""
+    """Check that rows equal responses.
+
+    `==` compares the bits of floats, because none is NaN or -0.0.
+    """
     assert len(rows) == len(expected)
     for row, response in zip(rows, expected, strict=True):
         for hit in row["results"]:
@@ -193,7 +196,7 @@ def test_whatever_is_asked_and_however_it_is_cut(
 def test_a_dataset_that_is_read_meanwhile_leaves_a_cpu_for_that(
     path: Path, queries: list[str], tmp_path: Path
 ) -> None:
-    """A pool that reserved both would wait for blocks that need one."""
+    """A pool that reserved both CPUs would wait for blocks that need one."""
     ray.data.from_items(rows_of(queries), override_num_blocks=6).write_parquet(str(tmp_path / "in"))
     dataset = ray.data.read_parquet(str(tmp_path / "in")).repartition(8)
     found = search_many(path, dataset, prefix="my_")

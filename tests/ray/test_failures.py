@@ -1,4 +1,4 @@
-"""Queries, legs and actors that fail, and runs that go on."""
+"""Failing queries, legs and actors, and resumed runs."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_wrong_arguments_are_told_at_once(path: Path, queries: list[str]) -> Non
 
 
 def test_a_killed_actor_changes_no_answer(path: Path, queries: list[str], tmp_path: Path) -> None:
-    # In the middle of a block, of which its actor has answered a part.
+    # The actor is killed in the middle of a block, after part of its results.
     make = functools.partial(ToldEmbedder, tmp_path, kills_at=queries[70])
     found = taken(
         search_many(path, dataset_of(queries, 3), make_embedder=make, batch_size=10, actors=2)
@@ -146,7 +146,7 @@ def test_a_run_that_failed_goes_on(
         failed = [row for row in failing.take_all() if row["error"] is not None]
         assert {row["error"]["code"] for row in failed} == {"leg_failed"}
         assert queries[75] in [row["query"] for row in failed]
-    # An actor may go on for a moment after the run has failed.
+    # An actor may continue for a moment after the run has failed.
     known = len([*kept.rglob("*.parquet")])
     assert known > 0
     found = taken(search_many(path, dataset, embedder=ToldEmbedder(second), **options))

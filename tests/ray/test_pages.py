@@ -1,4 +1,4 @@
-"""The page about Ray, with the cluster of this machine."""
+"""The documentation of Ray, run on the local cluster."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shown import run_page
 
 
 def test_the_page_answers_its_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # A reader starts Ray in the folder of the page; the workers of this cluster began in another.
+    # A reader starts Ray in the current folder, but the workers of this cluster started in another.
     read, write = ray.data.read_parquet, ray.data.Dataset.write_parquet
 
     def read_here(folder: str) -> ray.data.Dataset:

@@ -1,4 +1,4 @@
-"""A root and an index, and servers of them that really listen."""
+"""A root and an index, and servers for them on real ports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from serving import WRITER, listening
 
 @pytest.fixture(scope="module")
 def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[hr.Retriever]:
-    """A retriever of an index with vectors and several scripts, as the server has it."""
+    """The server's retriever, on an index with vectors and texts in several scripts."""
     path = tmp_path_factory.mktemp("remote") / "notes.db"
     with hr.Index.in_memory() as notes:
         notes.sync_files([str(ROOT / "examples" / "notes")])
@@ -44,7 +44,7 @@ def index(local: hr.Retriever) -> Iterator[hr.remote.RemoteRetriever]:
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[hr.MemoryRoot]:
-    """The root that the server serves."""
+    """The root behind the server."""
     folder = tmp_path / "memory"
     with hr.MemoryRoot.init(folder) as root:
         (folder / "notes" / "slugs.md").write_text("# Slugs\n\nNo pellets against slugs.\n")

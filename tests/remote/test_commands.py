@@ -131,7 +131,7 @@ def test_without_a_token_it_says_how_to_give_one(root, monkeypatch, tmp_path):
         (tmp_path / "tokens" / scope).write_text(f"{token}\n")
     assert "slugs.md" in ok("recall", "--topic", "slugs", "--target", root.url)
     assert "Remembered" in ok("remember", "--title", "T", "--target", root.url, stdin=b"x")
-    # These tokens are for servers of this machine alone.
+    # These tokens are only for servers on this machine.
     told = fails("recall", "--topic", "x", "--target", "https://notes.example")
     assert "https://notes.example asks for a token" in told
 

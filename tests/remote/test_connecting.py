@@ -1,4 +1,4 @@
-"""Connecting: addresses, tokens, and what is not there."""
+"""Connecting: addresses, tokens, and missing servers."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_a_closed_connection_says_so(root):
         async with hr.connect(root.url, kind="root", token=READER) as found:
             return await found.arecall("slugs")
 
-    for _ in range(2):  # one event loop after another
+    for _ in range(2):  # two event loops in succession
         assert asyncio.run(with_async()).results
 
 
@@ -169,7 +169,7 @@ def test_a_forked_child_goes_on(root):
 
 
 def test_what_was_not_answered_is_done_once(root, memory, monkeypatch):
-    """A connection that breaks after the server did what it was told."""
+    """The connection breaks after the server has carried out the request."""
     import httpx  # noqa: PLC0415
 
     original = httpx.Client.send

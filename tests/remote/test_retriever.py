@@ -1,4 +1,4 @@
-"""What comes from afar is what a `Retriever` there answers."""
+"""Remote results equal those of a local `Retriever`."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_chunks_are_written_read_and_removed(index, local):
 
 @pytest.fixture(params=["index", "local"])
 def table(request, local):
-    """The index of the server, there and here, with 600 chunks of a path more, which are removed again."""
+    """The index, remote and local, with 600 temporary chunks of one path."""
     table = request.getfixturevalue(request.param)
     chunks = [
         {"id": f"table/{n}", "path": "table.md", "content": f"mole {n}", "metadata": {"n": n}}

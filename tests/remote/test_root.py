@@ -1,4 +1,4 @@
-"""What comes from afar is what a `MemoryRoot` there answers."""
+"""Remote results equal those of a local `MemoryRoot`."""
 
 from __future__ import annotations
 

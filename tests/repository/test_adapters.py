@@ -1,4 +1,4 @@
-"""What all adapters keep to: their imports, the protocols, the documentation; and all extras."""
+"""Rules for all adapters: imports, protocols, documentation; and all extras."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ADAPTERS = {
     and not getattr(value, "_is_protocol", False)
 }
 
-# What constructs each adapter that needs an extra: its arguments, the extra, and its packages.
+# How to construct each adapter that needs an extra: arguments, extra, and packages.
 EXTRAS: list[tuple[str, tuple[Any, ...], dict[str, Any], str, list[str]]] = [
     ("OpenAIEmbedder", ("m",), {"api_key": "k"}, "openai", ["httpx", "tenacity"]),
     ("AsyncOpenAIEmbedder", ("m",), {"api_key": "k"}, "openai", ["httpx", "tenacity"]),
@@ -63,7 +63,7 @@ WITHOUT_EXTRA = {"LLMReranker", "StaticEmbedder", "InstalledEmbedder"}
 
 
 def remove(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
-    """As if the package were not installed."""
+    """Simulate that a package is not installed."""
 
     class Finder:
         @staticmethod
@@ -90,7 +90,7 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it(  # noqa: PLR
     package: str,
 ) -> None:
     for other in {*PACKAGES[extra]} - {package}:
-        # What is installed here must not decide which package is missing first.
+        # The first missing package must not depend on the packages installed here.
         monkeypatch.setitem(sys.modules, other, sys.modules.get(other) or ModuleType(other))
     remove(monkeypatch, package)
     with pytest.raises(hr.MissingExtraError) as raised:
@@ -148,7 +148,7 @@ def test_the_extras_are_those_of_the_package() -> None:
 
 
 def test_hedgerow_imports_no_library_of_an_adapter() -> None:
-    """Nor do the adapters, before one is made."""
+    """Neither do the adapter modules, until an adapter is constructed."""
     code = """
         import sys
         import hedgerow.embedders, hedgerow.rerankers
@@ -187,11 +187,11 @@ def test_names_are_listed_and_others_are_not_there(package: Any) -> None:
     assert hr.rerankers is rerankers
 
 
-# The protocols; mypy checks the same of these assignments and of the adapters, below.
+# The protocols. mypy checks these assignments and the adapters below too.
 
 
 class Own:
-    """One's own embedder needs no base class, no name and no array."""
+    """A custom embedder needs no base class, no name and no array."""
 
     def embed(self, texts: Any) -> list[list[float]]:
         return [[1.0] for _ in texts]
@@ -253,13 +253,13 @@ misspelt = hr.Retreiver, hr.embedders.OpenAiEmbedder
 
 
 def test_adapters_are_what_the_protocols_ask_for(tmp_path: Path) -> None:
-    """Under `mypy --strict`; the last two lines are mistakes, and the only ones."""
+    """Run `mypy --strict`. Only the last two lines contain errors."""
     pytest.importorskip("mypy")
     (tmp_path / "typed.py").write_text(TYPED)
     result = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--config-file", ROOT / "pyproject.toml",
          tmp_path / "typed.py"],
-        cwd=ROOT,  # where `make lint` leaves what it knows of other packages
+        cwd=ROOT,  # shares the mypy cache of `make lint`
         env={**os.environ, "MYPYPATH": str(ROOT / "python")},
         capture_output=True, text=True, check=False,
     )  # fmt: skip

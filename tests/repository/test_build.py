@@ -1,4 +1,4 @@
-"""The prerequisite check and the Makefile, against machines where something is missing."""
+"""The prerequisite check and the Makefile, on simulated machines without some tools."""
 
 import os
 import re
@@ -63,7 +63,10 @@ class Machine:
         )
 
     def missing(self, **variables: str) -> list[str]:
-        """What the check calls missing; it must fail exactly when there is something."""
+        """Return the tools that the check reports as missing.
+
+        The check must fail exactly if there are any.
+        """
         result = self.run("sh", "scripts/prerequisites.sh", **variables)
         found = re.findall(r"^missing: (.*)", result.stderr, re.MULTILINE)
         assert result.returncode == (1 if found else 0), result.stderr

@@ -1,4 +1,4 @@
-"""docs/commands.md has every command and option, as the commands are now."""
+"""docs/commands.md matches the current commands and options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/configuration.md names every variable and key that the package reads, and none that it does not."""
+"""docs/configuration.md names exactly the variables and keys that the package reads."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="a source distribution
 SOURCES = {
     file: file.read_text(encoding="utf-8") for file in (ROOT / "python" / "hedgerow").rglob("*.py")
 }
-# Of the libraries, which read them themselves.
+# Variables that libraries read themselves.
 OTHERS = {"HF_HOME", "HF_HUB_CACHE", "NO_COLOR", "SSL_CERT_FILE", "SSL_CERT_DIR"}
-# click's own, for completion in a shell; docs/cli.md has it.
+# click's own variable for shell completion, documented in docs/cli.md.
 COMPLETION = {"HEDGEROW_COMPLETE"}
 
 
@@ -28,7 +28,7 @@ def named_on_the_page() -> set[str]:
 
 
 def in_the_sources() -> set[str]:
-    """Every variable of ours, wherever it stands in code, and what is asked of the environment."""
+    """Return the variables of hedgerow in the sources, and those read from the environment."""
     found: set[str] = set()
     for text in SOURCES.values():
         found.update(re.findall(r'"_?(HEDGEROW_[A-Z_]+)"', text))

@@ -13,7 +13,7 @@ from places import ROOT
 
 
 def specified_codes() -> dict[str, str]:
-    """Every code of spec/errors.md, with the class whose section it stands in."""
+    """Return every code in spec/errors.md, with the class of its section."""
     codes = {}
     section = ""
     for line in (ROOT / "spec" / "errors.md").read_text().splitlines():
@@ -25,7 +25,7 @@ def specified_codes() -> dict[str, str]:
 
 
 def python_codes() -> set[str]:
-    """Every `code="…"` that the Python package raises, or that an error has by default."""
+    """Return every `code="…"` that the Python package raises or uses as a default."""
     found = set()
     for file in (ROOT / "python" / "hedgerow").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):

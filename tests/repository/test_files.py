@@ -1,4 +1,4 @@
-"""What every file of the repository keeps to."""
+"""Rules for every file in the repository."""
 
 import re
 import shutil
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(
     not (ROOT / ".git").exists() or shutil.which("git") is None, reason="not a git checkout"
 )
 
-# A folder of one machine, or a package registry by its host, which a mirror replaces.
+# A folder of one machine, or the host of a package registry, which a mirror would replace.
 FORBIDDEN = re.compile(
     r"(?<![\w.~-])/(home|root|work|mnt|Users)/[a-z]|\b(pypi\.org|pythonhosted\.org|crates\.io/)"
 )

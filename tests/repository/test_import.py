@@ -1,4 +1,4 @@
-"""`import hedgerow` is quick: modules are imported when one of their names is first asked for."""
+"""`import hedgerow` is fast: a module is imported when one of its names is first used."""
 
 import inspect
 import pickle
@@ -14,7 +14,7 @@ from hedgerow import agents
 
 
 def run(program: str) -> str:
-    """What a program prints in an interpreter of its own."""
+    """Return the output of a program in a separate interpreter."""
     arguments = [
         sys.executable,
         "-I",
@@ -71,7 +71,7 @@ def test_dir_lists_what_was_not_imported_yet() -> None:
     assert set(hr.__all__) <= set(names)
 
 
-# The command is a program, and `integrations` has nothing but its modules.
+# `cli` is a program, and `integrations` only contains its modules.
 PUBLIC = {found.name for found in pkgutil.iter_modules(hr.__path__) if found.name[0] != "_"}
 PUBLIC |= {"integrations.langchain", "integrations.llama_index", "integrations.messages"}
 PUBLIC -= {"cli", "integrations"}

@@ -1,4 +1,4 @@
-"""Imports point one way: every import of the package, read from its source."""
+"""Imports point in one direction: every import of the package, read from the sources."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ LAYERS = [
     {"embedders", "rerankers", "opensearch"},
     {"_adapters"},
 ]
-"""Top down, packages and modules of `hedgerow`; those that are not named are below all of these.
+"""The layers of `hedgerow`'s packages and modules, top down. Unlisted ones are below all of these.
 
-What is in a layer imports from its own and from lower ones. The layer of `hedgerow` itself does
-not matter: an import from it counts as one from the module that has the name.
+A module imports from its own layer and from lower ones. The layer of `hedgerow` itself does not
+matter: an import from it counts as an import from the module that defines the name.
 """
 
 
@@ -42,7 +42,7 @@ MODULES = {module_of(file): file for file in (PYTHON / "hedgerow").rglob("*.py")
 
 
 def absolute(node: ast.ImportFrom, module: str, file: Path) -> str:
-    """The module that `from ... import` names."""
+    """Return the module that `from ... import` names."""
     if not node.level:
         return node.module or ""
     package = module.split(".") if file.stem == "__init__" else module.split(".")[:-1]
@@ -52,7 +52,7 @@ def absolute(node: ast.ImportFrom, module: str, file: Path) -> str:
 
 @cache
 def exported(package: str) -> dict[str, str]:
-    """The names that a package has lazily, by its stub, each with the module it is from."""
+    """Return the lazy names of a package, from its stub, with their modules."""
     stub = MODULES[package].with_suffix(".pyi")
     if not stub.exists():
         return {}
@@ -66,7 +66,7 @@ def exported(package: str) -> dict[str, str]:
 
 
 def imports_of(module: str) -> Iterator[str]:
-    """Every other module of ours that is imported, in functions and for type checkers too."""
+    """Yield the imported modules of the package, also in functions and for type checkers."""
     file = MODULES[module]
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -87,7 +87,7 @@ GRAPH = {
 
 
 def cycles() -> Iterator[frozenset[str]]:
-    """The sets of modules that reach each other."""
+    """Yield the sets of modules that import each other."""
     reach = {module: set(found) for module, found in GRAPH.items()}
     for through in GRAPH:
         for module in GRAPH:

@@ -1,6 +1,7 @@
-"""The licences of what hedgerow is built from and tested with, without asking a network.
+"""The licenses of hedgerow's build and test dependencies, checked offline.
 
-deny.toml has those that a crate may have. A package of Python says its licence in one of three ways.
+deny.toml lists the licenses allowed for crates. A Python package states its license in one of three
+ways.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-ENVIRONMENT = dict(os.environ)  # with the home of the user, where cargo keeps the crates
+ENVIRONMENT = dict(os.environ)  # includes the user's home, where cargo keeps the crates
 
 pytestmark = pytest.mark.skipif(not (ROOT / "deny.toml").exists(), reason="a source distribution")
 
-# Of tools and of what they need, which is not shipped: a licence of files asks nothing of others.
+# Licenses of tools and their dependencies. These are not shipped, so file-level copyleft has no
+# effect.
 FOR_TOOLS = {"0BSD", "CC0-1.0", "MIT-0", "MIT-CMU", "MPL-2.0", "PSF-2.0", "Python-2.0"}
 CLASSIFIERS = {
     "Apache Software License": "Apache-2.0",
@@ -35,7 +37,7 @@ CLASSIFIERS = {
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
     "Python Software Foundation License": "PSF-2.0",
 }
-# Their metadata say nothing; their sources do.
+# Their metadata state no license, but their sources do.
 BY_HAND = {"cargo-zigbuild": "MIT", "railroad-diagrams": "MIT"}
 
 
@@ -44,10 +46,10 @@ def allowed_for_crates() -> set[str]:
 
 
 def is_allowed(expression: str, allowed: set[str]) -> bool:
-    """Whether an SPDX expression can be met with these licences; `/` is an old way to write OR."""
+    """Whether an SPDX expression can be met with these licenses. `/` is an old notation for OR."""
     words = re.findall(r"[()]|[^()\s]+(?: WITH \S+?(?=[()\s]|$))?", expression.replace("/", " OR "))
     steps = {"AND": " and ", "OR": " or ", "(": "(", ")": ")"}
-    # Nothing of the expression but its shape is evaluated.
+    # Only the structure of the expression is evaluated.
     return bool(eval("".join(steps.get(word) or str(word in allowed) for word in words)))  # noqa: S307
 
 
@@ -90,7 +92,7 @@ def test_every_crate_has_a_licence_that_is_allowed() -> None:
 
 
 def license_of(package: Distribution) -> str:
-    """An SPDX expression, from the fields that a package has filled in."""
+    """Return an SPDX expression from the metadata of a package."""
     if package.name in BY_HAND:
         return BY_HAND[package.name]
     metadata = package.metadata
@@ -98,7 +100,7 @@ def license_of(package: Distribution) -> str:
         return str(expression)
     said = [one.rpartition(" :: ")[2] for one in metadata.get_all("Classifier") or []]
     found = [CLASSIFIERS[one] for one in said if one in CLASSIFIERS]
-    # The old field holds a name, or the whole text.
+    # The old field has a name, or the full text.
     return " AND ".join(found) or str(metadata.get("License") or "none").splitlines()[0]
 
 

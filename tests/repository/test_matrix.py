@@ -1,4 +1,4 @@
-"""Which wheel `make test-matrix` tests on which interpreter."""
+"""The choice of a wheel for each interpreter in `make test-matrix`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OWN = "hedgerow-1.2.3-cp314-cp314t-linux_x86_64.whl"
 
 
 class Ran:
-    """Takes the place of `subprocess.run`; a build makes a wheel, or fails."""
+    """Replaces `subprocess.run`. A build creates a wheel, or fails."""
 
     def __init__(self, *, builds: bool = True) -> None:
         self.commands: list[list[str]] = []
@@ -39,7 +39,7 @@ class Ran:
         return SimpleNamespace(returncode=int(not self._builds))
 
     def installed(self) -> str:
-        """The name of the wheel that was installed."""
+        """Return the name of the installed wheel."""
         [install] = [command for command in self.commands if "--group" in command]
         return Path(install[-1]).name
 

@@ -1,4 +1,4 @@
-"""scripts/model_wheels.py: a wheel of a model, from an archive that is checked by digest."""
+"""scripts/model_wheels.py: a model's wheel, from an archive that is checked by digest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mutation testing: the sample of scripts/mutants.py, and what .cargo/mutants.toml leaves out."""
+"""Mutation testing: the sample of scripts/mutants.py, and the exclusions in .cargo/mutants.toml."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def script() -> ModuleType:
 
 
 def changes(line: int, functions: range) -> list[dict[str, object]]:
-    """Return five changes of each function, as `cargo mutants --list --json` has them."""
+    """Return five changes of each function, in the format of `cargo mutants --list --json`."""
     return [
         {
             "name": f"a.rs:{line + number}:{5 + change}: replace {change} in f{number}",

@@ -1,6 +1,7 @@
-"""Commands on the pages are commands: blocks of `sh`, and what stands between backquotes in sentences.
+"""Commands in the documentation are valid: blocks of `sh`, and commands in backquotes.
 
-They are not run: some install, serve or ask for a cluster. Each is read as its program reads it.
+They are not run, because some install, serve or need a cluster. Each is parsed like its program
+would.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from shown_commands import (
 
 pytestmark = pytest.mark.skipif(not MAKEFILE.exists(), reason="a source distribution")
 
-# Of others, or of the shell: that these commands are right, nobody checks here.
+# Commands of other programs or of the shell, which are not checked here.
 OTHERS = {"$EDITOR", "cargo", "docker", "eval", "export", "git", "hf", "maturin", "npm", "source"}
 SHELL = [block for page in pages() for block in blocks_of(page) if block.language == "sh"]
 
@@ -40,7 +41,7 @@ def test_every_command_of_a_block_can_be_called(block: Block) -> None:
             check_pip(words)
         elif Path(program).name == "python":
             check_script(words)
-        elif program != "curl":  # which test_page_data sends
+        elif program != "curl":  # test_page_data sends these
             assert program in OTHERS, f"who checks {program}?"
 
 
@@ -60,7 +61,7 @@ def test_commands_in_sentences_exist(page: str) -> None:
 
 
 def test_a_wrong_command_is_found() -> None:
-    """Else the tests above could not fail."""
+    """A wrong command must fail the tests above."""
     with pytest.raises(click.NoSuchOption):
         check_hedgerow(["search", "slugs", "--limits", "3"])
     with pytest.raises(AssertionError, match="there is no command 'sreach' of hedgerow"):

@@ -1,7 +1,8 @@
-"""Every page of the repository is true: what it shows is run, parsed or sent, and what that gives compared.
+"""The documentation is correct: its examples are run, parsed or sent, and the results are compared.
 
-Blocks of Python and of the console are run, here or by a suite that has what they need; blocks of `sh` are read
-in test_page_commands.py; a block under the name of a file is a file for those; all others are read by `READ`.
+Blocks of Python and of the console are run, here or by a suite that has their dependencies. Blocks
+of `sh` are parsed in test_page_commands.py. A block below a file name is a file for the other
+blocks. `READ` parses all the rest.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ in_the_repository = pytest.mark.skipif(
     not (ROOT / "Makefile").exists(), reason="a source distribution lacks pages"
 )
 
-# Blocks that match the pattern need what only another suite has, which runs them.
+# Blocks that match a pattern are run by another suite, which has their dependencies.
 ELSEWHERE = {
     "README.md": ("tests/extras/test_readme_with_a_model.py", "--embedder local"),
     "docs/frameworks.md": ("tests/extras/test_pages.py", r"hedgerow\.integrations"),
     "docs/ray.md": ("tests/ray/test_pages.py", r"search_many\("),
     "spec/opensearch.md": ("tests/cluster/test_pages.py", "Collection"),
 }
-# Languages of a page that another program checks than this suite.
+# Languages that another program checks.
 BY_OTHERS = {
     ("clients/typescript/README.md", "ts"): "tests/typescript/test_client.py",
     ("docs/site/api.md", "{eval-rst}"): "Makefile",
@@ -76,7 +77,7 @@ def test_data_is_what_its_reader_takes(block: Block, tmp_path: Path) -> None:
 
 @in_the_repository
 def test_requests_of_curl_are_answered(tmp_path: Path) -> None:
-    """Each is sent to the server that its page has, and answered."""
+    """Each request gets a response from the server that its page describes."""
     calls = [
         (block.page, words)
         for block in ALL
@@ -94,7 +95,7 @@ def test_requests_of_curl_are_answered(tmp_path: Path) -> None:
 
 @in_the_repository
 def test_no_block_escapes() -> None:
-    """Every block is of a language that is run or read; a new one needs an entry in `READ`."""
+    """Every block has a language that is run or parsed. A new language needs an entry in `READ`."""
     loose = [
         f"{block}: {block.language or 'no language'}"
         for block in ALL
@@ -111,7 +112,7 @@ def test_no_block_escapes() -> None:
 
 
 def test_a_wrong_page_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else the tests above could not fail."""
+    """A wrong page must fail the tests above."""
     needs_a_shell()
     text = "```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n\n```console\n$ echo 4\n5\n```\n"
     (tmp_path / "page.md").write_text(text)
@@ -163,7 +164,7 @@ def test_what_is_run_elsewhere_is_run_there(page: str, file: str) -> None:
 
 @in_the_repository
 def test_every_page_is_on_the_site() -> None:
-    """In its table of contents, but for one that only readers of those tests need."""
+    """Every page is in the table of contents, except one that only readers of those tests need."""
     folder = ROOT / "docs" / "site"
     listed = {"docs/site/index.md"}
     for block in blocks_of("docs/site/index.md"):

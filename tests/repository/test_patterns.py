@@ -1,4 +1,4 @@
-"""Every regular expression of the package takes time that is linear in the text."""
+"""Every regular expression of the package takes linear time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hostile import seconds
 
 LENGTH = 4000
 MOST_S = 0.005
-"""A search that is linear takes a tenth of that at most; the square of the length takes more."""
+"""A linear search takes at most a tenth of this. A quadratic one takes more."""
 
 MANY = 60
 
@@ -26,7 +26,7 @@ STARTS = [
     "Sat ", "April ", "18 Apr", "[source: `", "<!--", "every ", ".", "x@", "/", "~", '"""', "'''",
 ]  # fmt: skip
 STARTS_OF_SEARCHES = ["", "a", "[", "![", "{", '"', "1", "2 days ", "last ", "[source: `", "\\"]
-"""A search begins everywhere anyway."""
+"""A search tries every position, so few prefixes are needed."""
 
 RUNS = [
     " ", "\t", "\n", "a", "A", "1", "-", "_", ".", ",", ":", "#", "!", "?", "`", "~", '"', "'", "\\",
@@ -37,7 +37,7 @@ ENDS = ["", "\x00"]
 
 
 def patterns() -> Iterator[tuple[str, re.Pattern[str], bool]]:
-    """The patterns of all modules, and whether each is searched for or compared from the start."""
+    """Yield the patterns of all modules, and whether each is used with `search` or anchored."""
     for info in pkgutil.walk_packages(hedgerow.__path__, "hedgerow."):
         try:
             module = importlib.import_module(info.name)

@@ -1,4 +1,4 @@
-"""The pictures show what the files they are drawn from say: else run `make pictures`."""
+"""The pictures match their source files. If not, run `make pictures`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts stay readable: marks of `scripts/plain_english.py` may become fewer, never more."""
+"""Texts stay readable: the rate of marks of `scripts/plain_english.py` may fall, but not rise."""
 
 from __future__ import annotations
 
@@ -15,11 +15,19 @@ pytestmark = pytest.mark.skipif(
 )
 
 MOST = {
-    ("documentation", ("rust", "python")): 36,
+    ("documentation", ("rust", "python")): 30,
     ("documentation", ("docs", "spec", "README.md", "CONTRIBUTING.md", "SECURITY.md")): 15,
-    ("message", ("rust", "python")): 45,
+    ("documentation", ("tests",)): 21,
+    ("documentation", ("benches",)): 16,
+    ("documentation", ("scripts",)): 26,
+    ("documentation", ("examples",)): 74,
+    ("message", ("rust", "python")): 44,
 }
-"""Marks on 10,000 words that were reached, rounded up. Lower a number when it falls."""
+"""The maximum of marks per 10,000 words: the rate that was reached, rounded up.
+
+Lower a number when the rate falls. The notes in examples/ are a person's prose, and the documentation
+prints their scores, so they are not rewritten for this.
+"""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The record of the last long runs of the proofs: its format, not its age, and the script that writes it."""
+"""The record of the last long runs of the proofs: its format, not its age, and its script."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def check(runs: list[dict[str, object]], names: tuple[str, ...]) -> None:
 
 def test_the_record_has_every_proof(script: ModuleType) -> None:
     runs = json.loads(script.RECORD.read_text("utf-8"))
-    # A long run can come after its tool.
+    # The first long run can be later than its tool.
     names = {run["name"] for run in runs}
     assert names >= set(script.RUNS) - {"mutants", "miri"}
     check(runs, tuple(name for name in script.RUNS if name in names))

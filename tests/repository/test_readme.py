@@ -1,4 +1,4 @@
-"""The README is short and its commands are those of CI; links of all pages lead somewhere."""
+"""The README is short, its commands are those of CI, and links on all pages are valid."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_links_into_the_repository_lead_somewhere(page: str) -> None:
 
 @pytest.mark.parametrize("page", pages())
 def test_links_to_elsewhere_are_well_formed(page: str) -> None:
-    """Over https, to the name of a host; that they answer needs a network, and is not tried."""
+    """Check for https and a host name. Whether they respond needs a network, and is not tested."""
     text = without_code(page)
     found = re.findall(r"\]\((\w+:[^)\s]*)\)", text) + re.findall(r"<(\w+://[^>]*)>", text)
     for url in found:
@@ -83,7 +83,7 @@ def without_code(page: str) -> str:
 
 
 def anchors(file: Path) -> set[str]:
-    """The anchors of the headings of a page, as hosts of Markdown make them."""
+    """Return the anchors of a page's headings, as Markdown hosts generate them."""
     text = BLOCK.sub("", file.read_text(encoding="utf-8"))
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     return {re.sub(r"[^\w -]", "", one.lower()).strip().replace(" ", "-") for one in headings}

@@ -1,4 +1,4 @@
-"""What `make release-check` finds, each on a tree, a wheel or a changelog that lacks it."""
+"""The problems that `make release-check` finds in a tree, a wheel and a changelog."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The script with which `make wheels` uses every command of a wheel."""
+"""The script that `make wheels` uses to run every command of a wheel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs elsewhere than here: the workflows are whole, ask for little, and call what there is."""
+"""The CI workflows: they are complete, have few permissions, and call existing targets."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_what_a_workflow_calls_is_there(file: Path) -> None:
 
 @pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)
 def test_no_command_is_made_of_what_somebody_else_wrote(file: Path) -> None:
-    """A tag's name or a title in `${{ }}` would be run by the shell; in `env` it is text."""
+    """In `${{ }}` the shell would execute a tag name or a title. In `env` it is only text."""
     for step in steps(read(file)):
         assert not re.search(r"\$\{\{ *github\.(event|ref|head)", step.get("run", ""))
 
@@ -67,7 +67,7 @@ def test_only_the_job_that_publishes_may_sign_and_write() -> None:
 
 
 def test_no_wheel_takes_the_place_of_another() -> None:
-    """Each is kept under a name of its own, made of its system, its libc and its interpreter."""
+    """Each wheel has a unique artifact name with its system, libc and interpreter."""
     wheel = read(ROOT / ".github" / "workflows" / "wheels.yml")["jobs"]["wheel"]
     [name] = [
         step["with"]["name"] for step in wheel["steps"] if "upload-artifact" in step.get("uses", "")

@@ -1,4 +1,4 @@
-"""Fixtures of several files here."""
+"""Fixtures for several files in this folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The CrossEncoder against a double of its library, the server against a real one here."""
+"""CrossEncoder against a double of its library, and TEI against a real local server."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_cross_encoder_scores_that_do_not_fit(answer: Any, message: str) -> None
 
 
 def tei_answer(request: Request) -> Reply:
-    """As the server does it: best first."""
+    """Return the scores like the server: best first."""
     scores = [
         {"index": index, "score": len(text) / 10}
         for index, text in enumerate(request.body["texts"])

@@ -1,4 +1,4 @@
-"""Rerankers of LangChain and LlamaIndex, by the contract that tests/extras holds the real ones to."""
+"""Rerankers of LangChain and LlamaIndex, against doubles. tests/extras checks the real ones."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class TextNode:
 
 
 class Compressor:
-    """Leaves out what is short, and puts the longest first."""
+    """Drops short documents, and puts the longest first."""
 
     def __init__(self, *, scored: bool) -> None:
         self.scored = scored

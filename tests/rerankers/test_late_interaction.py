@@ -1,4 +1,4 @@
-"""`rerankers.max_sim`, and cross-encoders in ONNX."""
+"""`rerankers.max_sim`, and ONNX cross-encoders."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def documents(*texts: str) -> list[hr.RerankDocument]:
 
 
 class Letters:
-    """A token for each letter, with a direction of its own."""
+    """An embedder with a token for each letter, in a separate dimension."""
 
     name = "letters"
 
@@ -86,7 +86,7 @@ def test_what_gives_no_tokens_is_refused() -> None:
 def test_a_cross_encoder_in_onnx_scores_pairs(tmp_path: Path) -> None:
     reranker = OnnxCrossEncoderReranker(onnx_folder(tmp_path / "m", "scores", name="mine"))
     assert repr(reranker) == "OnnxCrossEncoderReranker('mine')"
-    # Ids are 1, those of "oak" and "|", those of the document, and 1.
+    # The ids are 1, those of "oak" and "|", those of the document, and 1.
     assert pairs(reranker.rerank("oak", documents("elm", "a longer text"))) == [(1, 27), (0, 15)]
     assert reranker.rerank("oak", []) == []
     named = reranker_named(f"cross-encoder:{tmp_path / 'm'}")

@@ -1,4 +1,4 @@
-"""The reranker over a language model: its prompt, what it reads, what it does without an answer."""
+"""The language model reranker: prompt, parsing, and fallbacks without a usable reply."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def pairs(scores: Any) -> list[tuple[int, float]]:
 
 
 def material(prompt: str) -> list[dict[str, Any]]:
-    """The lines between the delimiters."""
+    """Return the parsed lines between the delimiters."""
     [inside] = re.findall(r"^====\n(.*?)^====$", prompt, re.MULTILINE | re.DOTALL)
     return [json.loads(line) for line in inside.splitlines()]
 
 
 def by_length(prompt: str) -> str:
-    """A model that finds long documents good."""
+    """Reply like a model that prefers long documents."""
     _, *lines = material(prompt)
     return json.dumps(
         {"grades": [{"document": line["document"], "grade": len(line["text"])} for line in lines]}
@@ -46,7 +46,7 @@ def by_length(prompt: str) -> str:
 
 
 class Model:
-    """Answers with `answers`, one after the other."""
+    """Replies with `answers`, one per call."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
@@ -150,7 +150,7 @@ def test_a_document_cannot_pose_as_instructions(text: str) -> None:
     assert "<" not in inside
 
 
-# What is read
+# Parsing
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_reading_never_fails_on_json(value: Any, count: int) -> None:
     assert all(0 <= grade <= 10 for grade in read_grades(json.dumps(value), count).values())
 
 
-# When an answer does not do
+# Unusable replies
 
 
 def test_a_bad_answer_is_asked_for_once_more_sternly(caplog: pytest.LogCaptureFixture) -> None:

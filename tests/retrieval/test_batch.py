@@ -110,7 +110,7 @@ def test_the_interpreter_is_free_meanwhile(corpus_retriever: hr.Retriever) -> No
     ticker = threading.Thread(target=tick)
     ticker.start()
     try:
-        # How much of a batch the other thread gets is for the system to say.
+        # The system decides how much time the other thread gets during a batch.
         during = 0
         for _ in range(50):
             before = ticks
@@ -168,7 +168,7 @@ def test_a_cancelled_task_ends_its_batch() -> None:
         return cancelled
 
     cancelled = asyncio.run(run())
-    # asyncio.run waits for its threads: they would be searching for long.
+    # `asyncio.run` waits for its threads, and without cancellation they would search for long.
     assert cancelled.so_far() < 20
 
 
@@ -183,7 +183,7 @@ def test_the_loop_is_free_meanwhile() -> None:
             await asyncio.sleep(0.001)
         return ticks
 
-    # How much of a batch the loop gets is for the system to say.
+    # The system decides how much time the loop gets during a batch.
     assert any(asyncio.run(run()) > 10 for _ in range(50))
 
 
@@ -196,7 +196,7 @@ def test_a_batch_runs_where_the_system_refuses_threads() -> None:
         found = hr.Retriever(index).search_many(queries, threads=4)
         print([response.results[0].id for response in found] == [str(n) for n in range(40)])
     """
-    # No processor has addresses for the stack of such a thread, nor has an emulated one.
+    # No processor, real or emulated, has enough address space for a stack of this size.
     environment = {**os.environ, "RUST_MIN_STACK": str(1 << 60)}
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(script)],
@@ -209,7 +209,7 @@ def test_a_batch_runs_where_the_system_refuses_threads() -> None:
 
 
 def test_the_first_batch_of_a_handle_misses_no_slug(tmp_path):
-    """Threads read the slugs while blocks that began without them are searched."""
+    """Threads load the slugs while earlier blocks are searched without them."""
     path = tmp_path / "notes.db"
     corpus("b").backup(path)
     queries = [case["request"]["query"] for case in jsonl("search") if case["corpus"] == "b"]

@@ -1,4 +1,4 @@
-"""Whole searches: spec/fixtures/search.jsonl, one by one, in batches and under asyncio."""
+"""Whole searches: spec/fixtures/search.jsonl, one by one, in batches and with asyncio."""
 
 from __future__ import annotations
 

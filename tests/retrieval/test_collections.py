@@ -1,4 +1,4 @@
-"""Searching a collection elsewhere: the answers are those of an index (spec/opensearch.md)."""
+"""A search in a remote collection gives the results of an index (spec/opensearch.md)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CASES = jsonl("search")
 
 @cache
 def in_order(name: str) -> hr.Index:
-    """A corpus whose rows are in the order in which a collection has equals: by path, then by id."""
+    """Return a corpus with rows in a collection's order of equal scores: path, then id."""
     index = hr.Index.in_memory(tokenizer="porter unicode61")
     index.upsert(contract.in_order(corpus(name).chunks()))
     return index
@@ -26,7 +26,7 @@ def in_order(name: str) -> hr.Index:
 
 @cache
 def elsewhere(name: str) -> CountedCollection:
-    """The same chunks."""
+    """Return a collection of the same chunks."""
     return CountedCollection(corpus(name).chunks())
 
 

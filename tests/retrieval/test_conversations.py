@@ -304,7 +304,7 @@ def test_figures_have_intervals_by_type() -> None:
     assert figure.mean == pytest.approx(0.6)
     assert 0.0 < figure.low < figure.mean < figure.high <= 1.0
     assert summarize(measured(b=1.0, c=0.0, d=1.0, x=0.5, y=0.5)) == rows
-    # One type has no row of its own.
+    # With a single type there is no row per type.
     assert [row.type for row in summarize(measured(b=1.0))] == [None]
 
 
@@ -312,7 +312,7 @@ def test_a_comparison_is_paired() -> None:
     before, after = measured(b=0.0, c=0.5, d=0.25, e=0.0), measured(b=0.5, c=1.0, d=0.75, z=1.0)
     (row,) = compare(after, before)
     assert row.questions == 3
-    # Each of the three differs by as much, so the interval is a point.
+    # All three differ equally, so the interval is a point.
     assert tuple(row.figures["Recall@10"]) == (0.5, 0.5, 0.5)
     with pytest.raises(hr.InvalidInputError, match="no question in common"):
         compare(measured(b=1.0), measured(c=1.0))

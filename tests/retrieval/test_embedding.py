@@ -1,4 +1,4 @@
-"""`Retriever.upsert` and `reembed`: what is embedded, when, and what an error leaves behind."""
+"""`Retriever.upsert` and `reembed`: the embedded texts, the order, and the state after an error."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def chunks(count: int) -> list[hr.Chunk]:
 
 
 class Dimensions(FnvEmbedder):
-    """Vectors of any length, as a numpy array."""
+    """An embedder with vectors of any length, as a numpy array."""
 
     def __init__(self, name: str, dimensions: int) -> None:
         super().__init__()
@@ -121,7 +121,7 @@ def test_another_embedder_or_dimension_is_refused() -> None:
 
 
 class Interrupted(Dimensions):
-    """Something else happens while it embeds, once."""
+    """An embedder that calls `meanwhile` once, while it embeds."""
 
     meanwhile: Callable[[], object] | None = None
 

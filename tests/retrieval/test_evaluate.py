@@ -1,4 +1,4 @@
-"""`evaluate`: what `hedgerow eval` measures, as a function."""
+"""`evaluate`: the measurements of `hedgerow eval` as a function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries and judgements from files, and how well an index answers them."""
+"""Queries and judgments from files, and the quality of an index's results."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def written(folder: Path, content: str | bytes, name: str = "file") -> Path:
 
 
 def zipped(content: bytes) -> bytes:
-    """Without the time, so that cases have the same names in every run."""
+    """Compress without a timestamp, so that test ids are equal in every run."""
     return gzip.compress(content, mtime=0)
 
 
@@ -160,7 +160,7 @@ class TestVectors:
 class TestMeasures:
     def test_by_hand(self) -> None:
         found = ev.measure({"q": ["x", "a", "b"]}, {"q": {"a": 1, "b": 2}})
-        # (1 / log2 3 + 2 / log2 4) of the best order's (2 + 1 / log2 3)
+        # (1 / log2 3 + 2 / log2 4), relative to (2 + 1 / log2 3) of the ideal order
         assert found["q"] == pytest.approx(
             {"nDCG@10": 1.630930 / 2.630930, "Recall@10": 1, "MRR@10": 1 / 2}, abs=1e-6
         )

@@ -1,4 +1,4 @@
-"""What becomes of a search of which a part fails: `on_leg_failure`, `on_error`."""
+"""Searches with a failing part: `on_leg_failure`, `on_error`."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_there_are_two_ways() -> None:
 
 
 class WrongRows(FnvEmbedder):
-    """Answers with `rows` instead of one row for each text."""
+    """Returns `rows` instead of one row for each text."""
 
     def __init__(self, rows: Any) -> None:
         super().__init__()

@@ -12,12 +12,12 @@ import hedgerow as hr
 KINDS: dict[str, Any] = {
     "a1": "a", "a2": ["a"], "b1": "b", "n1": None, "none": ..., "many": ["a", "b"], "o": {"k": 1},
 }  # fmt: skip
-"""Of these, a1 and a2 are one group, and each of the others is its own."""
+"""Chunks a1 and a2 form one group, and every other chunk is a group by itself."""
 
 
 @pytest.fixture
 def grouped(tmp_path: Path) -> hr.Index:
-    """An index with the declared key `kind`, in which every chunk has the word oak."""
+    """An index with the declared key `kind`, in which every chunk contains the word oak."""
     index = hr.Index(tmp_path / "grouped.db", metadata_index=["kind", "by.name"])
     index.upsert(
         hr.Chunk(

@@ -1,4 +1,4 @@
-"""Whose index a retriever searches: opened by it, or given; and deleting through it."""
+"""Ownership of a retriever's index: opened by it or passed to it; and deleting through it."""
 
 from __future__ import annotations
 

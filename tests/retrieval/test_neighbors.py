@@ -1,4 +1,4 @@
-"""Neighbors, against the formula of spec/retrieval.md written down plainly."""
+"""Neighbors, compared with a plain implementation of the formula in spec/retrieval.md."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def chunks_of(rows: list[tuple[int, int, str]]) -> list[hr.Chunk]:
 
 
 def beside(chunks: list[hr.Chunk], of: hr.Chunk) -> list[list[hr.Chunk]]:
-    """The chunks at distance 1 and 2, the one before first."""
+    """Return the chunks at distance 1 and 2, the preceding one first."""
     path = [chunk for chunk in chunks if chunk.path == of.path]
     path.sort(key=lambda chunk: (chunk.ordinal, chunks.index(chunk)))
     at = path.index(of)
@@ -49,7 +49,7 @@ def beside(chunks: list[hr.Chunk], of: hr.Chunk) -> list[list[hr.Chunk]]:
 def plain_totals(
     index: hr.Index, query: str, fusion: Fusion = "rrf", **options: Any
 ) -> tuple[set[str], dict[str, float]]:
-    """What the legs found, and the totals of that without neighbors."""
+    """Return the ids that the legs found, and their totals without neighbors."""
     response = hr.Retriever(
         index, ranking=hr.Ranking("spec", fusion=fusion, reweight=False), **options
     ).search(query, limit=1000, candidates=4, skip_retry_ladder=True)
@@ -57,7 +57,7 @@ def plain_totals(
 
 
 def all_by_vectors(index: hr.Index, query: str) -> dict[str, float]:
-    """The part by vectors of every chunk."""
+    """Return the vector part of every chunk's score."""
     response = hr.Retriever(
         index, embedder=TwoNumbers(), ranking=hr.Ranking("spec", fusion="score", reweight=False)
     ).search(query, mode="semantic", limit=1000, candidates=1000)
@@ -82,7 +82,7 @@ def test_the_formula(
 ) -> None:
     chunks = chunks_of(given_rows)
     if filtered:
-        # As if only what passes were there; the words of the rest still count for idf.
+        # Only passing chunks exist, but the words of the others still count for idf.
         filters = hr.Filters(tags=["yes"])
         chunks = [
             hr.Chunk(
@@ -139,7 +139,7 @@ def test_the_formula(
             given_parts = [one["contribution"] for one in parts["neighbors"]]
             assert parts["fused"] + sum(given_parts) == pytest.approx(hit.score)
         grouped = raising.search("oak elm", **search, group_by="path")
-        # There are fewer paths than candidates, so that the legs hold all that they find.
+        # There are fewer paths than candidates, so each leg returns all its hits.
         best_of_paths: dict[str, float] = {}
         paths = {chunk.id: chunk.path for chunk in there}
         for chunk, score in expected({**search, "candidates": 1000}, by_path=True).items():
@@ -219,7 +219,7 @@ def test_multipliers_can_be_left_out() -> None:
 
 def test_the_shares_add_up_where_totals_are_negative() -> None:
     numbers = [math.fsum(vector(f"{n}")) for n in range(5)]
-    assert len(set(numbers)) == 5  # the vectors differ, so that some are nearer than the average
+    assert len(set(numbers)) == 5  # the vectors differ, so some are nearer than the average
     with hr.Index.in_memory() as index:
         index.upsert(chunks_of([(0, n, "oak" if n == 2 else "elm") for n in range(5)]))
         found, totals = plain_totals(index, "oak", embedder=TwoNumbers(), fusion="score")
@@ -245,11 +245,11 @@ def test_a_long_path_leaves_room_for_others():
 
 
 TOPICS = {"hedge": "pruning", "pond": "draining", "orchard": "pruning", "herbs": "draining"}
-"""Topics and what the short note on each is about."""
+"""Topics, and the subject of the short note on each."""
 
 
 def titled_threads() -> list[hr.Chunk]:
-    """Return threads of passages that repeat their title, short notes on the same topics, and others."""
+    """Return threads that repeat their title, short notes on the same topics, and other chunks."""
     chunks = [
         hr.Chunk(f"other {n}", f"other-{n}.md", f"The tide was high, day {n}.") for n in range(60)
     ]

@@ -1,4 +1,4 @@
-"""What a query meant otherwise than it was read, on every face."""
+"""Notices about queries that were probably meant differently, in every interface."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`offset`: results from a later one on."""
+"""`offset`: results from a given position on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""limit, candidates and operator, which have one name each."""
+"""`limit`, `candidates` and `operator` have one name each."""
 
 from __future__ import annotations
 

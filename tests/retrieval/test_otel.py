@@ -35,7 +35,7 @@ from retrieval_doubles import (
 
 @dataclass
 class Telemetry:
-    """What was exported."""
+    """The exported spans and metrics."""
 
     exporter: InMemorySpanExporter
     reader: InMemoryMetricReader
@@ -46,14 +46,14 @@ class Telemetry:
         instrument(tracer_provider=self.tracers, meter_provider=self.meters, **options)
 
     def spans(self) -> dict[str, ReadableSpan]:
-        """By name, each of which there is once, in the order in which they began."""
+        """Return the spans by name, in the order of their start. Each name must be unique."""
         found = sorted(self.exporter.get_finished_spans(), key=lambda span: span.start_time or 0)
         assert len({span.name for span in found}) == len(found)
         self.exporter.clear()
         return {span.name: span for span in found}
 
     def points(self, name: str) -> list[Any]:
-        """The data points of a metric."""
+        """Return the data points of a metric."""
         data = self.reader.get_metrics_data()
         return [
             point
@@ -67,7 +67,7 @@ class Telemetry:
 
 @pytest.fixture
 def telemetry() -> Iterator[Telemetry]:
-    corpus("b")  # made once, before anything is looked at
+    corpus("b")  # created once, before the measurements
     exporter, reader = InMemorySpanExporter(), InMemoryMetricReader()
     tracers = TracerProvider()
     tracers.add_span_processor(SimpleSpanProcessor(exporter))

@@ -1,4 +1,4 @@
-"""What an index remembers of the prompts of its embedder, and what becomes of another's."""
+"""The prompts that an index stores for its embedder, and embedders with other prompts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from retrieval_doubles import FnvEmbedder
 
 
 class Older(FnvEmbedder):
-    """What the same embedder was before there were prompts."""
+    """The same embedder, as it was before prompts existed."""
 
     name = "e5"
 
@@ -35,7 +35,7 @@ def index_of(embedder: Any, path: Path | None = None) -> hr.Index:
 
 
 def refused(index: hr.Index, embedder: Any) -> str:
-    """The error of each way to use it, which is the same."""
+    """Return the error of using an embedder, which must be the same for reads and writes."""
     messages = set()
     retriever = hr.Retriever(index, embedder=embedder)
     for call in (
@@ -118,7 +118,10 @@ def refused_query(index: hr.Index) -> str:
 def test_an_older_file_goes_on_as_it_was_embedded(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Nothing is mixed: neither new chunks nor queries get a prompt, and the log says so once."""
+    """Neither new chunks nor queries get a prompt, so that nothing is mixed.
+
+    The log reports it once.
+    """
     with index_of(Older(), tmp_path / "i.db") as index:
         embedder = Adapter()
         retriever = hr.Retriever(index, embedder=embedder)

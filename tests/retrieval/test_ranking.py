@@ -34,7 +34,7 @@ def mappings(candidates):
 
 
 def hits(*ids, **fields):
-    """Real hits: only a ranking makes them."""
+    """Return real hits, which only a ranking can create."""
     return hr.reciprocal_rank_fusion([[{"id": one, "path": f"{one}.md", **fields} for one in ids]])
 
 

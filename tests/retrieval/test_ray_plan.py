@@ -1,4 +1,4 @@
-"""What `hedgerow.ray` does without Ray: its checks, and the answers it keeps; tests/ray has the rest."""
+"""The parts of `hedgerow.ray` that need no Ray: validation and checkpoints."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def plan(index: Any, **given: Any) -> Plan:
     return plan_of(index, **{**options, **given})
 
 
-# What actors open.
+# Opening an index in actors.
 
 
 def test_an_actor_opens_a_file_only_to_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +70,7 @@ def test_an_actor_opens_an_index_as_the_caller_did(path: Path) -> None:
     with hr.Index.open(path, ranking="fts5", vectors="fast", resident="codes") as index:
         theirs = index.__reduce__()[1]
         ours = plan(index).place.open().__reduce__()[1]
-    # The file knows its stop words, which a handle that writes need not say.
+    # The file stores its stop words, so a writing handle need not state them.
     *ours, _, durability = ours
     assert (*ours, durability) == (*theirs[:3], True, *theirs[4:-2], theirs[-1])
 
@@ -110,7 +110,7 @@ def test_what_is_given_once_is_there_for_the_check_and_for_each_actor(path: Path
         assert [hit.id for hit in retriever.search("ginkgos")] == ["f"]
 
 
-# Checks before anything runs.
+# Validation before a run.
 
 
 def raised_by(index: Any, **options: Any) -> tuple[type[Exception], str]:
@@ -222,7 +222,7 @@ def test_without_ray_the_extra_is_named() -> None:
     ), found.stderr
 
 
-# Vectors of a column.
+# Vectors from a column.
 
 
 @given(
@@ -235,7 +235,7 @@ def test_a_text_has_the_vector_of_its_row(rows: list[tuple[str, int]], refused: 
     assert embedder.embed([text for text, _ in asked]) == [[number] for _, number in asked]
 
 
-# Answers that are kept.
+# Checkpoints.
 
 ASKED = st.builds(
     BatchQueries,
@@ -247,13 +247,13 @@ ASKED = st.builds(
 
 @given(ASKED, ASKED)
 def test_only_equal_questions_have_one_name(one: BatchQueries, other: BatchQueries) -> None:
-    # Compared as written: -0.0 is another vector than 0.0.
+    # Compared by representation: -0.0 and 0.0 are different vectors.
     assert (one.digest() == other.digest()) == (repr(one) == repr(other))
     assert pickle.loads(pickle.dumps(one)).digest() == one.digest()
 
 
 def test_the_digest_of_questions_stays() -> None:
-    """Else nobody's run goes on after an update that did not need that."""
+    """A changed digest would restart the users' runs after an update without need."""
     asked = BatchQueries(
         ["oak", None], [[0.5, -1.0], ()], [None, datetime(2026, 1, 2, tzinfo=timezone.utc)]
     )

@@ -1,4 +1,4 @@
-"""The score of a chunk is halved with each half-life of its age (spec/retrieval.md, "Recency")."""
+"""A chunk's score is halved for each half-life of its age (spec/retrieval.md, "Recency")."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_ages_are_counted_from_today_without_a_question_date() -> None:
     index = hr.Index.in_memory()
     index.upsert([_chunk("a", (today - timedelta(days=14)).isoformat())])
     found = hr.Retriever(index).search("frost", recency="2w")
-    assert _parts(found[0])["recency"]["age"] in {14, 15}  # midnight may pass meanwhile
+    assert _parts(found[0])["recency"]["age"] in {14, 15}  # midnight may pass during the test
     assert found.trace.recency == "14d"
     assert hr.Trace._from_dict(found.trace.to_dict()) == found.trace
 

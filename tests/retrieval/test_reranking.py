@@ -1,4 +1,4 @@
-"""The rerank step: what a reranker reads, the forms of its answers, and how they are blended."""
+"""The rerank step: input of rerankers, formats of their output, and blending."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def index() -> hr.Index:
 
 
 class Answering:
-    """Answers with the same for every query, and keeps what it was given."""
+    """Returns the same answer for every query, and records its documents."""
 
     name = "answering"
 
@@ -217,7 +217,7 @@ def test_at_least_one_character_is_read(index: hr.Index) -> None:
 
 
 class Meeting:
-    """Answers once as many calls as threads wait in it, so that fewer would fail."""
+    """Returns once a given number of threads wait in it, so that fewer calls would fail."""
 
     name = "meeting"
 

@@ -1,4 +1,4 @@
-"""A response as a list, a dictionary and a page."""
+"""A response as a list, a dictionary and an HTML page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`slow_ms`: the log of searches that take long; and the loggers of a retriever."""
+"""`slow_ms`: the log of slow searches; and the loggers of a retriever."""
 
 from __future__ import annotations
 

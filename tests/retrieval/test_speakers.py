@@ -1,4 +1,4 @@
-"""What the speaker that a question asks about said counts more (spec/retrieval.md, "Speakers")."""
+"""Turns by the speaker that a question names weigh more (spec/retrieval.md, "Speakers")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One index, one retriever and one store, each used by several threads at once until it is closed."""
+"""One index, retriever and store, each used by several threads until it is closed."""
 
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ from waiting import LONGEST, until
 BATCH = 5
 ROUNDS = 8
 LEAD = 32
-"""The most rounds of a thread beyond those of the slowest. Without a GIL, writers would fill the index meanwhile."""
+"""The maximum of rounds that a thread may be ahead of the slowest.
+
+Without a GIL, writers would otherwise fill the index.
+"""
 NOW = 1_800_000_000
 
 
 @pytest.fixture(autouse=True)
 def _often_another_thread() -> Iterator[None]:
-    """With the GIL too, threads meet in the middle of what they do."""
+    """Switch threads often, so that they interleave with a GIL too."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     try:
@@ -36,7 +39,7 @@ def _often_another_thread() -> Iterator[None]:
 
 
 class Callers:
-    """Threads that go on until what they call is closed, and what each of them did by then."""
+    """Threads that call until their object is closed, with the number of rounds of each."""
 
     def __init__(self, *calls: Callable[[int], None]) -> None:
         self.rounds = [0] * len(calls)
@@ -45,7 +48,7 @@ class Callers:
         self._closing = Event()
 
     def until_closed(self, *close: Callable[[], None]) -> None:
-        """Close, from several threads, once every thread has been through some rounds."""
+        """Close from several threads, once every thread has completed some rounds."""
         with ThreadPoolExecutor(len(self._calls) + 2 * len(close)) as pool:
             running = [pool.submit(self._go_on, number) for number in range(len(self._calls))]
             try:
@@ -160,7 +163,7 @@ def test_threads_share_a_store(tmp_path: Path) -> None:
 
 
 def test_threads_import_and_use_what_is_imported_late(tmp_path: Path) -> None:
-    """The first calls of a process, which import the most, come from several threads at once."""
+    """The first calls of a process, which import the most, come from several threads."""
     program = """
 import sys, threading
 import hedgerow as hr

@@ -1,4 +1,4 @@
-"""spec/trace.md and the code say the same."""
+"""spec/trace.md matches the code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SPEC = (ROOT / "spec" / "trace.md").read_text(encoding="utf-8")
 
 
 def traces() -> list[hr.Trace]:
-    """Traces that have every key and every word there is."""
+    """Return traces with every key and every possible word."""
     cases = [
         retriever(case).search(case["request"]["query"], **keywords(case)).trace
         for case in jsonl("search")
@@ -46,7 +46,7 @@ TRACES = traces()
 
 
 def rows(table: str) -> list[list[str]]:
-    """The code words in the first cell of each row."""
+    """Return the code words in the first cell of each row."""
     body = SPEC.split(table, 1)[1].split("\n\n", 1)[0]
     cells = re.findall(r"^\| (.*?) \|", body, flags=re.MULTILINE)
     return [words for cell in cells if (words := re.findall(r"`(\w+)`", cell))]
@@ -88,7 +88,7 @@ def test_every_key_is_an_attribute() -> None:
 def test_the_strategies_are_those_of_the_table() -> None:
     documented = [row[0] for row in rows("| `strategy` | `query` |\n")]
     tried = {attempt.strategy for trace in TRACES for attempt in trace.attempts}
-    # The second rung never has anything to do that the first has not done.
+    # The second rung never changes anything after the first.
     assert tried == set(documented)
 
 

@@ -12,7 +12,7 @@ import hedgerow as hr
 
 
 class Angles:
-    """Texts that begin with a number have it as their direction."""
+    """An embedder of texts that begin with a number, which is their direction."""
 
     def embed(self, texts: list[str]) -> list[list[float]]:
         return [[1.0, float(text.split()[0]) / 10] for text in texts]

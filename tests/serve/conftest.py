@@ -1,4 +1,4 @@
-"""A root and an index, and servers of them in this process."""
+"""A root and an index, and in-process servers for them."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def of_index(db: Path) -> Iterator[TestClient]:
-    """A client of a server of the index, with the token that writes."""
+    """A client of a server of the index, with the write token."""
     with hr.Retriever(db, ranking=hr.Ranking("best")) as retriever:
         yield from _client(IndexService(retriever))
 
 
 @pytest.fixture
 def of_root(root: Path) -> Iterator[TestClient]:
-    """A client of a server of the root, with the token that writes."""
+    """A client of a server of the root, with the write token."""
     with hr.MemoryRoot.open(root) as memory:
         yield from _client(RootService(memory))
 
@@ -48,6 +48,6 @@ def of_root(root: Path) -> Iterator[TestClient]:
 def _client(service: IndexService | RootService) -> Iterator[TestClient]:
     app = build(service, Access(TOKENS, ["127.0.0.1"]), Limits(running=4, refusal_seconds=0))
     address = "http://127.0.0.1:7411"
-    # What is raised in the server is answered, as it is outside of tests.
+    # Errors in the server become responses, as in production.
     with TestClient(app, address, headers=WRITE, raise_server_exceptions=False) as client:
         yield client

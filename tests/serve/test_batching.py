@@ -1,4 +1,4 @@
-"""Searches at the same time are one batch."""
+"""Concurrent searches are combined into a batch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from waiting import LONGEST, until
 
 
 class Search:
-    """Notes each batch, and goes on with it when it is told to."""
+    """Records each batch, then waits for permission to continue."""
 
     def __init__(self) -> None:
         self.batches: list[tuple[str, list[str]]] = []
@@ -34,7 +34,7 @@ def test_those_that_come_meanwhile_are_the_next_batch() -> None:
         until(lambda: len(search.batches) == 1, "the first")
         others = [pool.submit(batching.result, "a", query) for query in ("x", "y", "bad")]
         until(lambda: len(batching._changed._waiters) == 3, "the others")
-        # Other options wait for none of these.
+        # A search with other options does not wait for these.
         other = pool.submit(batching.result, "b", "z")
         until(lambda: len(search.batches) == 2, "the one with other options")
         search.go_on.release(3)

@@ -1,4 +1,4 @@
-"""The OpenAPI document says what requests and answers look like, and they do."""
+"""The OpenAPI document describes the actual requests and responses."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def check(client: TestClient, method: str, path: str, body: Any, shape: Any) -> 
     assert answer.is_success or shape is shapes.ProblemDocument, answer.text
     adapter = TypeAdapter(shape)
     found = answer.json()
-    # What the shape does not have is dropped; lists stand for tuples.
+    # Undescribed fields would be dropped here. Lists represent tuples.
     read = adapter.dump_python(adapter.validate_json(answer.content), mode="json")
     assert json.loads(json.dumps(read)) == found
 
@@ -93,7 +93,7 @@ def test_answers_of_a_root(of_root, root):
 
 
 def check_all(client: TestClient, requests: list[tuple[str, str, Any]]) -> None:
-    """Each answer has the form that the OpenAPI document describes, and no other key."""
+    """Check that each response has the format in the OpenAPI document, and no other keys."""
     document = client.get("/openapi.json").json()
     for method, path, body in requests:
         answer = client.request(method, path, json=body)
@@ -109,7 +109,7 @@ def check_all(client: TestClient, requests: list[tuple[str, str, Any]]) -> None:
 
 
 def closed(schema: Any) -> Any:
-    """Return a schema in which objects have the described keys alone."""
+    """Return a schema whose objects have only the described keys."""
     if isinstance(schema, list):
         return [closed(one) for one in schema]
     if not isinstance(schema, dict):
@@ -133,7 +133,7 @@ def test_every_route_is_tried_here(of_index, of_root):
             for method, path, *_ in tried
         }
         known |= {(method, path.split("?")[0]) for method, path, *_ in tried}
-        # These have answers of another kind, and tests of their own.
+        # These have other kinds of responses, with separate tests.
         others = {("GET", "/metrics"), ("POST", "/v1/backup"), ("PUT", "/v1/memories/")}
         assert routes - known <= others
 

@@ -1,4 +1,4 @@
-"""No parameter of the OpenAPI document leads out of the root, nor out of the scope of a token."""
+"""No parameter in the OpenAPI document leads outside the root or the scope of a token."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OFTEN = 400
 
 @pytest.fixture
 def around(tmp_path: Path) -> Path:
-    """A folder with a root, and with secrets around it."""
+    """A folder with a root, and with secrets outside of it."""
     hr.MemoryRoot.initialize(tmp_path / "memory")
     escapes.write_canaries(tmp_path / "memory")
     return tmp_path

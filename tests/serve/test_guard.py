@@ -1,4 +1,4 @@
-"""What must not reach anything: other pages, other hosts, other files, too much."""
+"""Protection against other web pages, other hosts, other files and overload."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def test_what_is_too_much_or_too_slow_is_told(db, monkeypatch):
             thread.join()
         assert {answer.status_code for answer in answers} == {504}
         assert "--timeout" in problem(answers[0], 504, "too_slow")
-        # Their work has not ended, and counts.
+        # The work of timed-out requests continues, and counts towards the limit.
         full = client.get("/v1/stats")
         assert "2 requests run or wait" in problem(full, 429, "too_many_requests")
         assert full.headers["retry-after"] == "1"
@@ -319,7 +319,7 @@ def test_tokens_are_made_once_and_kept_private(tmp_path):
 
 
 def answered(connection: socket.socket) -> HTTPResponse:
-    """The answer to a GET, read to its end, which may come in several pieces."""
+    """Return the response to a GET after reading all of it, possibly in several pieces."""
     response = HTTPResponse(connection)
     response.begin()
     response.read()
@@ -340,7 +340,7 @@ def test_a_head_that_does_not_come_ends_the_connection(root, monkeypatch):
             assert answered(slow).status == 200
             slow.sendall(whole[:30])
             assert slow.recv(1000) == b""
-        # One that takes its time between whole requests is kept.
+        # A connection that pauses between whole requests stays open.
         with socket.create_connection(place, LONGEST) as patient:
             for _ in range(2):
                 patient.sendall(whole)
@@ -350,7 +350,7 @@ def test_a_head_that_does_not_come_ends_the_connection(root, monkeypatch):
 
 @pytest.fixture
 def address(root):
-    """Where a server listens that has at most five connections."""
+    """The address of a server that allows at most five connections."""
     limits = Limits(running=2, body_seconds=0.5, refusal_seconds=0)
     with (
         hr.MemoryRoot.open(root) as memory,

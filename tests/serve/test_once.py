@@ -1,4 +1,4 @@
-"""Writes that are sent again: carried out once, whatever happens between."""
+"""Repeated writes are carried out once, whatever happens in between."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_failure_is_tried_again(of_root, root):
 
 
 def test_a_slow_write_is_not_made_again(root, monkeypatch):
-    """Its first request gets 504, and the next one the answer when it is there."""
+    """The first request gets 504, and a repeated one gets the response when it is ready."""
     may_end = threading.Event()
     with hr.MemoryRoot.open(root) as memory:
         service = RootService(memory)

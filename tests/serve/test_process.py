@@ -1,4 +1,4 @@
-"""`hedgerow serve` as a process of its own."""
+"""`hedgerow serve` as a separate process."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_second_server_names_the_first(root, db, tmp_path):
                 )
             first.process.kill()
             first.process.wait()
-        # A server that was killed is in nobody's way.
+        # A killed server does not block the next one.
         with serving(tmp_path, *what) as again, again.client() as client:
             assert client.get("/readyz").status_code == 200
 
@@ -60,7 +60,7 @@ def test_what_was_acknowledged_is_there_after_a_kill(db, tmp_path):
 
 
 def test_an_answer_that_was_begun_is_given(db, tmp_path):
-    """SIGTERM while searches run: each is answered whole, or refused a connection."""
+    """SIGTERM during searches: each gets a complete response, or its connection is refused."""
     outcomes: list[int] = []
     with serving(tmp_path, "--db", str(db)) as server:
         begun = threading.Barrier(5)

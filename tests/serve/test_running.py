@@ -1,4 +1,4 @@
-"""The connections of a server: how many there are, and how their answers are sent."""
+"""The connections of a server: their maximum, and how responses are sent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hedgerow._serve.running import _LARGE, Address, _Joining
 
 
 class Sent:
-    """A transport that records what is sent."""
+    """A transport that records the sent data."""
 
     def __init__(self) -> None:
         self.pieces: list[bytes] = []
@@ -84,7 +84,7 @@ def test_a_low_limit_of_files_leaves_some_for_connections(
     monkeypatch: pytest.MonkeyPatch, files: int, most: int
 ) -> None:
     async def app(*_: object) -> None:
-        """Answer nothing."""
+        """Send no response."""
 
     monkeypatch.setattr(running, "_files", lambda: files)
     config = running.configured(app, Address("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""The file that a server holds, whatever is written in it."""
+"""The lock file of a server, whatever its content."""
 
 from __future__ import annotations
 

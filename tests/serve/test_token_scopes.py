@@ -1,4 +1,4 @@
-"""A token for the memories of one user: what others remember changes no answer."""
+"""A token for one user's memories: other users' memories change no response."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ ASKED: list[tuple[str, str, dict[str, Any] | None]] = [
     ("PUT", "memories/ben-secret", {"text": "Mine."}),
     ("POST", "forget", {"key": "notes/ana-holt.md", "purge": True}),
 ]
-"""A request of each operation, about memories of Ana, and of Ben where a name leads there."""
+"""A request of each operation, about Ana's memories, and about Ben's where a name allows it."""
 
 
 def put(root: Path, name: str, user: str, text: str) -> None:
@@ -74,7 +74,7 @@ def put(root: Path, name: str, user: str, text: str) -> None:
 
 @pytest.fixture
 def answers(tmp_path: Path) -> Iterator[tuple[TestClient, TestClient]]:
-    """Clients with Ana's token of two roots: one has memories of Ben too."""
+    """Clients with Ana's token for two roots, one of which has Ben's memories too."""
     with ExitStack() as stack:
         clients = []
         for name in ("alone", "both"):
@@ -104,7 +104,7 @@ def answers(tmp_path: Path) -> Iterator[tuple[TestClient, TestClient]]:
 
 
 def seen(value: Any) -> Any:
-    """Return an answer without scores, which may differ by idf, without times and the folder."""
+    """Return a response without folder, times, and scores, which may differ because of idf."""
     if isinstance(value, dict):
         left_out = {"score", "scoreBreakdown", "timings", "digest", "since", "timestamp"}
         return {key: seen(one) for key, one in value.items() if key not in left_out}

@@ -1,4 +1,4 @@
-"""What a server answers is what the command line writes."""
+"""The responses of a server equal the JSON output of the command line."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_a_memory_is_written_read_listed_and_edited(of_root, root):
     assert (root / file).read_text() == text
     found = of_root.post("/v1/recall", json={"query": "beer"}).json()["results"]
     assert "work well" in found[0]["snippet"]
-    # Its title or its name will do.
+    # The key may be a title or a name.
     assert of_root.get("/v1/memories/Beer").json()["digest"] == edited.json()["digest"]
 
 

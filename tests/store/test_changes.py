@@ -1,4 +1,4 @@
-"""What a handle keeps in memory while edges and nodes change is what a new handle reads."""
+"""A handle's memory after changes of edges and nodes equals that of a new handle."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def key(number: int) -> str:
 
 
 def filled(path: Path) -> hr.Store:
-    """Enough edges that a few changes are a small share of them."""
+    """Return a store with so many edges that a few changes are a small share."""
     store = hr.Store.open(path)
     store.upsert(hr.Node(key(number), updated_at=NOW) for number in range(COUNT))
     store.link_many(
@@ -55,7 +55,7 @@ def apply(store: hr.Store, path: Path, change: tuple) -> None:
 
 
 def said(store: hr.Store) -> list[object]:
-    """All that edges have a say in."""
+    """Return every result that depends on edges."""
     pipelines = [
         "all | select:key,degree,priority,community,isolation",
         "seed:n1,n7 | spread,max_hops=3",

@@ -1,4 +1,4 @@
-"""A store as a collection of nodes, and many links and visits at once."""
+"""A store as a collection of nodes, and bulk links and visits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of a graph around a node, and its drawing: `hedgerow graph KEY` beneath the command."""
+"""The neighborhood of a node and its drawing: `hedgerow graph KEY` below the command line."""
 
 from __future__ import annotations
 

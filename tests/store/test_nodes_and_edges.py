@@ -1,4 +1,4 @@
-"""Nodes, edges and visits: what a store keeps, and what it refuses."""
+"""Nodes, edges and visits: stored values, and rejected ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shared cases of the pipeline language, and what only Python shows of it."""
+"""The shared cases of the pipeline language, and details that only Python shows."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def answer(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def flat(value: Any) -> list[Any]:
-    """Every leaf, led by its place, so that numbers can be compared within a tolerance."""
+    """Return every leaf with its position, so that numbers can be compared with a tolerance."""
     if isinstance(value, dict):
         return [leaf for key in sorted(value) for leaf in [key, *flat(value[key])]]
     if isinstance(value, list):
@@ -205,7 +205,7 @@ def test_the_store_searches_by_words_and_says_what_it_lacks():
     nothing = store.query("search:cache,mode=semantic")
     assert nothing.keys == []
     assert len(nothing.warnings) == 1
-    # Chunks that are no nodes are not found, and take no place.
+    # Chunks that are not nodes are not found, and do not count for k.
     store.index.upsert([hr.Chunk(f"c{n}", "btree cache", "btree cache") for n in range(9)])
     assert store.query("search:btree,k=1,mode=bm25").keys == ["btree"]
 
@@ -279,7 +279,7 @@ def test_results_pickle_compare_and_print():
 class TestWithin:
     @pytest.fixture
     def store(self) -> hr.Store:
-        """Four nodes in a row, a to d."""
+        """Four nodes in a chain, a to d."""
         store = hr.Store.in_memory()
         store.upsert([hr.Node(key) for key in "abcd"])
         for one, other in ("ab", "bc", "cd"):

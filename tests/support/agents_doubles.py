@@ -1,4 +1,4 @@
-"""Test doubles for agents: definitions, stores, a clock that stands still, and model replies."""
+"""Test doubles for agents: definitions, stores, a clock that is set by hand, and model replies."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ inline = "Look at {{nodes}}."
 [execution]
 model = "sonnet"
 """
-"""The shortest definition."""
+"""The shortest valid definition."""
 
 DIRECTIVES = "LINK, WEIGHT, CATEGORIZE, WRITE_NODE, REFINE, DELETE, RENAME, NOTE"
 
@@ -71,7 +71,7 @@ class Clock:
 
 
 def put_agent(folder: Path, name: str = "linker", **changes: Any) -> Path:
-    """Write a definition; `changes` are fields of LINKER."""
+    """Write a definition. `changes` replace fields of LINKER."""
     fields: dict[str, Any] = {
         "pipeline": f"all | not-visited:{name},1d | sort:key",
         "min_results": 1,
@@ -90,7 +90,7 @@ def put_agent(folder: Path, name: str = "linker", **changes: Any) -> Path:
 
 
 def garden(keys: Iterable[str] = "abcd", **fields: Any) -> hr.Store:
-    """Make a store of nodes with the content "about KEY"."""
+    """Return a store of nodes with the content "about KEY"."""
     store = hr.Store.in_memory()
     store.upsert([hr.Node(key, content=f"about {key}", updated_at=100, **fields) for key in keys])
     return store
@@ -104,7 +104,7 @@ def agents(
 
 
 def definition(**fields: Any) -> AgentDefinition:
-    """Return a definition that has no file."""
+    """Return a definition without a file."""
     usual: dict[str, Any] = {
         "name": "linker",
         "pipeline": hr.parse_pipeline("all"),
@@ -122,7 +122,7 @@ def definition(**fields: Any) -> AgentDefinition:
 
 
 def block(text: str, **fields: Any) -> Callable[[ModelRequest], ModelReply]:
-    """Reply with a text in the block that the prompt asks for; `fields` are those of ModelReply."""
+    """Reply with a text in the block that the prompt asks for. `fields` are those of ModelReply."""
     return lambda request: ModelReply(fenced(text, request.metadata["token"]), **fields)
 
 
@@ -141,7 +141,7 @@ def chat_block(text: str, *, held: bool = False) -> local_server.Answer:
 def chat_completion(
     text: Any = "LINK a b", *, held: bool = False, **changes: Any
 ) -> local_server.Reply:
-    """Return the answer of a server to `POST /chat/completions`; `changes` are its fields."""
+    """Return a server's response to `POST /chat/completions`. `changes` replace its fields."""
     choice = {
         "index": 0,
         "message": {"role": "assistant", "content": text},

@@ -1,4 +1,4 @@
-"""What actions do to a store, in plain Python: slow, short and independent of the engine."""
+"""The effects of actions on a store, in plain Python: slow, short and independent of the engine."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PlainStore:
 
     @singledispatchmethod
     def act(self, action: Action) -> bool:
-        """Apply an action; returns whether that was possible."""
+        """Apply an action. Return whether it was possible."""
         raise NotImplementedError(action)
 
     @act.register

@@ -1,7 +1,7 @@
-"""Attacks on a server, beside a well-behaved client: its failures and times, and the memory of the server.
+"""Attacks on a server: their effect on a well-behaved client and on the server's memory.
 
-`make attack` runs each attack for its share of a time, and then requests that schemathesis makes of the OpenAPI
-document. A test runs short ones.
+`make attack` runs each attack for its share of the time, then requests that schemathesis generates
+from the OpenAPI document. A test runs short attacks.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from escapes import CANARIES, write_canaries
 from server_process import Server, serving
 
 MOST_MB = 1_000
-"""The most memory that an attack may add to a server."""
+"""The maximum of memory that an attack may add to a server."""
 
 PAUSE = 0.02
 """Seconds between two requests of the well-behaved client."""
@@ -47,19 +47,25 @@ class Target:
     chance: random.Random
 
     def head(self, line: str, token: str | None = None, *more: str) -> bytes:
-        """The head of a request; with a token of the server if one is given."""
+        """Return the head of a request, with a token if given."""
         lines = [f"{line} HTTP/1.1", "Host: 127.0.0.1", *more]
         if token is not None:
             lines.append(f"Authorization: Bearer {token}")
         return "\r\n".join([*lines, "", ""]).encode()
 
     def post(self, token: str, body: bytes, path: str = "/v1/recall", length: int = 0) -> bytes:
-        """A POST of JSON; `length` is stated if it is not that of the body."""
+        """Return a POST request with JSON.
+
+        `length` replaces the correct Content-Length if given.
+        """
         stated = f"Content-Length: {length or len(body)}"
         return self.head(f"POST {path}", token, "Content-Type: application/json", stated) + body
 
     async def connections_of(self, each: Callable[[Wire], Awaitable[int]]) -> int:
-        """Open connections and use each until the time is over; one that is closed is opened again. Their sum."""
+        """Keep the connections in use until the time is over, and return the sum of the results.
+
+        A closed connection is opened again.
+        """
         end, count = time.monotonic() + self.seconds, 0
 
         async def use(wire: Wire) -> None:
@@ -86,7 +92,7 @@ class Target:
 
 @dataclass
 class Wire:
-    """A connection of an attacker."""
+    """An attacker's connection."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
@@ -96,12 +102,12 @@ class Wire:
         await self.writer.drain()
 
     async def answer(self) -> int:
-        """Read an answer; returns its status."""
+        """Read a response and return its status."""
         head = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
         length = head.partition("\r\ncontent-length:")[2].split("\r\n")[0]
         if length:
             await self.reader.readexactly(int(length))
-        else:  # uvicorn refused the head, and closes the connection.
+        else:  # uvicorn rejected the head, and closes the connection
             await self.reader.read()
         return int(head.split()[1])
 
@@ -112,7 +118,7 @@ class Wire:
 
 
 async def idle(target: Target) -> int:
-    """Connections that send nothing."""
+    """Open connections that send nothing."""
 
     async def each(wire: Wire) -> int:
         return await wire.until_closed()
@@ -122,7 +128,7 @@ async def idle(target: Target) -> int:
 
 
 async def slow_heads(target: Target) -> int:
-    """Heads of which a byte arrives each second."""
+    """Send request heads at one byte per second."""
 
     async def each(wire: Wire) -> int:
         for byte in target.head("GET /healthz", None, "X: " + "x" * 1000)[:-4]:
@@ -135,7 +141,7 @@ async def slow_heads(target: Target) -> int:
 
 
 async def slow_bodies(target: Target) -> int:
-    """Bodies of which a byte arrives each second, with a token that reads."""
+    """Send bodies at one byte per second, with a read token."""
 
     async def each(wire: Wire) -> int:
         await wire.send(target.post(target.reads, b"{", length=60_000))
@@ -149,7 +155,7 @@ async def slow_bodies(target: Target) -> int:
 
 
 async def headers(target: Target) -> int:
-    """Heads of thousands of headers."""
+    """Send heads with thousands of headers."""
     lines = target.chance.choice([3_900, 10_000, 60_000])
 
     async def each(wire: Wire) -> int:
@@ -161,7 +167,7 @@ async def headers(target: Target) -> int:
 
 
 async def checks(target: Target) -> int:
-    """Requests that need no token, one after the other."""
+    """Send requests that need no token, one after the other."""
 
     async def each(wire: Wire) -> int:
         await wire.send(target.head(f"GET {target.chance.choice(['/', '/healthz', '/readyz'])}"))
@@ -172,7 +178,7 @@ async def checks(target: Target) -> int:
 
 
 async def guesses(target: Target) -> int:
-    """Tokens that are guessed."""
+    """Guess tokens."""
 
     async def each(wire: Wire) -> int:
         await wire.send(target.head("GET /v1/about", f"{target.chance.getrandbits(256):043x}"))
@@ -183,7 +189,7 @@ async def guesses(target: Target) -> int:
 
 
 async def unread(target: Target) -> int:
-    """Requests whose answers are not read."""
+    """Send requests without reading the responses."""
 
     async def each(wire: Wire) -> int:
         wire.writer.transport.pause_reading()  # type: ignore[attr-defined]
@@ -196,7 +202,7 @@ async def unread(target: Target) -> int:
 
 
 async def large_bodies(target: Target) -> int:
-    """The largest bodies of JSON, of values that take much memory, with either token."""
+    """Send the largest JSON bodies, with values that take much memory, with either token."""
 
     async def each(wire: Wire) -> int:
         token, size = target.chance.choice([(target.reads, 1 << 20), (target.writes, 1 << 24)])
@@ -212,7 +218,7 @@ async def large_bodies(target: Target) -> int:
 
 
 async def deep_bodies(target: Target) -> int:
-    """JSON that is nested deep."""
+    """Send deeply nested JSON."""
 
     async def each(wire: Wire) -> int:
         depth = target.chance.choice([100, 900, 5_000, 100_000])
@@ -228,7 +234,7 @@ async def deep_bodies(target: Target) -> int:
 
 
 async def chunks(target: Target) -> int:
-    """Bodies in chunks of one byte."""
+    """Send bodies in one-byte chunks."""
 
     async def each(wire: Wire) -> int:
         more = ("Content-Type: application/json", "Transfer-Encoding: chunked")
@@ -241,7 +247,7 @@ async def chunks(target: Target) -> int:
 
 
 async def streams(target: Target) -> int:
-    """Sessions of MCP that do not end."""
+    """Open MCP sessions that do not end."""
 
     async def each(wire: Wire) -> int:
         kind = "Accept: application/json, text/event-stream"
@@ -264,7 +270,7 @@ async def streams(target: Target) -> int:
 
 
 async def broken(target: Target) -> int:
-    """Requests that are no HTTP, or whose client goes away."""
+    """Send data that is not HTTP, or close the connection early."""
 
     async def each(wire: Wire) -> int:
         nonsense = target.chance.randbytes(1000)
@@ -294,7 +300,7 @@ ATTACKS: dict[Callable[[Target], Awaitable[int]], int] = {
 
 @dataclass(frozen=True)
 class Figures:
-    """What an attack did to a server and its well-behaved client."""
+    """The effect of an attack on a server and its well-behaved client."""
 
     name: str
     connections: int
@@ -307,14 +313,14 @@ class Figures:
     added_mb: float
 
     def row(self) -> str:
-        """A row of a table, with times in milliseconds."""
+        """Return a row of a table, with times in milliseconds."""
         times = " | ".join(f"{1e3 * one:,.0f}" for one in (self.p50, self.p99, self.longest))
         name, kind = self.name.replace("_", " "), f"{self.connections:,} | {self.count:,}"
         return f"| {name} | {kind} | {times} | {len(self.failures)} of {self.asked} | {self.added_mb:,.0f} |"
 
 
 def behave(port: int, token: str, seconds: float) -> dict[str, Any]:
-    """Ask one question after the other, in turn on a new connection and on a kept one."""
+    """Send one request after the other, alternately on a new and on a persistent connection."""
     taken, failures = [], []
     kept = HTTPConnection("127.0.0.1", port, timeout=60)
     head = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
@@ -340,13 +346,13 @@ def behave(port: int, token: str, seconds: float) -> dict[str, Any]:
 
 
 def memory_mb(process: int) -> float:
-    """The memory of a process that is in use, on Linux."""
+    """Return the resident memory of a process in MB, on Linux."""
     status = Path(f"/proc/{process}/status").read_text("ascii", errors="replace")
     return int(status.partition("VmRSS:")[2].split()[0]) / 1024
 
 
 def run(server: Server, attack: Callable[[Target], Awaitable[int]], target: Target) -> Figures:
-    """Run an attack beside a well-behaved client."""
+    """Run an attack and a well-behaved client at the same time."""
     before = most = memory_mb(server.process.pid)
     asked = [
         sys.executable,
@@ -389,7 +395,7 @@ def run(server: Server, attack: Callable[[Target], Awaitable[int]], target: Targ
 
 @contextmanager
 def attacked(folder: Path) -> Iterator[Server]:
-    """Serve a root with some memories, and with secrets around it."""
+    """Serve a root with some memories, and with secrets outside of it."""
     root = folder / "memory"
     hr.MemoryRoot.initialize(root)
     for number in range(300):
@@ -401,7 +407,7 @@ def attacked(folder: Path) -> Iterator[Server]:
 
 
 def target(server: Server, connections: int, seconds: float, seed: int) -> Target:
-    """The server as the target of an attack."""
+    """Return the target of an attack on a server."""
     reads, writes = (
         (server.tokens / name).read_text("ascii").strip() for name in ("read", "write")
     )
@@ -411,21 +417,21 @@ def target(server: Server, connections: int, seconds: float, seed: int) -> Targe
 
 
 def problems(server: Server, figures: Figures) -> list[str]:
-    """What an attack may not do, and did."""
+    """Return the forbidden effects of an attack."""
     found = [f"the client got {one}" for one in figures.failures[:3]]
     if figures.added_mb > MOST_MB:
         found.append(f"the server took {figures.added_mb:,.0f} MB more")
     if server.process.poll() is not None:
         found.append("the server ended")
-    if len(server.told) > 2:  # Its address, and its tokens.
+    if len(server.told) > 2:  # the two lines are its address and its tokens
         found.append("the server wrote " + "".join(server.told[2:])[:2000])
     return [f"{figures.name}: {one}" for one in found]
 
 
 def generated(server: Server, seconds: float, seed: int) -> int:
-    """Send requests that schemathesis makes of the OpenAPI document, valid ones and others; returns their number.
+    """Send valid and invalid requests that schemathesis generates from the OpenAPI document.
 
-    Raises AssertionError for a status of 500, an answer that is not JSON, and one with a secret.
+    Return their number.
     """
     schemathesis = importlib.import_module("schemathesis")
     hypothesis = importlib.import_module("hypothesis")
@@ -458,7 +464,7 @@ def generated(server: Server, seconds: float, seed: int) -> int:
             if time.monotonic() > end:
                 break
             seed += 1
-            # An operation without arguments has no wrong ones.
+            # An operation without arguments has no invalid ones.
             with suppress(hypothesis.errors.Unsatisfiable):
                 cases = operation.as_strategy(generation_mode=mode)
                 hypothesis.seed(seed)(options(hypothesis.given(cases)(ask)))()
@@ -466,7 +472,7 @@ def generated(server: Server, seconds: float, seed: int) -> int:
 
 
 def main() -> None:
-    """Run all attacks in a time, and then what schemathesis makes."""
+    """Run all attacks within a given time, then the generated requests."""
     if sys.argv[1] == "behave":
         found = behave(int(sys.argv[2]), sys.argv[3], float(sys.argv[4]))
         sys.stdout.write(json.dumps(found))

@@ -1,4 +1,4 @@
-"""Which browser there is, and what tests ask of every page in it."""
+"""The installed browser, and checks of every page in it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from waiting import LONGEST
 
 FOUND = 'ol[aria-label="Results"] button'
-"""The results of an index."""
+"""The selector of the results of an index."""
 
 NOT_RUN = "NOT RUN: the page was not tried in a browser, for want of {}; to try it: make test-page"
 
@@ -44,20 +44,20 @@ CONTRAST = """() => {
 
 
 def chromium() -> str | None:
-    """The program; `CHROMIUM` names another than those on the PATH."""
+    """Return the path of the browser. `CHROMIUM` overrides the programs on the PATH."""
     names = ("chromium", "chromium-browser", "google-chrome")
     return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
 
 
 def overflow(page: Any) -> int:
-    """By how many pixels the page is wider than the window."""
+    """Return the number of pixels by which the page is wider than the window."""
     return page.evaluate(
         "document.documentElement.scrollWidth - document.documentElement.clientWidth"
     )
 
 
 class Pages:
-    """Opens addresses; in the end nothing was complained of, asked elsewhere or run from a note."""
+    """Opens pages. At the end there must be no errors, foreign requests or code run from notes."""
 
     def __init__(self, browser: Any) -> None:
         self.browser = browser
@@ -78,12 +78,12 @@ class Pages:
         return page
 
     def note(self, line: str, *, refused: bool) -> None:
-        """Keep what the browser said; it says of itself that a request was refused."""
+        """Record a message of the browser, except its own message about a refused request."""
         if not (refused and "Failed to load" in line):
             self.wrong.append(line)
 
     def check(self) -> None:
-        """Close all, and fail where something went wrong."""
+        """Close all pages, and fail if something went wrong."""
         for page, url, asked in self.opened:
             home = re.match(r"https?://[^/]+/|file:.*", url)
             assert home is not None

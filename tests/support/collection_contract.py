@@ -1,4 +1,4 @@
-"""What every collection answers: just what an index of the same chunks does."""
+"""The contract of every collection: its results equal those of an index of the same chunks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SCRIPTS = [
     "cafe\u0301",
     "oﬃce",
 ]
-"""Words in six scripts and more, in both Unicode forms."""
+"""Words in more than six scripts, in both Unicode forms."""
 
 PATHS = ["notes/winter-garden.md", "notes/oak.md", "a.md", "log/😀.md", "log/\uff5e.md"]
 OPERATORS = ["", "", "AND ", "OR ", "NOT "]
@@ -46,7 +46,7 @@ NO_SPELLINGS = "No text matches these words, and a collection"
 
 
 def chunks(count: int, seed: int, words: Sequence[str] = WORDS) -> list[hr.Chunk]:
-    """Chunks in the order of their paths and ids, so that rows of an index have it too."""
+    """Return chunks in the order of paths and ids, so that the rows of an index have it too."""
     drawn = random.Random(seed)
 
     def text(most: int) -> str:
@@ -72,13 +72,13 @@ def chunks(count: int, seed: int, words: Sequence[str] = WORDS) -> list[hr.Chunk
 
 
 def in_order(chunks: Iterable[hr.Chunk]) -> list[hr.Chunk]:
-    """By path, then by id."""
+    """Return chunks ordered by path, then by id."""
     return sorted(chunks, key=lambda chunk: (_utf16(chunk.path), _utf16(chunk.id)))
 
 
 @dataclass(frozen=True)
 class SearchCase:
-    """One search, and how the retriever is made that is asked."""
+    """A search, and the options of its retriever."""
 
     query: str
     retriever: dict[str, Any]
@@ -87,7 +87,7 @@ class SearchCase:
 
 
 def searches(count: int, seed: int, words: Sequence[str] = WORDS) -> Iterator[SearchCase]:
-    """Searches of every kind."""
+    """Yield searches of every kind."""
     drawn = random.Random(seed)
     for _ in range(count):
         matching = drawn.choice(["spec", "extended"])
@@ -125,7 +125,7 @@ def searches(count: int, seed: int, words: Sequence[str] = WORDS) -> Iterator[Se
 
 
 def check(index: hr.Index, collection: Any, asked: SearchCase) -> None:
-    """The collection has the answer of the index to the bit: hits, explanations and trace."""
+    """Check that hits, explanations and trace equal the index's to the bit."""
     query = _words(asked.query, asked)
     expected = _retriever(index, asked).search(query, **asked.options)
     found = _retriever(collection, asked).search(query, **asked.options)
@@ -133,7 +133,7 @@ def check(index: hr.Index, collection: Any, asked: SearchCase) -> None:
 
 
 def check_batch(index: hr.Index, collection: Any, batch: Sequence[SearchCase]) -> None:
-    """The same for many queries in one call, with the options of the first."""
+    """Check a batch of queries in one call, with the options of the first."""
     first = batch[0]
     queries = [_words(asked.query, first) for asked in batch]
     expected = _retriever(index, first).search_many(queries, threads=2, **first.options)
@@ -148,14 +148,14 @@ def compare(expected: hr.Response, found: hr.Response) -> None:
     elsewhere = {"backend", "shards", "rescored", "timings"}
     ours = {key: value for key, value in found.trace.to_dict().items() if key not in elsewhere}
     theirs = {key: value for key, value in expected.trace.to_dict().items() if key != "timings"}
-    # An index has nothing to say here: it searches other spellings.
+    # An index gives no notice here, because it searches other spellings.
     notices = [one for one in found.trace.notices if not one.startswith(NO_SPELLINGS)]
     assert notices == list(expected.trace.notices)
     assert {**ours, "notices": None} == {**theirs, "notices": None}
 
 
 def _words(query: str, asked: SearchCase) -> str:
-    """The query without words that no text has, which only an index spells in other ways."""
+    """Return the query without unknown words, for which only an index tries other spellings."""
     if asked.retriever["ranking"].matching == "spec":
         return query
     return query.replace("wintre", asked.known).replace("nothing", asked.known)

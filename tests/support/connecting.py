@@ -10,7 +10,7 @@ from serving import WRITER
 
 
 def awaited(connected: Any, method: str, *arguments: Any, **options: Any) -> Any:
-    """What a method of a connection to the same server answers, in an event loop of its own."""
+    """Call a method on a second connection to the same server, in a new event loop."""
 
     async def asked() -> Any:
         async with hr.connect(connected.url, token=WRITER) as other:

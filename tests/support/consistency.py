@@ -1,7 +1,7 @@
-"""Processes that write and read at once, what each call returned and when, and a checker of these histories.
+"""Concurrent writers and readers in processes, the history of their calls, and its checker.
 
-Writer W stores round 1, 2, 3 and so on, each in all of its items in one call. A read returns the rounds of all items.
-`make histories` runs the scenes for a time; a test runs short ones.
+Writer W stores rounds 1, 2, 3 and so on, each in all of its items with one call. A read returns the
+rounds of all items. `make histories` runs the scenes for a given time; a test runs short ones.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ KINDS = ("index", "root", "server")
 _ROUND = re.compile(r"winter (\w+) round (\d+)")
 
 Rounds = dict[str, list[int]]
-"""The rounds of the items of each writer, in any order."""
+"""The rounds of each writer's items, in any order."""
 
 
 @dataclass(frozen=True)
 class Write:
-    """The call of a writer that stored a round; `end` is None if it was not acknowledged."""
+    """A writer's call that stored a round. `end` is None if it was not acknowledged."""
 
     writer: str
     round: int
@@ -48,7 +48,7 @@ class Write:
 
 @dataclass(frozen=True)
 class Read:
-    """The call of a reader, and what it saw."""
+    """A reader's call, and the rounds it returned."""
 
     reader: str
     begin: int
@@ -58,7 +58,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Claim:
-    """The time in which a process had keys for itself."""
+    """The time in which a process held keys exclusively."""
 
     holder: str
     begin: int
@@ -69,10 +69,9 @@ class Claim:
 def violations(
     writes: Sequence[Write], reads: Sequence[Read], *, items: int = ITEMS, snapshots: bool = True
 ) -> list[str]:
-    """Return what no snapshots of one order of all writes explain; empty if a history is consistent.
+    """Return violations of snapshot consistency with one order of all writes.
 
-    A read that ends before another begins sees no later state, whichever processes they are in. With
-    `snapshots`, any two reads also see states of which one comes after the other.
+    Empty if there are none.
     """
     found = [f"{read} mixes rounds" for read in reads if not _is_whole(read, items)]
     states = [(read, {name: seen[0] for name, seen in read.seen.items() if seen}) for read in reads]
@@ -86,7 +85,7 @@ _States = list[tuple[Read, dict[str, int]]]
 
 
 def _beside_writes(writer: str, writes: Sequence[Write], states: _States) -> list[str]:
-    """Reads without a round that was acknowledged before, and with one that had not begun."""
+    """Return reads that miss a round acknowledged before, or that see one that had not begun."""
     begun = sorted((one.begin, one.round) for one in writes)
     acknowledged = sorted((one.end, one.round) for one in writes if one.end is not None)
     least = [0, *itertools.accumulate((number for _, number in acknowledged), max)]
@@ -103,7 +102,7 @@ def _beside_writes(writer: str, writes: Sequence[Write], states: _States) -> lis
 
 
 def _back_in_time(states: _States) -> list[str]:
-    """Reads of an older state than one that ended before."""
+    """Return reads of an older state than that of a read that ended before."""
     found, at = [], 0
     newest: dict[str, tuple[int, Read]] = {}
     ended = sorted(states, key=lambda one: one[0].end)
@@ -123,9 +122,10 @@ def _back_in_time(states: _States) -> list[str]:
 
 
 def _in_another_order(states: _States) -> list[str]:
-    """Reads of which neither saw all that the other saw.
+    """Return pairs of reads that each missed writes that the other saw.
 
-    Sorted by the sum of their rounds, each state has all of the one before, unless two have writes in another order.
+    Sorted by the sum of their rounds, each state includes the previous one, unless two reads saw
+    writes in different orders.
     """
     chain = sorted(states, key=lambda one: sum(one[1].values()))
     return [
@@ -140,7 +140,7 @@ def _is_whole(read: Read, items: int) -> bool:
 
 
 def overlaps(claims: Sequence[Claim]) -> list[str]:
-    """Return the claims that had a key at the same time; empty if each key had one holder at a time."""
+    """Return claims that had a key at the same time. Empty if each key had one holder at a time."""
     found, running = [], list[Claim]()
     for claim in sorted(claims, key=lambda one: one.begin):
         running = [one for one in running if one.end > claim.begin]
@@ -209,7 +209,11 @@ def _root_reads(path: str, chance: random.Random) -> Iterator[Callable[[], list[
 
 
 def _server_writer(url: str, writer: str, chance: random.Random) -> Generator[int, None, None]:
-    """Writes by way of a server; some are sent again at once or after the next write, and their answer is not read."""
+    """Write through a server.
+
+    Some requests are sent twice, immediately or after the next write, and the second response is
+    not read.
+    """
     address, token = url.split("#")
     port = int(address.rpartition(":")[2])
     late: list[tuple[socket.socket, bytes]] = []
@@ -285,8 +289,8 @@ def work(kind: str, role: str, place: str, name: str, end: float) -> None:
 def history(
     place: str, kinds: Sequence[tuple[str, str]], seconds: float
 ) -> tuple[list[Write], list[Read]]:
-    """Run two writers, and a reader of each kind at its place, each in a process of its own."""
-    end = time.monotonic() + seconds + 1.0  # Until all processes have begun.
+    """Run two writers and a reader of each kind, each in a separate process."""
+    end = time.monotonic() + seconds + 1.0  # allows for the start of all processes
     kind = kinds[0][0]
     writers = [python(__file__, kind, "write", place, name, end) for name in WRITERS]
     readers = [
@@ -306,7 +310,9 @@ def history(
 
 
 def problems(kind: str, folder: Path, seconds: float) -> tuple[list[str], int]:
-    """Return the violations in a history of an index, a root or a server, and the number of its calls."""
+    """Return the violations in a history of an index, a root or a server, and the number of
+    calls.
+    """
     if kind == "root":
         hr.MemoryRoot.initialize(folder / "root")
         for writer in WRITERS:
@@ -327,7 +333,7 @@ def problems(kind: str, folder: Path, seconds: float) -> tuple[list[str], int]:
 
 
 def main() -> None:
-    """Run all scenes in turn until the time is over, or one fails."""
+    """Run all scenes in turn until the time is over or one fails."""
     if len(sys.argv) > 3:
         kind, role, place, name, end = sys.argv[1:]
         work(kind, role, place, name, float(end))

@@ -1,5 +1,7 @@
-"""A collection in memory that answers as one elsewhere would: it counts, and preselects by scores
-that are only nearly right."""
+"""A collection in memory that behaves like a remote one.
+
+It counts calls, and preselects by approximate scores.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from phrase_oracle import Counted, Phrase, counted, score
 
 
 class CountedCollection:
-    """Chunks in a dict, behind the protocol of collections."""
+    """Chunks in a dict with the protocol of collections."""
 
     def __init__(
         self,
@@ -171,7 +173,7 @@ class CountedState:
 
 
 def _passing(chunks: list[hr.Chunk], filters: hr.Filters | None) -> frozenset[str]:
-    """The ids of the chunks that pass, as an index has it."""
+    """Return the ids of the chunks that pass, according to an index."""
     with hr.Index.in_memory(tokenizer="porter unicode61") as index:
         index.upsert([{**chunk.to_dict(), "content": "x", "embedding": [1.0]} for chunk in chunks])
         hits = index.search_vector([1.0], max(1, len(chunks)), filters=filters)
@@ -179,7 +181,7 @@ def _passing(chunks: list[hr.Chunk], filters: hr.Filters | None) -> frozenset[st
 
 
 def _rounded(number: float) -> float:
-    """As float32."""
+    """Return the number rounded to float32."""
     rounded: float = struct.unpack("f", struct.pack("f", number))[0]
     return rounded
 

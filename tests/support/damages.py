@@ -1,4 +1,4 @@
-"""Damage as disks and other programs do it, in a file of which every part has something to lose."""
+"""Damage by disks and other programs, in a file in which every part has content."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def make_sound(path: Path, notes: Path) -> None:
 
 
 def damaged(sound: bytes, seed: int) -> bytes:
-    """Flip, zero, overwrite or cut off something, or put a page in the place of another."""
+    """Flip, zero, overwrite or cut off bytes, or replace a page by another one."""
     draw = random.Random(seed)  # noqa: S311 - the same damage each time
     data = bytearray(sound)
     place = draw.randrange(len(data) if draw.random() < 0.8 else 2 * PAGE)

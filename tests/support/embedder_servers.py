@@ -1,4 +1,4 @@
-"""Embedders over HTTP beside a server on this machine that answers as theirs do."""
+"""HTTP embedders with a local server that responds like the real services."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def vector_of(text: str) -> list[float]:
 
 
 def openai_answer(request: Request) -> Reply:
-    """As OpenAI documents it, but in another order, which `index` puts right."""
+    """Return OpenAI's documented response in reverse order, which `index` corrects."""
     data = [
         {"object": "embedding", "index": index, "embedding": vector_of(text)}
         for index, text in enumerate(request.body["input"])

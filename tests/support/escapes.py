@@ -1,4 +1,4 @@
-"""Requests that try to leave the root or the scope of a token, by every parameter of the OpenAPI document."""
+"""Requests that try to leave the root or a token's scope, through every OpenAPI parameter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import quote
 OUTSIDE = "canary-outside-6f1d"
 OTHERS = "canary-of-ben-93ac"
 CANARIES = (OUTSIDE,)
-"""Texts that no answer may have: they are outside the root."""
+"""Texts outside the root, which no response may contain."""
 
 NAMES = (
     "../secret.md",
@@ -41,11 +41,11 @@ NAMES = (
     "",
     "\ud800",
 )
-"""Values that lead out of the root, through a link in it, or to the memory of another user."""
+"""Values that lead outside the root, through a link in it, or to another user's memory."""
 
 
 def write_canaries(root: Path) -> None:
-    """Write a secret beside a root, links to it in the root, and memories of two users."""
+    """Write a secret next to a root, links to it inside the root, and memories of two users."""
     (root.parent / "secret.md").write_text(f"# Secret\n\n{OUTSIDE} slugs\n", encoding="utf-8")
     notes = root / "notes"
     for folder in (root, notes):
@@ -85,7 +85,7 @@ def _path(path: str, value: str) -> str:
 
 
 def _parameters(operation: dict[str, Any], path: str, name: str) -> Iterator[str]:
-    """Paths in which the part of the path or one parameter is the name."""
+    """Yield paths in which the path parameter or one query parameter is the name."""
     given = [one for one in operation.get("parameters", []) if one["in"] == "query"]
     needed = {one["name"]: "ana" for one in given if one["required"]}
     if "{" in path:
@@ -116,7 +116,7 @@ def _resolved(schema: dict[str, Any], document: dict[str, Any]) -> dict[str, Any
 
 
 def _example(schema: dict[str, Any], document: dict[str, Any], *, all_fields: bool) -> Any:
-    """A value that a schema allows."""
+    """Return a value that a schema allows."""
     schema = _resolved(schema, document)
     if "enum" in schema or "const" in schema:
         return schema.get("const", schema.get("enum", [None])[0])
@@ -134,7 +134,7 @@ def _example(schema: dict[str, Any], document: dict[str, Any], *, all_fields: bo
 
 
 def _replaced(body: Any, whole: Any, name: str) -> Iterator[Any]:
-    """The body with one text of a field, or of an item of a list, replaced by the name."""
+    """Yield the body with one text, of a field or of a list item, replaced by the name."""
     for key, value in whole.items():
         if isinstance(value, str):
             yield {**body, key: name}
@@ -146,5 +146,5 @@ def _replaced(body: Any, whole: Any, name: str) -> Iterator[Any]:
 
 
 def encoded(body: dict[str, Any]) -> bytes:
-    """The JSON of a body, in which half a surrogate pair is an escape."""
+    """Return the JSON of a body, in which lone surrogates are escaped."""
     return json.dumps(body, ensure_ascii=True).encode("ascii")

@@ -1,4 +1,4 @@
-"""Event loops of threads that are not there in a test."""
+"""Event loops of threads that no longer exist."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Gone:
-    """An event loop that has ended; while that is asked, another thread drops it and adds its own."""
+    """A closed event loop. During the check, another thread drops it and adds its own."""
 
     def __init__(self, clients: dict[Any, Any]) -> None:
         self._clients = clients

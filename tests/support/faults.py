@@ -1,7 +1,7 @@
-"""Rounds of faults: a few of them among the tests, and as many as a time allows for `make faults`.
+"""Rounds of faults: a few in the regular tests, and many with `make faults`.
 
-FAULTS_SEED repeats the rounds of an earlier run, FAULTS_SECONDS is how long all of them together go
-on. Round N of a test depends on the seed, the test and N alone.
+FAULTS_SEED repeats the rounds of an earlier run. FAULTS_SECONDS is the total duration of all
+rounds. Round N of a test depends only on the seed, the test and N.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ SUPPORT = Path(__file__).resolve().parent
 
 
 def set_seed() -> str:
-    """The seed of this run, for all its processes; a new one unless it is given or CI runs."""
+    """Return the seed of this run: the given one, a fixed one in CI, or a new one."""
     drawn = "7" if os.environ.get("CI") else str(int.from_bytes(os.urandom(4), "little"))
     return os.environ.setdefault(SEED, drawn)
 
 
 class Rounds:
-    """What a test asks for its rounds."""
+    """The rounds of one test."""
 
     def __init__(self, name: str, seconds: float) -> None:
         self.name = name
@@ -37,7 +37,9 @@ class Rounds:
         self._seconds = seconds
 
     def at_least(self, count: int) -> Iterator[random.Random]:
-        """A source of chance for each round: `count` of them, and more while there is time."""
+        """Yield a random generator for each round: at least `count`, and more while time is
+        left.
+        """
         end = time.monotonic() + self._seconds
         while self.done < count or time.monotonic() < end:
             seed = os.environ[SEED]
@@ -47,7 +49,7 @@ class Rounds:
 
 
 def python(*arguments: object, before: Sequence[object] = ()) -> subprocess.Popen[str]:
-    """A Python of its own, which finds the helpers of the tests and takes warnings for errors.
+    """Start a Python process that can import the test helpers and turns warnings into errors.
 
     `before` is a command that runs it.
     """
@@ -66,10 +68,13 @@ def python(*arguments: object, before: Sequence[object] = ()) -> subprocess.Pope
 def killed(
     process: subprocess.Popen[str], chance: random.Random, longest: float, lines: int = 1
 ) -> list[str]:
-    """Kill a process at a moment from its first lines on; returns the whole lines that it wrote."""
+    """Kill a process at a random moment after its first lines.
+
+    Return the complete lines it wrote.
+    """
     assert process.stdout is not None
     assert process.stderr is not None
-    # Not with `communicate`, which forgets what was read ahead of the first line.
+    # `communicate` would lose the data that was buffered with the first line.
     with process:
         first = "".join(process.stdout.readline() for _ in range(lines))
         time.sleep(chance.uniform(0, longest))
@@ -80,7 +85,7 @@ def killed(
 
 
 def finish(*processes: subprocess.Popen[str]) -> list[str]:
-    """What processes wrote that must end well."""
+    """Wait for processes that must succeed, and return their output."""
     ends = [process.communicate(timeout=LONGEST) for process in processes]
     assert [(process.returncode, problem) for process, (_, problem) in zip(processes, ends, strict=True)] == [
         (0, "")

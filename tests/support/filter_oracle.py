@@ -1,4 +1,4 @@
-"""Filters evaluated the slow way, from the text of spec/filters.md alone."""
+"""A slow evaluator of filters, written only from the text of spec/filters.md."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Condition = Mapping[str, Any]
 
 
 def passes(chunk: hr.Chunk, where: Condition) -> bool:
-    """Whether a chunk meets all conditions."""
+    """Return whether a chunk meets all conditions."""
     return all(_holds(chunk, key, value) for key, value in where.items())
 
 
@@ -102,7 +102,7 @@ def _equal(found: list[Any], wanted: Any) -> bool:
 
 
 def same(left: Any, right: Any) -> bool:
-    """JSON equality by value."""
+    """Return whether two JSON values are equal."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, (int, float)) and isinstance(right, (int, float)):
@@ -150,7 +150,7 @@ _ISO = re.compile(
 
 
 def instant(text: str) -> datetime | None:
-    """The instant of a date in UTC, to the microsecond; None for what is no date."""
+    """Return the time of a date in UTC, to the microsecond. None if the text is not a date."""
     found = _ISO.fullmatch(text)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Chunks and filters that have little to choose from, so that they meet."""
+"""Chunks and filters with few distinct values, so that they often match."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ FILTERS = st.recursive(LEAVES, joined, max_leaves=6)
 
 
 def chunk(number: int, fields: tuple[str, list[str], dict[str, Any], int]) -> hr.Chunk:
-    """One of `CHUNKS`, with a number for its id."""
+    """Return a chunk from a draw of `CHUNKS`, with a number as its id."""
     path, tags, metadata, ordinal = fields
     return hr.Chunk(str(number), path, "oak", tags=tags, metadata=metadata, ordinal=ordinal)
 
 
 def of_case(case: dict[str, Any]) -> hr.Chunk:
-    """The chunk of a case of spec/fixtures/filters.jsonl."""
+    """Return the chunk of a case from spec/fixtures/filters.jsonl."""
     given = case["chunk"]
     return hr.Chunk(
         given.get("id", "a"),

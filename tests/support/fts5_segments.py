@@ -1,4 +1,4 @@
-"""The segments of a full-text index, counted without the engine."""
+"""The number of segments of a full-text index, counted without the engine."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from pathlib import Path
 
 
 def count_segments(path: Path) -> int:
-    """The number in FTS5's record of its structure.
+    """Return the number of segments in FTS5's structure record.
 
-    This process must not have the file open through the engine: closing SQLite's connection here would
-    release the locks of that one.
+    The file must not be open in this process through the engine: closing the second SQLite
+    connection would release the engine's locks.
     """
     with closing(sqlite3.connect(path, timeout=60)) as connection:
         (record,) = connection.execute(
             "SELECT block FROM knowledge_fts_data WHERE id = 10"
         ).fetchone()
-    # Four bytes for the configuration, the number of levels, and that of segments: seven bits a byte.
+    # Four bytes of configuration, then the numbers of levels and of segments, with seven bits per
+    # byte.
     numbers, rest = [0], iter(record[4:])
     while len(numbers) <= 2:
         byte = next(rest)

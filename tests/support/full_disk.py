@@ -1,9 +1,8 @@
-"""Changes of an index or a store until the disk is full, and after there is space again.
+"""Change an index or a store until the disk is full, and again after space was freed.
 
-A program of its own: full_disk.py index|store|root FOLDER SEED BYTES tmpfs|limit. FOLDER is a disk
-of a few megabytes, or the size of files is limited to BYTES, where anybody may do that. It fails
-where something that was acknowledged is lost, where a change is half made, or where an error does
-not say what the matter is.
+A program: full_disk.py index|store|root FOLDER SEED BYTES tmpfs|limit. FOLDER is a disk of a few
+megabytes, or file sizes are limited to BYTES, which needs no privileges. It fails if an
+acknowledged change is lost, if a change is incomplete, or if an error does not name the problem.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ FILLER = 1500
 
 
 class Disk:
-    """What takes the space, until it gives it back."""
+    """Fills the disk, until the space is freed."""
 
     def __init__(self, folder: Path, size: int, kind: str) -> None:
         self.kind = kind
@@ -33,7 +32,7 @@ class Disk:
             resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
     def is_freed(self) -> None:
-        """Make space again."""
+        """Free the space."""
         if self.kind == "tmpfs":
             self._ballast.unlink()
         else:
@@ -53,7 +52,10 @@ def full() -> Iterator[None]:
 
 
 def change_until_full(history: histories.History, disk: Disk) -> None:
-    """Make changes; the one that the disk refuses must change nothing, and can be made later."""
+    """Make changes until one fails.
+
+    It must have changed nothing, and succeed once there is space.
+    """
     steps = history.changes()
     done = 0
     with full():
@@ -64,7 +66,7 @@ def change_until_full(history: histories.History, disk: Disk) -> None:
     steps.close()
     disk.is_freed()
     found = type(history)(history.path, history.seed)
-    # A change of several transactions may be stored and refused after that, as by a checkpoint.
+    # A change of several transactions may be stored and then fail, for example at a checkpoint.
     assert found.state in (before, history.state), done
     with hr.Index.open(history.path) as index:
         assert index.check() == []
@@ -77,7 +79,10 @@ def change_until_full(history: histories.History, disk: Disk) -> None:
 
 
 def remember_until_full(folder: Path, disk: Disk) -> None:
-    """Write memories; each that was acknowledged stays whole, and is found once there is space."""
+    """Write memories until the disk is full.
+
+    Each acknowledged one must stay complete, and be found once there is space.
+    """
     told: list[str] = []
     with hr.MemoryRoot.open(folder) as root:
         with contextlib.suppress(hr.HedgerowError, OSError):
@@ -101,7 +106,7 @@ def remember_until_full(folder: Path, disk: Disk) -> None:
 
 def main(kind: str, folder: Path, seed: str, size: int, disk: str) -> None:
     """Fill the disk of a folder."""
-    # A full disk stops the merges of the background too, which a warning reports.
+    # A full disk also stops background merges, which a warning reports.
     logging.getLogger("hedgerow.index").setLevel(logging.ERROR)
     fill: Callable[[Disk], None]
     if kind == "root":

@@ -1,7 +1,7 @@
-"""Random changes of an index or a store, and what is in it after each of them.
+"""Random changes of an index or a store, and the expected content after each of them.
 
-As a program, it makes the changes and writes the number of each that is acknowledged:
-histories.py index FILE SEED.
+As a program, it makes the changes and prints the number of each acknowledged one: histories.py
+index FILE SEED.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ AT = 1_800_000_000
 
 
 class Vectors:
-    """An embedder whose vectors tell its name and the length of the text, each in one place."""
+    """An embedder whose vectors encode its name and the length of the text."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -34,7 +34,7 @@ class Vectors:
 
 
 class History(ABC):
-    """Changes, each of which depends on the seed, its number and what is there alone."""
+    """Changes that depend only on the seed, their number and the current content."""
 
     def __init__(self, path: Path, seed: str) -> None:
         self.path = path
@@ -42,12 +42,12 @@ class History(ABC):
         self.state: dict[str, Any] = self.read()
 
     def step(self, number: int) -> tuple[str, Any]:
-        """What to do next, and with what; `state` has it done."""
+        """Return the next change with its arguments, and apply it to `state`."""
         chance = random.Random(f"{self.seed} {number}")  # noqa: S311 - no secrets
         return self.change(chance, number)
 
     def states(self, acknowledged: int) -> list[dict[str, Any]]:
-        """What may be there: all that was acknowledged, and perhaps the change after it."""
+        """Return the possible contents: all acknowledged changes, with or without the next one."""
         for number in range(acknowledged + 1):
             self.step(number)
         before = {**self.state}
@@ -56,19 +56,19 @@ class History(ABC):
 
     @abstractmethod
     def read(self) -> dict[str, Any]:
-        """What is in the file."""
+        """Return the content of the file."""
 
     @abstractmethod
     def change(self, chance: random.Random, number: int) -> tuple[str, Any]:
-        """Draw a change, and make it in `state`, which is replaced and never changed."""
+        """Draw a change and apply it to `state`, which is replaced, never modified."""
 
     @abstractmethod
     def changes(self) -> Iterator[int]:
-        """Make one change after the other in the file, and give the number of each."""
+        """Make one change after the other in the file, and yield the number of each."""
 
 
 class IndexHistory(History):
-    """Chunks with vectors: written, deleted, embedded anew, and their index optimized."""
+    """Chunks with vectors that are written, deleted and re-embedded, with index optimization."""
 
     def read(self) -> dict[str, Any]:
         with hr.Index.open(self.path) as index:
@@ -142,7 +142,7 @@ class StoreHistory(History):
             nodes = {chunk.id: chunk.content for chunk in store.index.chunks()}
         found: dict[str, Any] = {f"node {key}": content for key, content in nodes.items()}
         with closing(sqlite3.connect(self.path)) as connection:
-            # Those of deleted nodes too, which wait for a node of the same key.
+            # Includes edges of deleted nodes, which stay for a new node with the same key.
             edges = connection.execute(
                 "SELECT a.key, b.key, relation, strength FROM edges"
                 " JOIN nodes AS a ON a.id = source JOIN nodes AS b ON b.id = target"

@@ -1,4 +1,4 @@
-"""Texts that somebody made to do harm, and how long it takes to read them."""
+"""Checks that reading a hostile text takes linear time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from math import inf
 
 LENGTH = 64 * 1024
-"""How long the texts are, of which the time is measured."""
+"""The length of the texts whose reading is timed."""
 
 _MOST_GROWTH = 12
 _SLACK_S = 0.5
@@ -18,9 +18,9 @@ _MOST_ROUNDS = 5
 
 
 def seconds(work: Callable[[], object], times: int = 3) -> float:
-    """The least time that work takes on the processor; an error is an end like any other.
+    """Return the minimum processor time of some work. Errors are ignored.
 
-    What takes long is not disturbed by much, and done once.
+    Long work is measured once, because interruptions affect it little.
     """
     least = inf
     for _ in range(times):
@@ -38,13 +38,13 @@ def assert_linear(
 ) -> None:
     """Assert that a text of four times the length takes about four times as long.
 
-    One that took the square would take sixteen times. `make_text` makes a text of about so many
-    characters. What seems too long is timed again, for a neighbour on the machine can make any one
-    run long, but a square is one in every round.
+    Quadratic time would take sixteen times as long. `make_text` returns a text of about a given
+    length. A slow round is repeated, because other load on the machine can slow down any round,
+    while quadratic time is slow in every round.
     """
     texts = [make_text(length // 4), make_text(length)]
     rounds = []
-    # What earlier tests of the process left would be traversed by every collection of the longer text.
+    # Freeze objects of earlier tests, which every garbage collection would traverse otherwise.
     gc.collect()
     gc.freeze()
     try:

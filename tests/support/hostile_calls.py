@@ -1,4 +1,4 @@
-"""What to call, with which fine arguments, and with which hostile ones in their place."""
+"""Functions to call, their valid arguments, and hostile values to replace them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FAR = 10**400
 
 
 class LyingList(Sequence[Any]):
-    """A sequence that says it has another length than it has."""
+    """A sequence whose `len` is wrong."""
 
     def __init__(self, length: int, *items: Any) -> None:
         self.length = length
@@ -36,14 +36,14 @@ class LyingList(Sequence[Any]):
 
 
 class BrokenZone(tzinfo):
-    """A time zone that does not know its offset."""
+    """A time zone that raises instead of returning its offset."""
 
     def utcoffset(self, _: datetime | None) -> timedelta:
         raise ValueError("this zone has no offset")
 
 
 class LyingMapping(Mapping[Any, Any]):
-    """A mapping that says it has another length than it has."""
+    """A mapping whose `len` is wrong."""
 
     def __init__(self, length: int, **items: Any) -> None:
         self.length = length
@@ -60,7 +60,7 @@ class LyingMapping(Mapping[Any, Any]):
 
 
 class Text(str):
-    """A str that is none."""
+    """A subclass of str."""
 
     __slots__ = ()
 
@@ -224,7 +224,7 @@ FINE: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Call:
-    """A function, by its name, with those of its parameters and their fine arguments."""
+    """A function by name, with its parameters and their valid arguments."""
 
     name: str
     parameters: tuple[str, ...]
@@ -263,7 +263,7 @@ STATIC = {
 
 
 def calls() -> Iterator[Call]:
-    """Every public function and constructor, and the methods of the handles."""
+    """Yield every public function and constructor, and the methods of the handles."""
     for name in sorted(hr.__all__):
         if name in Scene.NOT_CALLED or (name in HANDLES and name != "Retriever"):
             continue
@@ -288,7 +288,7 @@ def call_of(name: str, function: Any) -> Call:
 
 
 class Scene:
-    """Handles, in a folder where anything may be written."""
+    """Handles to call, in a folder where all files may be changed."""
 
     NOT_CALLED = frozenset(
         name
@@ -298,10 +298,10 @@ class Scene:
         or hasattr(getattr(hr, name), "_fields")
         or getattr(getattr(hr, name), "_is_protocol", False)
         or (isinstance(getattr(hr, name), type) and issubclass(getattr(hr, name), Exception))
-        # Made by functions alone, or where there is a server alone.
+        # Created only by functions, or only if there is a server.
         or name in {"Hit", "Pipeline", "Query", "connect"}
     )
-    """Public names that take no arguments of a caller: values, results, errors and protocols."""
+    """Public names without arguments from callers: values, results, errors and protocols."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -328,7 +328,7 @@ class Scene:
         self.stack.close()
 
     def run(self, call: Call, replaced: dict[str, Any]) -> Any:
-        """Call it, with some arguments replaced."""
+        """Call a function with some arguments replaced."""
         arguments = {**call.fine, **replaced}
         owner, _, method = call.name.partition(".")
         if call.name == "evaluate" and "queries" not in replaced:
@@ -358,7 +358,7 @@ class Scene:
 
     @staticmethod
     def judge(error: BaseException) -> str | None:
-        """What is wrong with an error that came out; None for one that may."""
+        """Return the problem with a raised error. None if the error is allowed."""
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             raise error
         if isinstance(error, hr.EngineError):

@@ -1,4 +1,4 @@
-"""A stand-in for the package huggingface_hub: what its cache has, and what the hub answers."""
+"""A double of the package huggingface_hub: its cache, and the responses of the hub."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import pytest
 
 
 class Hub:
-    """`cached` are the names of models; `asked` is what the hub itself was asked, with timeouts."""
+    """`cached` has the names of cached models.
+
+    `asked` has the requests to the hub, with timeouts.
+    """
 
     def __init__(self) -> None:
         self.cached: set[str] = set()
@@ -28,7 +31,7 @@ class Hub:
 
 
 def install(monkeypatch: pytest.MonkeyPatch) -> Hub:
-    """Put one where the library would be imported from, in an environment that is online."""
+    """Replace the library by a double, in an environment that is online."""
     hub = Hub()
     module: Any = ModuleType("huggingface_hub")
     module.try_to_load_from_cache = hub.try_to_load_from_cache

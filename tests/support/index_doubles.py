@@ -1,4 +1,4 @@
-"""Chunks for tests of an index, and what more than one of them does with a file or with hits."""
+"""Chunks for tests of an index, and shared helpers for files and hits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import hedgerow as hr
 
-# Every field has a value, and metadata one of each kind.
+# Every field has a value, and metadata has one of each kind.
 FULL = hr.Chunk(
     "hedgehog-1",
     "notes/hedgehog.md",
@@ -36,7 +36,7 @@ def chunk(name: str, content: str = "", **fields: Any) -> hr.Chunk:
 
 
 def embedded(name: str, embedding: Any = None, path: str = "p", **fields: Any) -> hr.Chunk:
-    """A chunk with a vector, or still without one."""
+    """Return a chunk with a vector, or without one."""
     fields.setdefault("content", f"the text of {name}")
     return hr.Chunk(name, path, embedding=embedding, **fields)
 
@@ -46,13 +46,13 @@ def ids(hits: list[hr.Hit]) -> list[str]:
 
 
 def run_sql(path: Path, sql: str) -> None:
-    """Change a file behind our back: in a process of its own, with the index closed."""
+    """Change a file in a separate process. The index must be closed."""
     program = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).executescript(sys.argv[2])"
     subprocess.run([sys.executable, "-c", program, str(path), sql], check=True)
 
 
 def without_ledger(path: Path) -> None:
-    """Make a file one of format 4, which had no ledger."""
+    """Turn a file into one of format 4, which had no ledger."""
     run_sql(
         path,
         "DROP TABLE subjects; DROP TABLE sources; DROP TABLE source_chunks;"
@@ -64,7 +64,7 @@ def without_ledger(path: Path) -> None:
 
 
 def without_its_full_text(path: Path, chunks: list[hr.Chunk]) -> Path:
-    """A file with these chunks in which no keyword can be looked up."""
+    """Return a file with these chunks whose full-text index is broken."""
     with hr.Index.open(path) as index:
         index.upsert(chunks)
     run_sql(path, "PRAGMA writable_schema=ON; DELETE FROM knowledge_fts_data;")

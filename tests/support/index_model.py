@@ -1,4 +1,4 @@
-"""An index as a model in plain Python: chunks in a dict, ranked by brute force."""
+"""A model of an index in plain Python: chunks in a dict, ranked by brute force."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WEIGHTS = (3, 10, 5, 4, 1)
 
 
 def embedded(text: str) -> list[float]:
-    """Return the vector of a text, by a few of its letters."""
+    """Return the vector of a text, from the counts of some letters."""
     return [*(float(text.count(letter) % 5 - 2) for letter in "aer"), 1.0]
 
 
@@ -32,7 +32,7 @@ class Embedder:
 
 @dataclass
 class Model:
-    """Chunks by id, in the order of their rows."""
+    """Chunks by id, in row order."""
 
     chunks: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -114,7 +114,7 @@ def _columns(chunk: dict[str, Any]) -> list[list[str]]:
 
 
 def direction(vector: Sequence[float] | None) -> list[float] | None:
-    """Return a vector of length 1, as the index has it, without what rounding may change."""
+    """Return the vector scaled to length 1 and rounded, or None."""
     return [round(value / math.hypot(*vector), 5) + 0.0 for value in vector] if vector else None
 
 

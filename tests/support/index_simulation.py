@@ -1,4 +1,4 @@
-"""Random operations on one index through several handles, compared with a model in plain Python.
+"""Random operations on an index through several handles, compared with a model in plain Python.
 
 The model has chunks in a dict, and ranks by brute force.
 """
@@ -20,7 +20,7 @@ from index_model import Embedder, Model, direction, embedded
 from shrinking import MismatchError, Simulation, expect
 
 Operation = tuple[Any, ...]
-"""A name, the number of a handle, and arguments, none of which depends on what is in the index."""
+"""A name, the number of a handle, and arguments, independent of the content of the index."""
 
 WORDS = (
     "winter", "garden", "hedgehog", "acorn", "bramble", "thicket", "sparrow",
@@ -31,9 +31,9 @@ PATHS = ["notes/a.md", "notes/b.md", "docs/c.md"]
 TAGS = ["red", "green", "two words"]
 BACKENDS = ("auto", "memory", "fts5")
 LENGTH = 120
-"""The operations of a history."""
+"""The number of operations of a history."""
 CLOSE = 1e-6
-"""The largest difference of scores that rounding explains."""
+"""The largest difference of scores that rounding can cause."""
 
 
 # The operations.
@@ -65,7 +65,7 @@ def _chunk(chance: random.Random, id_: str) -> dict[str, Any]:
         "title": _text(chance, 2),
         "summary": _text(chance, 2),
         "tags": chance.sample(TAGS, chance.randrange(3)),
-        # Few texts, so that scores are equal and vectors are kept.
+        # Few texts, so that scores are often equal and vectors are kept.
         "content": _text(random.Random(chance.randrange(40)), 9),  # noqa: S311 - no secrets
         "metadata": {"n": chance.randrange(5)} if chance.random() < 0.8 else {},
     }
@@ -156,7 +156,7 @@ _KINDS: dict[str, tuple[int, Callable[[random.Random], tuple[Any, ...]]]] = {
 
 @dataclass
 class Run:
-    """An index in a folder, through several handles, beside its model."""
+    """An index in a folder with several handles, and its model."""
 
     folder: Path
     model: Model = field(default_factory=Model)
@@ -178,7 +178,7 @@ class Run:
         return hr.Index.open(file, tokenizer="unicode61", ranking=ranking, durability=durability)
 
     def make(self, operation: Operation) -> None:
-        """Make an operation in both, and compare. Raises MismatchError."""
+        """Apply an operation to both, and compare. Raises MismatchError."""
         name, number, *arguments = operation
         method = getattr(self, f"_{name.replace(' ', '_')}")
         if name == "reopen":
@@ -187,7 +187,7 @@ class Run:
             method(self.handles[number], *arguments)
 
     def compare(self, index: hr.Index) -> None:
-        """Compare all that is stored."""
+        """Compare all stored chunks."""
         found = [chunk.to_dict() for chunk in index.chunks()]
         for chunk in found:
             chunk["embedding"] = direction(chunk.get("embedding"))
@@ -289,7 +289,7 @@ class Run:
         page: tuple[int, int],
         wanted: str,
     ) -> None:
-        """Search one by one, at once, by pages, by paths and for a missing chunk: all say the same."""
+        """Check that single, batch, paged and grouped searches agree."""
         limit, offset = page
         retriever = hr.Retriever(index)
         options: Any = {"mode": "bm25", "filters": where, "skip_retry_ladder": True}
@@ -380,7 +380,7 @@ class Run:
         limit: int,
         order: dict[str, tuple[Any, ...]],
     ) -> None:
-        """Compare hits with the scores of all chunks; `order` decides between equal scores."""
+        """Compare hits with the scores of all chunks. `order` breaks ties."""
         passing = set(self.model.passing(where))
         expected = sorted((score for id_, score in scores.items() if id_ in passing), reverse=True)
         found = [(hit.id, hit.score) for hit in hits]
@@ -440,7 +440,7 @@ class Run:
 
 
 def failure_of(operations: Sequence[Operation]) -> str | None:
-    """Return what goes wrong in some operations, and where; None if nothing does."""
+    """Return the first failure of some operations, with its position. None if there is none."""
     with tempfile.TemporaryDirectory() as folder, Run(Path(folder)) as run:
         for number, operation in enumerate(operations):
             try:

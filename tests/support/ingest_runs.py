@@ -1,4 +1,4 @@
-"""Files as chunks, and runs over an index with what is told of them."""
+"""Files as chunks, and ingest runs over an index with their reports."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Stand-ins with the signatures of the libraries that are too heavy to install for every test.
+"""Doubles of libraries that are too large to install for every test, with the same signatures.
 
-tests/extras holds them against the real ones.
+tests/extras compares them with the real ones.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class SentenceTransformer:
 
 
 class PromptedTransformer(SentenceTransformer):
-    """One with prompts of its own, as its configuration has them."""
+    """A double with configured prompts."""
 
     prompts: dict[str, str] = {"query": "", "document": ""}  # noqa: RUF012 - as the library's
     default_prompt_name: str | None = None
@@ -125,7 +125,7 @@ class StaticModel:
 
 
 def install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put the doubles where the libraries would be imported from."""
+    """Replace the libraries by the doubles."""
     for library, doubles in {
         "sentence_transformers": (SentenceTransformer, CrossEncoder),
         "model2vec": (StaticModel,),

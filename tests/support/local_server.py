@@ -1,4 +1,4 @@
-"""A real HTTP server on the loopback interface, which answers as a test tells it to."""
+"""A real HTTP server on the loopback interface, with responses defined by a test."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 
 @dataclass
 class Reply:
-    """One answer: `body` is sent as JSON unless it is bytes.
+    """A response. `body` is sent as JSON unless it is bytes.
 
-    One that is `held` is sent when the test says `server.release()`, at the latest at its end.
+    A `held` response is sent when the test calls `server.release()`, or at the end of the test.
     """
 
     body: Any = None
@@ -41,7 +41,7 @@ Client = TypeVar("Client")
 
 
 class LocalServer:
-    """Answers with `replies`, one after the other, and then with what `answer` makes."""
+    """Responds with `replies` in order, then with the results of `answer`."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -56,12 +56,12 @@ class LocalServer:
         return [request.body for request in self.requests]
 
     def closes(self, client: Client) -> Client:
-        """The client, which is closed before the server stops."""
+        """Close the client before the server stops. Return the client."""
         self.clients.callback(client.close)  # type: ignore[attr-defined]
         return client
 
     def release(self) -> None:
-        """Send the replies that are held."""
+        """Send the held replies."""
         self.released.set()
 
     def reply(self, request: Request) -> Reply:
@@ -93,7 +93,7 @@ def local_server() -> Iterator[LocalServer]:
                 self.end_headers()
                 self.wfile.write(content)
             except (BrokenPipeError, ConnectionResetError):
-                self.close_connection = True  # the client waited no longer
+                self.close_connection = True  # the client stopped waiting
 
         def log_message(self, *_: object) -> None:
             pass
@@ -115,7 +115,7 @@ def local_server() -> Iterator[LocalServer]:
 
 @contextmanager
 def nobody_there() -> Iterator[str]:
-    """A URL on the loopback interface that is taken, and behind which nobody listens."""
+    """A URL on a reserved port of the loopback interface on which no server listens."""
     with socket.socket() as reserved:
         reserved.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{reserved.getsockname()[1]}"

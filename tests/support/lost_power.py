@@ -1,4 +1,4 @@
-"""What a power failure may leave of the files of a folder: recorded calls, and the states of the disk after them."""
+"""The possible states of a folder after a power failure, computed from recorded calls."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ Files = dict[str, bytes]
 """The files of a folder: content by path."""
 
 Call = tuple[str, ...]
-"""A call that changes names, or that syncs: its name and its paths below the folder."""
+"""A call that changes names or syncs: its name and its paths below the folder."""
 
 _NAMES = {"os.rename": "rename", "os.link": "link", "os.remove": "remove", "os.mkdir": "mkdir"}
 
 
 @dataclass
 class Recorder:
-    """The calls on files below a folder, in their order. Those below `.hedgerow` are left out."""
+    """Records the calls on files below a folder, in order, except those below `.hedgerow`."""
 
     folder: Path
     calls: list[Call] = field(default_factory=list)
     contents: Files = field(default_factory=dict)
-    """The content of each file that was created, by the name under which it was."""
+    """The content of each created file, by its first name."""
     is_on: bool = False
 
     def below(self, path: Any) -> str | None:
-        """Return a path relative to the folder; None if it is not a file of it."""
+        """Return a path relative to the folder. None if it is not below the folder, or ignored."""
         try:
             found = Path(os.path.abspath(os.fsdecode(path))).relative_to(self.folder)  # noqa: PTH100
         except (TypeError, ValueError):
@@ -41,7 +41,7 @@ class Recorder:
         return None if found.parts[:1] == (".hedgerow",) else found.as_posix()
 
     def heard(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Note an event of the interpreter, which precedes the call."""
+        """Record an audit event of the interpreter, which precedes the call."""
         if not self.is_on:
             return
         if event == "open":
@@ -56,7 +56,7 @@ class Recorder:
                 self.calls.append((_NAMES[event], *map(str, names)))
 
     def synced(self, descriptor: int) -> None:
-        """Note that a file or a folder is on the disk."""
+        """Record that a file or a folder was synced to disk."""
         if not self.is_on:
             return
         path = Path(f"/proc/self/fd/{descriptor}").readlink()
@@ -77,9 +77,9 @@ def _heard(event: str, arguments: tuple[Any, ...]) -> None:
 
 @contextmanager
 def recorded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorder]:
-    """Record what happens to files below a folder. Every file that is written there must be synced."""
+    """Record changes of files below a folder. Every written file must be synced."""
     if not _recorders:
-        sys.addaudithook(_heard)  # it cannot be removed
+        sys.addaudithook(_heard)  # audit hooks cannot be removed
     recorder = Recorder(folder)
     _recorders[:] = [recorder]
     fsync = os.fsync
@@ -98,7 +98,7 @@ def recorded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorder
 
 
 class Disk:
-    """Names and contents, on the disk and not yet there."""
+    """Names and contents, both synced and unsynced."""
 
     def __init__(self, files: Files, folders: set[str]) -> None:
         self._contents = list(files.values())
@@ -107,12 +107,12 @@ class Disk:
             **dict(zip(files, range(len(files)), strict=True)),
             **dict.fromkeys(folders),
         }
-        """The number of the file of each name on the disk; None for a folder."""
+        """The number of the file of each synced name. None for a folder."""
         self._live = dict(self._names)
         self._pending: list[Call] = []
 
     def apply(self, call: Call, contents: Files) -> None:
-        """Make a call."""
+        """Apply a call."""
         name, *paths = call
         if name == "sync":
             path = paths[0]
@@ -149,11 +149,11 @@ class Disk:
             names[paths[1]] = names.pop(paths[0])
 
     def left(self) -> Iterator[Files]:
-        """Yield what a power failure may leave.
+        """Yield the files that a power failure may leave.
 
-        Any of the unsynced changes of names are there, in their order; a rename is whole or not at all,
-        as on file systems with a journal. An unsynced file is empty, cut or whole, and what is in a folder
-        that is not there is lost.
+        Any subset of the unsynced name changes may be applied, in order. A rename is atomic, as on
+        journaling file systems. An unsynced file is empty, truncated or complete, and the content
+        of an unsynced folder is lost.
         """
         for kept in itertools.product((False, True), repeat=len(self._pending)):
             names = dict(self._names)
@@ -184,7 +184,7 @@ def _above(path: str) -> list[str]:
 
 
 def files_in(folder: Path) -> Files:
-    """Read the files below a folder, apart from `.hedgerow`."""
+    """Return the files below a folder, except `.hedgerow`."""
     return {
         file.relative_to(folder).as_posix(): file.read_bytes()
         for file in folder.rglob("*")
@@ -193,6 +193,6 @@ def files_in(folder: Path) -> Files:
 
 
 def folders_in(folder: Path) -> set[str]:
-    """Return the folders below a folder, apart from `.hedgerow`."""
+    """Return the folders below a folder, except `.hedgerow`."""
     found = (file.relative_to(folder) for file in folder.rglob("*") if file.is_dir())
     return {path.as_posix() for path in found if path.parts[0] != ".hedgerow"}

@@ -1,4 +1,4 @@
-"""Calls of the tools of a memory root, by the client of the official SDK, in this process."""
+"""In-process calls of a memory root's tools with the client of the official SDK."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Asking = Callable[[Client], Awaitable[Any]]
 
 
 def ask(root: Path, asking: Asking, **options: Any) -> Any:
-    """Let a client ask a server of the root; `scope` is that of the root."""
+    """Run a client function against a server of the root. `scope` is that of the root."""
     scope = options.pop("scope", None)
 
     async def connected() -> Any:
@@ -31,7 +31,7 @@ def ask(root: Path, asking: Asking, **options: Any) -> Any:
 
 
 def answer(root: Path, tool: str, **arguments: Any) -> str:
-    """Return the text with which a tool answers."""
+    """Return the text of a tool's result."""
     result = ask(root, lambda client: client.call_tool(tool, arguments))
     assert not result.is_error, result.content
     assert result.structured_content is None
@@ -39,7 +39,7 @@ def answer(root: Path, tool: str, **arguments: Any) -> str:
 
 
 def refusal(root: Path, tool: str, **arguments: Any) -> str:
-    """Return the error with which a tool answers."""
+    """Return the error of a tool."""
     result = ask(root, lambda client: client.call_tool(tool, arguments))
     assert result.is_error, result.content
     return text_of(result)

@@ -1,4 +1,4 @@
-"""Files of a memory root as tests write them, and the root as the store they make."""
+"""Helpers that write files of a memory root and read its store."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ def edges(root: MemoryRoot) -> list[tuple[str, str, str, float]]:
 
 
 def counts(report: SyncReport) -> tuple[int, int, int, int]:
-    """Documents there are, added, changed and removed."""
+    """Return the numbers of all, added, changed and removed documents."""
     return report.documents, report.added, report.changed, report.removed
 
 
 def found(root: MemoryRoot, query: str) -> list[str]:
-    """The files that a recall finds."""
+    """Return the files that a recall finds."""
     return sorted(one.file for one in root.recall(query, limit=50))
 
 
 def become(user: str, users: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use the configuration of another user."""
+    """Switch to the configuration of another user."""
     monkeypatch.setenv("HEDGEROW_CONFIG_DIR", str(users / user))

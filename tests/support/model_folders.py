@@ -1,4 +1,4 @@
-"""Small models in folders: what hedgerow reads of ONNX and of static tables, and packages that ship one."""
+"""Small models in folders, ONNX and static tables, and packages that ship a model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORDS = ["[PAD]", "[UNK]", "oak", "elm", "hedge", "winter", "##s", "bird"]
 
 
 class Tokenizer:
-    """As tokenizers.Tokenizer: a word is a token, between two of its own."""
+    """Like tokenizers.Tokenizer: each word is a token, between a start and an end token."""
 
     def __init__(self) -> None:
         self.most = 0
@@ -27,7 +27,7 @@ class Tokenizer:
         return cls()
 
     def no_padding(self) -> None:
-        """Nothing to do: it never pads."""
+        """Do nothing: this tokenizer never pads."""
 
     def enable_truncation(self, max_length: int) -> None:
         self.most = max_length
@@ -45,7 +45,7 @@ class Tokenizer:
 
 
 class Session:
-    """As onnxruntime.InferenceSession: the state of a token is (id, id squared, 1)."""
+    """Like onnxruntime.InferenceSession: the state of a token is (id, id squared, 1)."""
 
     def __init__(self, path: str, options: Any, *, providers: list[str]) -> None:
         assert providers == ["CPUExecutionProvider"]
@@ -80,7 +80,7 @@ class SessionOptions:
 
 @pytest.fixture
 def onnx_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The doubles above in the place of onnxruntime and tokenizers."""
+    """Replace onnxruntime and tokenizers by the doubles above."""
     for name, attributes in [
         ("onnxruntime", {"InferenceSession": Session, "SessionOptions": SessionOptions}),
         ("tokenizers", {"Tokenizer": Tokenizer}),
@@ -91,7 +91,7 @@ def onnx_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def onnx_folder(folder: Path, kind: str = "states", **settings: Any) -> Path:
-    """A folder as `onnx:` reads it, for the doubles; with settings if any are given."""
+    """Return a folder for `onnx:` with the doubles, with settings if given."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "model.onnx").write_text(kind, encoding="utf-8")
     (folder / "tokenizer.json").write_text("{}", encoding="utf-8")
@@ -102,19 +102,19 @@ def onnx_folder(folder: Path, kind: str = "states", **settings: Any) -> Path:
 
 
 def install_model(site: Path, name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if a package that ships this model were installed."""
+    """Simulate the installation of a package that ships this model."""
     module = "ships_" + name.replace("-", "_").replace(".", "_")
     info = site / f"{module}-1.0.dist-info"
     info.mkdir(parents=True)
     (site / f"{module}.py").write_text(f"def folder():\n    return {str(folder)!r}\n")
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(f"[hedgerow.models]\n{name} = {module}:folder\n")
-    sys.modules.pop(module, None)  # that of another test
+    sys.modules.pop(module, None)  # remove the module of another test
     monkeypatch.syspath_prepend(str(site))
 
 
 def static_folder(folder: Path, *, kind: str = "I8") -> Path:
-    """A table of `WORDS` as model2vec writes it: the vector of word n is (n, 1, -n)."""
+    """Return a table of `WORDS` in model2vec's format. The vector of word n is (n, 1, -n)."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = [[n, 1, -n] for n in range(len(WORDS))]
     numbers = np.array(rows, {"I8": np.int8, "F16": np.float16, "F32": np.float32}[kind])

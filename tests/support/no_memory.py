@@ -1,9 +1,9 @@
-"""Work on an index or a store until the memory that a process may have runs out.
+"""Work on an index or a store until the process runs out of memory.
 
-A program of its own: no_memory.py WORK FILE SEED BYTES. It opens the file, limits itself to what it
-uses then and so many bytes more, and repeats WORK. It writes "begin", the number of a change and how
-many chunks it has; "done" and the number where it is acknowledged; and last "end" and what was
-raised. After that it may have as much memory as it wants, and everything must go on.
+A program: no_memory.py WORK FILE SEED BYTES. It opens the file, limits its memory to the current
+use plus BYTES, and repeats WORK. It prints "begin" with the number of a change and its number of
+chunks, "done" with the number once the change is acknowledged, and finally "end" with the raised
+error. Then the limit is removed, and everything must work.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PIPELINES = (
 
 
 def vectors(chance: random.Random) -> Callable[[], array[float]]:
-    """A source of vectors: pieces of one row of numbers."""
+    """Return a source of vectors, which are slices of one random array."""
     row = array("f", (chance.gauss(0, 1) for _ in range(100_000)))
 
     def vector() -> array[float]:
@@ -45,7 +45,7 @@ def vectors(chance: random.Random) -> Callable[[], array[float]]:
 
 
 def fill(path: Path) -> None:
-    """Make what the works are done on: a file of 8,000 chunks with vectors, and 4,000 nodes."""
+    """Create the file for the work: 8,000 chunks with vectors, and 4,000 nodes."""
     chance = random.Random(7)  # noqa: S311 - no secrets
     vector = vectors(chance)
 
@@ -62,7 +62,7 @@ def fill(path: Path) -> None:
 
 
 class Works:
-    """What is repeated; each yields when a change was acknowledged."""
+    """The kinds of work. Each yields after an acknowledged change."""
 
     def __init__(self, path: Path, chance: random.Random) -> None:
         self.path = path
@@ -80,7 +80,7 @@ class Works:
         return " ".join(self.chance.choices(WORDS, k=count))
 
     def change(self, text: str = "acknowledged", count: int = 1) -> None:
-        """Write some chunks, and say that they are there."""
+        """Write some chunks, and print when they are acknowledged."""
         number = self.begun
         self.begun += 1
         print("begin", number, count, flush=True)
@@ -88,7 +88,7 @@ class Works:
         print("done", number, flush=True)
 
     def upsert(self) -> Iterator[None]:
-        """Write more and more at once: one text, or many."""
+        """Write more and more in one call: one text, or many."""
         for doubling in itertools.count(10):
             texts = self.chance.choice([1, 1 << (doubling // 2)])
             self.change(self.words((1 << doubling) // texts), texts)
@@ -102,7 +102,7 @@ class Works:
                 yield
 
     def ranking(self) -> Iterator[None]:
-        """Rank from memory, which must be read anew each time."""
+        """Rank from memory, which is loaded again each time."""
         while True:
             with hr.Index.open(self.path, ranking="memory") as index:
                 index.search_bm25(self.words(2), 1000)
@@ -110,7 +110,7 @@ class Works:
             yield
 
     def vectors(self) -> Iterator[None]:
-        """Find near vectors, which must be read anew each time."""
+        """Search vectors, which are loaded again each time."""
         while True:
             with hr.Index.open(self.path, vectors=self.chance.choice(["exact", "fast"])) as index:
                 index.search_vector(self.vector(), 1000)
@@ -126,7 +126,7 @@ class Works:
             yield
 
     def search_many(self) -> Iterator[None]:
-        """Search for many at once."""
+        """Search with many queries in one call."""
         while True:
             queries = [self.words(3) for _ in range(self.chance.choice([10, 500]))]
             self.retriever.search_many(queries, limit=100, threads=4)
@@ -134,7 +134,7 @@ class Works:
             yield
 
     def query(self) -> Iterator[None]:
-        """Query the graph, which must be read anew each time."""
+        """Query the graph, which is loaded again each time."""
         while True:
             with hr.Store.open(self.path) as store:
                 store.query(self.chance.choice(PIPELINES))
@@ -142,7 +142,7 @@ class Works:
             yield
 
     def read(self) -> Iterator[None]:
-        """Keep more and more chunks."""
+        """Hold more and more chunks in memory."""
         kept = []
         while True:
             kept.append(list(self.index.chunks()))
@@ -160,28 +160,28 @@ TIMES = {
     "query": 5,
     "read": 12,
 }
-"""The works, and how often each is repeated where memory suffices."""
+"""The kinds of work, and the number of repetitions if memory suffices."""
 
 
 def limit(more: int) -> None:
-    """Let this process have so many bytes more than it has."""
+    """Limit this process to `more` bytes beyond its current memory."""
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     size = pages * resource.getpagesize() + more
     resource.setrlimit(resource.RLIMIT_AS, (size, resource.RLIM_INFINITY))
 
 
 def outcome(error: BaseException | None) -> str:
-    """The class, the code and the message of what was raised."""
+    """Return the class, the code and the message of a raised error."""
     if error is None:
         return "nothing"
     return f"{type(error).__name__} {getattr(error, 'code', '')}: {error}".replace("\n", " ")
 
 
 def main(work: str, path: Path, seed: str, more: int) -> None:
-    """Work until memory runs out; then there is enough, and all goes on."""
+    """Work until memory runs out. Then remove the limit, and check that everything works."""
     works = Works(path, random.Random(seed))  # noqa: S311 - no secrets
     raised: BaseException | None = None
-    # What is imported when it is first used is there before.
+    # Import lazy modules before memory is limited.
     works.retriever.search("word1")
     works.change()
     limit(more)

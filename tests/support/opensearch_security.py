@@ -17,7 +17,7 @@ USER = "admin"
 
 
 class Users:
-    """One user with a password, and an authority that nobody trusts but who is told to."""
+    """One user with a password, and a certificate authority that only configured clients trust."""
 
     plugin = "org.opensearch.security.OpenSearchSecurityPlugin"
 
@@ -51,7 +51,7 @@ class Users:
         (config / "node.pem").write_bytes(b"".join(p.bytes() for p in issued.cert_chain_pems))
         (config / "ca.pem").write_bytes(self.authority.cert_pem.bytes())
         key = serialization.load_pem_private_key(issued.private_key_pem.bytes(), None)
-        # Java reads no other form.
+        # Java reads no other format.
         form = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8)
         (config / "node.key").write_bytes(key.private_bytes(*form, serialization.NoEncryption()))
         [plugin] = found.glob("opensearch-security-*")

@@ -1,4 +1,4 @@
-"""A real OpenSearch, started from the jars that Maven fetches, for tests/cluster and benches."""
+"""A real OpenSearch server from jars that Maven downloads, for tests/cluster and benches."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ POM = ROOT / "tests" / "cluster" / "pom.xml"
 SECURE_POM = ROOT / "tests" / "cluster" / "secure" / "pom.xml"
 CACHE = ROOT / "target" / "cluster"
 LONGEST_START = 300.0
-"""Seconds for a node to answer: far more than it takes, however busy the machine."""
+"""The timeout for the start of a node, in seconds: far more than a busy machine needs."""
 
 _HEAP = "512m"
 _KNN = "org.opensearch.knn.plugin.KNNPlugin"
@@ -41,17 +41,17 @@ _MODULES = ",".join(
     )
 )
 _PUBLISHED = re.compile(r"HttpServerTransport.*publish_address \{[^}]*:(\d+)\}")
-# Where the system can, the server is killed when pytest is.
+# On systems with setpriv, the server is killed together with pytest.
 _DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL") if shutil.which("setpriv") else ()
 
 
 def missing_tools() -> list[str]:
-    """The programs that a server needs and this machine has not."""
+    """Return the programs that a server needs and that are not installed."""
     return [tool for tool in ("java", "mvn") if shutil.which(tool) is None]
 
 
 def jars(pom: Path = POM) -> Path:
-    """The folder with the server's jars, fetched by the first call for this pom.xml."""
+    """Return the folder with the server's jars. The first call for this pom.xml downloads them."""
     folder = CACHE / f"jars-{hashlib.sha256(pom.read_bytes()).hexdigest()[:16]}"
     if folder.is_dir():
         return folder
@@ -69,27 +69,27 @@ def jars(pom: Path = POM) -> Path:
             with zipfile.ZipFile(plugin) as archive:
                 archive.extractall(fetched / plugin.stem)
             plugin.unlink()
-        # At one stroke: a folder that is there is whole.
+        # The rename is atomic, so an existing folder is complete.
         fetched.rename(folder)
     return folder
 
 
 class Security(Protocol):
-    """Who may ask a server, and how it shows that it is the one."""
+    """The users and the certificate of a server."""
 
     plugin: str
     header: str
     context: ssl.SSLContext
 
     def settings(self) -> list[str]:
-        """Lines of opensearch.yml."""
+        """Return lines of opensearch.yml."""
 
     def write(self, config: Path, found: Path) -> None:
-        """The files beside opensearch.yml; `found` has the jars."""
+        """Write the files next to opensearch.yml. `found` has the jars."""
 
 
 class Node:
-    """One process of a server; `url` is where it answers."""
+    """A process of a server. `url` is its address."""
 
     def __init__(
         self,
@@ -123,13 +123,13 @@ class Node:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                # Ctrl-C is for pytest, which ends the server in its own order.
+                # Ctrl-C goes only to pytest, which stops the servers itself.
                 start_new_session=True,
             )
         self.url = ""
 
     def wait(self, nodes: int = 1) -> None:
-        """Wait until the node answers and sees so many nodes, and no shard is without a place."""
+        """Wait until the node responds, sees `nodes` nodes, and has no unassigned shard."""
         end = time.monotonic() + LONGEST_START
         while not self._is_ready(nodes):
             if self.process.poll() is not None or time.monotonic() > end:
@@ -137,19 +137,19 @@ class Node:
             time.sleep(0.2)
 
     def kill(self) -> None:
-        """End the process as a crash would."""
+        """Kill the process, like a crash."""
         self.process.kill()
         self.process.wait()
 
     def pause(self) -> None:
-        """Stop the process where it is: it holds its connections and answers nothing."""
+        """Suspend the process: it keeps its connections and sends nothing."""
         self.process.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
         self.process.send_signal(signal.SIGCONT)
 
     def cpu_seconds(self) -> float:
-        """The processor time that the process took so far (Linux)."""
+        """Return the processor time of the process so far, in seconds (Linux)."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -180,7 +180,7 @@ class Node:
 def cluster(
     nodes: int = 1, security: Security | None = None, heap: str = _HEAP
 ) -> Iterator[list[Node]]:
-    """A server of so many processes, with nothing in it; they are gone when the block ends."""
+    """Start an empty server with `nodes` processes, and stop it at the end of the block."""
     name = f"hedgerow-{uuid.uuid4().hex[:12]}"
     ports = [_free_port() for _ in range(nodes)]
     addresses = [f"127.0.0.1:{port}" for port in ports]
@@ -194,7 +194,7 @@ def cluster(
                 f"discovery.seed_hosts: {json.dumps(addresses)}",
                 f"cluster.initial_cluster_manager_nodes: {json.dumps(addresses[:1])}",
                 "cluster.routing.allocation.disk.threshold_enabled: false",
-                # Every test compiles the scripts of its own searches.
+                # Every test compiles scripts for its searches.
                 "script.disable_max_compilations_rate: true",
                 *(security.settings() if security else []),
             ]
@@ -206,13 +206,13 @@ def cluster(
 
 
 def class_path(found: Path) -> str:
-    """All jars of a folder, and those of the plugins in folders of their own."""
+    """Return the class path: the jars of the folder and of the plugins' folders."""
     folders = [folder for folder in sorted(found.iterdir()) if folder.is_dir()]
     return os.pathsep.join(f"{folder}/*" for folder in [found, *folders])
 
 
 def _free_http_port() -> int:
-    """The runner takes HTTP ports up to 9299, from the one it is given on."""
+    """Return a free HTTP port. The runner tries ports from the given one up to 9299."""
     for port in range(9211, 9299):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) != 0:

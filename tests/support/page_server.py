@@ -1,4 +1,4 @@
-"""Real servers in this process, for the page: what it asked is noted, and one answer may be another."""
+"""Real in-process servers for the page, which record requests and can replace a response."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def problem(status: int, code: str, detail: str, **fields: Any) -> Answer:
 
 @dataclass
 class PageServer:
-    """An ASGI application before that of the server."""
+    """An ASGI application in front of the server's."""
 
     place: Path
     url: str = ""

@@ -1,4 +1,4 @@
-"""Frequencies of phrases and BM25, the slow way, from the tokens alone."""
+"""Phrase frequencies and BM25, computed slowly from the tokens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Phrase = tuple[list[str], bool]
 
 @dataclass
 class Counted:
-    """The tokens of a chunk, column by column."""
+    """The tokens of a chunk, by column."""
 
     chunk: hr.Chunk
     columns: list[list[str]]
@@ -25,7 +25,7 @@ class Counted:
         return sum(map(len, self.columns))
 
     def frequency(self, phrase: Phrase) -> int:
-        """How often a phrase occurs, each occurrence counted as its column weighs."""
+        """Return the number of occurrences of a phrase, weighted by column."""
         return sum(
             weight * sum(_stands_at(column, at, phrase) for at in range(len(column)))
             for column, weight in zip(self.columns, WEIGHTS, strict=True)
@@ -33,7 +33,7 @@ class Counted:
 
 
 def counted(chunks: Sequence[hr.Chunk], tokenizer: str) -> dict[str, Counted]:
-    """Every chunk by its id, with its tokens."""
+    """Return every chunk by id, with its tokens."""
     found = {}
     for chunk in chunks:
         texts = [chunk.path, chunk.title, chunk.summary, " ".join(chunk.tags), chunk.content]
@@ -42,7 +42,7 @@ def counted(chunks: Sequence[hr.Chunk], tokenizer: str) -> dict[str, Counted]:
 
 
 def score(one: Counted, search: Mapping[str, Any]) -> float | None:
-    """The score of a chunk for an expression; None where it does not match."""
+    """Return the score of a chunk for an expression. None if the chunk does not match."""
     frequencies = [one.frequency(phrase) for phrase in search["phrases"]]
     meets = [
         all(any(frequencies[phrase] for phrase in group) for group in groups)

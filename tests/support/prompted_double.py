@@ -1,4 +1,4 @@
-"""An adapter with prompts whose every number is known."""
+"""An adapter with prompts and predictable vectors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from retrieval_doubles import fnv64
 
 
 class Adapter(PromptedEmbedder):
-    """An adapter of ours over fnv64, with the prompts of E5 where none are given."""
+    """An adapter over fnv64, by default with the prompts of E5."""
 
     adapter = "ollama"
 

@@ -1,4 +1,4 @@
-"""Embedders and rerankers that Ray's actors can import, and that say in files what they did."""
+"""Embedders and rerankers for Ray's actors, which record their calls in files."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from retrieval_doubles import FakeReranker, fnv64
 
 
 class ToldEmbedder:
-    """Writes down the texts it is asked for, a line for each call, in a file for each process.
+    """Records the texts of each call as a line in a file for each process.
 
-    It waits `seconds` at each call. BatchQueries for the text `kills_at` it ends its process, once for the whole
-    `folder`; asked for `fails_at` it raises.
+    Each call waits `seconds`. A call for the text `kills_at` kills its process, once for the whole
+    `folder`. A call for `fails_at` raises.
     """
 
     name = "fnv64"
@@ -54,13 +54,13 @@ class ToldEmbedder:
 
 
 def told(folder: Path) -> list[list[str]]:
-    """What embedders wrote down: the texts of each call."""
+    """Return the recorded texts of each call."""
     lines = [line for file in folder.glob("*.told") for line in file.read_text().splitlines()]
     return [json.loads(line) for line in lines]
 
 
 class LockedEmbedder(ToldEmbedder):
-    """Does not pickle, as a model in a library's hands."""
+    """An embedder that cannot be pickled, like one that wraps a library's model."""
 
     def __reduce__(self) -> str:
         raise TypeError("cannot pickle a model")

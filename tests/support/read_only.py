@@ -1,4 +1,7 @@
-"""Folders in which nothing can be written: permission bits do not bind root, so it lets go of its rights."""
+"""Folders without write access.
+
+Root ignores permission bits, so a root process drops its privileges.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ NOBODY = 65534
 
 @contextmanager
 def permissions(folder: Path) -> Iterator[None]:
-    """Take all rights to write from a folder and what is in it."""
+    """Remove write permission from a folder and its content."""
     entries = [folder, *folder.rglob("*")]
     before = [(entry, entry.stat().st_mode & 0o7777) for entry in entries]
     for entry in entries:
@@ -33,7 +36,7 @@ def permissions(folder: Path) -> Iterator[None]:
 
 
 def own(folder: Path) -> None:
-    """Give a folder to the user as whom `permissions` goes on."""
+    """Give a folder to the user that `permissions` switches to."""
     if os.geteuid() == 0:
         for entry in [folder, *folder.rglob("*")]:
             os.chown(entry, NOBODY, -1)
@@ -41,7 +44,7 @@ def own(folder: Path) -> None:
 
 @contextmanager
 def mount(folder: Path) -> Iterator[None]:
-    """Mount a folder over itself, to be read only; the test is skipped where that is not allowed."""
+    """Mount a folder over itself as read-only. Skips the test if that is not permitted."""
     if not _do("mount", "--bind", folder, folder):
         pytest.skip("nothing may be mounted here")
     try:

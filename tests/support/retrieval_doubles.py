@@ -1,4 +1,4 @@
-"""Embedders and rerankers whose every number is known: those of spec/fixtures/search.jsonl."""
+"""Embedders and rerankers with predictable numbers, those of spec/fixtures/search.jsonl."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from spec_fixtures import jsonl
 
 
 def fnv64(text: str) -> list[float]:
-    """One of 64 dimensions for each token; [] for a text without one, or whose tokens cancel."""
+    """Return a hashed vector with 64 dimensions.
+
+    Empty if there are no tokens or they cancel out.
+    """
     sums = [0.0] * 64
     for token in re.findall(r"[a-z0-9]+", re.sub(r"[A-Z]", lambda m: m[0].lower(), text)):
         hashed = 0x811C9DC5
@@ -25,7 +28,7 @@ def fnv64(text: str) -> list[float]:
 
 
 class FnvEmbedder:
-    """Remembers what it was asked for."""
+    """An embedder that records its calls."""
 
     name = "fnv64"
 
@@ -50,7 +53,7 @@ class BrokenEmbedder:
 
 
 class FakeReranker:
-    """`len97`, `reverse`, `drop_odd` or `throws`."""
+    """A reranker of one of the kinds `len97`, `reverse`, `drop_odd` and `throws`."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -84,7 +87,7 @@ def rerank(kind: str, documents: Sequence[hr.RerankDocument]) -> list[hr.RerankS
 
 @cache
 def corpus(name: str) -> hr.Index:
-    """One of the three small collections of spec/fixtures, indexed with its vectors."""
+    """Return one of the three small corpora in spec/fixtures, indexed with its vectors."""
     index = hr.Index.in_memory(tokenizer="porter unicode61")
     chunks = [
         hr.Chunk(
@@ -101,7 +104,7 @@ def corpus(name: str) -> hr.Index:
     return index
 
 
-# What the cases call `custom`.
+# The chunks that the cases call `custom`.
 TRIGRAM_CHUNKS = {
     "empty": [],
     "custom": [

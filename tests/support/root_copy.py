@@ -1,4 +1,7 @@
-"""A root compared with a copy of its files that is indexed anew: both give the same answers, with the same scores."""
+"""A comparison of a root with a newly indexed copy of its files.
+
+Results and scores must be equal.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,12 @@ from shrinking import expect
 
 
 def copied(root: Path, copy: Path) -> None:
-    """Copy the files of a root with their times, and nothing that is derived from them."""
+    """Copy the files of a root with their times, without derived files."""
     shutil.copytree(root, copy, ignore=shutil.ignore_patterns(".hedgerow"))
 
 
 class Question(NamedTuple):
-    """What is asked of both: a query, the options of a recall, the present, and a memory."""
+    """The question for both: a query, recall options, the present time, and a memory."""
 
     query: str
     options: Mapping[str, Any]
@@ -29,7 +32,7 @@ class Question(NamedTuple):
 
 
 def compare_answers(root: hr.MemoryRoot, copy: hr.MemoryRoot, question: Question) -> None:
-    """Compare everything that both say. Raises MismatchError."""
+    """Compare all results of both roots. Raises MismatchError."""
     query, options, now, file = question
     further = {key: value for key, value in options.items() if key != "limit"}
     calls: dict[str, Callable[[hr.MemoryRoot], Any]] = {
@@ -60,7 +63,7 @@ def compare_answers(root: hr.MemoryRoot, copy: hr.MemoryRoot, question: Question
 def _compare(
     name: str, call: Callable[[hr.MemoryRoot], Any], root: hr.MemoryRoot, copy: hr.MemoryRoot
 ) -> None:
-    """Compare the answers of both to a call."""
+    """Compare the results of a call on both roots."""
     one, other = (_placeless(_outcome(partial(call, each))) for each in (root, copy))
     expect(one, other, f"{name}, and that of a copy")
 
@@ -78,7 +81,7 @@ def _rows(root: hr.MemoryRoot, pipeline: str) -> Any:
 
 
 def _placeless(result: Any) -> Any:
-    """Return a result without the folder of its root."""
+    """Return a result without the path of its root."""
     for name in ("root", "source"):
         if hasattr(result, name) and not isinstance(result, str):
             result = replace(result, **{name: ""})
@@ -86,7 +89,7 @@ def _placeless(result: Any) -> Any:
 
 
 def compare_files(root: Path, copy: Path) -> None:
-    """Compare what the index and the store of both have. Raises MismatchError."""
+    """Compare the content of index and store of both roots. Raises MismatchError."""
     expect(_chunks(root), _chunks(copy), "chunks, and those of a copy")
     one, other = _nodes(root), _nodes(copy)
     expect(one, other, "nodes and edges, and those of a copy")

@@ -1,7 +1,7 @@
-"""A memory root as a model in plain Python: what its files are, what they mean, and what operations do to them.
+"""A model of a memory root in plain Python: files, their meaning, and operations.
 
-Files are bytes by path. Those that the simulation writes have front matter of lines `key: JSON`, which a
-reader needs no parser of YAML for. Rules are those of spec/memory.md.
+Files are bytes by path. Files of the simulation have front matter with lines `key: JSON`, which
+need no YAML parser. The rules are those of spec/memory.md.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ FOLDERS = {
 }  # fmt: skip
 _TYPES = {folder: kind for kind, folder in FOLDERS.items()}
 SAME = 0.8
-"""From this likeness on, two texts say nearly the same."""
+"""The similarity from which two texts are near-duplicates."""
 
 _MICROSECOND = timedelta(microseconds=1)
 _DAY_OF_NAME = re.compile(r"\d{4}-\d\d-\d\d")
 _LINK = re.compile(r"\[\[([^\[\]|#\n]+)\]\]|\]\(([^)#\s]+)(?:#[^)]*)?\)")
-"""A name in brackets, or an address."""
+"""A name in brackets, or a path in a Markdown link."""
 _TAG = re.compile(r"(?:^|(?<=\s))#([a-z][\w/]*)", re.MULTILINE)
 
 
 class RefusedError(Exception):
-    """The error with which hedgerow refuses an operation, by its code."""
+    """The error that hedgerow raises for an operation, by its code."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)
@@ -48,13 +48,13 @@ class RefusedError(Exception):
 
 
 def iso(time: datetime) -> str:
-    """Return a time as front matter has it."""
+    """Return a time in the format of front matter."""
     text = time.astimezone(timezone.utc).isoformat(timespec="milliseconds")
     return text.replace("+00:00", "Z")
 
 
 def time_of(text: Any, *, as_end: bool = False) -> datetime | None:
-    """Return the time that a text of front matter states; `as_end` takes a date as the end of its day."""
+    """Return the time in a front matter text. With `as_end`, a date means the end of its day."""
     if not isinstance(text, str):
         return None
     try:
@@ -71,7 +71,11 @@ def time_of(text: Any, *, as_end: bool = False) -> datetime | None:
 
 @dataclass(frozen=True)
 class Scope:
-    """The memories that a handle sees: those of a user, all without one, and with `shared` those of nobody."""
+    """The memories that a handle sees.
+
+    They are those of `user`, or all if `user` is None. With `shared` they include those without a
+    user.
+    """
 
     user: str | None = None
     shared: bool = False
@@ -82,7 +86,7 @@ class Scope:
         return Scope(self.user)
 
     def has(self, other: str | None) -> bool:
-        """Whether the memories of another user, or of nobody, are in this scope."""
+        """Return whether memories of another user, or those without a user, are in this scope."""
         return self.user in (None, other) or (self.shared and other is None)
 
 
@@ -91,7 +95,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Note:
-    """A file as it is read: its front matter, and the lines below."""
+    """A parsed file: its front matter, and its text."""
 
     path: str
     fields: Mapping[str, Any]
@@ -99,18 +103,18 @@ class Note:
 
     @property
     def title(self) -> str:
-        """The title of the front matter, else the first heading of level 1."""
+        """The title in the front matter, or the first heading of level 1."""
         heading = re.search(r"(?m)^# (.*)$", self.body)
         return str(self.fields.get("title") or (heading[1] if heading else ""))
 
     @property
     def type(self) -> str:
-        """The type that the note states, else that of its folder."""
+        """The stated type, or that of the folder."""
         return str(self.fields.get("type") or _TYPES.get(self.path.partition("/")[0], "note"))
 
     @property
     def user(self) -> str | None:
-        """The user whose memory it is."""
+        """The user in the scope of the memory."""
         scope = self.fields.get("scope") or {}
         return str(scope["user"]) if "user" in scope else None
 
@@ -121,7 +125,7 @@ class Note:
 
     @property
     def writers(self) -> list[str]:
-        """The names of its writers."""
+        """The names of the writers."""
         stated = self.fields.get("written_by", [])
         return stated if isinstance(stated, list) else [stated]
 
@@ -138,7 +142,7 @@ class Note:
         return time_of(day[0]) if day else None
 
     def changed(self, modified: float) -> int:
-        """Return the time of its last change in Unix seconds; `modified` is that of the file."""
+        """Return the time of the last change in Unix seconds. `modified` is the file's own time."""
         keys = ("updated_at", "created_at", "created", "date")
         stated = [time_of(self.fields.get(key)) for key in keys]
         time = next((time for time in [*stated, self._day_of_name] if time), None)
@@ -146,14 +150,14 @@ class Note:
 
     @property
     def interval(self) -> tuple[datetime | None, datetime | None]:
-        """From when and until when it is valid, unless that contradicts itself."""
+        """The begin and end of the validity, ignored if they are contradictory."""
         begin = time_of(self.fields.get("valid_from"))
         end = time_of(self.fields.get("valid_until"), as_end=True)
         return (None, None) if begin and end and end < begin else (begin, end)
 
     @property
     def review(self) -> datetime | None:
-        """When it is to be reviewed."""
+        """The time of the next review."""
         given = self.fields.get("stale_after")
         days = re.fullmatch(r"(\d+)d", given or "")
         if days:
@@ -162,32 +166,32 @@ class Note:
 
     @property
     def borders(self) -> list[datetime]:
-        """The times at which something about it changes."""
+        """The times at which the state of the memory changes."""
         times = [self.time, *self.interval, self.review, time_of(self.fields.get("retracted"))]
         return [time for time in times if time]
 
     @cached_property
     def words_in_order(self) -> tuple[str, ...]:
-        """The words of the text below its heading, and the signs between digits and after letters."""
+        """The words below the heading, with hyphens between digits and # after letters."""
         below = re.sub(r"\A\s*# [^\n]*\n?", "", self.body)
         pattern = r"(?<=\d)-(?=\d)|(?<=[^\W\d])#|\w+"
         return tuple(re.findall(pattern, below.lower()) or re.findall(pattern, self.body.lower()))
 
     @cached_property
     def words(self) -> Counter[str]:
-        """The same words, each with its count."""
+        """The words with their counts."""
         return Counter(self.words_in_order)
 
     @cached_property
     def tokens(self) -> set[str]:
-        """Every word by which a recall finds it."""
+        """The words that a recall can match."""
         texts = [self.path, self.title, *self.tags, *self.fields.get("aliases", []), self.body]
         return set(re.findall(r"\w+", _form(" ".join(texts)).lower().replace("_", " ")))
 
 
 @lru_cache(maxsize=4096)
 def note_of(path: str, data: bytes) -> Note | None:
-    """Read a file; None if it is not text."""
+    """Parse a file. None if it is not text."""
     try:
         text = data.decode().replace("\r\n", "\n")
     except UnicodeDecodeError:
@@ -206,12 +210,12 @@ def note_of(path: str, data: bytes) -> Note | None:
 
 
 def compact(value: Any) -> str:
-    """Return JSON as front matter has it."""
+    """Return JSON in the format of front matter."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def text_of(fields: Mapping[str, Any], title: str, body: str) -> bytes:
-    """Return a new memory as a file."""
+    """Return the file of a new memory."""
     lines = [f"{key}: {compact(value)}" for key, value in fields.items()]
     return "\n".join(["---", *lines, "---", "", f"# {title}", "", body, ""]).encode()
 
@@ -242,7 +246,7 @@ class _Parts(NamedTuple):
 
 
 def with_fields(data: bytes, values: Mapping[str, Any]) -> bytes:
-    """Set fields of front matter: a field that is there stays in its line."""
+    """Set fields of front matter. An existing field stays in its line."""
     parts = _Parts.of(data)
     fields = parts.fields
     new = {
@@ -262,7 +266,7 @@ def without_fields(data: bytes, keys: Collection[str]) -> bytes:
 
 
 def with_item(data: bytes, key: str, item: Any, drop: Callable[[Any], bool] | None = None) -> bytes:
-    """Add an item to a list of front matter, unless it is there, and drop others."""
+    """Add an item to a list in front matter, unless it is there, and drop others."""
     data = without_items(data, key, drop) if drop is not None else data
     parts = _Parts.of(data)
     fields = parts.fields
@@ -276,7 +280,7 @@ def with_item(data: bytes, key: str, item: Any, drop: Callable[[Any], bool] | No
 
 
 def without_items(data: bytes, key: str, drop: Callable[[Any], bool]) -> bytes:
-    """Drop items from a list of front matter, which stays if it is empty then."""
+    """Drop items from a list in front matter. An empty list stays."""
     parts = _Parts.of(data)
     fields = parts.fields
     items = json.loads(fields.get(key, "[]"))
@@ -289,7 +293,7 @@ def without_items(data: bytes, key: str, drop: Callable[[Any], bool]) -> bytes:
 
 @dataclass(frozen=True)
 class Validity:
-    """Whether a memory holds, with the fields of hedgerow's own."""
+    """The validity of a memory, with hedgerow's fields."""
 
     why: str | None = None
     since: datetime | None = None
@@ -300,7 +304,7 @@ class Validity:
 
 
 class RootModel:
-    """What the files of a root mean. It is made anew for each state of the files."""
+    """The meaning of the files of a root. A new model is built for each state of the files."""
 
     def __init__(self, files: Files) -> None:
         found = (note_of(path, files[path]) for path in sorted(files))
@@ -308,13 +312,13 @@ class RootModel:
         self.unreadable = sorted(files.keys() - self.notes.keys())
 
     def visible(self, scope: Scope) -> list[Note]:
-        """Return the memories of a scope in the order of their paths."""
+        """Return the memories of a scope in path order."""
         return [note for note in self.notes.values() if scope.has(note.user)]
 
     # Names.
 
     def _candidates(self, name: str, folder: str, among: Iterable[str]) -> list[str]:
-        # File systems and editors differ in the form they use.
+        # File systems and editors use different Unicode forms.
         paths = {_form(path): path for path in among}
         name = _form(name)
         from_folder = f"{folder}/{name}" if folder else name
@@ -339,9 +343,9 @@ class RootModel:
         return [_form(one).lower() for one in (note.title, *note.fields.get("aliases", [])) if one]
 
     def linked(self, name: str, source: str, *, is_path: bool = False) -> str | None:
-        """Return the memory that a name in a memory means: of several the nearest, then the first.
+        """Return the memory that a link resolves to: of several the nearest, then the first.
 
-        An address is a path from the folder of the memory, or after `/` from the root.
+        A path is relative to the folder of the memory, or after `/` to the root.
         """
         if is_path:
             path = posixpath.normpath(posixpath.join("/", posixpath.dirname(source), name))
@@ -350,7 +354,7 @@ class RootModel:
         return self._nearest(name, source, self.notes)
 
     def _marked(self, name: str, source: str) -> str | None:
-        """Return the file that a mark means, which may be one that cannot be read."""
+        """Return the file that a mark refers to, which may be unreadable."""
         return self._nearest(name, source, [*self.notes, *self.unreadable])
 
     def _nearest(self, name: str, source: str, among: Iterable[str]) -> str | None:
@@ -359,7 +363,7 @@ class RootModel:
         return min(found, key=lambda path: (_steps(folder, path), path), default=None)
 
     def resolve(self, key: str, scope: Scope, now: datetime, *, ended: bool = False) -> str:
-        """Return the memory that a key means; with `ended`, of several the one that does not hold."""
+        """Return the memory of a key. With `ended`, prefer an invalid one among several."""
         visible = [note.path for note in self.visible(scope)]
         found = self._candidates(key, "", visible)
         if not found:
@@ -377,11 +381,11 @@ class RootModel:
         texts = [item["to"] if isinstance(item, dict) else item for item in items]
         return [text.removeprefix("[[").removesuffix("]]") for text in texts]
 
-    # What holds.
+    # Validity.
 
     @cached_property
     def _said(self) -> dict[str, dict[str, str | None]]:
-        """By old memory everything that is said to supersede it: by name the path, None without a file."""
+        """Superseding memories by superseded memory: path by name, None without a file."""
         said: dict[str, dict[str, str | None]] = {}
         for path, note in self.notes.items():
             for name in self.names_of(path, "supersedes"):
@@ -395,11 +399,11 @@ class RootModel:
         return said
 
     def _user(self, path: str | None) -> str | None:
-        """Return whose memory a file is; None if it cannot be read."""
+        """Return the user of a memory. None if the file is unreadable."""
         return self.notes[path].user if path in self.notes else None
 
     def _leads(self, start: str, end: str) -> bool:
-        """Whether a chain of supersessions leads from one memory to another."""
+        """Return whether a chain of supersessions leads from one memory to another."""
         seen, waiting = {start}, [start]
         while waiting:
             news = {new for new in self._said.get(waiting.pop(), {}).values() if new} - seen
@@ -408,12 +412,12 @@ class RootModel:
         return end in seen
 
     def said_to_supersede(self, path: str) -> list[str]:
-        """Return all names of what is said to supersede a memory, also in a circle."""
+        """Return the names of all memories stated to supersede a memory, including cycles."""
         return sorted(self._said.get(path, {}))
 
     @cached_property
     def superseding(self) -> dict[str, dict[str, str | None]]:
-        """By old memory what supersedes it, without circles."""
+        """Superseding memories by superseded memory, without cycles."""
         return {
             old: {
                 name: new
@@ -442,7 +446,7 @@ class RootModel:
         return Validity("expired", until) if until and until < time else None
 
     def at(self, path: str, time: datetime, *, was_known: bool = False) -> Validity:
-        """Return whether a memory holds; `was_known` for a recall as of a time."""
+        """Return whether a memory is valid. `was_known` is for a recall as of a time."""
         note = self.notes[path]
         begin = note.interval[0] or (note.time if was_known else None)
         begins_later = Validity("not_yet_valid", begin) if begin and begin > time else Validity()
@@ -458,7 +462,7 @@ class RootModel:
         )
 
     def _sources(self, path: str) -> list[str]:
-        """Return the memories that one is derived from, through any number of steps."""
+        """Return the memories that a memory is derived from, transitively."""
         seen, waiting = {path}, [path]
         while waiting:
             of = waiting.pop()
@@ -468,10 +472,10 @@ class RootModel:
             waiting += [one for one in found if one]
         return sorted(seen - {path})
 
-    # What is found.
+    # Searches.
 
     def alike(self, text: str, scope: Scope, now: datetime) -> dict[str, float]:
-        """Return the memories that hold and say the same as a text, or nearly, with their likeness."""
+        """Return valid memories with an equal or nearly equal text, with their similarity."""
         wanted = Note("", {}, text).words
         found = {}
         for note in self.visible(scope.own):
@@ -482,7 +486,7 @@ class RootModel:
         return found
 
     def lines(self, word: str, scope: Scope, texts: Files) -> Iterator[tuple[str, int, str]]:
-        """Yield the lines that have a word: file, line and text."""
+        """Yield the lines that contain a word: file, line number and text."""
         for note in self.visible(scope):
             for number, line in enumerate(
                 texts[note.path].decode().replace("\r\n", "\n").split("\n"), start=1
@@ -496,7 +500,7 @@ def _form(text: str) -> str:
 
 
 def _steps(folder: str, path: str) -> int:
-    """Return the folders up and down between a folder and a file."""
+    """Return the number of folders up and down between a folder and a file."""
     here = folder.split("/") if folder else []
     there = path.split("/")[:-1]
     common = 0
@@ -506,18 +510,18 @@ def _steps(folder: str, path: str) -> int:
 
 
 class Link(NamedTuple):
-    """A link: a name, or an address."""
+    """A link: a name or a path."""
 
     name: str
     is_path: bool
 
 
 def links_in(data: bytes) -> list[Link]:
-    """Return the links of a file, in their order."""
+    """Return the links of a file in order."""
     found = _LINK.finditer(data.decode())
     return [Link(one[1] or unquote(one[2]), one[1] is None) for one in found]
 
 
 def without_links(data: bytes) -> str:
-    """Return a file without the names of its links, to compare what a rename must not change."""
+    """Return a file without its link targets, to compare the text that a rename must not change."""
     return _LINK.sub("", data.decode())

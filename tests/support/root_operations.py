@@ -1,6 +1,7 @@
-"""The random operations of a simulated root: names and arguments, none of which depends on what is in it.
+"""The random operations of a simulated root: names and arguments.
 
-A memory is given as a number, which chooses among those that are there when the operation is made.
+They do not depend on the content of the root. A memory is given as a number, which selects one of
+the existing memories when the operation is made.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ WORDS = (
     "acorn", "bramble", "cowslip", "dormouse", "elder", "foxglove", "gosling", "hawthorn", "ivy",
     "juniper", "kestrel", "lichen", "meadow", "nettle", "orchard", "primrose",
 )  # fmt: skip
-"""Words that no spelling and no ending brings near to each other."""
+"""Words without similar spelling or common endings."""
 
 TITLES = ("Acorn and bramble", "Meadow", "Dormouse in winter", "Kestrel", "Nettle soup")
 MACOS_PATH = "garden/\u03c6\u03c5\u0301\u03bb\u03bb\u03bf.md"
-"""A path as macOS writes it: with the accent as a character of its own."""
+"""A path as macOS writes it, with a decomposed accent."""
 TAGS = ("red", "green", "infra/k8s", "infra")
 AGENTS = ("codex", "codex/s1", "pi")
 PATHS = (
@@ -32,7 +33,7 @@ HANDLES = 4
 
 
 class Operation(NamedTuple):
-    """An operation: its name, the number of a handle, the fault that meets it, and arguments."""
+    """An operation: its name, the number of a handle, its fault, and its arguments."""
 
     name: str
     handle: int
@@ -40,7 +41,7 @@ class Operation(NamedTuple):
     arguments: tuple[Any, ...]
 
     def failing(self) -> Fault | None:
-        """Return the fault, which has not happened yet."""
+        """Return the fault before it has occurred."""
         return None if self.fault is None else Fault(*self.fault)
 
 
@@ -56,7 +57,8 @@ class NewMemory(NamedTuple):
 
 
 class Change(NamedTuple):
-    """An edit of a memory: the whole text, a word at its end, or another text for a word.
+    """An edit of a memory: a new text, a word appended, or one word replaced. If `is_late`, the
+    digest is that of the picked memory, whatever the key resolves to.
 
     If `is_late`, the digest is that of the memory that was picked, whatever its key means.
     """
@@ -84,19 +86,23 @@ def _operation(chance: random.Random) -> Operation:
 
 
 def _pick(chance: random.Random) -> int:
-    # Often one of a few, so that operations meet.
+    # Often one of a few, so that operations affect the same memories.
     return chance.randrange(3) if chance.random() < 0.3 else chance.randrange(1000)
 
 
 def _asked(chance: random.Random) -> str | tuple[int, int, int]:
-    """Draw a time to ask for: one of a memory, by its number, which of its times, and microseconds beside it."""
+    """Draw a time for a query.
+
+    A time of a memory is drawn as the number of the memory, the number of the time, and an offset
+    in microseconds.
+    """
     if chance.random() < 0.3:
         return _time(chance)
     return _pick(chance), _pick(chance), chance.randint(-1, 1)
 
 
 def _key(chance: random.Random) -> tuple[int, str]:
-    """Return a memory and how it is named."""
+    """Draw a memory, and the kind of its key."""
     return _pick(chance), chance.choice(["path", "path", "stem", "title"])
 
 
@@ -105,8 +111,8 @@ def _words(chance: random.Random, fewest: int, most: int) -> str:
 
 
 def _body(chance: random.Random) -> str:
-    """Draw a text. `{0}` and the like stand for memories that are linked to."""
-    # Few texts, so that some say the same.
+    """Draw a text. `{0}` and the like are replaced by linked memories."""
+    # Few texts, so that there are duplicates.
     few = random.Random(chance.randrange(30))  # noqa: S311 - no secrets
     parts = [_words(few, 2, 12)]
     if chance.random() < 0.1:
@@ -148,11 +154,11 @@ _FIELDS: Mapping[str, Callable[[random.Random], Any]] = {
     "superseded_by": lambda chance: [f"[[{{{_pick(chance)}}}]]"],
     "derived_from": lambda chance: [f"[[{{{_pick(chance)}}}]]"],
 }
-"""What a user with an editor writes into front matter."""
+"""Front matter that a user writes in an editor."""
 
 
 def _file(chance: random.Random) -> tuple[dict[str, Any], str, str]:
-    """Draw front matter, the text below, as a user writes them, and their line ends."""
+    """Draw a user's file: front matter, text and line ends."""
     names = chance.sample(list(_FIELDS), chance.choice([0, 1, 2, 3, 5]))
     heading = f"# {chance.choice(TITLES)}\n\n" if chance.random() < 0.5 else ""
     fields = {name: _FIELDS[name](chance) for name in names}
@@ -263,7 +269,7 @@ WRITES: dict[str, tuple[int, Callable[[random.Random], tuple[Any, ...]]]] = {
     "synthesize": (1, lambda chance: (chance.choice(WORDS),)),
     "import": (2, _import),
 }
-"""What hedgerow writes into files."""
+"""Operations that write files."""
 
 _EDITOR: dict[str, tuple[int, Callable[[random.Random], tuple[Any, ...]]]] = {
     "write a file": (10, lambda chance: (chance.choice(PATHS), *_file(chance))),
@@ -275,7 +281,7 @@ _EDITOR: dict[str, tuple[int, Callable[[random.Random], tuple[Any, ...]]]] = {
     "write bytes": (1, lambda chance: (chance.choice(PATHS),)),
     "touch": (2, lambda chance: (_pick(chance), chance.randint(-400, 400))),
 }  # fmt: skip
-"""What a user does without hedgerow."""
+"""Changes that a user makes without hedgerow."""
 
 _READS: dict[str, tuple[int, Callable[[random.Random], tuple[Any, ...]]]] = {
     "recall": (24, _recall),
@@ -313,4 +319,4 @@ _WORLD: dict[str, tuple[int, Callable[[random.Random], tuple[Any, ...]]]] = {
 
 _KINDS = {**WRITES, **_EDITOR, **_READS, **_WORLD}
 FALLIBLE = (frozenset(WRITES) - {"synthesize", "import"}) | {"recall", "list", "graph"}
-"""The operations that a fault may meet."""
+"""The operations that a fault may hit."""

@@ -1,7 +1,7 @@
-"""Random operations on one memory root through several handles, compared with a model in plain Python.
+"""Random operations on a memory root through several handles, compared with a model.
 
-After each operation the files are those of the model, and each answer follows from them. A copy of the files that
-is indexed anew gives the same answers, with the same scores. simulate.py runs it.
+After each operation the files equal those of the model, and each result follows from them. A newly
+indexed copy of the files gives the same results and scores. simulate.py runs it.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from simulated_world import TICK, largest_file, set_zone
 from simulated_writes import Writes
 
 LENGTH = 80
-"""The operations of a history."""
+"""The number of operations of a history."""
 
 
 class Run(Writes):
-    """A root, what a user does to its files without hedgerow, and what goes wrong around it."""
+    """A root, its user's own edits, and faults in its environment."""
 
-    # A user with an editor.
+    # Edits of a user.
 
     def _write_a_file(self, _: Operation, path: str, *file: Any) -> None:
         if path in self.files or len(self.files) < MOST_FILES:
@@ -46,7 +46,7 @@ class Run(Writes):
     def _write_another_word(
         self, _: Operation, picked: int, words: list[str], keeps_time: bool
     ) -> None:
-        """Write a word over another of the same length; perhaps with the time of the file set back."""
+        """Replace a word by one of the same length, and perhaps restore the file's time."""
         path = self._picked(picked)
         if path in self.model.notes:
             before = (self.root / path).stat()
@@ -67,7 +67,7 @@ class Run(Writes):
             self.files[to] = self.files[path] if keeps else self.files.pop(path)
 
     def _move_a_folder(self, _: Operation, folders: list[str]) -> None:
-        """Rename a folder, or let two folders change places."""
+        """Rename a folder, or swap two folders."""
         one, other = (self.root / name for name in folders)
         if not one.is_dir():
             return
@@ -94,13 +94,13 @@ class Run(Writes):
             status = path.stat()
             os.utime(path, (status.st_atime, status.st_mtime + days * 86_400))
 
-    # What goes wrong around it.
+    # Faults and changes in the environment.
 
     def _move_the_clock(self, _: Operation, seconds: int) -> None:
         self.clock.move(timedelta(seconds=seconds))
 
     def _move_the_clock_to_a_border(self, _: Operation, picked: int, which: int, by: int) -> None:
-        """Move the clock to a time of a memory, or a microsecond beside it."""
+        """Set the clock to a time of a memory, or one microsecond before or after it."""
         note = self.model.notes.get(self._picked(picked))
         if note is not None and note.borders:
             border = note.borders[which % len(note.borders)]
@@ -125,7 +125,7 @@ class Run(Writes):
         self.handles[operation.handle] = opened(self.root, operation.handle)
 
     def _lose_files(self, _: Operation, name: str) -> None:
-        """Delete index or store, or all that is derived, while handles have it open."""
+        """Delete index, store or all derived files while handles have them open."""
         if name == "*":
             shutil.rmtree(self.root / ".hedgerow", ignore_errors=True)
         for suffix in ("", "-wal", "-shm"):
@@ -149,7 +149,11 @@ class Run(Writes):
                 self.visited.clear()
 
     def _block(self, operation: Operation, name: str) -> None:
-        """Put a file where a folder should be: what needs it fails, changes no file, and works again without it."""
+        """Put a file in the place of a folder.
+
+        Operations that need the folder must fail without changing files, and work again once it is
+        removed.
+        """
         path = self.root / name
         if name != ".hedgerow" and path.exists():
             return
@@ -196,7 +200,7 @@ class Run(Writes):
 
 
 def failure_of(operations: Sequence[Operation]) -> str | None:
-    """Return what goes wrong in some operations, and where; None if nothing does."""
+    """Return the first failure of some operations, with its position. None if there is none."""
     with tempfile.TemporaryDirectory() as folder, Run(Path(folder)) as run:
         for number, operation in enumerate(operations):
             try:

@@ -1,8 +1,8 @@
-"""What the pages take for granted: files, servers, models, and names that a reader has already.
+"""The assumptions of documentation pages: files, servers, models and predefined names.
 
-Each page runs in a folder with `examples/`, and where it is in SCENES, in the scene of that name. A scene
-puts files into the folder, and defines what the page uses and does not define. Addresses that it
-`answers` lead to servers on this machine, in this process; the page itself is run as it is written.
+Each page runs in a folder with `examples/`, and if it is in SCENES, in its scene. A scene creates
+files and defines names that the page uses. Requests to addresses that it `answers` go to servers in
+this process. The page itself runs unchanged.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Scene:
-    """A page's folder, the names that it finds defined, and addresses that are answered here."""
+    """A page's folder, its predefined names, and the addresses that are served here."""
 
     def __init__(self, folder: Path, patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
         self.folder = folder
@@ -43,7 +43,7 @@ class Scene:
         self.addresses: dict[str, str] = {}
 
     def answers(self, shown: str, url: str) -> None:
-        """Have what is sent to an address on the page go to a server of the test."""
+        """Send requests for an address on the page to a server of the test."""
         if not self.addresses:
             self._lead_elsewhere()
         self.addresses[shown] = url
@@ -55,7 +55,7 @@ class Scene:
         return server
 
     def _lead_elsewhere(self) -> None:
-        """Have httpx send to the servers of the test, and close what pages leave open."""
+        """Redirect httpx to the servers of the test, and close connections left open by pages."""
         import httpx
 
         sync, asynchronous = httpx.HTTPTransport, httpx.AsyncHTTPTransport
@@ -97,11 +97,11 @@ def scene_of(page: str, folder: Path) -> Iterator[Scene]:
         yield scene
 
 
-# What pages begin with
+# Initial state of pages
 
 
 def imported(scene: Scene) -> None:
-    """The specification leaves out `import hedgerow as hr`."""
+    """Define `hr`: the specification omits `import hedgerow as hr`."""
     scene.names["hr"] = hr
 
 
@@ -110,7 +110,7 @@ def notes(scene: Scene) -> None:
 
 
 def indexed(scene: Scene) -> None:
-    """The notes as `index`, in notes.db."""
+    """Index the notes into notes.db, as `index`."""
     imported(scene)
     notes(scene)
     index = scene.names["index"] = hr.Index.open("notes.db")
@@ -134,7 +134,7 @@ class Unreachable:
 
 
 def openai_answer(request: Request) -> Reply:
-    """As OpenAI and servers that speak its API: embeddings, and answers without a directive."""
+    """Respond like OpenAI's API: with embeddings, and with replies without directives."""
     if request.path.endswith("/chat/completions"):
         message = {"role": "assistant", "content": "There is nothing to do."}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
@@ -157,7 +157,7 @@ def tei_answer(request: Request) -> Reply:
 
 
 def graded(*, messages: list[dict[str, str]], **asked: Any) -> Any:
-    """What a language model answers that is asked to grade documents."""
+    """Return the response of a language model that grades documents."""
     del asked
     documents = re.findall(r'"document": *(\d+)', messages[0]["content"])
     grades = [{"document": int(number), "grade": 5} for number in dict.fromkeys(documents)]
@@ -205,7 +205,7 @@ def scaling(scene: Scene) -> None:
 
 
 def service(scene: Scene) -> None:
-    """A root and an index, served where the page says."""
+    """Serve a root and an index at the addresses of the page."""
     from hedgerow._serve.index_routes import IndexService
     from hedgerow._serve.root_routes import RootService
     from serving import READER, WRITER, listening
@@ -225,7 +225,7 @@ def service(scene: Scene) -> None:
 
 
 def cli(scene: Scene) -> None:
-    """The notes, a root, and one that asks for more than may be had without consent."""
+    """Create the notes, a root, and a root that needs consent."""
     notes(scene)
     hr.MemoryRoot.initialize("memory")
     hr.MemoryRoot.initialize("team")
@@ -237,7 +237,7 @@ def cli(scene: Scene) -> None:
 
 
 def spec_agents(scene: Scene) -> None:
-    """The agents of the page stop once one was due, and nothing more is."""
+    """Stop the agents of the page after one run, when no other is due."""
     imported(scene)
     with hr.Store.open("memory.db") as store:
         store.upsert([hr.Node("slugs", type="episodic", content="Slugs ate the lettuce again.")])

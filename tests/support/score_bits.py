@@ -1,6 +1,7 @@
-"""Searches whose scores are known to the last bit: `python tests/support/score_bits.py` writes them.
+"""Searches with exactly known scores: `python tests/support/score_bits.py` writes them.
 
-tests/data/score-bits.json was written on x86-64 with glibc. What ranks otherwise on purpose writes it anew there.
+tests/data/score-bits.json was written on x86-64 with glibc. After an intended change of ranking,
+rewrite it there.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ PIPELINES = [
 
 
 def rarities() -> Iterator[str]:
-    """The best score for words that one row has, two rows, and so on: each takes another logarithm."""
+    """Yield the best score for words in one row, in two rows, and so on."""
     holding = range(1, ROWS // 2)
     with hr.Index.in_memory(tokenizer="porter unicode61") as index:
         index.upsert(
@@ -39,7 +40,7 @@ def rarities() -> Iterator[str]:
 
 
 def fused(name: str) -> Iterator[str]:
-    """Hits by words and meaning, with what each of both gave."""
+    """Yield hits of hybrid searches, with the contributions of both legs."""
     retriever = hr.Retriever(
         corpus(name),
         embedder=FnvEmbedder(),
@@ -57,7 +58,7 @@ def fused(name: str) -> Iterator[str]:
 
 
 def nearest() -> Iterator[str]:
-    """The nearest of vectors that are spread around one."""
+    """Yield the nearest of vectors that are spread around one."""
     chance = random.Random(1)  # noqa: S311 - made-up vectors
     middle = [chance.random() - 0.5 for _ in range(100)]
 
@@ -73,7 +74,7 @@ def nearest() -> Iterator[str]:
 
 
 def graph() -> Iterator[str]:
-    """What pipelines compute over links."""
+    """Yield values that pipelines compute over links."""
     chance = random.Random(2)  # noqa: S311 - a made-up graph
     names = [f"n{number}" for number in range(60)]
     with hr.Store.in_memory() as store:

@@ -1,4 +1,4 @@
-"""`hedgerow serve` as a process of its own."""
+"""`hedgerow serve` as a separate process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SERVING = re.compile(r"Serving the (\w+) .* at (https?://\S+)")
 
 
 class Server:
-    """One process; `url` is where it answers, `told` what it said on stderr so far."""
+    """A server process. `url` is its address, and `told` has its lines on stderr so far."""
 
     def __init__(self, tokens: Path, *options: str) -> None:
         program = "from hedgerow.cli import main; main()"

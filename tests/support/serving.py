@@ -1,4 +1,4 @@
-"""Tokens and chunks of the servers in tests, and servers in this process that really listen."""
+"""Tokens and chunks of test servers, and in-process servers on real ports."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def listening(
     connections: int = 1_000,
     **access: Any,
 ) -> Iterator[str]:
-    """Serve on a port of this machine until the block ends; its URL."""
+    """Serve on a local port until the block ends. Yields the URL."""
     address = Address("127.0.0.1", 0)
     bound = address.bound()
     app = around(build(service, Access(TOKENS, address.names, **access), limits))

@@ -1,7 +1,7 @@
-"""Pages that show code and what it prints: their blocks, run as a reader would type them.
+"""Pages with code and its output: their blocks, run as a reader would.
 
-The blocks of a page are run in its order, in one folder and one namespace. A block under the name of
-a file, such as "`agents/linker.toml`:", is written to that file.
+The blocks of a page are run in order, in one folder and one namespace. A block below a file name,
+such as "`agents/linker.toml`:", is written to that file.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 NO_PAGES = ("examples/", "tests/data/", "spec/fixtures/", ".github/")
-"""Data that happens to be Markdown."""
+"""Data files that are Markdown."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """What is between two fences; `file` is the name above it, or empty."""
+    """The text between two fences. `file` is the name above it, or empty."""
 
     page: str
     line: int
@@ -47,7 +47,7 @@ class Block:
 
 
 def pages() -> list[str]:
-    """Every page of the repository."""
+    """Return every page of the repository."""
     found = [
         file
         for pattern in ("*.md", "*/*.md", "docs/*/*.md", "tests/*/*.md", "clients/*/*.md")
@@ -72,13 +72,13 @@ def blocks_of(page: str) -> list[Block]:
 
 
 def prose_of(page: str) -> str:
-    """A page without its blocks."""
+    """Return a page without its blocks."""
     return BLOCK.sub("", (ROOT / page).read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
 class Run:
-    """A page as it shows itself, as it was when it was run, and what its code has defined."""
+    """A page as written, as run, and the names that its code has defined."""
 
     shown: str
     printed: str
@@ -89,9 +89,9 @@ class Run:
 def run_page(
     page: str, folder: Path, names: dict[str, Any], without: str | None = None
 ) -> Iterator[Run]:
-    """Run a page in a folder; what it left open is closed at the end.
+    """Run a page in a folder, and close everything it left open.
 
-    Blocks of Python and of the console that match the pattern `without`, and what they print, are left out.
+    Python and console blocks that match the pattern `without` are skipped, with their output.
     """
     shown = printed = ""
     left_out = False
@@ -123,14 +123,17 @@ def run_page(
 
 
 def is_output(before: Block | None) -> bool:
-    """Whether text after a block is what that prints; else it is a diagram."""
+    """Return whether a text block is the output of the previous block.
+
+    Otherwise it is a diagram.
+    """
     return before is not None and before.language == "python"
 
 
 def run_python(code: str, file: str, namespace: dict[str, Any]) -> str:
-    """What the code of a file prints, and the warnings that hedgerow logs; `await` may stand anywhere.
+    """Return the output of code, and the warnings that hedgerow logs.
 
-    The namespace keeps what the code defines for the next.
+    `await` is allowed at the top level.
     """
     output = io.StringIO()
     handler = logging.StreamHandler(output)
@@ -148,14 +151,15 @@ def run_python(code: str, file: str, namespace: dict[str, Any]) -> str:
 
 
 def run_console(block: str, folder: Path) -> str:
-    """The block as it reads when its commands, each after `$ `, are run in a folder."""
+    """Return the block with the output of its commands, each after `$ `, when run in a folder."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "NO_COLOR": "1", "COLUMNS": "100"}
     printed = ""
     for command in re.findall(r"^\$ (.*)", block, re.MULTILINE):
         serves = command.startswith("hedgerow serve")
         started = subprocess.Popen(
-            # A port that is free, and no shell between this and the server that it ends.
+            # Use a free port, and no shell between this process and the server, so that it can be
+            # stopped.
             ["sh", "-c", f"exec {command} --port 0" if serves else command],
             cwd=folder,
             env=environment,
@@ -177,7 +181,10 @@ def run_console(block: str, folder: Path) -> str:
 
 
 def comparable(text: str) -> str:
-    """Without what a clock says, random tokens, sizes that depend on folders, and lines between commands."""
+    """Return a text without variable parts.
+
+    These are times, random tokens, sizes that depend on folders, and empty lines between commands.
+    """
     text = re.sub(r"\n\n(?=\$ )", "\n", text)
     text = re.sub(r" *\d+\.\d+ ms\b", " 0.00 ms", text)
     text = re.sub(r"\d+\.\d (s|KB)\b", r"0.0 \1", text)

@@ -1,4 +1,4 @@
-"""Commands as pages show them, read as their programs read them, without being run."""
+"""Commands in the documentation, parsed like their programs would, without being run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAKEFILE = ROOT / "Makefile"
 
 
 def commands_of(shell: str) -> list[list[str]]:
-    """The words of each command, without variables that are set for it."""
+    """Return the words of each command, without its environment variables."""
     shell = shell.replace("\\\n", " ")
     found: list[list[str]] = []
     for line in shell.splitlines():
@@ -32,7 +32,7 @@ def commands_of(shell: str) -> list[list[str]]:
 
 
 def command_named(words: list[str]) -> tuple[click.Command, list[str]]:
-    """The command of `hedgerow` that words call, and its arguments."""
+    """Return the `hedgerow` command that the words call, and its arguments."""
     command: click.Command = cli
     context = click.Context(cli, info_name="hedgerow")
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
@@ -45,7 +45,7 @@ def command_named(words: list[str]) -> tuple[click.Command, list[str]]:
 
 def check_hedgerow(words: list[str]) -> None:
     command, arguments = command_named(words)
-    # A command keeps the names of its help option from the first context that it is parsed in.
+    # A command keeps the names of its help option from the first context in which it is parsed.
     context = click.Context(command, help_option_names=["-h", "--help"])
     given, _, _ = command.make_parser(context).parse_args([*arguments])
     for option in command.params:
@@ -73,7 +73,7 @@ def check_pip(words: list[str]) -> None:
 
 
 def check_script(words: list[str]) -> None:
-    """Python with a script of ours: the script is there, and its sources name the options."""
+    """Check a Python script of the repository: it exists, and its sources name the options."""
     if words[0] == "-m":
         assert words[1] == "pytest"
         assert all((ROOT / word).exists() for word in words[2:])

@@ -1,4 +1,4 @@
-"""Configuration, requests, grammars and patterns as pages show them, each given to what reads it."""
+"""Configuration, requests, grammars and patterns in the documentation, with their checks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def tools_of(transport: AbstractAsyncContextManager[Any]) -> list[str]:
 
 
 def an_agent_that_starts_it(block: Block, folder: Path) -> None:
-    """The command that an agent starts serves the root that `hedgerow init` made."""
+    """Check that the command for agents serves the root that `hedgerow init` created."""
     hr.MemoryRoot.initialize(folder / "memory")
     server = json.loads(block.text)["mcpServers"]["memory"]
     assert server["command"] == "hedgerow"
@@ -80,7 +80,7 @@ def an_agent_over_http(block: Block, folder: Path) -> None:
 
         found = anyio.run(listed)
     assert "memory_recall" in found
-    assert "memory_remember" not in found  # as the page says of this token
+    assert "memory_remember" not in found  # as the page says about this token
 
 
 def an_expansion(block: Block, _: Path) -> None:
@@ -94,7 +94,7 @@ def an_expansion(block: Block, _: Path) -> None:
 
 
 def a_definition(block: Block, _: Path) -> None:
-    """That of examples/, word for word but for its comment."""
+    """Check that the definition equals the one in examples/, except for its comment."""
     example = ROOT / "examples" / "agents" / "linker.toml"
     assert block.text == example.read_text(encoding="utf-8").partition("\n")[2]
     assert load_definition(example).name == "linker"
@@ -138,7 +138,7 @@ def a_scope(block: Block, folder: Path) -> None:
 
 
 def a_unit(block: Block, _: Path) -> None:
-    """A unit of systemd, which starts a command of ours."""
+    """Check a systemd unit, which starts a hedgerow command."""
     unit = configparser.ConfigParser(interpolation=None)
     unit.optionxform = str  # type: ignore[assignment, method-assign]
     unit.read_string(block.text)
@@ -158,7 +158,7 @@ def an_image(block: Block, _: Path) -> None:
 
 
 def a_grammar(block: Block, _: Path) -> None:
-    """Every rule is used, but for the first, and every name is a rule or a class of characters."""
+    """Check that every rule except the first is used, and every name is defined."""
     text = re.sub(r"\(\*.*?\*\)|\"[^\"]*\"|'[^']*'", "", block.text, flags=re.DOTALL)
     rules = re.findall(r"^([a-z-]+) *=", text, re.MULTILINE)
     names = set(re.findall(r"[a-z][a-z-]*", text))
@@ -168,7 +168,7 @@ def a_grammar(block: Block, _: Path) -> None:
     assert text.count(";") == len(rules)
 
 
-# What a sentence of the page defines, and rules that classify what another one has read.
+# Names defined in the text of the page, and rules that classify the result of another rule.
 OUTSIDE = {"bare", "character", "digit", "digits", "end-of-text", "field", "name", "operand", "operator", "space", "value", "year", "month", "day", "hour", "minute", "second"}  # fmt: skip
 CLASSES = {"operator", "prefix", "term", "time", "offset"}
 
@@ -179,7 +179,7 @@ def pattern_of(block: Block) -> re.Pattern[str]:
 
 
 def a_pattern(block: Block, _: Path) -> None:
-    """A pattern of JavaScript, which matches where the fixtures say that something was found."""
+    """Check that a JavaScript pattern matches the cases with a date."""
     pattern = pattern_of(block)
     if pattern.pattern.startswith("^"):
         both = [pattern_of(one) for one in blocks_of(block.page) if one.text.startswith("/^")]
@@ -187,7 +187,9 @@ def a_pattern(block: Block, _: Path) -> None:
             case["questionDate"].strip().strip("\ufeff")
             for case in CASES
             if case["expected"]["parsedEpochMs"]
-            and not re.search("[a-z]{3}", case["questionDate"], re.IGNORECASE)  # names of months
+            and not re.search(
+                "[a-z]{3}", case["questionDate"], re.IGNORECASE
+            )  # without names of months
         ]
         matched = [{one.pattern for one in both if one.search(date)} for date in dates]
         assert all(matched)
@@ -211,7 +213,7 @@ def a_tree_of_pages(block: Block, _: Path) -> None:
 
 
 def a_tree_of_errors(block: Block, _: Path) -> None:
-    """The classes with their parents, as they are."""
+    """Check that the tree shows the actual error classes and their parents."""
     parents: list[str] = []
     shown = {}
     for line in block.text.splitlines():
@@ -252,7 +254,7 @@ def as_curl_sends_it(words: list[str]) -> httpx.Response:
     return httpx.request("GET" if body is None else "POST", url, headers=headers, json=body)
 
 
-# What reads the blocks of a page in a language that is neither run nor a command.
+# The checks of blocks that are neither run nor commands, by page and language.
 READ: dict[tuple[str, str], Checked] = {
     ("README.md", "json"): an_agent_that_starts_it,
     ("docs/mcp.md", "json"): an_agent_that_starts_it,

@@ -1,4 +1,4 @@
-"""Runs of random operations: a failure is printed with its seed, and with the fewest operations that still fail."""
+"""Runs of random operations: a failure is printed with its seed and a minimal failing sequence."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ T = TypeVar("T")
 
 
 class MismatchError(AssertionError):
-    """What is simulated and its model differ."""
+    """A simulated object and its model differ."""
 
 
 def expect(found: Any, expected: Any, what: str) -> None:
-    """Raise MismatchError unless both are equal."""
+    """Raise MismatchError unless both values are equal."""
     if found != expected:
         raise MismatchError(f"{what}: {found!r}, expected {expected!r}")
 
 
 @dataclass(frozen=True)
 class Simulation(Generic[T]):
-    """A name, how operations are drawn, and `failure_of`: what goes wrong in some of them, None if nothing does."""
+    """A name, a function that draws operations, and one that returns their failure or None."""
 
     name: str
     drawn: Callable[[random.Random], list[T]]
     failure_of: Callable[[Sequence[T]], str | None]
 
     def shrunk(self, operations: Sequence[T], seconds: float = 60.0) -> list[T]:
-        """Return the fewest of some failing operations that still fail, as far as there is time."""
+        """Return a minimal failing subsequence of failing operations, as far as time allows."""
         end = time.monotonic() + seconds
         kept = list(operations)
         size = len(kept) // 2
@@ -49,7 +49,10 @@ class Simulation(Generic[T]):
         return kept
 
     def report(self, seed: int) -> str | None:
-        """Run a seed; return what fails, with its seed and the fewest operations. None if nothing does."""
+        """Run a seed. Return its failure with the seed and a minimal sequence.
+
+        None if there is no failure.
+        """
         operations = self.drawn(random.Random(seed))  # noqa: S311 - no secrets
         failure = self.failure_of(operations)
         if failure is None:
@@ -62,9 +65,9 @@ class Simulation(Generic[T]):
         return "\n".join([*lines, *map(repr, fewest), str(self.failure_of(fewest))])
 
     def run(self, first: int, seconds: float) -> None:
-        """Run seed after seed until the time is over, then print the line that is recorded.
+        """Run one seed after the other until the time is over, then print the line for the record.
 
-        Ends the process if one fails.
+        Exits the process at the first failure.
         """
         begun, seed, count = time.monotonic(), first, 0
         while True:

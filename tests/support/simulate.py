@@ -1,7 +1,8 @@
 """Run the simulations of an index and of a root: simulate.py SECONDS [SEED].
 
-Each runs seed after seed for half of the time, and ends with the line that `make simulate` records. A failure is
-printed with its seed and the fewest operations that still fail; both begin with SEED, if it is given.
+Each simulation runs one seed after the other for half of the time, and prints the line that `make
+simulate` records. A failure is printed with its seed and a minimal failing sequence. SEED is the
+first seed of both.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ SIMULATIONS = (index_simulation.SIMULATION, root_simulation.SIMULATION)
 
 
 def main() -> None:
-    """Run both."""
+    """Run both simulations."""
     seconds = float(sys.argv[1])
     first = int(sys.argv[2]) if sys.argv[2:] else int(time.time())
-    # What hedgerow mends on purpose is logged as a warning.
+    # hedgerow logs warnings about damage that it repairs, which the simulation causes on purpose.
     logging.disable(logging.WARNING)
     with tempfile.TemporaryDirectory() as configuration:
         os.environ["HEDGEROW_CONFIG_DIR"] = configuration

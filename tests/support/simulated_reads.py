@@ -1,4 +1,4 @@
-"""The operations of a simulated root that read: each answer is that of the model."""
+"""The reading operations of a simulated root. Each result must equal that of the model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simulated_root import ALL, SCOPES, SimulatedRoot, opened
 
 
 class Reads(SimulatedRoot):
-    """What a root says about its files."""
+    """The read operations of a root."""
 
     def _recall(
         self, operation: Operation, words: tuple[str, ...], options: dict[str, Any]
@@ -25,7 +25,7 @@ class Reads(SimulatedRoot):
         found = self.handles[operation.handle].recall(" ".join(words), limit=ALL, **options)
         holding, left_out = self._recalled(SCOPES[operation.handle], words, options)
         files = [one.file for one in found]
-        # By meaning alone an embedder finds others too.
+        # By meaning alone an embedder also finds other memories.
         if operation.handle == 1:
             expect(holding - set(files), set(), "memories that a recall does not find")
         else:
@@ -41,14 +41,17 @@ class Reads(SimulatedRoot):
             self._compare_validity(operation, one.file, one.validity, at)
 
     def _asked(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Return options of a recall with times of memories in place of their numbers."""
+        """Return recall options with numbers replaced by times of memories."""
         return {
             key: self._time_asked(value) if isinstance(value, tuple) else value
             for key, value in options.items()
         }
 
     def _time_asked(self, border: tuple[int, int, int]) -> str:
-        """Return a time of a memory, or one microseconds beside it; the present if it has none."""
+        """Return a time of a memory with an offset in microseconds.
+
+        The present if the memory has no time.
+        """
         picked, which, by = border
         note = self.model.notes.get(self._picked(picked))
         times = note.borders if note is not None else []
@@ -58,7 +61,7 @@ class Reads(SimulatedRoot):
     def _recalled(
         self, scope: Scope, words: tuple[str, ...], options: dict[str, Any]
     ) -> tuple[set[str], Counter[str]]:
-        """Return the memories that a recall finds, and the number of others by the reason."""
+        """Return the memories that a recall finds, and the number of excluded ones by reason."""
         known, holding, left_out = self.model, set(), Counter[str]()
         at = options.get("as_of")
         time = self.clock.now if at is None else _end(at)
@@ -197,7 +200,7 @@ class Reads(SimulatedRoot):
         expect(sorted(found), sorted(self.visited & visible), "visited memories")
 
     def _visited_now(self, handle: int = 0) -> set[str]:
-        """Return the memories that the store says were visited."""
+        """Return the visited memories according to the store."""
         rows = self.handles[handle].query("all | visited:linker | select:key").rows or []
         return {str(row[0]) for row in rows}
 
@@ -214,7 +217,7 @@ class Reads(SimulatedRoot):
         expect(sorted(edge[:3] for edge in edges), sorted(expected), "edges")
 
     def _links_of(self, note: Note) -> dict[str, list[Link]]:
-        """Return the links of a memory by their relation."""
+        """Return the links of a memory by relation."""
         relations = (
             "related",
             "derived_from",
@@ -282,7 +285,7 @@ def _is_nested(name: str, wanted: str) -> bool:
 
 
 def _passes(note: Note, options: dict[str, Any]) -> bool:
-    """Whether a memory passes the filters of a recall."""
+    """Return whether a memory passes the filters of a recall."""
     after, before = time_of(options.get("after")), time_of(options.get("before"))
     has_tags = all(
         any(_is_nested(tag, wanted) for tag in note.tags) for wanted in options.get("tags", [])

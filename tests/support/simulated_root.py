@@ -1,4 +1,4 @@
-"""A simulated root: handles on it, its files, and operations that write beside a plan of what they do."""
+"""A simulated root: its handles and files, and writing operations that are compared with a plan."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SCOPES = (Scope(), Scope(), Scope("ana"), Scope("ana", shared=True))
 """The scopes of the handles. The second handle has an embedder."""
 
 MOST_FILES = 16
-"""With more files than the candidates of a search for duplicates, the model would have to rank them."""
+"""The model does not rank the candidates of a search for duplicates, so there must be few files."""
 
 ALL = 1000
 _PLACE = re.compile(r"\{(/?)(\d+)\}")
@@ -32,7 +32,7 @@ _OF_FAULTS = {"crash", "root_io", "index_io", "not_forgotten"}
 
 
 class Embedder:
-    """An embedder in plain Python: the counts of each word of the simulation."""
+    """An embedder in plain Python: the counts of the simulation's words."""
 
     model = "counts"
     dimensions = len(WORDS) + 1
@@ -46,7 +46,7 @@ class Embedder:
 
 
 def opened(folder: Path, number: int) -> hr.MemoryRoot:
-    """Open a handle on a root, by its number."""
+    """Open a handle of a root by its number."""
     scope = SCOPES[number]
     return hr.MemoryRoot.open(
         folder,
@@ -58,9 +58,9 @@ def opened(folder: Path, number: int) -> hr.MemoryRoot:
 
 @dataclass
 class Plan:
-    """What an operation does: the files after it, or the code of its error.
+    """The planned effect of an operation: the files after it, or the code of its error.
 
-    `is_like` says whether a file that is found is the one that is planned, where it need not be equal.
+    `is_like` compares a found file with the planned one, for files that need not be equal.
     """
 
     files: dict[str, bytes]
@@ -72,7 +72,7 @@ class Plan:
 
 @dataclass
 class SimulatedRoot:
-    """A root in a folder, through several handles, beside its model."""
+    """A root in a folder with several handles, and its model."""
 
     folder: Path
     clock: Clock = field(default_factory=Clock)
@@ -99,11 +99,11 @@ class SimulatedRoot:
 
     @property
     def model(self) -> RootModel:
-        """The meaning of the files as they are."""
+        """The model of the current files."""
         return RootModel(self.files)
 
     def make(self, operation: Operation) -> None:
-        """Make an operation in both, and compare. Raises MismatchError."""
+        """Apply an operation to both, and compare. Raises MismatchError."""
         self.clock.move(TICK)
         if operation.fault is not None and operation.name not in WRITES:
             self._fail(operation)
@@ -111,7 +111,7 @@ class SimulatedRoot:
         method(operation, *operation.arguments)
 
     def _fail(self, operation: Operation) -> None:
-        """Let a call of a recall fail, after which the next one has to answer."""
+        """Let a call within a recall fail. The next recall must succeed."""
         fault = operation.failing()
         with fault.active() if fault else nullcontext():
             try:
@@ -124,7 +124,7 @@ class SimulatedRoot:
     # Files.
 
     def _on_disk(self) -> dict[str, bytes]:
-        """Return the files of the root. Raises MismatchError for a file that should not be there."""
+        """Return the files of the root. Raises MismatchError for an unexpected file."""
         found: dict[str, bytes] = {}
         for folder, folders, names in os.walk(self.root):
             folders[:] = [name for name in folders if name != ".hedgerow"]
@@ -137,9 +137,9 @@ class SimulatedRoot:
     def _write(
         self, operation: Operation, plan: Callable[[], Plan], call: Callable[[hr.MemoryRoot], Any]
     ) -> Any:
-        """Make an operation that writes. Returns its result; None if it failed.
+        """Make a writing operation. Return its result, or None if it failed.
 
-        Of an operation that a fault met, each file is as it was before, or as it was to be.
+        After a fault, each file is either unchanged or as planned.
         """
         before, fault = self.files, operation.failing()
         try:
@@ -155,7 +155,8 @@ class SimulatedRoot:
             except hr.HedgerowError as error:
                 code = error.code
         found = self._on_disk()
-        # A rename and a dedupe go on with the other files, and name those that they could not change.
+        # A rename and a dedupe continue with the other files, and report those they could not
+        # change.
         has_failed = (
             fault is not None
             and fault.has_happened
@@ -172,7 +173,7 @@ class SimulatedRoot:
         return None if has_failed else result
 
     def _save(self, path: str, data: bytes) -> None:
-        """Write a file as an editor does."""
+        """Write a file like an editor."""
         file = self.root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)
@@ -183,10 +184,10 @@ class SimulatedRoot:
         return paths[number % len(paths)] if paths else "absent.md"
 
     def _filled(self, text: str, path: str = "") -> str:
-        """Return a text with memories in place of numbers: names, and after `/` addresses.
+        """Return a text with numbers replaced by memories: by names, or after `/` by paths.
 
-        `path` is that of the text, which links to itself at times; without it addresses are those below
-        the root.
+        `path` is that of the text, which sometimes links to itself. Without it, paths are relative
+        to the root.
         """
 
         def name(place: re.Match[str]) -> str:
@@ -201,13 +202,13 @@ class SimulatedRoot:
         return _PLACE.sub(name, text)
 
     def _file(self, path: str, fields: Mapping[str, Any], body: str, newline: str) -> bytes:
-        """Return a file of a user."""
+        """Return a user's file."""
         lines = (f"{key}: {model.compact(value)}\n" for key, value in fields.items())
         head = f"---\n{''.join(lines)}---\n" if fields else ""
         return self._filled(head + body, path).replace("\n", newline).encode()
 
     def _key(self, key: tuple[int, str]) -> str:
-        """Return the name of a picked memory."""
+        """Return the key of a picked memory."""
         path, how = self._picked(key[0]), key[1]
         note = self.model.notes.get(path)
         if how == "title" and note is not None and note.title:
@@ -217,7 +218,7 @@ class SimulatedRoot:
     def _resolve(
         self, operation: Operation, key: str, *, own: bool = True, ended: bool = False
     ) -> str:
-        """Return the memory that a key means for a handle. Raises RefusedError."""
+        """Return the memory that a key resolves to for a handle. Raises RefusedError."""
         scope = SCOPES[operation.handle]
         return self.model.resolve(key, scope.own if own else scope, self.clock.now, ended=ended)
 
@@ -227,5 +228,5 @@ class SimulatedRoot:
 
 
 def _unchanged(result: Any) -> Sequence[Any]:
-    """Return the files that a result names as unchanged."""
+    """Return the files that a result reports as unchanged."""
     return [*getattr(result, "by_hand", ()), *getattr(result, "unreadable", ())]

@@ -1,6 +1,6 @@
-"""What surrounds a root in a simulation: its clock and time zone, and calls of the system that fail.
+"""The environment of a simulated root: its clock and time zone, and failing system calls.
 
-Only hedgerow.memory in this process is concerned. Files keep the times that the system gives them.
+Only hedgerow.memory in this process is affected. Files keep the times that the system gives them.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from hedgerow.memory import files, index_handle, note, root_writes, sync
 
 ZONES = ("UTC", "America/Los_Angeles", "Pacific/Auckland", "Asia/Kolkata")
 BEGIN = datetime(2026, 3, 28, 22, 30, tzinfo=timezone.utc)
-"""The first time of a history: shortly before a change of summer time, and before a border of days."""
+"""The first time of a history: shortly before a change to summer time, and before midnight."""
 
 TICK = timedelta(milliseconds=1500)
-"""The time that an operation takes."""
+"""The duration of an operation."""
 
 
 class Clock:
-    """The time that hedgerow.memory sees. It moves only when it is told to."""
+    """The clock of hedgerow.memory, which moves only when `move` is called."""
 
     def __init__(self) -> None:
         self.now = BEGIN
 
     def move(self, by: timedelta) -> None:
-        """Move the clock, forward or back."""
+        """Move the clock forward or backward."""
         self.now += by
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Let hedgerow.memory read this clock, in UTC until the time zone is changed."""
+        """Let hedgerow.memory use this clock, in UTC until the time zone is changed."""
         clock = self
 
         class Datetime(datetime):
@@ -72,7 +72,10 @@ class Clock:
 
 
 def set_zone(name: str | None) -> None:
-    """Set the time zone of the process; None for that of the machine. Does nothing on Windows."""
+    """Set the time zone of the process.
+
+    None resets it to the machine's. Does nothing on Windows.
+    """
     if name is None:
         os.environ.pop("TZ", None)
     else:
@@ -82,7 +85,7 @@ def set_zone(name: str | None) -> None:
 
 
 class CrashError(BaseException):
-    """The end of a process, as far as the code can see it: no handler of errors catches it."""
+    """Simulates a killed process: no error handler catches it."""
 
 
 def _no_space() -> BaseException:
@@ -102,17 +105,17 @@ _ERRORS: dict[str, tuple[Callable[[], BaseException], Callable[[], BaseException
     "no space": (_no_space, _of_index),
     "not permitted": (_not_permitted, _of_index),
 }
-"""By the kind of a fault the errors of calls on files, and of calls on the index."""
+"""By kind of fault, the errors of file calls and of index calls."""
 
 _POINTS = [(files, "sync"), (files, "_rename"), (files, "_link"), (sync, "_sync_root")]
-"""Syncing to the disk, giving a file its name, and bringing index and store up to date."""
+"""Syncing to disk, renaming a file, and updating index and store."""
 
 
 @dataclass
 class Fault:
-    """The failure of one call: the `number`-th from now of all calls that may fail.
+    """The failure of one call: the `number`-th call from now that can fail.
 
-    It fails before it does anything or, with `is_late`, after it has done its work.
+    The call fails before it does anything or, with `is_late`, after it has done its work.
     """
 
     kind: str
@@ -122,7 +125,7 @@ class Fault:
 
     @contextmanager
     def active(self) -> Iterator[None]:
-        """Let the call fail if it comes while this is active."""
+        """Let the call fail if it occurs within the block."""
         left = self.number
 
         def failing(call: Callable[..., Any], error: Callable[[], BaseException]) -> Any:
@@ -158,7 +161,7 @@ class Fault:
 
 @contextmanager
 def largest_file(size: int) -> Iterator[None]:
-    """Let no file of this process grow beyond a size, as on a full disk. Does nothing on Windows."""
+    """Limit the size of files in this process, as on a full disk. Does nothing on Windows."""
     if sys.platform == "win32":
         yield
         return

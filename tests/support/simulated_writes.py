@@ -1,4 +1,4 @@
-"""The operations of a simulated root that write, each with its plan: the files that it leaves, or its error."""
+"""The writing operations of a simulated root, each with its planned files or error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from simulated_root import MOST_FILES, SCOPES, Plan
 
 
 class Writes(Reads):
-    """What hedgerow writes into the files of a root."""
+    """The write operations of a root."""
 
     def _new_path(self, folder: str, title: str) -> str:
         day = self.clock.now.astimezone().strftime("%Y-%m-%d")
@@ -29,7 +29,7 @@ class Writes(Reads):
         return next(f"{name}.md" for name in names if f"{name}.md" not in self.files)
 
     def _new_file(self, new: NewMemory, body: str, further: Mapping[str, Any]) -> tuple[str, bytes]:
-        """Return the path and the text of a memory that is remembered."""
+        """Return the path and the content of a new memory."""
         now = model.iso(self.clock.now)
         fields = {
             "type": new.kind,
@@ -45,7 +45,7 @@ class Writes(Reads):
         return path, model.text_of(fields, new.title, body)
 
     def _stated(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields of front matter of what a writer states, in their order."""
+        """Return the front matter fields that a writer states, in order."""
         stated = {
             key: given[key] for key in ("written_by", "valid_until", "stale_after") if key in given
         }
@@ -57,7 +57,7 @@ class Writes(Reads):
         if len(self.files) >= MOST_FILES:
             return
         body, scope = self._filled(new.body), SCOPES[operation.handle]
-        self.handles[operation.handle].list()  # so that no edit by hand is unknown
+        self.handles[operation.handle].list()  # loads all edits by hand
         alike = {} if new.on_duplicate == "keep" else self.model.alike(body, scope, self.clock.now)
         most = [path for path, share in alike.items() if share == max(alike.values())]
         replaced: list[str] = []
@@ -86,7 +86,7 @@ class Writes(Reads):
                 after[old] = model.with_item(after[old], "superseded_by", f"[[{path[:-3]}]]")
             return Plan(after)
 
-        # Of several that are equally alike any may be replaced.
+        # Of several equally similar memories, any may be replaced.
         plans = [plan(old) for old in most] if new.on_duplicate == "supersede" and alike else []
 
         def is_like(path: str, found: bytes | None, planned: bytes | None) -> bool:
@@ -208,7 +208,7 @@ class Writes(Reads):
         done = self._write(operation, plan, lambda root: root.rename(key, to))
         if done is None:
             if operation.fault and paths and paths[1] in self.files and paths[0] in self.files:
-                # The new name was given, and the old one is still there: as after a crash in between.
+                # The new name exists, and the old one is still there, as after a crash in between.
                 self.files.pop(paths[0])
                 (self.root / paths[0]).unlink()
             return
@@ -227,7 +227,7 @@ class Writes(Reads):
                 for link in model.links_in(self.files[path])
             ]
             for was, one in zip(before, now, strict=True):
-                # A name that meant nothing may mean the new file.
+                # A name that resolved to nothing may resolve to the new file.
                 if was == done.file or (path == done.to and was is not None):
                     expect(one, done.to if was == done.file else was, f"a link of {path}")
 
@@ -324,7 +324,7 @@ class Writes(Reads):
 
         if len(self.files) > 1:
             done = self._write(operation, plan, lambda root: root.forget(key, purge=True))
-            # Visits are deleted before the file, so a crash may leave the file alone.
+            # Visits are deleted before the file, so a crash may leave only the file.
             if done is not None or (paths and paths[0] not in self._visited_now()):
                 self.visited.discard(paths[0])
 
@@ -439,7 +439,7 @@ class Writes(Reads):
 
 
 def _read(path: str, data: bytes) -> Note:
-    """Read a file that is text."""
+    """Parse a file that must be text."""
     note = model.note_of(path, data)
     if note is None:
         raise UnicodeError(path)
@@ -451,12 +451,12 @@ def _shown(data: bytes) -> tuple[bytes, str]:
 
 
 def _but_generated(_: str, found: bytes | None, planned: bytes | None) -> bool:
-    """Whether a file is as planned; lines that a page quotes may be gone."""
+    """Return whether a file is as planned, except for lines that a page quotes."""
     is_page = b"hedgerow:begin" in (planned or b"")
     return found == planned or (found is not None and is_page)
 
 
 def _age(note: Note) -> tuple[bool, datetime, str]:
-    """Return the sort key for the oldest first; one without a time is the youngest."""
+    """Return the sort key for the oldest first. A memory without a time counts as the youngest."""
     never = datetime.max.replace(tzinfo=timezone.utc)
     return note.time is None, note.time or never, note.path

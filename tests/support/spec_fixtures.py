@@ -1,4 +1,4 @@
-"""The shared cases of spec/fixtures, which `cargo test` runs as well."""
+"""The shared cases in spec/fixtures, which `cargo test` also runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ FOLDER = ROOT / "spec" / "fixtures"
 
 
 def jsonl(name: str) -> list[dict[str, Any]]:
-    """The cases of a subject. Only `\\n` ends a line: strings may hold other line separators."""
+    """Return the cases of a subject.
+
+    Only `\n` ends a line, because strings may contain other separators.
+    """
     lines = (FOLDER / f"{name}.jsonl").read_bytes().decode().split("\n")
     return [json.loads(line) for line in lines if line]
 

@@ -1,4 +1,4 @@
-"""Temporal expansion's cases, and what the module makes of one."""
+"""The cases of temporal expansion, and the module's outputs for a case."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def expanded(question: str, question_date: str | None = ANCHOR) -> str:
 
 
 def outcome(question: str, question_date: str | None) -> dict[str, Any]:
-    """Everything the module says about one case, in the shape of the fixture file."""
+    """Return all outputs of the module for a case, in the format of the fixture file."""
     anchor = temporal.parse_question_date(question_date)
     return {
         "expansion": temporal.expand_temporal(question, question_date).to_dict(),

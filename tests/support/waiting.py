@@ -1,4 +1,4 @@
-"""Waiting for what happens elsewhere, for as long as a busy machine may take."""
+"""Waiting for events elsewhere, with timeouts for busy machines."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable
 
 LONGEST = 300.0
-"""Seconds after which a test gives up: far more than anything takes, however busy the machine."""
+"""The timeout of a test in seconds: far more than anything takes on a busy machine."""
 
 
 def until(condition: Callable[[], object], what: str = "what the test waits for") -> None:
-    """Wait until the condition holds."""
+    """Wait until the condition is true."""
     end = time.monotonic() + LONGEST
     while not condition():
         assert time.monotonic() < end, f"{what} did not happen within {LONGEST:g} seconds"
@@ -18,7 +18,7 @@ def until(condition: Callable[[], object], what: str = "what the test waits for"
 
 
 class CpuTime:
-    """The processor time that this process takes, in seconds, which other processes do not change."""
+    """The processor time of this process in seconds, independent of other processes."""
 
     def __init__(self) -> None:
         self._start = time.process_time()

@@ -172,8 +172,8 @@ def test_ordering_note(question: str, note: str) -> None:
 def test_hints_are_relative_times_first_and_each_once() -> None:
     question = "last friday, 1 day ago, 1 week ago, 7 days ago, last monday, LAST FRIDAY"
     assert temporal.expand_temporal(question, ANCHOR).date_hints == (
-        "2026/04/17",  # 1 day ago and last friday
-        "2026/04/11",  # 1 week ago and 7 days ago
+        "2026/04/17",  # both 1 day ago and last friday
+        "2026/04/11",  # both 1 week ago and 7 days ago
         "2026/04/13",
     )
 

@@ -1,4 +1,4 @@
-"""What holds of temporal expansion whatever the text, the machine and the size."""
+"""Properties of temporal expansion for any text, machine and size."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from temporal_cases import (
     ids=lambda question: f"{question[:6]}...{question[-9:]}",
 )
 def test_a_million_characters_of_question_take_linear_time(question: str) -> None:
-    """Quadratic matching would not come to an end here."""
+    """Quadratic matching would not finish."""
     expansion = temporal.expand_temporal(question, ANCHOR)
     assert expansion.resolved == (question.startswith("0"))
 
@@ -151,7 +151,7 @@ def test_a_date_means_the_same_wherever_it_is_read(text: str | None) -> None:
 @given(st.dates(), st.integers(0, 5_000_000), st.sampled_from([("days", 1), ("week", 7)]))
 def test_days_and_weeks_are_counted(day: date, amount: int, unit: tuple[str, int]) -> None:
     name, length = unit
-    # In ISO 8601 the years 1 to 99 are themselves.
+    # In ISO 8601, the years 1 to 99 are literal.
     expansion = temporal.expand_temporal(f"{amount} {name} ago", f"{day.isoformat()}T00:00Z")
     number = day.toordinal() - amount * length
     if number < 1:

@@ -27,7 +27,7 @@ from temporal_cases import (
         ("2026-04-18 (Sat)10:30", utc(2026, 4, 18, 10, 30)),
         ("2026-04-18\u00a010:30:45", utc(2026, 4, 18, 10, 30, 45)),
         ("\ufeff 2026-04-18\u2028", utc(2026, 4, 18)),
-        # roll-over: nothing is out of range
+        # roll-over: no field is out of range
         ("2026-02-30", utc(2026, 3, 2)),
         ("2024-02-30", utc(2024, 3, 1)),
         ("2026-13-10", utc(2027, 1, 10)),
@@ -39,12 +39,12 @@ from temporal_cases import (
         ("0000-02-29", utc(1900, 3, 1)),
         ("0099-12-31 24:00", utc(2000, 1, 1)),
         ("0100-01-01", utc(100, 1, 1)),
-        # the ends of the calendar
+        # the limits of the calendar
         ("9999-12-31 23:59:59", utc(9999, 12, 31, 23, 59, 59)),
         ("9999-12-31 24:00", None),
         ("9999-12-32", None),
         ("9999-13-01", None),
-        # not the form
+        # wrong formats
         ("2026-04-1810:30", None),
         ("2026-04-18 10", None),
         ("2026-04-18 1:3", None),
@@ -140,10 +140,10 @@ def test_iso_8601(text: str, instant: datetime | None) -> None:
         ("Sat Apr 18 2026 10:30:45 GMT+0200 (CEST)", utc(2026, 4, 18, 8, 30, 45)),
         ("Sat Apr 18 10:30:45 2026", utc(2026, 4, 18, 10, 30, 45)),
         ("Wed Apr  8 10:30:45 UTC 2026", utc(2026, 4, 8, 10, 30, 45)),
-        ("Mon, 18 Apr 2026", utc(2026, 4, 18)),  # a Saturday: weekdays are ignored
+        ("Mon, 18 Apr 2026", utc(2026, 4, 18)),  # a Saturday, but weekdays are ignored
         ("2026-04-18 10:30:45.123+02:00", utc(2026, 4, 18, 8, 30, 45, 123_000)),
         ("2026/04/18 10:30 PM PST", utc(2026, 4, 19, 6, 30)),
-        # a day of up to 31 rolls over, two digits are a year near now
+        # days up to 31 roll over, and two-digit years are near the present
         ("31 April 2026", utc(2026, 5, 1)),
         ("February 30, 2026", utc(2026, 3, 2)),
         ("18 Apr 49", utc(2049, 4, 18)),

@@ -1,4 +1,4 @@
-"""Datetimes and dates wherever a time is taken: without a zone they are UTC."""
+"""Datetimes and dates in all time arguments: without a zone they are UTC."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_time_outside_the_years_is_no_question_date() -> None:
 
 
 class NotATime(datetime):
-    """As pandas' NaT: a datetime that is none, and not equal to itself."""
+    """Like pandas' NaT: a datetime without a value, not equal to itself."""
 
     __hash__ = datetime.__hash__
 

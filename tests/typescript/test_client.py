@@ -51,7 +51,7 @@ def node(script: str, **environment: str) -> str:
 
 
 def program_of_the_readme(root: str) -> str:
-    """What the README shows, with a server of the test, and what it takes for granted."""
+    """Return the README's program with the address of a test server and its assumed variables."""
     [block] = [one for one in blocks_of("clients/typescript/README.md") if one.language == "ts"]
     shown = block.text.replace("hedgerow-client", "../src/client.js")
     assert "http://127.0.0.1:7411" in shown

@@ -30,7 +30,7 @@ MODULES = (
     "hedgerow.temporal",
     "hedgerow.typing",
 )
-"""What the README names; what is in other modules is private."""
+"""The modules that the README names. All others are private."""
 
 STUB = Path(hr.__file__).with_name("_engine.pyi")
 EXPORTED = {
@@ -43,7 +43,7 @@ PUBLIC = {name for module in MODULES for name in import_module(module).__all__} 
 
 
 def sources() -> dict[Path, set[str]]:
-    """The files where public names are defined, each with those names."""
+    """Return the files that define public names, each with those names."""
     found: dict[Path, set[str]] = {}
     for module in MODULES:
         for name in import_module(module).__all__:
@@ -52,7 +52,7 @@ def sources() -> dict[Path, set[str]]:
                 continue
             try:
                 file = Path(inspect.getsourcefile(value) or STUB)
-            except TypeError:  # it is of the engine
+            except TypeError:  # a class of the engine
                 file = STUB
             found.setdefault(file, set()).add(value.__name__)
     return found
@@ -62,7 +62,7 @@ SOURCES = sources()
 
 
 def of_others(tree: ast.Module) -> set[str]:
-    """The names that a file has from elsewhere than hedgerow."""
+    """Return the names that a file imports from other packages than hedgerow."""
     found: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and not node.level:
@@ -78,7 +78,7 @@ def name_of(node: Any) -> str:
 
 
 def annotated(node: Any) -> Iterator[ast.expr]:
-    """The annotations of what is public in a class or a function."""
+    """Yield the annotations of the public parts of a class or a function."""
     if isinstance(node, ast.ClassDef):
         for inner in node.body:
             name = name_of(inner)
@@ -95,7 +95,7 @@ def annotated(node: Any) -> Iterator[ast.expr]:
 
 
 def aliases(tree: ast.Module) -> dict[str, ast.expr]:
-    """The values of the names that a file assigns, such as those of types."""
+    """Return the values of assigned names in a file, such as type aliases."""
     return {
         target.id: node.value
         for node in tree.body
@@ -106,7 +106,7 @@ def aliases(tree: ast.Module) -> dict[str, ast.expr]:
 
 
 def names_in(annotation: ast.AST, aliases: dict[str, ast.expr]) -> Iterator[str]:
-    """The names of types in an annotation, in place of an alias those in its value."""
+    """Yield the type names in an annotation, with aliases expanded."""
     if isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) in {
         "Annotated",
         "Literal",

@@ -1,4 +1,4 @@
-"""What a type checker makes of calls: `make lint` has mypy read this file, pytest runs it."""
+"""Inferred types of calls: mypy checks this file in `make lint`, and pytest runs it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Model:
-    """An embedder and a reranker, as a caller writes them."""
+    """A user-defined embedder and reranker."""
 
     name = "model"
 
@@ -149,7 +149,7 @@ def test_models() -> None:
 
 
 def test_mistakes_are_found() -> None:
-    """Each has an error to ignore, and a comment that ignores none is an error."""
+    """Each mistake needs its `ignore`, because mypy reports unused ones."""
     retriever = hr.Retriever(index())
 
     def wrong() -> None:

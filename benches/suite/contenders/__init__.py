@@ -1,9 +1,9 @@
-"""Who is measured: hedgerow, one file for each peer, and the floors nobody can go below.
+"""The contenders: hedgerow, one module for each peer, and the floors that nothing can beat.
 
-A contender is made of a corpus and a folder of its own, and has its index when it is made. Its other
-methods are what it can do, and a line of the table asks every contender that has the method. Each
-gives the contender's own form of an answer, so that nobody is timed for being converted; `rows` makes
-of any answer the rows of the corpus, best first.
+A contender is constructed from a corpus and its own folder, and builds its index. Its other methods
+are optional, and a line of the table calls every contender that has the method. Each returns its
+native form of results, so conversion is not timed. `rows` converts any result to rows of the
+corpus, best first.
 
     words(text)                 the best 60 chunks for words, any of which will do
     prefixes(text)              the same, one of them a prefix
@@ -34,29 +34,29 @@ WEIGHTS = {"path": 3.0, "title": 10.0, "summary": 5.0, "tags": 4.0, "content": 1
 
 
 class Contender(Protocol):
-    """What all have in common."""
+    """The methods that all contenders have."""
 
     NAME: str
-    """As it is shown, at most 20 characters."""
+    """The displayed name, at most 20 characters."""
     PACKAGES: tuple[str, ...]
-    """What it is made of, by the names under which these are installed."""
+    """The names of its packages, as installed."""
     NOTE: str
-    """What a reader must know to compare it with hedgerow."""
+    """The differences from hedgerow that a reader must know."""
     LARGEST: int
-    """Where it has it: of more chunks no index is made, for that would take half an hour."""
+    """Optional: above this many chunks no index is built, because that would take half an hour."""
 
     def __init__(self, corpus: Corpus, folder: Path, shared: Mapping[str, Any]) -> None:
-        """Make an index. `shared` has the contenders made before, by their names."""
+        """Build an index. `shared` has the contenders built before, by name."""
 
     def rows(self, answer: Any) -> list[int]:
-        """The rows of an answer, counted from 1."""
+        """Return the rows of a result, counted from 1."""
 
     def close(self) -> None:
-        """Let go of files, threads and memory."""
+        """Release files, threads and memory."""
 
 
 def contenders() -> list[type[Contender]]:
-    """All, hedgerow first."""
+    """Return all contenders, hedgerow first."""
     names = {
         "ours": "Hedgerow",
         "fts5": "Fts5",
@@ -75,5 +75,5 @@ def contenders() -> list[type[Contender]]:
 
 
 def versions(kind: type[Contender]) -> str:
-    """Its packages with their versions; raises ImportError when one is not installed."""
+    """Return the contender's packages and versions. Raises ImportError if one is not installed."""
     return ", ".join(f"{name} {version(name)}" for name in kind.PACKAGES)

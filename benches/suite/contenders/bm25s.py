@@ -13,7 +13,7 @@ from . import TOP
 
 
 class Bm25s:
-    """All fields as one text, whose scores are computed when it is written."""
+    """All fields as one text. Scores are computed when the index is built."""
 
     NAME = "bm25s"
     PACKAGES = ("bm25s", "numba")
@@ -31,14 +31,14 @@ class Bm25s:
         self._top = min(TOP, len(texts))
 
     def words(self, text: str) -> Any:
-        """The words that hedgerow keeps."""
+        """Search for the words that hedgerow keeps."""
         words = hr.compile_fts(text).lower().split(" or ")
         return self._ranking.retrieve([words], k=self._top, n_threads=1, show_progress=False)
 
     def rows(self, answer: Any) -> list[int]:
-        """Places count from 0."""
+        """Convert positions, which count from 0."""
         return [int(place) + 1 for place in answer.documents[0]]
 
     def close(self) -> None:
-        """Let go of the memory."""
+        """Free the memory."""
         del self._ranking

@@ -21,7 +21,10 @@ _GRAPH = {
 
 
 class Chroma:
-    """Vectors of ours, documents and a number to filter by; the graph has the settings of the others."""
+    """The corpus vectors, documents and a number to filter by.
+
+    The graph has the settings of the others.
+    """
 
     NAME = "Chroma"
     PACKAGES = ("chromadb",)
@@ -59,21 +62,21 @@ class Chroma:
         )
 
     def nearest(self, vector: Any) -> Any:
-        """Ids and distances."""
+        """Return ids and distances."""
         return self._collection.query([vector], n_results=self._top, include=["distances"])
 
     def kept(self, vector: Any) -> Any:
-        """Ids are chosen in SQLite, then looked for in the graph."""
+        """Filter ids in SQLite first, then search the graph."""
         return self._collection.query(
             [vector], n_results=self._top, where=self._filter, include=["distances"]
         )
 
     def nearest_many(self, vectors: Any) -> Any:
-        """One call."""
+        """Search with one call."""
         return self._collection.query(vectors, n_results=self._top, include=["distances"])
 
     def add_with_vector(self, new: tuple[str, Any]) -> Any:
-        """Committed when the call returns."""
+        """Add a chunk and search. The chunk is committed when the call returns."""
         self._rows += 1
         content, vector = new
         text = Text(self._rows, "new.md", "", "", "", content)
@@ -81,15 +84,15 @@ class Chroma:
         return self._collection.query([vector], n_results=1, include=["distances"])
 
     def reopened(self, vector: Any) -> Any:
-        """Its graph is read with the first search."""
+        """Reopen the index and search. The graph is loaded by the first search."""
         self._client.close()
         self._open()
         return self.nearest(vector)
 
     def rows(self, answer: Any) -> list[int]:
-        """Ids are rows; of a batch those of the first."""
+        """Return the rows, which are the ids. Of a batch, those of the first query."""
         return [int(one) for one in answer["ids"][0]]
 
     def close(self) -> None:
-        """Let go of its files."""
+        """Close the files."""
         self._client.close()

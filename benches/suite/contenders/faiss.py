@@ -14,7 +14,7 @@ from . import TOP
 
 
 class Flat:
-    """An inner product of each."""
+    """A full scan by inner product."""
 
     NAME = "faiss flat"
     PACKAGES = ("faiss-cpu",)
@@ -29,17 +29,20 @@ class Flat:
         self._index.add(corpus.vectors)
 
     def nearest(self, vector: Any) -> Any:
-        """Places, best first."""
+        """Return positions, best first."""
         return self._index.search(vector[np.newaxis], TOP)[1][0]
 
     def nearest_many(self, vectors: Any) -> Any:
-        """One call."""
+        """Search with one call."""
         return self._index.search(vectors, TOP)[1]
 
     def rows(self, answer: Any) -> list[int]:
-        """Places count from 0; -1 says that there are not so many."""
+        """Convert positions, which count from 0.
+
+        A position of -1 means that there are fewer vectors.
+        """
         return [int(place) + 1 for place in answer if place >= 0]
 
     def close(self) -> None:
-        """Let go of the memory."""
+        """Free the memory."""
         self._index.reset()

@@ -1,4 +1,4 @@
-"""faiss, HNSW: a graph that finds most of what is near."""
+"""faiss HNSW: an approximate graph index."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LARGEST = 100_000
 
 
 class Graph:
-    """With the neighbours and the effort that hnswlib is given too."""
+    """A graph with the same neighbors and effort as hnswlib."""
 
     NAME = "faiss HNSW"
     PACKAGES = ("faiss-cpu",)
@@ -39,18 +39,18 @@ class Graph:
         self._parameters = faiss.SearchParametersHNSW
 
     def nearest(self, vector: Any) -> Any:
-        """Places, best first."""
+        """Return positions, best first."""
         return self._index.search(vector[np.newaxis], TOP)[1][0]
 
     def with_effort(self, effort: int) -> Callable[[Any], Any]:
-        """The same search with another effort."""
+        """Return the search with another effort."""
         parameters = self._parameters(efSearch=effort)
         return lambda vector: self._index.search(vector[np.newaxis], TOP, params=parameters)[1][0]
 
     def rows(self, answer: Any) -> list[int]:
-        """Places count from 0; -1 says that it found no more."""
+        """Convert positions, which count from 0. A position of -1 means that no more were found."""
         return [int(place) + 1 for place in answer if place >= 0]
 
     def close(self) -> None:
-        """Let go of the memory."""
+        """Free the memory."""
         self._index.reset()

@@ -1,4 +1,4 @@
-"""Bare FTS5 in its fastest form: what hedgerow ranks like, and the floor for words."""
+"""Bare FTS5 in its fastest form: the ranking that hedgerow reproduces, and the floor for words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from suite.corpus import Corpus, Text
 
 from . import TOP, WEIGHTS
 
-# Whoever has no apsw measures the SQLite that Python has.
+# Without apsw, Python's own SQLite is measured.
 apsw: Any = None
 if find_spec("apsw"):
     import apsw
@@ -36,7 +36,7 @@ ENTER = "INSERT INTO fts (rowid, path, title, summary, tags, content) VALUES (?,
 
 
 def connect(path: Path) -> Any:
-    """A connection that commits by itself."""
+    """Return a connection in autocommit mode."""
     if apsw is None:
         connection = sqlite3.connect(path, isolation_level=None)
     else:
@@ -56,7 +56,7 @@ def load(connection: Any, texts: Sequence[Text]) -> None:
 
 
 class Fts5:
-    """Ranks and no more: expressions are made before, and texts stay where they are."""
+    """Ranking only: expressions are precompiled, and texts are not read."""
 
     NAME = "FTS5"
     PACKAGES = () if apsw is None else ("apsw",)
@@ -75,14 +75,14 @@ class Fts5:
         self.matches = {text: hr.compile_match(text) for text in [*corpus.questions, *asked]}
 
     def words(self, text: str) -> list[tuple[int, float]]:
-        """By BM25; a text without a word finds nothing."""
+        """Rank by BM25. A text without words finds nothing."""
         match = self.matches[text]
         return self.connection.execute(SEARCH, (match, TOP)).fetchall() if match else []
 
     prefixes = operators = words
 
     def add(self, content: str) -> list[tuple[int, float]]:
-        """One transaction, and a search that sees it."""
+        """Write a chunk in one transaction, and search for it."""
         self._rows += 1
         text = (self._rows, "new.md", "", "", "", content)
         self.connection.execute("BEGIN IMMEDIATE")
@@ -93,7 +93,7 @@ class Fts5:
         return self.connection.execute(SEARCH, (f'"{word}"', 1)).fetchall()
 
     def rows(self, answer: Iterable[tuple[int, float]]) -> list[int]:
-        """Without the scores."""
+        """Return the rows without their scores."""
         return [row for row, _ in answer]
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""hnswlib: the same kind of graph by those who invented it."""
+"""hnswlib: an HNSW graph by the inventors of HNSW."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .faiss_hnsw import EFFORT, LARGEST, NEIGHBOURS
 
 
 class Hnswlib:
-    """Built on two threads, asked on one."""
+    """A graph built on two threads and searched on one."""
 
     NAME = "hnswlib"
     PACKAGES = ("hnswlib",)
@@ -33,13 +33,13 @@ class Hnswlib:
         self._top = min(TOP, count)
 
     def nearest(self, vector: Any) -> Any:
-        """Places, best first."""
+        """Return positions, best first."""
         return self._index.knn_query(vector, k=self._top)[0][0]
 
     def rows(self, answer: Any) -> list[int]:
-        """Places count from 0."""
+        """Convert positions, which count from 0."""
         return [int(place) + 1 for place in answer]
 
     def close(self) -> None:
-        """Let go of the memory."""
+        """Free the memory."""
         del self._index

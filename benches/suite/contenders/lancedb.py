@@ -1,4 +1,4 @@
-"""LanceDB: an embedded database of vectors with full-text search."""
+"""LanceDB: an embedded vector database with full-text search."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from . import SHOWN, TOP
 
 
 class LanceDB:
-    """One text column of all fields, and vectors without an index: exact, as hedgerow is."""
+    """One text column for all fields, and vectors without an index: exact, like hedgerow."""
 
     NAME = "LanceDB"
     PACKAGES = ("lancedb", "pyarrow")
@@ -43,7 +43,7 @@ class LanceDB:
         self._asked = list(zip(words, corpus.question_vectors, strict=True))
 
     def nearest(self, vector: Any) -> list[dict[str, Any]]:
-        """Rows and distances."""
+        """Return rows and distances."""
         found: list[dict[str, Any]] = self._near(vector).limit(TOP).to_list()
         return found
 
@@ -51,13 +51,13 @@ class LanceDB:
         return self._table.search(vector).distance_type("dot").select(["row", "_distance"])
 
     def kept(self, vector: Any) -> list[dict[str, Any]]:
-        """Filtered before vectors are compared; the column has no index."""
+        """Filter before vectors are compared. The column has no index."""
         query = self._near(vector).where(self._filter, prefilter=True)
         found: list[dict[str, Any]] = query.limit(TOP).to_list()
         return found
 
     def hybrid(self, question: int) -> list[dict[str, Any]]:
-        """Its own fusion, with the same constant."""
+        """Search with LanceDB's own fusion, with hedgerow's constant."""
         words, vector = self._asked[question]
         query = self._table.search(query_type="hybrid").vector(vector).text(words)
         query = query.distance_type("dot").select(["row", "content"])
@@ -65,7 +65,7 @@ class LanceDB:
         return found
 
     def add_with_vector(self, new: tuple[str, Any]) -> list[dict[str, Any]]:
-        """A version of the table for each."""
+        """Add a chunk, which creates a new version of the table, and search for it."""
         self._rows += 1
         content, vector = new
         chunk = {"row": self._rows, "content": content, "stamp": self._rows, "vector": vector}
@@ -74,21 +74,21 @@ class LanceDB:
         return found
 
     def reopened(self, vector: Any) -> list[dict[str, Any]]:
-        """It reads what a search needs."""
+        """Reopen the table and search. A search reads only the data it needs."""
         self._table = self._connect().open_table("chunks")
         return self.nearest(vector)
 
     def rows(self, answer: list[dict[str, Any]]) -> list[int]:
-        """A column."""
+        """Return the row column."""
         return [one["row"] for one in answer]
 
     def close(self) -> None:
-        """Let go of the table."""
+        """Close the table."""
         del self._table
 
 
 def _batch(corpus: Corpus, block: slice, stamps: list[int], schema: Any) -> Any:
-    """The texts of a chunk as one, its stamp, and its vector."""
+    """Return a batch of concatenated texts, stamps and vectors."""
     import pyarrow as pa
 
     texts, vectors = corpus.texts[block], corpus.vectors[block]

@@ -1,4 +1,4 @@
-"""hedgerow itself, asked through its public interface."""
+"""hedgerow itself, through its public API."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "hedgerow, fast": {"vectors": "fast"},
     "hedgerow, codes in memory": {"resident": "codes"},
 }
-"""Other ways to search vectors, by the options of `Index.open` that ask for them."""
+"""Other ways to search vectors, with the options of `Index.open` that select them."""
 _BLOCK = 100_000
 
 
 class Ready:
-    """An embedder that has the vectors of all texts, so that no model is timed."""
+    """An embedder with precomputed vectors, so that no model is timed."""
 
     def __init__(self, texts: Iterable[str] = (), vectors: Iterable[Any] = ()) -> None:
         self.vectors: dict[str, Any] = dict(zip(texts, vectors, strict=True))
 
     def embed(self, texts: Sequence[str]) -> list[Any]:
-        """The vector of each text."""
+        """Return the vector of each text."""
         return [self.vectors[text] for text in texts]
 
 
@@ -42,15 +42,15 @@ class Opened:
         self.questions = corpus.questions
         self.ready = Ready(corpus.questions, corpus.question_vectors)
         self.retriever = hr.Retriever(self.index, embedder=self.ready)
-        # Texts without a word to search for, which leave nothing to do but the vectors.
+        # Texts of stopwords only, which leave only the vector leg to run.
         self._wordless = [" ".join(pair) for pair in product(sorted(hr.EN_STOPWORDS), repeat=2)]
 
     def nearest(self, vector: Any) -> list[hr.Hit]:
-        """As the index was opened: every vector is compared, or few are."""
+        """Search vectors, exactly or approximately, as the index was opened."""
         return self.index.search_vector(vector, TOP)
 
     def nearest_many(self, vectors: Vectors) -> list[hr.Response]:
-        """A batch on one thread."""
+        """Search a batch of vectors on one thread."""
         texts = self._wordless[: len(vectors)]
         self.ready.vectors.update(zip(texts, vectors, strict=True))
         return self.retriever.search_many(
@@ -58,7 +58,7 @@ class Opened:
         )
 
     def rows(self, answer: Iterable[hr.Hit]) -> list[int]:
-        """Ids are rows."""
+        """Return the rows, which are the ids."""
         return [int(hit.id) for hit in answer]
 
     def close(self) -> None:
@@ -67,7 +67,7 @@ class Opened:
 
 
 class Hedgerow(Opened):
-    """Whole calls, ranked from memory."""
+    """Complete calls, ranked from memory."""
 
     NAME = "hedgerow"
     PACKAGES = ()
@@ -80,36 +80,36 @@ class Hedgerow(Opened):
         self._rows = len(corpus)
 
     def words(self, text: str) -> list[hr.Hit]:
-        """By BM25 alone."""
+        """Search by BM25 only."""
         return self.index.search_bm25(text, TOP)
 
     prefixes = operators = words
 
     def hybrid(self, question: int) -> hr.Response:
-        """Every stage of the specification, with trace and explanations."""
+        """Run every stage of the specification, with trace and explanations."""
         return self.retriever.search(self.questions[question], limit=SHOWN, candidates=TOP)
 
     def add(self, content: str) -> list[hr.Hit]:
-        """One transaction, and a search that sees it."""
+        """Write a chunk in one transaction, and search for it."""
         self._rows += 1
         self.index.upsert([hr.Chunk(str(self._rows), "new.md", content)])
         return self.index.search_bm25(content.split(" ", 1)[0], 1)
 
     def add_with_vector(self, new: tuple[str, Any]) -> list[hr.Hit]:
-        """The same, found by meaning."""
+        """Write a chunk with its vector in one transaction, and search for it by the vector."""
         self._rows += 1
         content, vector = new
         self.index.upsert([hr.Chunk(str(self._rows), "new.md", content, embedding=vector)])
         return self.index.search_vector(vector, 1)
 
     def reopened(self, vector: Any) -> list[hr.Hit]:
-        """Beside the index that is open, for it shares nothing with it."""
+        """Open a second, independent handle and search. The first handle stays open."""
         with hr.Index.open(self.path) as index:
             return index.search_vector(vector, TOP)
 
 
 def write(index: hr.Index, chunks: Iterable[hr.Chunk]) -> None:
-    """In one call up to 100,000 chunks; more in several, for a call holds all that it is given."""
+    """Write chunks in calls of up to 100,000, because a call holds all its chunks in memory."""
     left = iter(chunks)
     while block := list(islice(left, _BLOCK)):
         index.upsert(block)
@@ -117,7 +117,7 @@ def write(index: hr.Index, chunks: Iterable[hr.Chunk]) -> None:
 
 @contextmanager
 def variants(path: Path, corpus: Corpus) -> Iterator[dict[str, Opened]]:
-    """The same file opened in each of the other ways."""
+    """Open the same file in each of the other ways."""
     with ExitStack() as stack:
         there = {}
         for name, options in VARIANTS.items():

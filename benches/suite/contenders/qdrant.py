@@ -1,4 +1,4 @@
-"""Qdrant without its server: the client's own engine of Python and NumPy, in a folder."""
+"""Qdrant without a server: the client's local engine in Python and NumPy, in a folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BLOCK = 1_000
 
 
 class Qdrant:
-    """Vectors of ours, one text field that it ranks by BM25, and a number to filter by."""
+    """The corpus vectors, one text field ranked by BM25, and a number to filter by."""
 
     NAME = "Qdrant local"
     PACKAGES = ("qdrant-client",)
@@ -25,7 +25,10 @@ class Qdrant:
         "alone; ids and scores, and the payload where hybrid"
     )
     LARGEST = 20_000
-    """Above it warns that it is not meant for so many; it commits each of them by itself."""
+    """Above this, Qdrant warns that local mode is not meant for so much data.
+
+    It commits each point separately.
+    """
 
     def __init__(self, corpus: Corpus, folder: Path, shared: Mapping[str, Any]) -> None:
         from qdrant_client import models
@@ -47,7 +50,7 @@ class Qdrant:
         self._client = QdrantClient(path=str(self._folder))
 
     def _make(self, corpus: Corpus) -> None:
-        """The index of words first, as its documentation has it."""
+        """Create the text index before the points, as its documentation recommends."""
         models, dimensions = self._models, corpus.vectors.shape[1]
         vectors = models.VectorParams(size=dimensions, distance=models.Distance.DOT)
         self._client.create_collection(_NAME, vectors_config=vectors)
@@ -76,23 +79,23 @@ class Qdrant:
         return points
 
     def _words(self, text: str) -> Any:
-        """The words that hedgerow keeps."""
+        """Return a query of the words that hedgerow keeps."""
         return self._models.TextQuery(text=hr.compile_fts(text).replace(" OR ", " "))
 
     def words(self, text: str) -> list[Any]:
-        """It takes all texts apart anew for each question."""
+        """Search by words. The local engine tokenizes all texts again for each query."""
         return self._query(self._words(text), using="content")
 
     def nearest(self, vector: Any) -> list[Any]:
-        """Ids and scores."""
+        """Return ids and scores."""
         return self._query(vector)
 
     def kept(self, vector: Any) -> list[Any]:
-        """The filter looks at all payloads."""
+        """Search with a filter, which checks all payloads."""
         return self._query(vector, query_filter=self._filter)
 
     def hybrid(self, question: int) -> list[Any]:
-        """Its own fusion, by rank, with the constant of hedgerow."""
+        """Search with Qdrant's own rank fusion, with hedgerow's constant."""
         models = self._models
         words, vector = self._asked[question]
         return self._query(
@@ -106,7 +109,7 @@ class Qdrant:
         )
 
     def add_with_vector(self, new: tuple[str, Any]) -> list[Any]:
-        """Committed when the call returns."""
+        """Add a point and search. The point is committed when the call returns."""
         self._rows += 1
         content, vector = new
         payload = {"content": content, "stamp": self._rows}
@@ -115,15 +118,15 @@ class Qdrant:
         return self._query(vector, 1)
 
     def reopened(self, vector: Any) -> list[Any]:
-        """It reads everything."""
+        """Reopen the collection, which reads everything, and search."""
         self._client.close()
         self._open()
         return self.nearest(vector)
 
     def rows(self, answer: list[Any]) -> list[int]:
-        """Ids are rows."""
+        """Return the rows, which are the ids."""
         return [one.id for one in answer]
 
     def close(self) -> None:
-        """Let go of its lock."""
+        """Release the lock of the folder."""
         self._client.close()

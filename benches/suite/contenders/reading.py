@@ -1,4 +1,4 @@
-"""The floor for vectors: reading each byte of them once, with nothing computed."""
+"""The floor for vectors: reading each byte of them once, without arithmetic."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from suite.shapes import blocks
 
 
 class Reading:
-    """The vectors as a byte for each number, looked through for a byte that is not there."""
+    """The vectors with one byte per number, scanned for a byte that does not occur."""
 
     NAME = "reading int8 once"
     PACKAGES = ()
@@ -21,22 +21,22 @@ class Reading:
 
     def __init__(self, corpus: Corpus, folder: Path, shared: Mapping[str, Any]) -> None:
         del folder, shared
-        # From -127 to 127, so that -128 is not among them.
+        # The numbers range from -127 to 127, so -128 does not occur.
         self._bytes = b"".join(
             np.rint(corpus.vectors[block] * 127).astype(np.int8).tobytes()
             for block in blocks(len(corpus))
         )
 
     def nearest(self, vector: Any) -> int:
-        """Find nothing."""
+        """Scan all bytes without a match."""
         del vector
         return self._bytes.find(b"\x80")
 
     def rows(self, answer: int) -> list[int]:
-        """There are none."""
+        """Return an empty list."""
         del answer
         return []
 
     def close(self) -> None:
-        """Let go of the memory."""
+        """Free the memory."""
         self._bytes = b""

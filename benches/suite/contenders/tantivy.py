@@ -15,7 +15,7 @@ _HEAP = 256_000_000
 
 
 class Tantivy:
-    """Five fields with the weights of hedgerow; scores and addresses alone."""
+    """Five fields with hedgerow's weights. Results are scores and addresses only."""
 
     NAME = "tantivy"
     PACKAGES = ("tantivy",)
@@ -40,7 +40,7 @@ class Tantivy:
         self._fields = list(WEIGHTS)
 
     def words(self, text: str) -> list[tuple[float, Any]]:
-        """Its own parser reads the same words, in its own syntax."""
+        """Search for the same words with tantivy's own parser, in its own syntax."""
         words = hr.compile_fts(text).replace(" AND NOT ", " -")
         query, _ = self._index.parse_query_lenient(words, self._fields, field_boosts=WEIGHTS)
         found: list[tuple[float, Any]] = self._searcher.search(query, TOP, count=False).hits
@@ -49,7 +49,7 @@ class Tantivy:
     operators = words
 
     def add(self, content: str) -> list[tuple[float, Any]]:
-        """A commit, a reload, and a search that sees it."""
+        """Commit a chunk, reload, and search for it."""
         self._rows += 1
         self._writer.add_document(self._document(row=self._rows, path="new.md", content=content))
         self._writer.commit()
@@ -58,9 +58,9 @@ class Tantivy:
         return self.words(content.split(" ", 1)[0])
 
     def rows(self, answer: list[tuple[float, Any]]) -> list[int]:
-        """Read from the stored documents."""
+        """Return the rows, which are read from the stored documents."""
         return [self._searcher.doc(address)["row"][0] for _, address in answer]
 
     def close(self) -> None:
-        """Wait for its threads."""
+        """Wait for the merge threads."""
         self._writer.wait_merging_threads()

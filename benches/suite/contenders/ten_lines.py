@@ -1,4 +1,4 @@
-"""What one writes instead of taking a library: FTS5, numpy and a dict, in some ten lines."""
+"""A minimal search without a library: FTS5, numpy and a dict, in about ten lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from . import SHOWN, TOP, fts5
 
 
 class TenLines:
-    """On the file of bare FTS5."""
+    """Searches the file of the bare FTS5 contender."""
 
     NAME = "ten lines of Python"
     PACKAGES = ("numpy",)
@@ -31,13 +31,13 @@ class TenLines:
         ]
 
     def nearest(self, vector: Any) -> Any:
-        """Rows, best first."""
+        """Return rows, best first."""
         cosines = self._vectors @ vector
         best = np.argpartition(-cosines, min(TOP, len(cosines) - 1))[:TOP]
         return best[np.argsort(-cosines[best])] + 1
 
     def nearest_many(self, vectors: Any) -> list[Any]:
-        """One product for all."""
+        """Compute all queries with one matrix product."""
         cosines = vectors @ self._vectors.T
         best = np.argpartition(-cosines, min(TOP, cosines.shape[1] - 1))[:, :TOP]
         return [
@@ -45,7 +45,7 @@ class TenLines:
         ]
 
     def hybrid(self, question: int) -> list[Any]:
-        """Reciprocal rank fusion of both, and the texts."""
+        """Return the texts of the best hits by reciprocal rank fusion."""
         match, vector = self._asked[question]
         words = [row for row, _ in self._db.execute(fts5.SEARCH, (match, TOP))] if match else []
         scores: dict[int, float] = {}
@@ -57,7 +57,7 @@ class TenLines:
         return [self._db.execute(read, (row,)).fetchone() for row in best]
 
     def rows(self, answer: Any) -> list[int]:
-        """Of texts their first column."""
+        """Return the rows. If the results are texts, the row is their first column."""
         return [int(one[0]) if isinstance(one, tuple) else int(one) for one in answer]
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The lines of the table, in their order."""
+"""The lines of the table, in order."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from . import (
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Lines that are measured together, over every corpus of at least so many chunks.
+    """Lines that are measured together, over every corpus of at least `least` chunks.
 
-    `peers` says whether it asks anybody but hedgerow, `apart` whether the contenders are closed
-    before, because it needs their memory.
+    `peers` is True if other contenders than hedgerow take part. `apart` is True if the contenders
+    are closed first, to free their memory.
     """
 
     measure: Callable[[Bench], Iterator[Row]]
@@ -46,7 +46,7 @@ ALONE: dict[str, Callable[[float], Iterator[Row]]] = {
     "compiling": compiling.measure,
     "package": package.measure,
 }
-"""What has nothing to do with a corpus; takes the seconds that a line may last."""
+"""Measurements without a corpus. The argument is the time budget of a line in seconds."""
 
 EACH = {
     "keywords": Part(keywords.measure),
@@ -64,11 +64,11 @@ EACH = {
     "processes": Part(processes.measure, LARGE, peers=False, apart=True),
     "shapes": Part(shapes.measure, LARGE, peers=False, apart=True),
 }
-"""What is measured over a corpus; writing comes after all that the new chunks could disturb."""
+"""Measurements over a corpus. Writing comes last, because new chunks would affect the others."""
 
 
 def parts(only: Collection[str], chunks: int) -> list[Part]:
-    """Those of these names, or all that are for a corpus of this size."""
+    """Return the parts with these names, or all parts for a corpus of this size."""
     return [
         part for name, part in EACH.items() if name in only or (not only and chunks >= part.least)
     ]

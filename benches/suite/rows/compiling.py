@@ -1,4 +1,4 @@
-"""The query language: nobody else has it, so the clock alone judges."""
+"""The query language. No peer has it, so the target is absolute."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BATCHES = 400
 
 
 def measure(budget: float) -> Iterator[Row]:
-    """One question at a time, and thousands in a call."""
+    """Measure one question at a time, and thousands in one call."""
     one = {"hedgerow": hr.compile_fts}
     figures = by_turns(one, [QUESTION] * 100, budget, repeat=_CALLS)
     aim = at_most(2, "us", figures["hedgerow"].p50)

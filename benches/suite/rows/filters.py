@@ -1,4 +1,4 @@
-"""Filters: what searching a part of the chunks costs beside searching all of them."""
+"""Filters: the cost of searching part of the chunks against searching all of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from suite.truth import Truth
 _SHARES = (1, 10, 50)
 _MOST = 1.5
 _CONDITIONS = 200
-# One more than the filters whose chunks a handle remembers.
+# One more than the number of filters that a handle caches.
 _TURNS = 1_025
 _ASKED = 100
 _WAYS = {
@@ -29,7 +29,7 @@ _WAYS = {
     "hybrid": f"hybrid, top {SHOWN}",
 }
 _DECLARED: dict[str, list[str]] = {"a key that is not declared": [], "a declared key": ["stamp"]}
-# The name of each row, by the key, with the same filter for each search and with another one.
+# The name of each row, by the key and whether each search has a new filter.
 _KINDS = {
     ("a key that is not declared", False): "same",
     ("a key that is not declared", True): "undeclared",
@@ -39,7 +39,7 @@ _KINDS = {
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """Each way to search without a filter, and with filters that keep some of all chunks."""
+    """Measure each way to search without a filter, and with filters that keep some chunks."""
     for key, declared in _DECLARED.items():
         path = bench.folder / f"filters-{len(declared)}.db"
         with hr.Index.open(path, ranking="memory", metadata_index=declared) as index:
@@ -59,7 +59,7 @@ def measure(bench: Bench) -> Iterator[Row]:
 
 
 class _Searching:
-    """One index, asked in each way."""
+    """One index with all ways to search it."""
 
     def __init__(self, index: hr.Index, corpus: Corpus, *, is_new: bool) -> None:
         self.index = index
@@ -69,16 +69,16 @@ class _Searching:
         self._new = itertools.count(1) if is_new else itertools.repeat(1)
 
     def filters(self, share: int) -> dict[str, Any] | None:
-        """One that keeps so many of a hundred; None for all."""
+        """Return a filter that keeps `share` percent of the chunks, None for all."""
         if share == 100:
             return None
         most = len(self.corpus) * share // 100
         return {"stamp": {"$lt": most, "$gt": -next(self._new)}}
 
     def alternatives(self) -> dict[str, Any]:
-        """A new filter with many conditions, any of which keeps a chunk: half of all chunks pass."""
+        """Return a new filter with many alternatives, which half of the chunks pass."""
         step = len(self.corpus) / _CONDITIONS
-        least = -1 / (next(self._new) + 1)  # below the first stamp, and another one each time
+        least = -1 / (next(self._new) + 1)  # below the first stamp, and different each time
         return {
             "$or": [
                 {"stamp": {"$gt": place * step + least, "$lt": (place + 0.5) * step}}
@@ -87,7 +87,7 @@ class _Searching:
         }
 
     def search(self, way: str, share: int) -> Callable[[int], Any]:
-        """The answer to a question by its number."""
+        """Return a function that searches for a question by its number."""
         questions, vectors = self.corpus.questions, self.corpus.question_vectors
         if way == "keywords":
             return lambda place: self.index.search_bm25(
@@ -125,7 +125,7 @@ def _row(bench: Bench, searching: _Searching, key: str, way: str, what: str) -> 
 
 
 def _alternatives(bench: Bench, searching: _Searching, key: str, on: str) -> Row:
-    """A filter with 200 alternatives, beside no filter and beside one condition."""
+    """Compare a filter with 200 alternatives with no filter and with a single condition."""
     retriever, questions = searching.retriever, bench.corpus.questions
     name = f"hedgerow, {_CONDITIONS} conditions"
     filters: dict[str, Callable[[], dict[str, Any] | None]] = {
@@ -154,7 +154,7 @@ def _alternatives(bench: Bench, searching: _Searching, key: str, on: str) -> Row
 
 
 def _fields(bench: Bench, searching: _Searching) -> Row:
-    """Filters on tags and paths, another one each time, and many filters in turn, beside no filter."""
+    """Compare new filters on tags and paths, and many filters in rotation, with no filter."""
     retriever, questions = searching.retriever, bench.corpus.questions
     numbers, turns = itertools.count(1), itertools.cycle(range(_TURNS))
 
@@ -195,7 +195,7 @@ def _fields(bench: Bench, searching: _Searching) -> Row:
 
 
 def _beside(bench: Bench, index: hr.Index) -> Row:
-    """Everybody who filters vectors, and how many of the nearest that pass are found."""
+    """Compare all contenders that filter vectors, and their recall among the chunks that pass."""
     corpus = bench.corpus
     filters = {"stamp": {"$lt": corpus.kept}}
     ours = {"hedgerow": lambda vector: index.search_vector(vector, TOP, filters=filters)}
@@ -221,7 +221,7 @@ def _beside(bench: Bench, index: hr.Index) -> Row:
 
 
 def _same(searching: _Searching, way: str) -> str:
-    """Whether the hits are those of the full ranking that pass."""
+    """Check that the hits are the passing hits of the full ranking."""
     corpus = searching.corpus
     stamps = {chunk.id: chunk.metadata["stamp"] for chunk in searching.index.chunks()}
     most = len(corpus) // 2

@@ -1,4 +1,4 @@
-"""The better ranking beside that of the specification: what it costs."""
+"""The cost of the ranking "best" compared with that of the specification."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ _RANKINGS: dict[str, dict[str, Any]] = {
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """As it comes, and the best chunk of each path alone."""
+    """Measure ungrouped searches, and searches grouped by path."""
     yield _fused(bench, "fusion", {})
     yield _fused(bench, "fusion-grouped", {"group_by": "path"})
 
 
 def _fused(bench: Bench, key: str, options: dict[str, Any]) -> Row:
-    """The same questions for both; whatever the size, the better one may cost little more."""
+    """Measure the same questions with both rankings.
+
+    At any size, "best" may cost only a little more.
+    """
     ours = bench.present["hedgerow"]
     retrievers = {
         name: hr.Retriever(ours.index, embedder=ours.ready, ranking=ranking)

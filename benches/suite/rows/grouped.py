@@ -1,4 +1,4 @@
-"""The best chunk of each path beside the best chunks, for short paths and for few long ones."""
+"""The cost of grouping by path, for short paths and for few long ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CHECKED = 3
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """Score fusion and keywords over paths of ten chunks, and over fifty paths in all."""
+    """Measure score fusion and keywords over paths of ten chunks, and over fifty paths in all."""
     few = ceil(len(bench.corpus) / _FEW_PATHS)
     layouts = {
         str(CHUNKS_PER_PATH): (f"{CHUNKS_PER_PATH} chunks a path", CHUNKS_PER_PATH),
@@ -49,7 +49,7 @@ def measure(bench: Bench) -> Iterator[Row]:
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """An index of a corpus whose paths have a certain length."""
+    """An index of a corpus with a given path length."""
 
     name: str
     what: str
@@ -105,7 +105,7 @@ def _name(*parts: str) -> str:
 
 
 def _targets(bench: Bench, way: str, figures: dict[str, Times], layout: str) -> Iterator[Target]:
-    """Times in milliseconds apply at 100,000 chunks and not at a million."""
+    """Yield the targets. Those in milliseconds apply below a million chunks."""
     grouped, alone = (figures[name] for name in (_name(), _name(_ALONE)))
     there = not bench.million
     if way == "scores":
@@ -124,9 +124,9 @@ def _limit(what: str, milliseconds: float, reached: float) -> Target:
 
 
 def _checked(retriever: hr.Retriever, corpus: Corpus, options: dict[str, Any]) -> str:
-    """Whether no path occurs twice, and whether keywords alone find the same best chunk.
+    """Check that no path occurs twice, and that keyword searches find the same best chunk.
 
-    In a hybrid search each leg has its own best chunk of a path, so its first hit may differ.
+    In a hybrid search each leg has its own best chunk of a path, so the first hit may differ.
     """
 
     def agrees(place: int) -> bool:

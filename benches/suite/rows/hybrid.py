@@ -14,7 +14,7 @@ from suite.timing import as_many, by_turns, rounds, seconds
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """Both."""
+    """Measure single searches and batches."""
     yield _hybrid(bench)
     yield _threads(bench)
 
@@ -40,7 +40,7 @@ def _hybrid(bench: Bench) -> Row:
 
 
 def _alike(bench: Bench, name: str) -> str:
-    """Equal fused scores may stand in another order, so the sets are compared."""
+    """Compare the sets of hits, because hits with equal fused scores may be in any order."""
     one, other = bench.present["hedgerow"], bench.present[name]
     count = min(50, len(bench.corpus.questions))
     shared = sum(
@@ -51,7 +51,7 @@ def _alike(bench: Bench, name: str) -> str:
 
 
 def _threads(bench: Bench) -> Row:
-    """The same batch on one thread and on two, and how far Python gets meanwhile."""
+    """Time the same batch on one thread and on two, and the progress of a Python loop meanwhile."""
     retriever: hr.Retriever = bench.present["hedgerow"].retriever
     questions = bench.corpus.questions
     pace = seconds(lambda: retriever.search_many(questions, threads=1)) / len(questions)
@@ -80,13 +80,13 @@ def _threads(bench: Bench) -> Row:
 
 
 def _freedom(call: Callable[[], object]) -> float:
-    """The pace of a loop in Python beside a call, as a part of its pace alone."""
+    """Return the speed of a Python loop during a call, relative to its speed alone."""
     alone = _pace(lambda: threading.Event().wait(seconds(call)))
     return _pace(call) / alone
 
 
 def _pace(call: Callable[[], object]) -> float:
-    """Turns of a loop a second while something else runs."""
+    """Return the iterations per second of a loop while `call` runs."""
     over = threading.Event()
     turns = 0
 

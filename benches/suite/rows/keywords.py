@@ -23,7 +23,7 @@ _KINDS = {
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """Every kind of query."""
+    """Measure every kind of query."""
     asked = {"OR": bench.corpus.questions, **bench.corpus.asked}
     for kind, (method, what) in _KINDS.items():
         texts = asked[kind]
@@ -58,7 +58,7 @@ def _targets(bench: Bench, kind: str, figures: dict[str, Times]) -> Iterator[Tar
 
 
 def _same(bench: Bench, texts: list[str]) -> str:
-    """Whether every row, its place and its score are those of FTS5."""
+    """Check that every row, position and score equals that of FTS5."""
     index: hr.Index = bench.present["hedgerow"].index
     bare = bench.present["FTS5"]
 
@@ -71,7 +71,7 @@ def _same(bench: Bench, texts: list[str]) -> str:
 
 
 def _matched(bench: Bench, texts: list[str]) -> str:
-    """How much of the corpus a question asks to be ranked."""
+    """Return the share of the corpus that a question matches, as text."""
     bare = bench.present["FTS5"]
     count = "SELECT count(*) FROM fts WHERE fts MATCH ?"
     matches = filter(None, (bare.matches[text] for text in texts))

@@ -22,7 +22,7 @@ _WARM = 3
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """One path of four fifths of the chunks, at most 80,000, beside paths of ten chunks."""
+    """Compare one path with four fifths of the chunks, at most 80,000, with paths of ten chunks."""
     long = min(_LONGEST, len(bench.corpus) * 4 // 5)
     corpus = bench.corpus.with_chunks_per_path(long, rows=long)
     paths = {"": corpus.texts[0].path, "a short path": corpus.texts[-1].path}
@@ -37,7 +37,7 @@ def measure(bench: Bench) -> Iterator[Row]:
             index.upsert(changes(corpus, seed, chunks, is_new=always, path=path))
 
         def settle(path: str, chunks: int) -> None:
-            """Write after searches that follow nothing."""
+            """Warm up with searches that follow no write, then write."""
             for _ in range(_WARM):
                 _search(retriever, corpus.questions[0], group_by="path")
             add(path, chunks)

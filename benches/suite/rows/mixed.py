@@ -1,4 +1,4 @@
-"""A mixed load: what searches cost beside somebody who writes, and what writes cost beside them."""
+"""A mixed load: the cost of searches during writes, and the cost of writes during searches."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from suite.writes import changes
 _RATES = (20, 200)
 _PAIRS = 3
 _LONGEST_WINDOW = 3.0
-# The searching threads, and whether the writer is another process.
+# The number of searching threads, and whether the writer is another process.
 _SEARCHING = {"1": (1, False), "2": (2, False), "processes": (1, True)}
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """One and two searching threads beside a thread that writes, and one beside a process."""
+    """Measure one and two searching threads with a writer thread, and one with a writer process."""
     for name, (threads, another) in _SEARCHING.items():
         for rate in _RATES:
             key = f"mixed-{name}-{rate}"
@@ -30,7 +30,7 @@ def measure(bench: Bench) -> Iterator[Row]:
 
 
 def _plan(bench: Bench, key: str, rate: int, threads: int, *, another_process: bool) -> Plan:
-    """Windows of half a line's seconds, and all that is written, made before."""
+    """Return a plan with windows of half the budget, at most, and all chunks made in advance."""
     window = min(_LONGEST_WINDOW, bench.budget / 2)
     return Plan(
         path=bench.path,
@@ -51,7 +51,7 @@ def _plan(bench: Bench, key: str, rate: int, threads: int, *, another_process: b
 
 
 def line(bench: Bench, key: str, plan: Plan, report: Report) -> Row:
-    """What came of a load."""
+    """Return the row of a mixed load."""
     quiet, writing = report.quiet, report.writing
     figures = {
         "hedgerow": Times.of_costs(writing.searches),
@@ -86,7 +86,7 @@ def _targets(figures: dict[str, Times], report: Report) -> Iterator[Target]:
 
 
 def _memory(report: Report) -> tuple[int | None, int | None]:
-    """The peak before anything was written, and the highest while it was."""
+    """Return the peak before the first write, and the highest peak during writes."""
     peaks = [peak for peak in report.writing.peaks if peak is not None]
     return report.quiet.peaks[0], max(peaks, default=None)
 

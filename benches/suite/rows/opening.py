@@ -1,4 +1,4 @@
-"""Beginning: from a file to the first answer, and the memory that ranking takes."""
+"""Opening: from a file to the first result, and the memory of the ranking."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from suite.timing import Times, rounds
 
 _ROUNDS = 5
 
-# A process of its own, which has nothing else in memory.
+# Runs in a separate process with nothing else in memory.
 _GROWTH = """
 import json, os, sys
 import hedgerow as hr
@@ -39,14 +39,14 @@ print(json.dumps([index.stats().ranking_bytes, grown]))
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """From a file to keywords and to vectors, and memory."""
+    """Measure opening with keywords and with vectors, and the memory."""
     yield _opening(bench)
     yield _vectors(bench)
     yield _memory(bench)
 
 
 def _opening(bench: Bench) -> Row:
-    """The file is in the system's cache, as after a restart of a service."""
+    """Measure opening a file that is in the system's cache, as after a restart of a service."""
     question = bench.corpus.questions[0]
     path = bench.path
     vector = bench.corpus.question_vectors[0]
@@ -90,7 +90,7 @@ def _opening(bench: Bench) -> Row:
 
 
 def _vectors(bench: Bench) -> Row:
-    """Everybody who keeps vectors in files; whoever is open is closed first."""
+    """Compare all contenders that keep vectors in files."""
     vector = bench.corpus.question_vectors[0]
     calls = {name: partial(call, vector) for name, call in bench.calls("reopened").items()}
     return bench.row(

@@ -1,4 +1,4 @@
-"""The package itself: what is downloaded, and how long it takes to import."""
+"""The package: the size of the download, and the import time."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _PAIRS = 10
 
 
 def measure(budget: float) -> Iterator[Row]:
-    """Both."""
+    """Measure the wheel and the import."""
     yield _wheel()
     yield _importing(budget)
 
 
 def _wheel() -> Row:
-    """The newest that `make wheels` has made."""
+    """Measure the newest wheel from `make wheels`."""
     wheels = sorted(_WHEELS.glob("*.whl"), key=lambda wheel: wheel.stat().st_mtime)
     what = "size of the wheel"
     if not wheels:
@@ -33,7 +33,7 @@ def _wheel() -> Row:
 
 
 def _importing(budget: float) -> Row:
-    """What a new interpreter takes longer with it than without, one after the other."""
+    """Measure the difference between interpreter starts with and without the import."""
     taken: list[float] = []
     while len(taken) < _PAIRS and (not taken or sum(taken) < budget):
         with_it, without = (seconds(lambda c=code: _run(c)) for code in ("import hedgerow", "pass"))

@@ -1,4 +1,4 @@
-"""Pieces that are used on their own: the intent step, and fuzzy matching of slugs."""
+"""Functions that can be used separately: the intent step, and fuzzy matching of slugs."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _ASKED = 100
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """Both."""
+    """Measure intents and trigrams."""
     yield _intent(bench)
     yield _trigrams(bench)
 
 
 def _intent(bench: Bench) -> Row:
-    """Hits of the corpus, and a question that has an intent, so that all patterns are tried."""
+    """Measure hits of the corpus with a question that has an intent, so all patterns are tried."""
     texts = bench.corpus.texts[:_HITS]
     candidates = [
         hr.Candidate(str(text.row), text.path, text.title, text.summary, text.content)
@@ -43,7 +43,7 @@ def _intent(bench: Bench) -> Row:
 
 
 def _trigrams(bench: Bench) -> Row:
-    """Slugs of two words, asked for by these, one with a letter less."""
+    """Measure a search for slugs of two words, one of which is misspelled."""
     dice = random.Random(13)
     slugs = [
         f"notes/{'-'.join(re.findall('[a-z]{4,}', text.title.lower())[:2]) or text.row}.md"
@@ -97,7 +97,7 @@ def _sets(slugs: Sequence[str]) -> Iterator[frozenset[str]]:
 
 
 def _by_sets(sets: Iterable[frozenset[str]], words: list[str]) -> list[float]:
-    """The plain way: of every slug, what it shares with the word that is most like it."""
+    """Return the best similarities by brute force: for each slug, its highest one to any word."""
     wanted = [hr.trigrams(word) for word in words]
     likeness = (max(len(word & one) / len(word | one) for word in wanted) for one in sets)
     return sorted((one for one in likeness if one >= _LEAST), reverse=True)[:_FOUND]

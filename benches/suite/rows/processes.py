@@ -1,4 +1,4 @@
-"""Many processes that each write one chunk: errors, segments and the search that FTS5 ranks."""
+"""Many processes that each write one chunk: errors, segments, and a search ranked by FTS5."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from suite.timing import Times, by_turns
 from suite.writes import always, changes
 
 _MOST_SEGMENTS = 100
-# How many times as long as another line.
+# The time budget relative to that of other lines.
 _LONGER = 20
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """Search before and after the writes; nothing on systems that cannot fork."""
+    """Measure a search before and after the writes. Yields nothing on systems that cannot fork."""
     if not CAN_FORK:
         return
     path = bench.folder / "processes.db"
@@ -64,14 +64,14 @@ def measure(bench: Bench) -> Iterator[Row]:
 
 
 def _searched(bench: Bench, path: Path) -> Times:
-    """The time of a search that FTS5 ranks."""
+    """Return the time of a search ranked by FTS5."""
     with hr.Index.open(path, ranking="fts5") as index:
         calls = {"hedgerow": lambda question: index.search_bm25(question, TOP)}
         return by_turns(calls, bench.corpus.questions, bench.budget / 2)["hedgerow"]
 
 
 def _segments(path: Path) -> int:
-    """The number of FTS5's segments in a file that no handle has open."""
+    """Return the number of FTS5 segments in a file that no handle has open."""
     with closing(sqlite3.connect(path)) as connection:
         found = connection.execute("SELECT block FROM knowledge_fts_data WHERE id = 10")
         return segments(found.fetchone()[0])

@@ -1,4 +1,4 @@
-"""Vectors of other shapes: in tight clusters, and as a model gives them."""
+"""Vectors with other distributions: in tight clusters, and from a model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WHO: list[type[Contender]] = [ours.Hedgerow, Reading, Graph]
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """Tight clusters, and real vectors where a folder of them was given."""
+    """Measure tight clusters, and real vectors if a folder of them was given."""
     count = len(bench.corpus)
     what = f"vectors in tight clusters, top {TOP}"
     yield _row(bench, "vector-tight", what, *tight(count, QUESTIONS))
@@ -30,7 +30,7 @@ def measure(bench: Bench) -> Iterator[Row]:
 
 
 def _row(bench: Bench, key: str, what: str, vectors: Vectors, questions: Vectors) -> Row:
-    """An index of vectors that have next to no text."""
+    """Measure an index of vectors with almost no text."""
     texts = [Text(row, f"{row}.md", "", "", "", "") for row in range(1, len(vectors) + 1)]
     asked = [f"question {number}" for number in range(len(questions))]
     corpus = Corpus(bench.corpus.name, texts, vectors, asked, questions, {})

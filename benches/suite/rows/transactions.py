@@ -17,7 +17,7 @@ _SIZES = (100, 256, 257, 300, 1_000, 10_000)
 _ROUNDS = 9
 _FEWEST_ROUNDS = 3
 _WARM = 3
-# The transaction that the target is set for, also searched by another handle.
+# The size of transaction that has a target. A second handle is measured after it too.
 _JUDGED = 1_000
 _MOST = 20e-3
 _KINDS: dict[str, tuple[str, Callable[[int], bool]]] = {
@@ -27,7 +27,7 @@ _KINDS: dict[str, tuple[str, Callable[[int], bool]]] = {
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """Transactions that replace stored chunks, and transactions of new chunks."""
+    """Measure transactions that replace stored chunks, and transactions of new chunks."""
     for kind, (what, is_new) in _KINDS.items():
         path = bench.folder / f"transactions-{kind}.db"
         bench.present["hedgerow"].index.backup(path)
@@ -42,7 +42,7 @@ def measure(bench: Bench) -> Iterator[Row]:
 def _row(
     bench: Bench, key: str, what: str, is_new: Callable[[int], bool], handles: list[hr.Index]
 ) -> Row:
-    """The first handle writes; it searches, and once the second does."""
+    """Write with the first handle and search with it, and for one size with the second handle."""
     corpus = bench.corpus
     ready = ours.Ready(corpus.questions, corpus.question_vectors)
     searches = [
@@ -57,7 +57,7 @@ def _row(
     numbers = count()
 
     def write(size: int) -> None:
-        """Write after both handles have seen the state before."""
+        """Write after both handles have loaded the state before the write."""
         for search in searches * _WARM:
             search()
         seed = f"{key}-{next(numbers)}"

@@ -1,4 +1,4 @@
-"""Vectors: how near to reading them once, what is found, and what a busy machine makes of it."""
+"""Vectors: time relative to reading them once, recall, and the effect of a busy machine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Calls = dict[str, Callable[[Any], Any]]
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """One at a time, the same beside a load, and a hundred in a call."""
+    """Measure single searches, single searches on a busy machine, and a batch of a hundred."""
     with ours.variants(bench.path, bench.corpus) as variants:
         single = nearest(bench, variants, "vector", f"vectors, top {TOP}", reading=1.3)
         yield single
@@ -43,9 +43,9 @@ def nearest(
     *,
     reading: float | None = None,
 ) -> Row:
-    """Everybody who searches vectors, and what they find.
+    """Compare all contenders that search vectors, with their recall.
 
-    `reading` is the target against reading each byte once.
+    `reading` is the target relative to reading each byte once.
     """
     calls = _with_variants(bench, variants, "nearest")
     recalls, level = _recalls(bench, variants, calls)
@@ -69,7 +69,7 @@ def nearest(
 
 
 def _with_variants(bench: Bench, variants: Mapping[str, ours.Opened], method: str) -> Calls:
-    """hedgerow, its variants, and the others."""
+    """Return the calls of hedgerow, its variants and the others, in this order."""
     calls = bench.calls(method)
     first = {"hedgerow": calls.pop("hedgerow")}
     return {**first, **{name: getattr(one, method) for name, one in variants.items()}, **calls}
@@ -78,9 +78,9 @@ def _with_variants(bench: Bench, variants: Mapping[str, ours.Opened], method: st
 def _recalls(
     bench: Bench, variants: Mapping[str, ours.Opened], calls: Calls
 ) -> tuple[dict[str, float], str]:
-    """What share of the nearest each finds, and who of `calls` is the graph to compare "fast" with.
+    """Return the recall of each call, and the name of the graph to compare "fast" with.
 
-    This is the graph with the least effort that finds as much, which is added to the calls.
+    That graph has the least effort with the same recall. It is added to the calls.
     """
     asked = bench.corpus.question_vectors[:_ASKED]
     truth = Truth(bench.corpus.vectors, asked)
@@ -109,7 +109,10 @@ def _targets(
     memory: Mapping[str, int],
     level: str,
 ) -> Iterator[Target]:
-    """What searching by vectors is to hold, of 100,000 on; in part of a million on."""
+    """Yield the targets of vector search.
+
+    Some apply from 100,000 chunks on, some from a million.
+    """
 
     def part(name: str, of: str) -> float | None:
         there = name in figures and of in figures
@@ -135,7 +138,7 @@ def _recalled(what: str, least: float, recall: float | None) -> Target:
 
 
 def _busy(bench: Bench, variants: Mapping[str, ours.Opened], quiet: Row) -> Row:
-    """hedgerow, what it waits for at least, and a graph, while memory is busy; each beside quiet."""
+    """Compare hedgerow, the memory floor and a graph on busy memory, each with its quiet time."""
     calls = {
         name: call
         for name, call in _with_variants(bench, variants, "nearest").items()

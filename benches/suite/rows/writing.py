@@ -1,4 +1,4 @@
-"""Writing: everything in one call, and one chunk that the next search sees."""
+"""Writing: everything in one call, and one chunk followed by a search that sees it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NO_INDEX = {"reading int8 once", "ten lines of Python"}
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """All."""
+    """Measure building an index, bulk writes and single writes."""
     made = {name: Times.of([took]) for name, took in bench.made_in.items() if name not in _NO_INDEX}
     what = "making an index with vectors, as far as each has them"
     yield bench.row(
@@ -34,7 +34,10 @@ def measure(bench: Bench) -> Iterator[Row]:
 
 
 def _bulk(bench: Bench) -> Row:
-    """Texts alone, for bare FTS5 has no vectors; made of what each takes before the clock starts."""
+    """Compare texts only, because bare FTS5 has no vectors.
+
+    Inputs are prepared before the clock starts.
+    """
     chunks = list(bench.corpus.chunks(with_vectors=False))
     numbers = count()
 
@@ -61,7 +64,7 @@ def _bulk(bench: Bench) -> Row:
 
 
 def _single(bench: Bench) -> Row:
-    """New words each time, so that the search shows whether the chunk is there."""
+    """Write new words each time, so that the search shows whether the chunk is there."""
     calls = bench.calls("add")
     figures = by_turns(calls, _contents(bench), bench.budget)
     checks = [_seen(bench, name, call("freshlast and found")) for name, call in calls.items()]
@@ -77,7 +80,7 @@ def _single(bench: Bench) -> Row:
 
 
 def _single_with_vector(bench: Bench) -> Row:
-    """New directions each time, so that a chunk is nearest to its own vector."""
+    """Write a random vector each time, so that a chunk is nearest to its own vector."""
     dimensions = bench.corpus.vectors.shape[1]
     vectors = unit(np.random.default_rng(17).standard_normal((_ADDED + 1, dimensions)))
     *new, last = zip([*_contents(bench), "last"], vectors, strict=True)
@@ -100,7 +103,7 @@ def _contents(bench: Bench) -> list[str]:
 
 
 def _seen(bench: Bench, name: str, answer: Any) -> str:
-    """Whether the first of what was found was written after the corpus."""
+    """Check that the first hit was written after the corpus."""
     found = bench.present[name].rows(answer)
     return (
         f"{name} finds what it wrote: {'yes' if found and found[0] > len(bench.corpus) else 'NO'}"

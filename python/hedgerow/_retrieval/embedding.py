@@ -1,7 +1,7 @@
 """Embedders and their vectors in an index: whether one fits, and embedding of chunks.
 
-The file has a name for what made its vectors, which includes what was put before the documents, and
-the details as JSON (spec/index.md, "Vectors"): adapter, model and both prompts.
+The file stores the name of the embedder, which includes the prompt for documents, and its details
+as JSON (spec/index.md, "Vectors"): adapter, model and both prompts.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ from . import observing
 _log = logging.getLogger("hedgerow")
 _embedding_log = logging.getLogger("hedgerow.embedding")
 
-# The files of earlier versions that were reported, each with the name of its embedder.
+# The files from earlier versions that were reported, each with the name of its embedder.
 _reported: set[tuple[str, str]] = set()
 
 
 @dataclass(frozen=True, slots=True)
 class EmbedderBinding:
-    """An embedder for one index: how it is asked, and what its vectors are stored with.
+    """An embedder bound to an index: its forms, and the name and details stored with its vectors.
 
-    `is_older` is for vectors that an earlier version made without the prompts of the model: queries
-    are then embedded without them too.
+    `is_older` is True for vectors that an earlier version made without the prompts of the model.
+    Queries are then embedded without prompts too.
     """
 
     name: str | None
@@ -62,9 +62,9 @@ class EmbedderBinding:
 
 @dataclass(frozen=True, slots=True)
 class RecordedEmbedder:
-    """The embedder that a file records. Anybody may have written it.
+    """The embedder that a file records. The content is untrusted.
 
-    `name` is the embedder's own, without a prompt. Unknown fields are None.
+    `name` is the embedder's own name, without a prompt. Unknown fields are None.
     """
 
     name: str | None
@@ -75,13 +75,13 @@ class RecordedEmbedder:
 
     @classmethod
     def of(cls, index: Searchable) -> RecordedEmbedder:
-        """The embedder that the file of this index records."""
+        """Return the embedder recorded in the file of this index."""
         name, details, _ = embedder_of(index)
         return cls.read(name, details)
 
     @classmethod
     def read(cls, name: str | None, details: str | None) -> RecordedEmbedder:
-        """From the two texts that the file has."""
+        """Return the embedder from the two stored texts."""
         try:
             found = json.loads(details or "")
         except (ValueError, RecursionError):
@@ -91,26 +91,26 @@ class RecordedEmbedder:
         keys = ("name", "adapter", "model", "query_prompt", "document_prompt")
         texts = {key: found[key] for key in keys if isinstance(found.get(key), str)}
         whole = cls(**{"name": name, **texts})
-        # Details of another embedder, which no version of ours leaves there, say nothing.
+        # Ignore the details of another embedder, which no version of hedgerow writes.
         fits = stored_name(whole.name, whole.document_prompt or "") == name
         return whole if fits else cls(name)
 
 
 def embedder_name(embedder: AnyEmbedder) -> str | None:
-    """The name that identifies its model, or None."""
+    """Return the name that identifies an embedder's model, or None."""
     name = getattr(embedder, "name", None)
     return name if isinstance(name, str) and name else None
 
 
 def stored_name(name: str | None, document_prompt: str) -> str | None:
-    """The name under which vectors are stored: they depend on what stood before the documents."""
+    """Return the name stored with vectors, which depend on the prompt for documents."""
     if name is None or not document_prompt:
         return name
     return f"{name} + {json.dumps(document_prompt, ensure_ascii=False)}"
 
 
 def own_admission(embedder: AnyEmbedder) -> EmbedderBinding:
-    """The binding of the embedder alone, for an index without vectors or to replace its vectors."""
+    """Return the binding of an embedder for an index without vectors, or to replace its vectors."""
     forms, name = forms_of(embedder), embedder_name(embedder)
     if name is None or not isinstance(embedder, PromptedModel):
         return EmbedderBinding(name, None, forms)
@@ -129,10 +129,11 @@ def own_admission(embedder: AnyEmbedder) -> EmbedderBinding:
 def admission(
     index: Searchable, embedder: AnyEmbedder, *, reports: bool = True
 ) -> Steps[EmbedderBinding]:
-    """How to use the embedder with this index; with `reports`, vectors of an older version are logged.
+    """Return the binding of an embedder to this index.
 
-    Raises InvalidInputError (`embedder_mismatch`) when the vectors of the index were made by another
-    embedder, or with another prompt.
+    With `reports`, vectors of an earlier version are logged. Raises InvalidInputError
+    (`embedder_mismatch`) if the vectors of the index come from another embedder, or from another
+    prompt.
     """
     own, name = own_admission(embedder), embedder_name(embedder)
     if name is None or own.name is None:
@@ -161,9 +162,9 @@ def _prompts(embedder: PromptedModel) -> Prompts:
 
 
 def _check_query_prompt(index: Searchable, recorded: RecordedEmbedder, prompts: Prompts) -> None:
-    """Reject another prompt of queries than the file's, unless the caller chose it.
+    """Reject a query prompt that differs from the file's, unless the caller chose it.
 
-    Vectors of the index do not depend on it, so a caller who names a prompt may use any.
+    The vectors of the index do not depend on it, so a caller may choose any prompt.
     """
     known = recorded.query_prompt
     if known is not None and known != prompts.query and not prompts.query_given:
@@ -205,16 +206,16 @@ def _report(index: Searchable, name: str) -> None:
         )
 
 
-# An index and a collection answer this in different ways.
+# Functions that differ between an index and a collection.
 
 
 def embedder_of(searched: Searchable) -> tuple[str | None, str | None, int | None]:
-    """The name of the embedder, its details, and its dimension, as far as known."""
+    """Return the name of the embedder, its details, and its dimension, as far as known."""
     return _embedder_of(searched) if isinstance(searched, Index) else searched._embedder_of()  # noqa: SLF001
 
 
 def check_embedder(searched: Searchable, name: str) -> None:
-    """Raise InvalidInputError (`embedder_mismatch`) unless this embedder made the vectors."""
+    """Raise InvalidInputError (`embedder_mismatch`) unless the vectors come from this embedder."""
     if isinstance(searched, Index):
         _check_embedder(searched, name)
     else:
@@ -222,7 +223,7 @@ def check_embedder(searched: Searchable, name: str) -> None:
 
 
 def refuse_other_embedder(known: str | None, name: str) -> None:
-    """Raise InvalidInputError (`embedder_mismatch`) where another embedder is known."""
+    """Raise InvalidInputError (`embedder_mismatch`) if a different embedder is known."""
     if known is not None and known != name:
         raise InvalidInputError(
             f'the collection has vectors of the embedder "{known}", not of "{name}"; use that one, or '
@@ -232,7 +233,7 @@ def refuse_other_embedder(known: str | None, name: str) -> None:
 
 
 def unembedded(searched: Searchable, chunks: Sequence[Chunk]) -> Sequence[int]:
-    """The positions of the chunks that have to be embedded."""
+    """Return the positions of the chunks that must be embedded."""
     if isinstance(searched, Index):
         return _unembedded(searched, chunks)
     return searched._unembedded(chunks)  # noqa: SLF001
@@ -241,14 +242,14 @@ def unembedded(searched: Searchable, chunks: Sequence[Chunk]) -> Sequence[int]:
 def upsert_from(
     searched: Searchable, chunks: Sequence[Chunk], embedder: str | None, details: str | None
 ) -> int:
-    """Store chunks with vectors that an embedder of this name made."""
+    """Store chunks with vectors from an embedder of this name."""
     if isinstance(searched, Index):
         return _upsert_from(searched, chunks, embedder, details)
     return searched._upsert_from(chunks, embedder, details)  # noqa: SLF001
 
 
 def index_of(searched: Searchable, what: str) -> Index:
-    """The index, for what collections elsewhere cannot do."""
+    """Return the index. Raises InvalidInputError for a collection, which cannot do `what`."""
     if isinstance(searched, Index):
         return searched
     raise InvalidInputError(
@@ -279,7 +280,10 @@ def upserting(
     chunks: Iterable[ChunkLike],
     progress: Progress | None,
 ) -> Steps[int]:
-    """Store chunks, block by block when they must be embedded first; returns the number of distinct ids."""
+    """Store chunks and return the number of distinct ids.
+
+    Chunks that must be embedded first are stored in blocks.
+    """
     given = listed(chunks)
     with observing.observer().writing("upsert", index, len(given)):
         return (yield from _upserting(index, embedder, given, progress))
@@ -313,10 +317,10 @@ def _upserting(
 
 
 def reembedding(index: Index, embedder: AnyEmbedder, progress: Progress | None) -> Steps[int]:
-    """Replace all vectors in one transaction, once all are there; returns the number of chunks with a new vector.
+    """Replace all vectors in one transaction, and return the number of new vectors.
 
-    They are staged in the file block by block, so that the next attempt with an embedder of the same
-    name continues where a failed one ended.
+    New vectors are staged in the file in blocks, so that the next attempt with an embedder of the
+    same name continues a failed one.
     """
     own, started = own_admission(embedder), perf_counter()
     staged: int = yield Call(_begin_staging, index, own.name, own.details)
@@ -344,7 +348,7 @@ def reembedding(index: Index, embedder: AnyEmbedder, progress: Progress | None) 
 
 
 def embedding_missing(index: Index, embedder: AnyEmbedder, progress: Progress | None) -> Steps[int]:
-    """Embed the stored chunks that have no vector; returns the number of new vectors."""
+    """Embed the stored chunks without a vector, and return the number of new vectors."""
     admitted = yield from admission(index, embedder)
     stored = after = 0
     stats = yield Call(index.stats)

@@ -1,4 +1,4 @@
-"""The observer of what retrievers do: none, unless `hedgerow.otel` is one."""
+"""The observer of retrievers, which `hedgerow.otel` can install."""
 
 from __future__ import annotations
 
@@ -12,24 +12,27 @@ from hedgerow.typing import Searchable
 
 
 class RunningSearch:
-    """A search under way."""
+    """A running search."""
 
     def begin(self) -> None:
-        """Record that the engine is called next: the times of its stages begin here."""
+        """Record that the engine is called next, which is the start of its stages."""
 
     def answered(self, answers: Sequence[Response | HedgerowError]) -> None:
-        """Record the answers."""
+        """Record the responses."""
 
 
 class WatchedCall:
     """A call of an embedder."""
 
     def embedded(self, rows: Any) -> None:
-        """Record the rows of its answer."""
+        """Record the rows of the result."""
 
 
 class Observer:
-    """Records what begins, and what ends as its context manager does. This one records nothing."""
+    """Observes operations, each of which ends with its context manager.
+
+    This base records nothing.
+    """
 
     def search(
         self, index: Searchable, queries: Sequence[str]

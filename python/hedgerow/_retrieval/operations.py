@@ -1,8 +1,8 @@
-"""The operations on an index or a collection: for each a request, its result, and the way to a server.
+"""The operations on an index or a collection: requests, results, and routes of a server.
 
-Every face is made from this table: the methods of `Retriever` and `RemoteRetriever`, synchronous and
-asynchronous, the routes of a server with their OpenAPI document, and options of commands. An option is
-added here, and where a search uses it.
+Every interface is generated from this table: the synchronous and asynchronous methods of
+`Retriever` and `RemoteRetriever`, the routes of a server with their OpenAPI document, and options
+of commands. An option is added here, and where a search uses it.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 MOST_RESULTS = 1_000
-"""The most results that a client of a server may ask for, and the most queries of one request."""
+"""The maximum of results for a client of a server, and of queries in one request."""
 
 MOST_CHUNKS = 10_000
-"""The most chunks or ids in one request to a server."""
+"""The maximum of chunks or ids in one request to a server."""
 
 DEFAULT_LIMIT = 10
 
@@ -103,26 +103,26 @@ class RetrievalOptions(Request[R]):
 
 @dataclass(frozen=True)
 class SearchRequest(RetrievalOptions[Response]):
-    """Return the best `limit` hits for a query, and the trace of how they were found.
+    """Return the best `limit` hits for a query, and the trace of the search.
 
-    `question_date` is when the question was asked, as a text, a datetime or a date: its phrases like
-    "last Friday" are then searched for as dates (spec/temporal.md). `mode` "auto" is "hybrid" with an
-    embedder, else "bm25". `limit` is 10 if it is None. `offset` skips that many of the best: the hits
-    are those that a search without it has from there on, up to where the candidates end. Each leg
-    returns at most `candidates` hits; if not given 60 in the profile "spec", 100 in "best". The
-    reranker, unless `rerank` is false, sees the first `rerank_top_n`. `skip_retry_ladder` leaves a
-    query that finds nothing as it is. `filters` are applied before ranking. `group_by` keeps only
-    the best chunk of each path ("path"), or of each value of a declared key such as "year", in each leg
-    before it is cut (spec/retrieval.md, "Grouping"). `asker` is the name of the speaker who asks, whom
-    "my" in the query means. With `recency`, a half-life such as `30d`, the score of a chunk is halved for each
-    half-life from the day of its `metadata["date"]` to the question date, or else today (spec/retrieval.md,
-    "Recency"). `explain` is for the JSON of servers and commands: in
-    Python every response has its explanations.
+    `question_date` is the date of the question, as a text, a datetime or a date: its phrases like
+    "last Friday" are then searched for as dates (spec/temporal.md). `mode` "auto" is "hybrid" with
+    an embedder, else "bm25". `limit` is 10 if it is None. `offset` skips the first hits; there are
+    no hits beyond the candidates. Each leg returns at most `candidates` hits, by default 60 in the
+    profile "spec" and 100 in "best". The reranker, unless `rerank` is false, sees the first
+    `rerank_top_n`. `skip_retry_ladder` does not retry a query that finds nothing. `filters` are
+    applied before ranking. `group_by` keeps only the best chunk of each path ("path"), or of each
+    value of a declared key such as "year", in each leg before it is cut (spec/retrieval.md,
+    "Grouping"). `asker` is the name of the asking speaker, to whom "my" in the query refers. With
+    `recency`, a half-life such as `30d`, the score of a chunk is halved for each half-life from the
+    day of its `metadata["date"]` to the question date, or else today (spec/retrieval.md,
+    "Recency"). `explain` is for the JSON of servers and commands: in Python every response has its
+    explanations.
 
-    A failed embedder, leg or reranker is left out, and trace and log say so, unless the retriever was
-    made with `on_leg_failure="raise"`. Raises RetrievalError, with the trace, when no leg could
-    answer; InvalidInputError for wrong options and for a query vector that does not fit the index;
-    QueryTooLargeError.
+    A failed embedder, leg or reranker is left out and reported in trace and log, unless the
+    retriever was made with `on_leg_failure="raise"`. Raises RetrievalError with the trace if no leg
+    succeeded, InvalidInputError for wrong options and for a query vector that does not fit the
+    index, and QueryTooLargeError.
     """
 
     operation = Operation("search", "search")
@@ -134,16 +134,17 @@ class SearchRequest(RetrievalOptions[Response]):
 
 @dataclass(frozen=True)
 class SearchManyRequest(RetrievalOptions[list[Any]]):
-    """Return the result of `search` for each query, in their order.
+    """Return the result of `search` for each query, in order.
 
-    All queries are embedded by one call, and searched on `threads` threads (as many as the process may
-    use, if not given) with the interpreter free. The reranker runs on as many threads, or is called
-    once for all if it has `rerank_many`. Ctrl-C ends the batch within a moment. `question_date` is one
-    for all queries, or a list with one for each; all other options are those of `search`.
+    All queries are embedded in one call, and searched on `threads` threads (by default one per
+    usable CPU) without holding the GIL. The reranker runs on as many threads, or is called once for
+    all queries if it has `rerank_many`. Ctrl-C ends the batch within a moment. `question_date` is a
+    single date for all queries, or a list with a date for each. All other options are those of
+    `search`.
 
-    `on_error` "raise" raises the first error in the order of the queries; "return" puts each error
-    instead of its response. An embedder that does not answer with one row for each query is an error of
-    every query.
+    `on_error` "raise" raises the first error in query order; "return" puts each error in place of
+    its response. If an embedder does not return a row for each query, that is an error of every
+    query.
     """
 
     operation = Operation("search_many", "search_many")
@@ -168,7 +169,7 @@ class SearchManyRequest(RetrievalOptions[list[Any]]):
 
     @property
     def texts(self) -> Sequence[str]:
-        """The queries, which are a list by now."""
+        """The queries as a list."""
         return self.queries  # type: ignore[return-value] # see __post_init__
 
     @property
@@ -181,9 +182,9 @@ class SearchManyRequest(RetrievalOptions[list[Any]]):
 
 
 def checked_queries(queries: Iterable[str]) -> list[str]:
-    """Return queries as a list; raises InvalidInputError for anything but texts, and for one text.
+    """Return queries as a list. Raises InvalidInputError unless they are an iterable of texts.
 
-    A text that cannot be searched for is an error of its own query, later.
+    A single str is rejected too. A text that is no valid query is an error of that query, later.
     """
     if isinstance(queries, (str, bytes, Mapping)) or not isinstance(queries, Iterable):
         hint = "; use search for one" if isinstance(queries, str) else ""
@@ -201,10 +202,10 @@ def checked_queries(queries: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class WhyNotRequest(RetrievalOptions[WhyNot]):
-    """Explain why the chunk of this id is not among the results of `search`, which has the same options.
+    """Explain why the chunk of this id is not among the results of `search` with the same options.
 
-    It searches as `search` does, and then without a limit of the legs, so that its time grows with the
-    size of the index. `str()` of the result is the reason in words. Raises what `search` does.
+    It searches like `search`, and then without a limit on the legs, so its time grows with the size
+    of the index. `str()` of the result is the reason in words. Raises the errors of `search`.
     """
 
     operation = Operation("why_not", "why_not")
@@ -215,10 +216,10 @@ class WhyNotRequest(RetrievalOptions[WhyNot]):
 
 @dataclass(frozen=True)
 class ExplainRequest(Request[QueryExplanation]):
-    """Explain the reading of each word of a query here, and the compiled texts.
+    """Explain how each word of a query is read, and return the compiled texts.
 
-    As `explain_query`, with the tokenizer, the stop words, the aliases and the ranking in use. Raises
-    QueryTooLargeError.
+    Like `explain_query`, with the tokenizer, the stop words, the aliases and the ranking in use.
+    Raises QueryTooLargeError.
     """
 
     operation = Operation("explain", "explain")
@@ -228,10 +229,10 @@ class ExplainRequest(Request[QueryExplanation]):
 
 @dataclass(frozen=True)
 class StatsRequest(Request[IndexStats]):
-    """Count what is in the index, all of one moment.
+    """Return statistics of the index, from one snapshot.
 
     From a server, fields about the memory of a handle are 0 or None. Raises InvalidInputError
-    (`unsupported_by_backend`) for a collection, which has `stats` of its own.
+    (`unsupported_by_backend`) for a collection, which has a separate `stats`.
     """
 
     operation = Operation("stats", "stats", "GET")
@@ -239,7 +240,7 @@ class StatsRequest(Request[IndexStats]):
 
 @dataclass(frozen=True)
 class GetRequest(Request[Chunk | None]):
-    """Return the chunk of an id, or None if there is none; from a server without its vector."""
+    """Return the chunk of an id, or None if it does not exist. From a server, it has no vector."""
 
     operation = Operation("get", "chunks/{id}", "GET")
 
@@ -248,9 +249,9 @@ class GetRequest(Request[Chunk | None]):
 
 @dataclass(frozen=True)
 class GetManyRequest(Request[list[Chunk | None]]):
-    """Return the chunks of some ids in their order, None for an id without a chunk.
+    """Return the chunks of some ids in order, with None for an id without a chunk.
 
-    From a server they are without their vectors.
+    From a server, they have no vectors.
     """
 
     operation = Operation("get_many", "get_many")
@@ -260,7 +261,7 @@ class GetManyRequest(Request[list[Chunk | None]]):
 
 @dataclass(frozen=True)
 class CountRequest(Request[int]):
-    """Count the chunks that pass a filter, or all."""
+    """Return the number of chunks that pass a filter, or of all."""
 
     operation = Operation("count", "count")
 
@@ -269,10 +270,10 @@ class CountRequest(Request[int]):
 
 @dataclass(frozen=True)
 class UpdateRequest(Request[int]):
-    """Change metadata and tags of the chunks that pass a filter; returns the number that passed.
+    """Change metadata and tags of the chunks that pass a filter, and return their number.
 
-    Nothing is embedded again. In an index this is one transaction. Raises InvalidInputError for a filter
-    without a condition, and if neither metadata nor tags are given.
+    Nothing is embedded again. In an index this is one transaction. Raises InvalidInputError for a
+    filter without a condition, and if neither metadata nor tags are given.
     """
 
     operation = Operation("update", "update", writes=True)
@@ -285,14 +286,15 @@ class UpdateRequest(Request[int]):
 
 @dataclass(frozen=True)
 class UpsertRequest(Request[int]):
-    """Embed the chunks that have no vector, and store all; returns the number of distinct ids.
+    """Embed the chunks without a vector, store all chunks, and return the number of distinct ids.
 
-    What is embedded is title, summary and content, a line each. A chunk that is stored with the same
-    texts and a vector is not embedded again. Chunks are stored in blocks, at a server 500 in a request,
-    and `progress(done, total)` is called after each: what was stored before an error or an interruption
-    stays, and the same call again embeds the rest. Without an embedder this is `Index.upsert`.
+    The embedded text is title, summary and content, one per line. A chunk that is stored with the
+    same texts and a vector is not embedded again. Chunks are stored in blocks, at a server 500 per
+    request, and `progress(done, total)` is called after each. After an error or an interruption the
+    stored blocks stay, and the same call embeds the rest. Without an embedder this is
+    `Index.upsert`.
 
-    Raises what the embedder raises, and what `Index.upsert` does; InvalidInputError when the index has
+    Raises the errors of the embedder and of `Index.upsert`, and InvalidInputError if the index has
     vectors of another embedder or dimension.
     """
 
@@ -307,10 +309,10 @@ class UpsertRequest(Request[int]):
 
 @dataclass(frozen=True)
 class DeleteRequest(Request[int]):
-    """Remove the chunks of some ids, and every chunk of some paths; returns the number of removed chunks.
+    """Remove the chunks of some ids and all chunks of some paths, and return their number.
 
-    With `where`, remove the chunks that pass a filter instead. Raises InvalidInputError for a filter
-    without a condition, and for one beside ids or paths.
+    With `where`, remove the chunks that pass a filter instead. Raises InvalidInputError for a
+    filter without a condition, and for a filter combined with ids or paths.
     """
 
     operation = Operation("delete", "delete", writes=True)
@@ -332,7 +334,10 @@ S = TypeVar("S", bound=RetrievalOptions[Any])
 
 
 def whole_page(request: S, ranking: Ranking) -> S:
-    """Return the request with as many candidates as results, at least: they must not cut a page short."""
+    """Return the request with at least as many candidates as results.
+
+    Otherwise candidates would cut a page short.
+    """
     if request.candidates is not None or request.limit is None:
         return request
     return replace(request, candidates=max(CANDIDATES[ranking.profile], request.limit))
@@ -366,7 +371,7 @@ class IndexOperations(Operations):
     delete = method(DeleteRequest)
     adelete = async_method(DeleteRequest)
     asearch_many = async_method(SearchManyRequest)
-    if TYPE_CHECKING:  # `on_error` decides whether errors are among the results.
+    if TYPE_CHECKING:  # `on_error` decides whether errors are among the results
 
         @overload
         def search_many(
@@ -394,7 +399,7 @@ class IndexOperations(Operations):
         search_many = method(SearchManyRequest)
 
     def delete_path(self, path: str) -> int:
-        """Remove every chunk of a path; returns the number of removed chunks."""
+        """Remove every chunk of a path, and return the number of removed chunks."""
         return self._perform(DeleteRequest(paths=(path,)))
 
     async def adelete_path(self, path: str) -> int:

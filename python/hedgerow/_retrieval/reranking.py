@@ -21,17 +21,17 @@ from . import observing
 _log = logging.getLogger("hedgerow.rerank")
 
 _WHOLE = 4_000
-"""Characters of a document that a reranker reads: about 1,000 tokens, twice what most models take."""
+"""The characters of a document for a reranker: about 1,000 tokens, twice most models' limit."""
 _WEIGHT = 0.3
-"""The share of a reranker: measured best, on collections with judgements (spec/retrieval.md)."""
+"""The weight of a reranker's score, measured on judged collections (spec/retrieval.md)."""
 
 
 @dataclass(frozen=True, slots=True)
 class RerankOptions:
-    """How the answers of a reranker count, and how much of a document it reads.
+    """The weight of a reranker's scores, and the length of the text it reads.
 
-    `chars` is None for the short text of the specification. `keeps_unscored` is whether a document
-    without a score stays, as the lowest.
+    `chars` is None for the short text of the specification. With `keeps_unscored`, a document
+    without a score stays, in the last place.
     """
 
     weight: float
@@ -40,7 +40,7 @@ class RerankOptions:
 
 
 def rerank_options(ranking: Ranking) -> RerankOptions:
-    """Return how a reranker is asked, and how its answers count, under a ranking."""
+    """Return the rerank options of a ranking."""
     best = ranking.profile == "best"
     weight, chars = ranking.rerank_weight, ranking.rerank_chars
     if weight is None:
@@ -51,7 +51,10 @@ def rerank_options(ranking: Ranking) -> RerankOptions:
 
 
 def rerank_method(reranker: AnyReranker) -> Any:
-    """The function that reranks for one query; raises InvalidInputError for anything but a reranker."""
+    """Return the function that reranks one query.
+
+    Raises InvalidInputError for anything but a reranker.
+    """
     method = getattr(reranker, "rerank", None)
     if isinstance(reranker, type):
         hint = f"; that is a class: pass an object of it, {reranker.__name__}(...)"
@@ -73,7 +76,7 @@ def rerank_method(reranker: AnyReranker) -> Any:
 
 
 def reranker_name(reranker: AnyReranker) -> str:
-    """The name of a reranker for traces; that of a function is its own."""
+    """Return the name of a reranker for traces. For a function it is the function's name."""
     named: Any = reranker
     while isinstance(named, partial):
         named = named.func
@@ -88,9 +91,9 @@ def reranking(
     waiting: Sequence[tuple[str, Found]],
     threads: int,
 ) -> Steps[list[Exception | None]]:
-    """Rerank the first `head` hits of each search; returns what the reranker raised for each, if anything.
+    """Rerank the first `head` hits of each search. Return the reranker's error for each, or None.
 
-    Several searches are one call of `rerank_many`, if there is one, and otherwise run on threads.
+    Several searches use one call of `rerank_many` if it exists, and run on threads otherwise.
     """
     step = _Step(reranker, reranker_name(reranker), options, head)
     if len(waiting) == 1:
@@ -151,7 +154,7 @@ class _Step:
         return [RerankDocument(*parts) for parts in found.documents(self.head, self.options.chars)]
 
     def _apply(self, found: Found, scores: list[RerankScore], seconds: float) -> None:
-        # Positions of documents that the reranker was not given say nothing, however large.
+        # Ignore positions of documents that the reranker was not given, however large.
         pairs = [(one.index, one.score) for one in scores if 0 <= one.index < self.head]
         options = self.options
         found.rerank(self.head, pairs, options.weight, options.keeps_unscored, self.name, seconds)
@@ -169,11 +172,14 @@ def _answers(answer: Any, queries: int) -> list[Any]:
 
 
 def is_asynchronous(reranker: AnyReranker) -> bool:
-    """Whether only the asynchronous methods of a retriever can use it; raises InvalidInputError as `rerank_method`."""
+    """Return whether only the asynchronous methods of a retriever can use a reranker.
+
+    Raises InvalidInputError like `rerank_method`.
+    """
     many = getattr(reranker, "rerank_many", None)
     return is_async(rerank_method(reranker)) or (many is not None and is_async(many))
 
 
 def log_failure(error: Exception) -> None:
-    """Log that a reranker failed and the order stays."""
+    """Log that a reranker failed and the order is unchanged."""
     _log.warning("the reranker failed, the order stays: %s", error, exc_info=error)

@@ -35,8 +35,8 @@ _embedding_log = logging.getLogger("hedgerow.embedding")
 
 _EPOCH = date(1970, 1, 1).toordinal()
 
-# No text with fewer characters is over a limit of spec/query.md: 64 KiB are at least 16,384 of them,
-# and a token takes at least two.
+# A text with fewer characters cannot exceed a limit of spec/query.md: 64 KiB are at least 16,384
+# characters, and a token takes at least two.
 _SHORT = 8_192
 
 _UNWATCHED = nullcontext()
@@ -46,7 +46,7 @@ _STAGES = {"bm25": "search by keywords", "vector": "search by meaning", "rerank"
 
 @dataclass(slots=True)
 class QueryEmbeddings:
-    """The embeddings of the queries: their vectors, or "failed" with the `error` of the embedder."""
+    """The embeddings of the queries: their vectors, or "failed" with the embedder's `error`."""
 
     vectors: Any = None
     name: str | None = None
@@ -67,10 +67,10 @@ class Stages:
     rerank_options: RerankOptions
     on_leg_failure: OnLegFailure
     slow_ms: float | None
-    # The hits of each leg if a search says nothing else.
+    # The default number of hits of each leg.
     candidates: int
     explain: Callable[..., QueryExplanation]
-    # How the index accepted the embedder last, and the vectors of the last queries.
+    # The current binding of the embedder, and the vectors of the last queries.
     _admitted: EmbedderBinding | None = None
     _cache: QueryVectors = field(default_factory=lambda: QueryVectors())  # noqa: PLW0108 - defined below
 
@@ -79,10 +79,10 @@ class Stages:
         request: SearchRequest | WhyNotRequest | SearchManyRequest,
         embedded: QueryEmbeddings | None = None,
     ) -> Steps[Any]:
-        """Answer a request: with a response, or with a response or an error for each of many queries.
+        """Run a request. Returns a response, or for many queries a response or an error each.
 
         A `WhyNotRequest` gets its response with the options and the vector of the search. With
-        `embedded` the embedder is not asked again.
+        `embedded` the embedder is not called again.
         """
         started = perf_counter()
         queries: Sequence[str]
@@ -94,14 +94,14 @@ class Stages:
             queries, dates, threads = (request.query,), (request.question_date,), 1
         if self.embedder is None and request.mode in ("semantic", "hybrid"):
             self._check_may_degrade(request.mode)
-        # A reranker may drop all that it sees; then those behind move up.
+        # A reranker may drop all its documents, and then the next hits move up.
         head = request.rerank_top_n if request.rerank and self.reranker is not None else 0
         limit = DEFAULT_LIMIT if request.limit is None else request.limit
         recency = request.recency
         half_life = None if recency is None else checked_half_life(recency).days
         options = SearchOptions(
             request.mode,
-            # A number too large for the machine means all.
+            # A number above the machine's range means all.
             min(self.candidates if request.candidates is None else request.candidates, sys.maxsize),
             min(request.offset + limit + head, sys.maxsize),
             None if request.rerank and self.reranker is None else request.rerank and head > 0,
@@ -137,7 +137,7 @@ class Stages:
                             raise
                         embedded = None
                         for at in sound:
-                            # Each is raised, pickled and changed on its own.
+                            # Each error is raised, pickled and changed independently.
                             answers[at] = HedgerowError(error.message, code=error.code)
             if embedded is not None:
                 if watched is not None:
@@ -175,10 +175,10 @@ class Stages:
         return answers if isinstance(request, SearchManyRequest) else answers[0]
 
     def embedded(self, queries: list[str]) -> Steps[QueryEmbeddings]:
-        """The rows of the embedder, or the error that it raised; equal queries are embedded once."""
+        """Return the embedder's rows, or its error. Equal queries are embedded once."""
         if self._admitted is None:
-            # The search itself compares the name with that of the index, in its own transaction. It is
-            # checked in advance until it matched once, so that no query is embedded in vain.
+            # The search compares the name with that of the index in its own transaction. Until it
+            # has matched once, it is also checked here, so that no query is embedded in vain.
             self._admitted = yield from admission(self.index, needed(self.embedder))
         form, name = self._admitted.forms.queries, self._admitted.name
         known = self._cache.known(queries)
@@ -203,7 +203,7 @@ class Stages:
         return QueryEmbeddings([known[query] for query in queries], name)
 
     def forget_embedder(self) -> None:
-        """Forget how the index accepted the embedder, and the vectors of queries."""
+        """Reset the binding of the embedder and the cached query vectors."""
         self._admitted = None
         self._cache = QueryVectors()
 
@@ -220,7 +220,7 @@ class Stages:
         return call
 
     def _check_may_degrade(self, mode: str) -> None:
-        """Refuse a mode that needs an embedder, which this retriever lacks, where no leg may be left out."""
+        """Raise InvalidInputError if a mode needs an embedder and no leg may be left out."""
         if self.on_leg_failure == "raise":
             raise InvalidInputError(
                 f'mode="{mode}" needs an embedder, and on_leg_failure="raise" leaves no leg out; '
@@ -231,10 +231,10 @@ class Stages:
     def _check_found(
         self, queries: Sequence[str], vectors: Any, found: Sequence[Found | HedgerowError]
     ) -> None:
-        """Raise the error of another embedder; otherwise keep the vectors of the queries."""
+        """Raise the error of a changed embedder. Otherwise cache the vectors of the queries."""
         for one in found:
             if isinstance(one, HedgerowError) and one.code == "embedder_mismatch":
-                # The index was re-embedded since this embedder was admitted.
+                # The index was re-embedded after this embedder was bound.
                 self.forget_embedder()
                 raise one
         if vectors is not None:
@@ -275,7 +275,7 @@ class Stages:
     def answer(
         self, offset: int, limit: int, found: Found | HedgerowError, part_error: Exception | None
     ) -> Response | HedgerowError:
-        """Return the response of what was found, or the error of a search without an answer."""
+        """Return the response of a search, or its error if no leg succeeded."""
         if isinstance(found, HedgerowError):
             return found
         trace = found.trace
@@ -291,7 +291,7 @@ class Stages:
             _log.warning("the %s leg failed, the other answers: %s", trace.error_stage, found.error)
         results = found.results(min(offset + limit, sys.maxsize))[offset:]
         if error is not None and not isinstance(error, HedgerowError):
-            error = _failed(trace, error)  # those of others may not pickle
+            error = _failed(trace, error)  # foreign errors may not pickle
         return Response(results, trace, error, offset)
 
 
@@ -321,7 +321,7 @@ def dated_query(
     """
     if asked is None:
         return None if recency is None else (None, [], _day(datetime.now(timezone.utc)))
-    # Slow to import, and most searches have no date.
+    # The import is slow, and most searches have no date.
     from hedgerow.temporal import augment_query, expand_temporal, parse_question_date  # noqa: PLC0415
 
     hints = list(expand_temporal(query, asked).date_hints)
@@ -343,7 +343,7 @@ def _day(time: datetime) -> int:
 
 
 def _usable_cpus() -> int:
-    """The CPUs this process may use, which in a container are fewer than the machine has."""
+    """Return the number of CPUs this process may use, fewer than the machine's in a container."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on macOS and Windows
@@ -351,7 +351,7 @@ def _usable_cpus() -> int:
 
 
 def needed(embedder: AnyEmbedder | None) -> AnyEmbedder:
-    """The embedder; raises InvalidInputError for none."""
+    """Return the embedder. Raises InvalidInputError if it is None."""
     if embedder is None:
         raise InvalidInputError(
             "this retriever has no embedder; pass one: Retriever(index, embedder=...)",
@@ -369,9 +369,9 @@ def _in_one_state(
     call: Callable[..., Any],
     arguments: tuple[Any, ...],
 ) -> tuple[Any, dict[str, Any] | None]:
-    """Call the engine; what it found, and how a collection elsewhere came to its answers.
+    """Call the engine. Returns its results, and the report of a collection or None.
 
-    Where the collection cannot be reached at all, every leg fails as it would have then.
+    If the collection is unreachable, every leg fails with that error.
     """
     if isinstance(searched, Index):
         return call(*arguments, None), None
@@ -398,13 +398,13 @@ class _Unreachable:
     chunks = in_paths = paths = _fail
 
     def report(self) -> None:
-        """Return None: the error says everything."""
+        """Return None, because the error has all information."""
 
 
 # The vectors of the last queries.
 
 _MOST = 256
-"""Queries whose vectors are cached: under 1 MB with 768 numbers each."""
+"""The maximum of queries with cached vectors: under 1 MB with 768 dimensions."""
 
 
 class QueryVectors:
@@ -415,19 +415,19 @@ class QueryVectors:
         self._turn = Lock()
 
     def known(self, queries: Sequence[str]) -> dict[str, Any]:
-        """The rows of those of the queries that have one."""
+        """Return the cached rows of the queries."""
         with self._turn:
             return {query: self._rows[query] for query in queries if query in self._rows}
 
     def keep(self, queries: Sequence[str], rows: Any, sound: Sequence[bool]) -> None:
-        """Cache the rows of the queries that were searched without an error, at most the last 256."""
+        """Cache the rows of the queries that succeeded, at most the last 256."""
         if isinstance(rows, str) or len(queries) > _MOST:
             return
         with self._turn:
             for query, row, is_sound in zip(queries, rows, sound, strict=True):
                 if is_sound:
                     self._rows.pop(query, None)
-                    # A row of an array would keep all of the array in memory.
+                    # A view of a row would keep the whole array in memory.
                     self._rows[query] = row.copy() if hasattr(row, "copy") else row
             while len(self._rows) > _MOST:
                 del self._rows[next(iter(self._rows))]
@@ -435,16 +435,19 @@ class QueryVectors:
 
 # The log of slow searches.
 
-# Stages that took less are not worth the room.
+# Stages faster than this are not worth logging.
 _WORTH_NAMING_MS = 0.05
 
 
 def checked_slow_ms(value: float | None) -> float | None:
-    """The threshold; raises InvalidInputError unless it is a finite number from 0 up, or None."""
+    """Return the threshold.
+
+    Raises InvalidInputError unless it is a finite number from 0 up, or None.
+    """
     if value is None:
         return None
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    # Compared first: not every integer has a float.
+    # Compare before converting, because some integers have no float.
     if not number or not 0 <= value <= sys.float_info.max:
         raise InvalidInputError(
             f"slow_ms must be a number of milliseconds from 0 up, or None, not {shown(value)}",
@@ -454,10 +457,10 @@ def checked_slow_ms(value: float | None) -> float | None:
 
 
 def log_slow(slow_ms: float, answers: Sequence[Response | HedgerowError], total_ms: float) -> None:
-    """Log the searches that took longer than `slow_ms`, a line for each.
+    """Log the searches that took longer than `slow_ms`, one line each.
 
-    A single search took as long as its call. Searches of a batch ran in parallel: each took the time
-    of its stages, without embedding, which is one call for all.
+    The time of a single search is that of its call. Searches of a batch run in parallel, so the
+    time of each is the sum of its stages, without embedding, which is one call for all.
     """
     alone = len(answers) == 1
     for answer in answers:

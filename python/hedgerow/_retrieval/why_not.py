@@ -17,7 +17,7 @@ from .searching import Stages, dated_query
 
 
 def looking(stages: Stages, request: WhyNotRequest) -> Steps[WhyNot]:
-    """Search as requested, and for everything that is fused; then look at the chunk."""
+    """Search as requested, search again without limits, then examine the chunk."""
     response, options, embedded = yield from stages.search(request)
     every = replace(request, limit=sys.maxsize, offset=0, rerank=False)
     fused, _, _ = yield from stages.search(every, embedded)
@@ -44,7 +44,7 @@ def _best_of_group(
     if group_by == "path":
         return next((hit.id for hit in fused if hit.path == chunk.path), None)
     if not isinstance(stages.index, Index):
-        return None  # a collection groups by path alone
+        return None  # a collection groups only by path
     others = yield Call(stages.index.get_many, [hit.id for hit in fused])
     group = _group(group_by, chunk)
     same = (one.id for one in others if one is not None and _group(group_by, one) == group)
@@ -59,7 +59,7 @@ def _compose(
     response: Response,
     fused: Response,
 ) -> WhyNot:
-    """Make one of what the engine saw, the results as asked for, and all of what was fused."""
+    """Build the result from the engine's report, the requested results, and all fused hits."""
     ids, all_ids = [hit.id for hit in response], [hit.id for hit in fused]
     keywords, vectors = (
         None if looked[leg] is None else LegRank(*looked[leg]) for leg in ("keywords", "vectors")
@@ -91,7 +91,7 @@ def _compose(
 
 
 def _cut(looked: dict[str, Any], best: str | None, *, was_fused: bool, reranked: bool) -> Cut:
-    """Name the first thing that kept a chunk out."""
+    """Return the first reason that excluded a chunk."""
     if not looked["exists"]:
         return "not_in_index"
     if not looked["passes"]:

@@ -1,4 +1,4 @@
-"""Calling an embedder: queries in one form, documents in another.
+"""Calling an embedder: one form for queries, another for documents.
 
 The form follows from the methods it has (spec/adapters.md, "Embedders").
 """
@@ -28,10 +28,10 @@ class _Method(NamedTuple):
 _CALLED = _Method("__call__")
 
 _LAZY = (GeneratorType, map)
-"""What an embedder may return in place of rows: they are computed as they are taken."""
+"""Lazy results that an embedder may return instead of rows. They are computed when iterated."""
 
-# Methods of an embedder for queries, each with its method for documents. LangChain's and
-# sentence-transformers' own pair is the first; the next are LlamaIndex's.
+# Methods for queries, each with its method for documents. The first pair is that of LangChain and
+# sentence-transformers, the next ones are LlamaIndex's.
 _KINDS: Sequence[tuple[_Method, _Method]] = (
     (_Method("embed_queries"), _Method("embed_documents")),
     (_Method("embed_query", one_by_one=True), _Method("embed_documents")),
@@ -43,7 +43,7 @@ _KINDS: Sequence[tuple[_Method, _Method]] = (
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A method of an embedder, looked up when it is called, and the one that is awaited instead."""
+    """A method of an embedder, looked up when called, and its asynchronous counterpart."""
 
     embedder: Any
     plain: str | None
@@ -51,14 +51,14 @@ class Form:
     one_by_one: bool
 
     def rows(self, texts: Sequence[str]) -> Steps[Embeddings]:
-        """Return a row for each text, or raise HedgerowError for any other answer."""
+        """Return a row for each text. Raises HedgerowError for any other result."""
         return checked_rows((yield from self.answer(texts)), len(texts))
 
     def answer(self, texts: Sequence[str]) -> Steps[Any]:
-        """Return the unchecked answer of the embedder."""
+        """Return the unchecked result of the embedder."""
         if not self.one_by_one:
             answer = yield self._call(list(texts))
-            # On the thread of the embedder, too.
+            # Iterate on the embedder's thread too.
             return (yield Call(list, answer)) if isinstance(answer, _LAZY) else answer
         rows: list[Any] = []
         for text in texts:
@@ -76,7 +76,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """Both forms of an embedder; `plain` is its form for texts that are neither."""
+    """Both forms of an embedder. `plain` is its form for other texts."""
 
     queries: Form
     documents: Form
@@ -94,7 +94,7 @@ class Forms:
 
 
 def forms_of(embedder: AnyEmbedder) -> Forms:
-    """How to ask the embedder; raises InvalidInputError for anything else."""
+    """Return the forms of an embedder. Raises InvalidInputError for any other object."""
     for queries, documents in _KINDS:
         if queries is _CALLED and (isinstance(embedder, type) or hasattr(embedder, "encode")):
             continue
@@ -109,11 +109,11 @@ def forms_of(embedder: AnyEmbedder) -> Forms:
 
 
 def checked_rows(rows: Any, texts: int) -> Embeddings:
-    """Return the rows of an embedder as numbers that an index reads fast.
+    """Return the rows of an embedder in a format that an index reads fast.
 
     Raises HedgerowError unless every text has a row, and for rows of bits.
     """
-    # A text has a length too, and has no rows.
+    # A str has a length too, but no rows.
     count = None if isinstance(rows, str) or not hasattr(rows, "__len__") else len(rows)
     if count != texts:
         answered = "something without rows" if count is None else f"{count} rows"
@@ -129,7 +129,7 @@ def checked_rows(rows: Any, texts: int) -> Embeddings:
             "configure it for float32, float16 or int8",
             code="bad_answer",
         )
-    if hasattr(rows, "detach"):  # a tensor of torch, which may be on another device
+    if hasattr(rows, "detach"):  # a torch tensor, which may be on another device
         rows = rows.detach().cpu().tolist()
     elif kind not in (None, "float32", "float64") and hasattr(rows, "astype"):
         rows = rows.astype("float32")
@@ -138,7 +138,7 @@ def checked_rows(rows: Any, texts: int) -> Embeddings:
 
 
 def _kind(rows: Any) -> str | None:
-    """The type of the numbers of an array or a tensor, as numpy calls it."""
+    """Return numpy's name of the type of an array's or tensor's numbers."""
     dtype = getattr(rows, "dtype", None)
     return None if dtype is None else str(dtype).rpartition(".")[2]
 

@@ -1,4 +1,4 @@
-"""The shared parts of embedders with a model in this process: everything except the call."""
+"""The shared parts of embedders with a local model: everything except the call of the model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 class LocalEmbedder(PromptedEmbedder):
-    """An `Embedder` over a model in this process. Threads may share it; they take turns."""
+    """An `Embedder` with a model in this process.
+
+    Threads may share it; their calls are serialized.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -26,7 +29,7 @@ class LocalEmbedder(PromptedEmbedder):
 
     @abstractmethod
     def _encode(self, texts: list[str]) -> Any:
-        """Return the model's answer: an array of one row for each text, unchecked."""
+        """Return the model's result: an array with one row for each text, unchecked."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[float32] | list[Any]:
         """Return a row for each text: an array, or a list with empty rows for texts without a vector.
@@ -39,11 +42,11 @@ class LocalEmbedder(PromptedEmbedder):
     def _rows(
         self, texts: Sequence[str], encode: Callable[[list[str]], Any]
     ) -> NDArray[float32] | list[Any]:
-        """The checked rows of the model for the texts."""
+        """Return the checked rows of the model for the texts."""
         local = _Texts(texts, f"the model {self.name}")
         if not local.to_embed:
             return local.none()
-        with self._turn:  # a tokenizer cannot be used by two threads at once
+        with self._turn:  # tokenizers are not thread-safe
             answered = encode(local.to_embed)
         return local.rows(answered)
 
@@ -52,7 +55,7 @@ class LocalEmbedder(PromptedEmbedder):
 
 
 class _Texts:
-    """Texts for a model, which batches them itself and answers with an array."""
+    """Texts for a model that does its own batching and returns an array."""
 
     def __init__(self, texts: Sequence[str], source: str) -> None:
         self._count = len(checked := checked_texts(texts))
@@ -61,11 +64,11 @@ class _Texts:
         self.to_embed = [checked[i] for i in self._indices]
 
     def none(self) -> list[Any]:
-        """The rows where no text has anything to embed."""
+        """Return empty rows, if no text has anything to embed."""
         return [()] * self._count
 
     def rows(self, answered: Any) -> NDArray[float32] | list[Any]:
-        """The checked array, or a list of its rows where some texts have no vector."""
+        """Return the checked array, or a list of its rows if some texts have no vector."""
         import numpy as np  # noqa: PLC0415 - comes with the libraries; hedgerow itself does without
 
         texts = len(self._indices)

@@ -1,4 +1,4 @@
-"""The shared parts of adapters: a prompt for queries, and another for documents."""
+"""The shared parts of adapters: one prompt for queries, another for documents."""
 
 from __future__ import annotations
 
@@ -36,40 +36,40 @@ class PromptedModel:
 
 
 class PromptedEmbedder(PromptedModel, ABC):
-    """The methods of a synchronous one."""
+    """The methods of a synchronous embedder with prompts."""
 
     @abstractmethod
     def embed(self, texts: Sequence[str]) -> Any:
         """Return a row for each text, without a prompt."""
 
     def embed_queries(self, texts: Sequence[str]) -> Any:
-        """As `embed`, with the query prompt before each text."""
+        """Like `embed`, with the query prompt before each text."""
         return self.embed(with_prompt(texts, self.query_prompt))
 
     def embed_query(self, text: str) -> Any:
-        """The row of one query, with the query prompt before it; empty for blank text."""
+        """Return the row of one query, with the query prompt before it. Empty for blank text."""
         return self.embed_queries([checked_text(text, "text")])[0]
 
     def embed_documents(self, texts: Sequence[str]) -> Any:
-        """As `embed`, with the document prompt before each text."""
+        """Like `embed`, with the document prompt before each text."""
         return self.embed(with_prompt(texts, self.document_prompt))
 
 
 class AsyncPromptedEmbedder(PromptedModel, ABC):
-    """The methods of an asynchronous one."""
+    """The methods of an asynchronous embedder with prompts."""
 
     @abstractmethod
     async def embed(self, texts: Sequence[str]) -> Any:
         """Return a row for each text, without a prompt."""
 
     async def embed_queries(self, texts: Sequence[str]) -> Any:
-        """As `embed`, with the query prompt before each text."""
+        """Like `embed`, with the query prompt before each text."""
         return await self.embed(with_prompt(texts, self.query_prompt))
 
     async def embed_query(self, text: str) -> Any:
-        """The row of one query, with the query prompt before it; empty for blank text."""
+        """Return the row of one query, with the query prompt before it. Empty for blank text."""
         return (await self.embed_queries([checked_text(text, "text")]))[0]
 
     async def embed_documents(self, texts: Sequence[str]) -> Any:
-        """As `embed`, with the document prompt before each text."""
+        """Like `embed`, with the document prompt before each text."""
         return await self.embed(with_prompt(texts, self.document_prompt))

@@ -13,7 +13,7 @@ _WEB_SEARCH = (
     "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
 )
 
-# From the models' own cards and configurations. Models whose prompts are not certain are left out.
+# From the models' own cards and configurations. Models with uncertain prompts are omitted.
 _FAMILIES: Sequence[tuple[str, str, str]] = (
     (r"(multilingual-)?e5-(small|base|large)(-v2)?", "query: ", "passage: "),
     (r"multilingual-e5-large-instruct|e5-mistral-7b-instruct", f"{_WEB_SEARCH} ", ""),
@@ -32,13 +32,13 @@ _FAMILIES: Sequence[tuple[str, str, str]] = (
     ),
 )
 
-# Suffixes of copies of a model that compute the same up to rounding.
+# Suffixes of converted copies of a model, which compute the same up to rounding.
 _COPY = re.compile(r"[-.](gguf|onnx|mlx|f16|fp16|bf16|f32|int8|[48]bit|q\d\w*)$")
 
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """The texts put before a query and before a document, and which of both the caller chose."""
+    """The prompts for queries and documents, and which of them the caller chose."""
 
     query: str = ""
     document: str = ""
@@ -46,7 +46,7 @@ class Prompts:
     document_given: bool = False
 
     def given(self, query: str | None, document: str | None) -> Prompts:
-        """Return the prompts with the caller's changes; "" removes a prompt, and None keeps it."""
+        """Return the prompts with the caller's changes. "" removes a prompt, and None keeps it."""
         for what, prompt in (("query_prompt", query), ("document_prompt", document)):
             if prompt is not None:
                 checked_text(prompt, what)
@@ -59,9 +59,9 @@ class Prompts:
 
 
 def prompts_of_model(name: str) -> Prompts | None:
-    """The prompts of the family that the name of a model belongs to; None for other models.
+    """Return the prompts of the model family of a name. None for unknown models.
 
-    Who published a copy does not matter, nor the tag of an Ollama model.
+    The publisher of a copy and the tag of an Ollama model are ignored.
     """
     base = name.replace("\\", "/").rstrip("/").rpartition("/")[2].partition(":")[0].lower()
     while copy := _COPY.search(base):
@@ -73,5 +73,5 @@ def prompts_of_model(name: str) -> Prompts | None:
 
 
 def with_prompt(texts: Sequence[str], prompt: str) -> list[str]:
-    """The texts with the prompt before each; blank ones stay blank, and have no vector."""
+    """Return the texts with the prompt before each. Blank texts stay blank, and get no vector."""
     return [prompt + text if text.strip() else text for text in checked_texts(texts)]

@@ -1,4 +1,4 @@
-"""The shared parts of embedders over HTTP: everything except request and answer."""
+"""The shared parts of HTTP embedders: everything except request and response formats."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Batches:
     """Texts in batches for a server, and its rows in the order of the texts.
 
-    Blank texts are not sent, since some servers refuse them: their rows stay empty.
+    Blank texts are not sent, because some servers reject them. Their rows stay empty.
     """
 
     def __init__(self, texts: Sequence[str], size: int, source: str) -> None:
@@ -46,7 +46,7 @@ class Batches:
             yield [self._texts[i] for i in self._indices]
 
     def take(self, answered: Any) -> None:
-        """Check the rows for the batch that was yielded last, and keep them."""
+        """Check and store the rows for the batch that was yielded last."""
         indices = self._indices
         if not isinstance(answered, list):
             raise self._bad("without a list of embeddings")
@@ -77,7 +77,7 @@ class Batches:
 
 
 class HttpEmbedder(PromptedModel, ABC):
-    """A model behind a URL. Pickles without the key, and without its connections."""
+    """A model behind a URL. It pickles without its key and connections."""
 
     _endpoint: Endpoint | AsyncEndpoint
 
@@ -101,11 +101,11 @@ class HttpEmbedder(PromptedModel, ABC):
     def _connect(  # noqa: PLR0913 - options, by keyword
         self, extra: str, base_url: str, path: str, *, key: ApiKey, timeout: float, retries: int
     ) -> None:
-        """Make the endpoint; raises MissingExtraError."""
+        """Create the endpoint. Raises MissingExtraError."""
 
     @abstractmethod
     def _read(self, answer: Any) -> list[Any] | None:
-        """The embeddings of a server's answer, unchecked; None where there are none."""
+        """Return the embeddings in a server's response, unchecked. None if it has none."""
 
     def _payload(self, batch: list[str]) -> dict[str, Any]:
         return {"model": self.model, "input": batch, **self._fields}
@@ -118,15 +118,15 @@ class HttpEmbedder(PromptedModel, ABC):
 
 
 class ServedEmbedder(Connected, HttpEmbedder, PromptedEmbedder):
-    """An `Embedder`: one request after the other. Threads may share it."""
+    """An `Embedder` that sends one request after the other. Threads may share it."""
 
     _endpoint: Endpoint
 
     def embed(self, texts: Sequence[str]) -> list[Row]:
-        """Return a row for each text, an empty one for blank text and for a vector of zeros.
+        """Return a row for each text. It is empty for blank text and for a vector of zeros.
 
-        Raises HedgerowError when the server fails or its answer does not fit, InvalidInputError for
-        a text with half of a surrogate pair.
+        Raises HedgerowError if the server fails or its response is invalid, InvalidInputError for a
+        text with a lone surrogate.
         """
         batches = self._batches(texts)
         for batch in batches:
@@ -140,15 +140,15 @@ class ServedEmbedder(Connected, HttpEmbedder, PromptedEmbedder):
 
 
 class AsyncServedEmbedder(HttpEmbedder, AsyncPromptedEmbedder):
-    """An `AsyncEmbedder` for asyncio: one request after the other."""
+    """An `AsyncEmbedder` for asyncio that sends one request after the other."""
 
     _endpoint: AsyncEndpoint
 
     async def embed(self, texts: Sequence[str]) -> list[Row]:
-        """Return a row for each text, an empty one for blank text and for a vector of zeros.
+        """Return a row for each text. It is empty for blank text and for a vector of zeros.
 
-        Raises HedgerowError when the server fails or its answer does not fit, InvalidInputError for
-        a text with half of a surrogate pair.
+        Raises HedgerowError if the server fails or its response is invalid, InvalidInputError for a
+        text with a lone surrogate.
         """
         batches = self._batches(texts)
         for batch in batches:
@@ -156,7 +156,7 @@ class AsyncServedEmbedder(HttpEmbedder, AsyncPromptedEmbedder):
         return batches.rows
 
     async def aclose(self) -> None:
-        """Close the connections of the running event loop; `async with` does it too."""
+        """Close the connections of the running event loop. `async with` does it too."""
         await self._endpoint.aclose()
 
     def _connect(self, extra: str, base_url: str, path: str, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""The protocols of embedders (spec/adapters.md, "Embedders"), and checks of their answers."""
+"""The protocols of embedders (spec/adapters.md, "Embedders"), and errors of their results."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ class Embeddings(Protocol):
         """Return the number of rows."""
 
     def __iter__(self) -> Iterator[Any]:
-        """The rows: each a sequence of numbers, an empty one for a text without a vector."""
+        """Yield the rows: sequences of numbers, empty for a text without a vector."""
 
 
 class Embedder(Protocol):
     """Turns texts into vectors (spec/adapters.md, "Embedders").
 
-    It may have an attribute `name: str` for the model and whatever else changes the vectors: an
-    index remembers it, and refuses the vectors of another.
+    It may have an attribute `name: str` for the model and everything else that changes the vectors.
+    An index stores the name, and rejects vectors of another embedder.
     """
 
     def embed(self, texts: Sequence[str], /) -> Embeddings:
-        """Return a row for each text, in their order and of one length, as float32 or floats.
+        """Return a row for each text, in order and of equal length, as float32 or floats.
 
         An empty row means that the text has no vector. If the method raises, the retriever searches
-        by keywords alone.
+        only by keywords.
         """
 
 
@@ -37,35 +37,35 @@ class AsyncEmbedder(Protocol):
     """An `Embedder` whose `embed` is awaited."""
 
     async def embed(self, texts: Sequence[str], /) -> Embeddings:
-        """As `Embedder.embed`."""
+        """Like `Embedder.embed`, but asynchronous."""
 
 
 class QueryDocumentEmbedder(Protocol):
-    """An embedder that asks its model in one way for queries, and in another for documents.
+    """An embedder with separate methods for queries and documents.
 
-    LangChain's `Embeddings` is one. Either method may return an awaitable. For a batch of queries
-    `embed_query` is called for one after the other, unless there is also `embed_queries(texts)`,
-    with one row for each text.
+    LangChain's `Embeddings` is one. Either method may return an awaitable. For a batch of queries,
+    `embed_query` is called for each, unless there is also `embed_queries(texts)`, which returns one
+    row for each text.
     """
 
     def embed_query(self, text: str, /) -> Any:
-        """The row of one query, as numbers; empty for one without a vector."""
+        """Return the row of one query as numbers. Empty if the query has no vector."""
 
     def embed_documents(self, texts: list[str], /) -> Embeddings | Awaitable[Embeddings]:
-        """Return a row for each text, as `Embedder.embed`."""
+        """Return a row for each text, like `Embedder.embed`."""
 
 
 class AsyncQueryDocumentEmbedder(Protocol):
-    """Like `QueryDocumentEmbedder`, with LangChain's names of asynchronous methods.
+    """Like `QueryDocumentEmbedder`, with LangChain's names for asynchronous methods.
 
-    If an embedder has both, these are called where a search can await.
+    If an embedder has both kinds, asynchronous searches call these.
     """
 
     async def aembed_query(self, text: str, /) -> Any:
-        """As `QueryDocumentEmbedder.embed_query`."""
+        """Like `QueryDocumentEmbedder.embed_query`, but asynchronous."""
 
     async def aembed_documents(self, texts: list[str], /) -> Embeddings:
-        """As `QueryDocumentEmbedder.embed_documents`."""
+        """Like `QueryDocumentEmbedder.embed_documents`, but asynchronous."""
 
 
 AnyEmbedder: TypeAlias = (
@@ -75,16 +75,16 @@ AnyEmbedder: TypeAlias = (
     | AsyncQueryDocumentEmbedder
     | Callable[[list[str]], Embeddings | Awaitable[Embeddings]]
 )
-"""What a retriever can embed with: an object with one of these methods, or a function of texts."""
+"""An embedder for a retriever: an object with one of these methods, or a function of texts."""
 
 
 def bad_answer(source: str, what: str) -> HedgerowError:
-    """Return the error for an answer that does not fit the request."""
+    """Return the error for a response that does not fit the request."""
     return HedgerowError(
         f"{source} answered {what}; check that it serves a model of this kind", code="bad_answer"
     )
 
 
 def non_blank(texts: Sequence[str]) -> list[int]:
-    """The indices of the texts that are more than white space."""
+    """Return the indices of the texts that are not blank."""
     return [i for i, text in enumerate(texts) if text.strip()]

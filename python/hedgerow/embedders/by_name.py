@@ -69,19 +69,19 @@ _ADAPTERS: dict[str, Callable[[AdapterName], Callable[..., Embedder]]] = {
     "static": _static,
 }
 _OF_FOLDERS = ("onnx", "static")
-"""The adapters that load a folder, and know no hub."""
+"""The adapters that load a folder and cannot use a hub."""
 
 
 def embedder_named(
     name: str, *, query_prompt: str | None = None, document_prompt: str | None = None
 ) -> Embedder:
-    """The embedder of a name ADAPTER:MODEL, or ADAPTER:MODEL@URL for one on a server.
+    """Return the embedder of a name ADAPTER:MODEL, or ADAPTER:MODEL@URL for a server.
 
     ADAPTER is `model2vec`, `sentence-transformers`, `openai` or `ollama`, as in
     `ollama:nomic-embed-text` or `openai:bge-m3@http://localhost:8000/v1`; `onnx` or `static` with a
     folder; or `local`, alone or with the name of an installed model (docs/how-to/local-meaning.md).
-    The prompts are put before queries and documents in place of those that the model is known to
-    want; "" is none.
+    The prompts are put before queries and documents instead of the model's known prompts; "" means
+    none.
 
     Raises InvalidInputError for another name, and the errors of the adapter.
     """
@@ -91,7 +91,7 @@ def embedder_named(
 
 
 def check_name(name: str) -> None:
-    """Raise InvalidInputError for the name of no embedder, HedgerowError for `local` without a model."""
+    """Raise InvalidInputError for an invalid name, HedgerowError for `local` without a model."""
     named = _checked(name)
     if named.adapter == "local":
         from .installed import installed_folder  # noqa: PLC0415 - for this name alone
@@ -102,7 +102,7 @@ def check_name(name: str) -> None:
 def local_embedder(
     adapter: str, model: str, *, name: str, query_prompt: str, document_prompt: str
 ) -> Embedder:
-    """Return an embedder that a file names: only with a model that is on this machine already.
+    """Return an embedder that a file names. The model must exist on this machine.
 
     The author of the file is untrusted. Raises InvalidInputError unless `may_be_local`,
     HedgerowError (`model_unavailable`) for a missing model, and the errors of the adapter.
@@ -117,26 +117,27 @@ def local_embedder(
 
 
 def sends_texts(adapter: str) -> bool:
-    """Whether an adapter sends the texts to an address."""
+    """Whether an adapter sends texts to a server."""
     return adapter in _SERVERS
 
 
 def may_be_local(adapter: str, model: str) -> bool:
-    """Whether a file may name this: a model of the hub, for an adapter that sends no texts.
+    """Whether a file may name this embedder: a hub model, for an adapter that sends no texts.
 
-    A folder may contain code, and the sender of a file may send a folder with it.
+    A folder may contain code, and an attacker may send a folder along with a file.
     """
     if adapter == "local":
-        return True  # a package that the user installed, by its name
+        return True  # the name of a package that the user installed
     if adapter in _OF_FOLDERS:
         return False
     return adapter in _ADAPTERS and not sends_texts(adapter) and not is_folder(model)
 
 
 def what_it_does(name: str) -> tuple[str, str] | None:
-    """Return a name, with the folder it means made absolute, and what its embedder would do.
+    """Return a name with an absolute folder, and a description of what its embedder would do.
 
-    For a person who is to allow it; nothing is loaded or contacted. None for a name of no embedder.
+    The description is for a user who is asked for consent. Nothing is loaded or contacted. None for
+    an invalid name.
     """
     try:
         named = _checked(name)
@@ -183,9 +184,9 @@ def _to_ollama(named: AdapterName) -> str:
 
 
 def _ascii(url: str) -> str:
-    """Show the letters of other scripts as escapes: some look like those of another host."""
+    """Escape letters of other scripts, because some look like those of another host."""
     return url.encode("ascii", "backslashreplace").decode()
 
 
 _SERVERS: dict[str, Callable[[AdapterName], str]] = {"ollama": _to_ollama, "openai": _to_openai}
-"""The adapters that send texts away, each with a function that says where to and with which key."""
+"""The adapters that send texts, each with a function that describes address and key."""

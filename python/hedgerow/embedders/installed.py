@@ -1,4 +1,4 @@
-"""Models that installed packages ship, by entry points of the group `hedgerow.models`."""
+"""Models from installed packages, by entry points of the group `hedgerow.models`."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from .onnx_model import OnnxEmbedder
 
 _GROUP = "hedgerow.models"
 _PREFERRED = "bge-small-en-v1.5"
-"""The model of `local` if several are installed: the best that hedgerow has measured."""
+"""The model of `local` if several are installed: the best in hedgerow's measurements."""
 _PACKAGES = 'pip install "hedgerow[local]" hedgerow-bge-small-en'
 
 
 def installed_models() -> dict[str, Any]:
-    """The entry points of installed models, by name."""
+    """Return the entry points of installed models, by name."""
     from importlib.metadata import entry_points  # noqa: PLC0415 - slow to import
 
     return {point.name: point for point in entry_points(group=_GROUP)}
 
 
 def installed_folder(name: str = "") -> tuple[str, str]:
-    """The name and the folder of an installed model: of this name, or of the only or preferred one.
+    """Return the name and the folder of an installed model.
 
-    Raises HedgerowError (`model_unavailable`) if it is not installed, or if its package is damaged.
+    It is the model of this name, or else the only or preferred one. Raises HedgerowError
+    (`model_unavailable`) if it is not installed, or if its package is damaged.
     """
     points = installed_models()
     if not points:
@@ -51,9 +52,10 @@ def installed_folder(name: str = "") -> tuple[str, str]:
 
 
 class InstalledEmbedder(OnnxEmbedder):
-    """An `OnnxEmbedder` over a model that an installed package ships: of this name, or the preferred one.
+    """An `OnnxEmbedder` with a model from an installed package.
 
-    Raises what `installed_folder` and `OnnxEmbedder` raise.
+    It is the model of this name, or the preferred one. Raises the errors of `installed_folder` and
+    `OnnxEmbedder`.
     """
 
     adapter = "local"
@@ -75,5 +77,5 @@ class InstalledEmbedder(OnnxEmbedder):
             document_prompt=document_prompt,
             download=download,
         )
-        # By its name, since the folder is another one on another machine.
+        # Recorded by name, because the folder differs between machines.
         self._source = found

@@ -14,10 +14,10 @@ from ._prompts import Prompts
 
 
 class StaticEncoder(Protocol):
-    """The methods used of a StaticModel."""
+    """The methods of a StaticModel that are used."""
 
     def encode(self, texts: list[str], /, *, batch_size: int, show_progress_bar: bool) -> Any:
-        """An array of one row for each text."""
+        """Return an array with one row for each text."""
 
 
 class Model2VecEmbedder(LocalEmbedder):
@@ -58,7 +58,7 @@ class Model2VecEmbedder(LocalEmbedder):
                 from model2vec import StaticModel  # noqa: PLC0415 - needs the extra
             self._model = loaded(
                 model,
-                # Without `force_download` a model that was fetched once is read from the cache.
+                # By default the library would download a cached model again.
                 lambda found, _: StaticModel.from_pretrained(found, force_download=False),
                 repositories=[source],
                 known_by="model.safetensors",

@@ -65,23 +65,23 @@ class OnnxEmbedder(LocalEmbedder):
         return np.stack(rows)
 
     def _pooled(self, output: NDArray[float32]) -> NDArray[float32]:
-        """Return the vector of a text: pooled from its token states, or by the model itself."""
+        """Return the vector of a text: pooled from its token states, or the model's own."""
         vector = output
         if output.ndim == 2:  # noqa: PLR2004 - a row for each token
-            # A single text has no padding, so that the mean is over its own tokens.
+            # A single text has no padding, so the mean covers only its own tokens.
             vector = output[0] if self._settings.pooling == "cls" else output.mean(axis=0)
         return _unit(vector) if self._settings.normalize else vector
 
     def embed_query_tokens(self, texts: Sequence[str]) -> list[NDArray[float32]]:
-        """As `embed_tokens`, with the query prompt before each text."""
+        """Like `embed_tokens`, with the query prompt before each text."""
         return self.embed_tokens(with_prompt(texts, self.query_prompt))
 
     def embed_document_tokens(self, texts: Sequence[str]) -> list[NDArray[float32]]:
-        """As `embed_tokens`, with the document prompt before each text."""
+        """Like `embed_tokens`, with the document prompt before each text."""
         return self.embed_tokens(with_prompt(texts, self.document_prompt))
 
     def embed_tokens(self, texts: Sequence[str]) -> list[NDArray[float32]]:
-        """For each text a matrix with the state of each token, at length 1: for late interaction.
+        """Return for each text a matrix of token states at length 1, for late interaction.
 
         Raises HedgerowError (`bad_answer`) for a model that only returns pooled vectors.
         """
@@ -96,7 +96,7 @@ def _prompts(settings: Settings) -> Prompts:
 
 
 def _unit(rows: NDArray[float32]) -> NDArray[float32]:
-    """The rows at length 1; a row of zeros stays."""
+    """Return the rows scaled to length 1. A row of zeros stays."""
     import numpy as np  # noqa: PLC0415 - comes with the extra
 
     lengths = np.linalg.norm(rows, axis=-1, keepdims=True)

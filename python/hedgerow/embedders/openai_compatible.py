@@ -15,12 +15,12 @@ _KEY_VARIABLE = "OPENAI_API_KEY"
 
 
 def key_variable_of(base_url: str) -> str | None:
-    """The variable with the key of a server: OpenAI's, and no other server may see that key."""
+    """Return the variable with the key of a server. Only OpenAI may receive OpenAI's key."""
     return _KEY_VARIABLE if base_url == OPENAI_URL else None
 
 
 def what_is_sent(base_url: str) -> str:
-    """The address for a person who is to allow it, and the key that goes there with the texts."""
+    """Return the address and the variable of the key, for a user who is asked for consent."""
     variable = key_variable_of(base_url)
     return f"{base_url}, {f'with the key in {variable}' if variable else 'without a key'}"
 

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _ORGANIZATION = "sentence-transformers"
-"""What the library puts before a name without one."""
+"""The organization that the library adds to a model name without one."""
 
 
 class SentenceEncoder(Protocol):
-    """The methods used of a SentenceTransformer.
+    """The methods of a SentenceTransformer that are used.
 
-    A model with `encode_query` and `encode_document` is called by these, with a `prompt`.
+    If a model has `encode_query` and `encode_document`, these are called, with a `prompt`.
     """
 
     def encode(
@@ -37,7 +37,7 @@ class SentenceEncoder(Protocol):
         show_progress_bar: bool,
         convert_to_numpy: bool,
     ) -> Any:
-        """An array of one row for each text."""
+        """Return an array with one row for each text."""
 
 
 class SentenceTransformerEmbedder(LocalEmbedder):
@@ -107,7 +107,7 @@ class SentenceTransformerEmbedder(LocalEmbedder):
         )
 
     def _found_prompts(self) -> Prompts:
-        """The prompts of the model itself, otherwise those of its family."""
+        """Return the prompts of the model itself, or else those of its family."""
         own: Mapping[str, str] = getattr(self._model, "prompts", None) or {}
         if self._prompt_name is not None:
             both = own.get(self._prompt_name) or ""
@@ -122,19 +122,19 @@ class SentenceTransformerEmbedder(LocalEmbedder):
         return family or Prompts()
 
     def embed_queries(self, texts: Sequence[str]) -> Any:
-        """As `embed`, with the query prompt before each text."""
+        """Like `embed`, with the query prompt before each text."""
         return self._rows(texts, lambda batch: self._encode_as("query", batch, self.query_prompt))
 
     def embed_documents(self, texts: Sequence[str]) -> Any:
-        """As `embed`, with the document prompt before each text."""
+        """Like `embed`, with the document prompt before each text."""
         return self._rows(
             texts, lambda batch: self._encode_as("document", batch, self.document_prompt)
         )
 
     def _encode_as(self, form: str, texts: list[str], prompt: str) -> Any:
-        """Encode by the model's own method for queries or documents, since some models route by it."""
+        """Encode with the method for queries or documents, because some models route by it."""
         encode = getattr(self._model, f"encode_{form}", None)
-        # The library reports a prompt name that its model does not have.
+        # The library raises the error for an unknown prompt name.
         unknown = self._prompt_name if not prompt else None
         if encode is None or unknown is not None:
             return self._encode([prompt + text for text in texts], unknown)
@@ -147,7 +147,7 @@ class SentenceTransformerEmbedder(LocalEmbedder):
         )
 
     def embed(self, texts: Sequence[str]) -> NDArray[float32] | list[Any]:
-        """As `LocalEmbedder.embed`, with the prompt of `prompt_name`, if any, before each text."""
+        """Like `LocalEmbedder.embed`, with the prompt of `prompt_name` before each text."""
         return self._rows(texts, lambda batch: self._encode(batch, self._prompt_name))
 
     def _encode(self, texts: list[str], prompt_name: str | None = None) -> Any:

@@ -24,16 +24,16 @@ _TABLE = "model.safetensors"
 
 
 class StaticEmbedder(PromptedEmbedder):
-    """An `Embedder` over a table of vectors of word pieces, as model2vec makes them, without its library.
+    """An `Embedder` over a table of word-piece vectors from model2vec, without its library.
 
     The folder has `model.safetensors` with the table, as floats or int8, and `tokenizer.json` or
-    `vocab.txt` of a WordPiece tokenizer. A vector is the mean of those of the first 512 known pieces of
-    a text; a text without any has none. `name`, that of the folder unless given, is what an index
-    remembers the vectors by. `query_prompt` and `document_prompt` are put before queries and documents;
-    these models want none.
+    `vocab.txt` of a WordPiece tokenizer. The vector of a text is the mean over its first 512 known
+    pieces. A text without known pieces has no vector. `name`, by default that of the folder,
+    identifies the vectors in an index. `query_prompt` and `document_prompt` are put before queries
+    and documents; these models need none.
 
-    Threads may share it. Raises InvalidInputError (`path_not_found`) for a folder that does not exist,
-    HedgerowError (`model_unavailable`) for a folder without a usable table.
+    Threads may share it. Raises InvalidInputError (`path_not_found`) for a folder that does not
+    exist, HedgerowError (`model_unavailable`) for a folder without a usable table.
     """
 
     adapter = "static"
@@ -56,9 +56,9 @@ class StaticEmbedder(PromptedEmbedder):
         self._has_said_cut = False
 
     def embed(self, texts: Sequence[str]) -> list[Any]:
-        """A row for each text, at length 1; empty for blank text and for one without a known piece.
+        """Return a row for each text, at length 1. It is empty for a text without a known piece.
 
-        Raises InvalidInputError for a text with half of a surrogate pair.
+        Raises InvalidInputError for a text with a lone surrogate.
         """
         checked = checked_texts(texts)
         rows: list[Any] = [()] * len(checked)

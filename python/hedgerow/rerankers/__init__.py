@@ -1,4 +1,4 @@
-"""Rerankers: the best results of a search, reordered (spec/adapters.md, docs/embedders.md).
+"""Rerankers: reordering the best results of a search (spec/adapters.md, docs/embedders.md).
 
 `Reranker` is the protocol of a retriever; any object with its methods fits. The adapters of this
 package are imported when first used, and all but `LLMReranker` need an extra.

@@ -1,4 +1,4 @@
-"""Parsing the grades in the answer of a language model, whatever surrounds them."""
+"""Parsing the grades in a language model's reply, with any surrounding text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._llm_prompt import HIGHEST_GRADE
 
 _LONGEST_ANSWER = 65_536
 _MOST_STARTS = 200
-"""Bounds on the work that an answer can make; a grade for each of a few documents is far below."""
+"""Limits on the work for a reply. Grades for a few documents are far below them."""
 
 _TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
 _START = re.compile(r"[{\[]")
@@ -24,12 +24,12 @@ _GRADE_KEYS = ("grade", "score", "relevance", "rating")
 
 
 def read_grades(answer: str, count: int) -> dict[int, float]:
-    """The grade of each document from 1 to `count` that has one, from 0 to 10.
+    """Return the grade from 0 to 10 of each document from 1 to `count` that has one.
 
-    Read are fenced JSON, JSON amid prose, trailing commas, numbers as strings ("7", "7/10"),
-    a bare list of entries or of as many numbers as there are documents, and an object from
-    numbers to grades. Of several objects the one with the most grades counts, of equals the last,
-    for models think aloud first; of several grades for one document the first.
+    Accepted are fenced JSON, JSON amid prose, trailing commas, numbers as strings ("7", "7/10"), a
+    bare list of entries or of one number per document, and an object from numbers to grades. Of
+    several objects the one with the most grades counts. In a tie it is the last, because models
+    think aloud first. Of several grades for one document the first counts.
     """
     best: dict[int, float] = {}
     for value in _json_values(answer):
@@ -40,7 +40,7 @@ def read_grades(answer: str, count: int) -> dict[int, float]:
 
 
 def _json_values(answer: str) -> Iterator[Any]:
-    """Every JSON object and list in the text that is not part of another."""
+    """Yield every JSON object and list in the text that is not part of another."""
     text = _TRAILING_COMMA.sub("", answer[-_LONGEST_ANSWER:])
     decoder = json.JSONDecoder()
     position = 0
@@ -57,7 +57,7 @@ def _json_values(answer: str) -> Iterator[Any]:
 
 
 def _grades(value: Any, count: int, depth: int = 3) -> dict[int, float]:
-    """The grades in one JSON value, by document number."""
+    """Return the grades in one JSON value, by document number."""
     if isinstance(value, dict):
         entry = _of_entry(value)
         if entry is not None:
@@ -77,7 +77,7 @@ def _grades(value: Any, count: int, depth: int = 3) -> dict[int, float]:
 
 
 def _of_entry(entry: dict[str, Any]) -> tuple[int | None, float | None] | None:
-    """The pair in `{"document": 1, "grade": 7}`, also under other usual names."""
+    """Return the pair in `{"document": 1, "grade": 7}`, also under other usual names."""
     number = next((entry[key] for key in _NUMBER_KEYS if key in entry), None)
     grade = next((entry[key] for key in _GRADE_KEYS if key in entry), None)
     return None if number is None or grade is None else (_as_number(number), _as_grade(grade))

@@ -34,12 +34,12 @@ after it, no code fence, no comment, and exactly one entry with a number for eac
 documents.
 """
 
-# No text can end its line, or look like one of the tags that models mark up turns with.
+# Escape characters that could end a line, or form the tags with which models mark up turns.
 _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>\x7f\x85\u2028\u2029"}
 
 
 def grading_prompt(query: str, texts: Sequence[str]) -> str:
-    """The prompt for these texts, which it numbers from 1."""
+    """Return the prompt for these texts, numbered from 1."""
     lines = [_line({"query": query})]
     lines += [
         _line({"document": number, "text": text}) for number, text in enumerate(texts, start=1)
@@ -48,7 +48,7 @@ def grading_prompt(query: str, texts: Sequence[str]) -> str:
 
 
 def sterner(prompt: str, count: int) -> str:
-    """The prompt again, for a model that answered in another form."""
+    """Return the prompt for a second attempt, after a reply in a wrong format."""
     return prompt + _STERNER.format(count=count)
 
 

@@ -1,4 +1,4 @@
-"""The reranker protocol, and the readings of what rerankers answer (spec/adapters.md, "Rerankers")."""
+"""The reranker protocol, and parsing of rerankers' results (spec/adapters.md, "Rerankers")."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from hedgerow.errors import HedgerowError
 class RerankDocument:
     """A document for a reranker: the id, title and text of a hit, and its score from the search.
 
-    `text` is title, summary and content, a line each, up to `rerank_chars` characters; under the
-    profile "spec" it is what `rerank_text` returns, unless `rerank_chars` is given.
+    `text` is title, summary and content, one per line, up to `rerank_chars` characters. Under the
+    profile "spec" it is the result of `rerank_text`, unless `rerank_chars` is given.
     """
 
     id: str
@@ -30,14 +30,14 @@ class RerankDocument:
 
 @dataclass(frozen=True, slots=True)
 class RerankScore:
-    """The score of the document at `index` of those given; more is better, on any scale."""
+    """The score of the document at `index`. Higher is better, on any scale."""
 
     index: int
     score: float
 
 
 Scores: TypeAlias = Sequence[RerankScore] | Sequence[float] | Sequence[int]
-"""What a reranker may answer: scores with indices, a number for each document, or indices, best first."""
+"""The results of a reranker: scores with indices, one number per document, or sorted indices."""
 
 
 class Reranker(Protocol):
@@ -52,9 +52,9 @@ class Reranker(Protocol):
         """The name in a trace."""
 
     def rerank(self, query: str, documents: Sequence[RerankDocument], /) -> Scores:
-        """The scores, in any order. A document without one is dropped, or comes last.
+        """Return the scores in any order. A document without a score is dropped, or comes last.
 
-        When it raises, the order stays, and the trace records it.
+        If the method raises, the order is unchanged and the trace records the error.
         """
 
 
@@ -66,32 +66,35 @@ class AsyncReranker(Protocol):
         """The name in a trace."""
 
     async def rerank(self, query: str, documents: Sequence[RerankDocument], /) -> Scores:
-        """As `Reranker.rerank`."""
+        """Like `Reranker.rerank`, but asynchronous."""
 
 
 RerankFunction: TypeAlias = Callable[[str, Sequence[RerankDocument]], Scores | Awaitable[Scores]]
 AnyReranker: TypeAlias = Reranker | AsyncReranker | RerankFunction
-"""What a retriever can rerank with: an object with `rerank`, or a function of query and documents."""
+"""A reranker for a retriever: an object with `rerank`, or a function of query and documents."""
 
 
 def best_first(scores: Iterable[float]) -> list[RerankScore]:
-    """The scores of documents 0, 1, 2, ..., highest first; of equals the earlier document."""
+    """Return the scores of documents 0, 1, 2, ..., highest first.
+
+    Ties keep the order of documents.
+    """
     numbered = [RerankScore(index, score) for index, score in enumerate(scores)]
     return sorted(numbered, key=lambda scored: (-scored.score, scored.index))
 
 
 def in_order(indices: Sequence[int], documents: int) -> list[RerankScore]:
-    """Scores for indices that come best first: 1 for the first, and equal steps down to above 0."""
+    """Return scores for indices that are best first: from 1 in equal steps down to above 0."""
     return [
         RerankScore(index, (documents - rank) / documents) for rank, index in enumerate(indices)
     ]
 
 
 def read_scores(answer: Any, documents: int) -> list[RerankScore]:
-    """The scores in the answer of a reranker, in the order of the answer.
+    """Return the scores in a reranker's result, in its order.
 
     Integers that are indices of different documents are read as indices, best first. Other numbers
-    are the scores of the documents in their order. Raises HedgerowError for anything else, and for a
+    are the scores of the documents in order. Raises HedgerowError for anything else, and for a
     score that is not finite.
     """
     items = _items(answer)
@@ -120,7 +123,7 @@ def read_scores(answer: Any, documents: int) -> list[RerankScore]:
 
 
 def _items(answer: Any) -> list[Any]:
-    if hasattr(answer, "tolist"):  # an array, whose items need not be numbers of Python
+    if hasattr(answer, "tolist"):  # an array, whose items may not be Python numbers
         answer = answer.tolist()
     if isinstance(answer, (str, bytes, dict)) or not isinstance(answer, Iterable):
         raise _unreadable(answer)
@@ -140,19 +143,22 @@ def _unreadable(answer: Any) -> HedgerowError:
 
 
 def checked_scores(scores: list[Any], expected: int, source: str) -> list[float]:
-    """The scores as floats; raises HedgerowError for another count, or for one that is not finite."""
+    """Return the scores as floats.
+
+    Raises HedgerowError for a wrong count, or for a score that is not finite.
+    """
     if len(scores) != expected:
         raise bad_answer(source, f"with {len(scores)} scores for {expected} documents")
     for i, score in enumerate(scores):
         number = isinstance(score, (int, float)) and not isinstance(score, bool)
-        # Compared, not converted: not every integer has a float. NaN compares as false.
+        # Compared, not converted, because some integers have no float. NaN compares as false.
         if not number or not abs(score) <= sys.float_info.max:
             raise bad_answer(source, f"with something other than a finite score for document {i}")
     return [float(score) for score in scores]
 
 
 def bad_answer(source: str, what: str) -> HedgerowError:
-    """Return the error for an answer that does not fit the request."""
+    """Return the error for a response that does not fit the request."""
     return HedgerowError(
         f"{source} answered {what}; check that it serves a model that reranks, with one label",
         code="bad_answer",

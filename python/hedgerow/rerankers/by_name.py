@@ -35,8 +35,8 @@ _ADAPTERS: dict[str, Callable[[AdapterName], Reranker]] = {
 def reranker_named(name: str) -> Reranker:
     """Return the reranker of a name: `cross-encoder:MODEL`, or `tei:URL` for a server.
 
-    A folder with an ONNX file, and without the weights of another library, is run by onnxruntime.
-    Raises InvalidInputError for another name, and the errors of the adapter.
+    A folder with an ONNX file and without another library's weights is run with onnxruntime. Raises
+    InvalidInputError for another name, and the errors of the adapter.
     """
     named = checked_adapter_name(name, "reranker", _ADAPTERS, example="tei:http://localhost:8080")
     return _ADAPTERS[named.adapter](named)

@@ -15,7 +15,7 @@ from .base import RerankDocument, RerankScore, bad_answer, best_first, checked_s
 
 
 class PairScorer(Protocol):
-    """The methods used of a CrossEncoder."""
+    """The methods of a CrossEncoder that are used."""
 
     def predict(
         self,
@@ -26,7 +26,7 @@ class PairScorer(Protocol):
         show_progress_bar: bool,
         convert_to_numpy: bool,
     ) -> Any:
-        """An array of one score for each pair."""
+        """Return an array with one score for each pair."""
 
 
 class CrossEncoderReranker:
@@ -83,23 +83,23 @@ class CrossEncoderReranker:
         )
 
     def rerank(self, query: str, documents: Sequence[RerankDocument]) -> list[RerankScore]:
-        """A score for each document, best first; of equals the earlier one.
+        """Return a score for each document, best first. Ties keep the order of documents.
 
-        Raises HedgerowError when the model returns something other than one finite score for each
-        document, InvalidInputError for a text with half of a surrogate pair.
+        Raises HedgerowError if the model returns something other than one finite score for each
+        document, InvalidInputError for a text with a lone surrogate.
         """
         checked_text(query, "the query")
         texts = checked_texts([document.text for document in documents], "documents")
         if not texts:
             return []
-        with self._turn:  # a tokenizer cannot be used by two threads at once
+        with self._turn:  # tokenizers are not thread-safe
             answered = self._model.predict(
                 [(query, text) for text in texts],
                 batch_size=self._batch_size,
                 show_progress_bar=False,
                 convert_to_numpy=True,
             )
-        # The answer of the library is an array; a caller's own model may return a list.
+        # The library returns an array; a custom model may return a list.
         scores = answered.tolist() if hasattr(answered, "tolist") else answered
         source = f"the model {self.name}"
         if not isinstance(scores, list):

@@ -48,10 +48,10 @@ class TEIReranker(Connected):
         self._endpoint = Endpoint(base_url, "/rerank", key=key, timeout=timeout, retries=retries)
 
     def rerank(self, query: str, documents: Sequence[RerankDocument]) -> list[RerankScore]:
-        """A score for each document, best first; of equals the earlier one.
+        """Return a score for each document, best first. Ties keep the order of documents.
 
-        Raises HedgerowError when the server fails or its answer does not fit, InvalidInputError
-        for a text with half of a surrogate pair.
+        Raises HedgerowError if the server fails or its response is invalid, InvalidInputError for a
+        text with a lone surrogate.
         """
         checked_text(query, "the query")
         texts = checked_texts([document.text for document in documents], "documents")
@@ -67,7 +67,7 @@ class TEIReranker(Connected):
         return checked_scores(self._in_order(answer, len(texts)), len(texts), self._endpoint.shown)
 
     def _in_order(self, answer: Any, expected: int) -> list[Any]:
-        """The scores in the order of the texts; the server sorts them, best first."""
+        """Return the scores in the order of the texts. The server sorts them, best first."""
         if not isinstance(answer, list) or not all(isinstance(entry, dict) for entry in answer):
             raise bad_answer(self._endpoint.shown, "without a list of scores")
         scores = {str(entry.get("index")): entry.get("score") for entry in answer}

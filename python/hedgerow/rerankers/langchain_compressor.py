@@ -1,4 +1,4 @@
-"""Reranking by a document compressor of LangChain (spec/adapters.md, "Rerankers of frameworks")."""
+"""Reranking by a LangChain document compressor (spec/adapters.md, "Rerankers of frameworks")."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from hedgerow.errors import InvalidInputError
 from .base import RerankDocument, RerankScore, in_order
 
 _INDEX = "hedgerow_index"
-"""The key of metadata that leads from an answer back to its document."""
+"""The metadata key that maps a result to its document."""
 
 
 class DocumentCompressor(Protocol):
-    """The methods used of LangChain's `BaseDocumentCompressor`."""
+    """The methods of LangChain's `BaseDocumentCompressor` that are used."""
 
     def compress_documents(self, documents: Sequence[Any], query: str) -> Sequence[Any]:
-        """The documents that answer the query, best first."""
+        """Return the documents that answer the query, best first."""
 
 
 class LangChainReranker:
-    """A `Reranker` over a document compressor of LangChain, such as its cross-encoder or Cohere's.
+    """A `Reranker` over a LangChain document compressor, such as its cross-encoder or Cohere's.
 
-    Scores are the `relevance_score` in the metadata of the answers if all have one, and otherwise
-    follow from their order. A document that the compressor leaves out has no score.
+    Scores are the `relevance_score` in the metadata of the results if all have one. Otherwise they
+    follow from the order. A document that the compressor drops has no score.
 
-    Threads may share it, as far as they may share the compressor. Raises InvalidInputError for an object without
-    `compress_documents`, MissingExtraError without the extra "langchain".
+    Threads may share it if they may share the compressor. Raises InvalidInputError for an object
+    without `compress_documents`, MissingExtraError without the extra "langchain".
     """
 
     def __init__(self, compressor: DocumentCompressor, *, name: str | None = None) -> None:
@@ -46,7 +46,7 @@ class LangChainReranker:
         self.name = name or type(compressor).__name__
 
     def rerank(self, query: str, documents: Sequence[RerankDocument]) -> list[RerankScore]:
-        """The scores of the documents that the compressor returns, in its order."""
+        """Return the scores of the documents that the compressor returns, in its order."""
         given = [
             self._document(
                 page_content=one.text,

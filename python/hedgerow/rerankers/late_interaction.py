@@ -1,4 +1,4 @@
-"""Reranking by late interaction: each token of a query with its nearest token of a document."""
+"""Reranking by late interaction: each token of a query with its nearest token in a document."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _CACHED = 64 << 20
-"""Bytes of token vectors that are kept: those of about 1,000 short texts with 384 numbers a token."""
+"""Bytes of cached token vectors: about 1,000 short texts with 384 numbers per token."""
 
 
 class TokenEmbedder(Protocol):
-    """An embedder that gives a vector for each token.
+    """An embedder that returns a vector for each token.
 
-    It may have `embed_query_tokens` and `embed_document_tokens` in place of `embed_tokens`.
+    It may have `embed_query_tokens` and `embed_document_tokens` instead of `embed_tokens`.
     """
 
     def embed_tokens(self, texts: Sequence[str], /) -> Iterable[Any]:
-        """For each text a matrix with a row for each token, at length 1."""
+        """Return for each text a matrix with a row for each token, at length 1."""
 
 
 class MaxSimReranker:
@@ -66,17 +66,17 @@ class MaxSimReranker:
         self._cached = _Matrices(checked_count(cache_bytes, "cache_bytes", least=0))
 
     def rerank(self, query: str, documents: Sequence[RerankDocument]) -> list[RerankScore]:
-        """A score for each document, best first; of equals the earlier one.
+        """Return a score for each document, best first. Ties keep the order of documents.
 
-        Raises HedgerowError when the embedder does not return one matrix for each text, and
-        InvalidInputError for a text with half of a surrogate pair.
+        Raises HedgerowError if the embedder does not return one matrix for each text,
+        InvalidInputError for a text with a lone surrogate.
         """
         return self.rerank_many([query], [documents])[0]
 
     def rerank_many(
         self, queries: Sequence[str], documents: Sequence[Sequence[RerankDocument]]
     ) -> list[list[RerankScore]]:
-        """As `rerank`, for each query; a text that several queries found is embedded once."""
+        """Like `rerank`, for each query. A text that several queries found is embedded once."""
         for i, query in enumerate(queries):
             checked_text(query, f"queries[{i}]")
         texts = dict.fromkeys(document.text for found in documents for document in found)
@@ -118,7 +118,7 @@ class MaxSimReranker:
 
 
 class _Matrices:
-    """The matrices of the texts that were used last, up to a number of bytes."""
+    """A cache of the matrices of the last used texts, limited in bytes."""
 
     def __init__(self, most: int) -> None:
         self._most, self._bytes = most, 0
@@ -146,5 +146,5 @@ class _Matrices:
 
 
 def max_sim(embedder: TokenEmbedder) -> MaxSimReranker:
-    """A reranker by late interaction over the token vectors of an embedder (`MaxSimReranker`)."""
+    """Return a late-interaction reranker over an embedder's token vectors (`MaxSimReranker`)."""
     return MaxSimReranker(embedder)

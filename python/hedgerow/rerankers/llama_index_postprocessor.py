@@ -1,4 +1,4 @@
-"""Reranking by a node postprocessor of LlamaIndex (spec/adapters.md, "Rerankers of frameworks")."""
+"""Reranking by a LlamaIndex node postprocessor (spec/adapters.md, "Rerankers of frameworks")."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from .base import RerankDocument, RerankScore, in_order
 
 
 class NodePostprocessor(Protocol):
-    """The methods used of LlamaIndex' `BaseNodePostprocessor`."""
+    """The methods of LlamaIndex' `BaseNodePostprocessor` that are used."""
 
     def postprocess_nodes(self, nodes: list[Any], *, query_str: str) -> list[Any]:
-        """The nodes that answer the query, best first, each with a score."""
+        """Return the nodes that answer the query, best first, each with a score."""
 
 
 class LlamaIndexReranker:
-    """A `Reranker` over a node postprocessor of LlamaIndex, such as `SentenceTransformerRerank`.
+    """A `Reranker` over a LlamaIndex node postprocessor, such as `SentenceTransformerRerank`.
 
-    Scores are those of the answers if all have one, and otherwise follow from their order. A document
-    that the postprocessor leaves out has no score.
+    Scores are those of the results if all have one. Otherwise they follow from the order. A
+    document that the postprocessor drops has no score.
 
-    Threads may share it, as far as they may share the postprocessor. Raises InvalidInputError for an object
+    Threads may share it if they may share the postprocessor. Raises InvalidInputError for an object
     without `postprocess_nodes`, MissingExtraError without the extra "llama-index".
     """
 
@@ -43,7 +43,7 @@ class LlamaIndexReranker:
         self.name = name or type(postprocessor).__name__
 
     def rerank(self, query: str, documents: Sequence[RerankDocument]) -> list[RerankScore]:
-        """The scores of the documents that the postprocessor returns, in its order."""
+        """Return the scores of the documents that the postprocessor returns, in its order."""
         given = [
             self._with_score(node=self._node(id_=str(index), text=one.text), score=one.score)
             for index, one in enumerate(documents)

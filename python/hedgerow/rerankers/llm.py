@@ -68,7 +68,7 @@ class LLMReranker:
         if len(batches) <= 1 or self._concurrency == 1:
             return [self._grade(query, batch) for batch in batches]
         with ThreadPoolExecutor(min(self._concurrency, len(batches)), "hedgerow-llm") as pool:
-            # Each thread sees the caller's context variables, as tracing wants.
+            # Each thread sees the caller's context variables, which tracing needs.
             tasks = [
                 pool.submit(copy_context().run, self._grade, query, batch) for batch in batches
             ]
@@ -76,10 +76,10 @@ class LLMReranker:
                 return [task.result() for task in tasks]
             finally:
                 for task in tasks:
-                    task.cancel()  # after an error, what has not begun
+                    task.cancel()  # after an error, cancels the batches that have not started
 
     def _grade(self, query: str, batch: list[str]) -> list[float]:
-        """A grade for each text: as answered, as answered to the sterner prompt, or 0."""
+        """Return a grade for each text: from the first reply, from the second attempt, or 0."""
         prompt = grading_prompt(query, batch)
         grades = self._ask(prompt, len(batch))
         if len(grades) < len(batch):

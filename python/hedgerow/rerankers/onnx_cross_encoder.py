@@ -33,10 +33,10 @@ class OnnxCrossEncoderReranker:
         self._turn = Lock()
 
     def rerank(self, query: str, documents: Sequence[RerankDocument]) -> list[RerankScore]:
-        """A score for each document, best first; of equals the earlier one.
+        """Return a score for each document, best first. Ties keep the order of documents.
 
-        Raises HedgerowError when the model returns something other than one finite score for each
-        document, InvalidInputError for a text with half of a surrogate pair.
+        Raises HedgerowError if the model returns something other than one finite score for each
+        document, InvalidInputError for a text with a lone surrogate.
         """
         checked_text(query, "the query")
         texts = checked_texts([document.text for document in documents], "documents")
