@@ -126,7 +126,6 @@ fn places(text: &str, part: &str) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-
     use proptest::prelude::*;
 
     use super::*;
