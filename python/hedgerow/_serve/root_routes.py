@@ -17,12 +17,11 @@ from hedgerow.errors import HedgerowError
 from hedgerow.memory import MemoryRoot
 from hedgerow.memory.operations import OPERATIONS, EditRequest, ShowRequest
 
-from .answering import Answer, answered, answers
-from .once import Once
-from .operations import add_operations
+from .description import QueryAnswer
+from .operations import Answer, add_operations, answered, answers
 from .problems import Problem
-from .shapes import QueryAnswer
 from .tokens import Grant
+from .work import Once
 
 
 class QueryBody(BaseModel):

@@ -18,13 +18,10 @@ from .actions import (
     Weight,
     WriteNode,
 )
-from .daemon import serve, stopped_by_signals
 from .definition import AgentDefinition, Bounds
 from .definition_file import load_definition
 from .directives import write_action
-from .due import Verdict
-from .fence import fenced, new_token
-from .history import ActionRecord, AgentRun, RunHistory
+from .history import ActionRecord, AgentRun, RunHistory, Verdict
 from .library import AgentLibrary
 from .models import (
     FailingModel,
@@ -39,9 +36,9 @@ from .models import (
 )
 from .openai_compatible import OpenAIModel
 from .problems import DefinitionError, Problem
-from .reply import Reply, ReplyError, parse_reply
+from .reply import Reply, ReplyError, fenced, new_token, parse_reply
 from .run import DryRun, RunReport
-from .service import Agents, AgentStatus, Tick
+from .service import Agents, AgentStatus, Tick, serve, stopped_by_signals
 from .template import Health, PromptData, PromptNode, RenderedPrompt, Topology, render
 from .workspace import RunResult, Workspace
 

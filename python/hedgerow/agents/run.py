@@ -15,7 +15,6 @@ from hedgerow.results import QueryResult
 from .actions import Action, Refine, RejectedPart
 from .definition import AgentDefinition
 from .directives import DirectiveReader, write_action
-from .fence import token_for
 from .history import RunHistory
 from .models import (
     ModelClient,
@@ -27,7 +26,7 @@ from .models import (
     ask,
 )
 from .prompt import PromptSource, system_prompt
-from .reply import Reply, parse_reply, readable
+from .reply import Reply, parse_reply, readable, token_for
 from .template import render
 from .workspace import RunResult, Workspace
 

@@ -38,12 +38,18 @@ from hedgerow.evaluation import (
 from hedgerow.typing import Fusion, JudgedBy, JudgedMode, Matching
 
 from .failures import InterruptedRunError
-from .models import EmbedderOptions, embedder_of, embedder_option
+from .models import (
+    EmbedderChoice,
+    EmbedderOptions,
+    check_prompts,
+    embedder_of,
+    embedder_option,
+    recorded_embedder,
+)
 from .options import TEXT, Command, given_options, option
 from .output import echo, progress_bar, write_json
 from .params import Choices
 from .place import check_exists, db_option
-from .recorded import EmbedderChoice, check_prompts, recorded_embedder
 
 _MODES = ("bm25", "semantic", "hybrid")
 _CHARTS = (".png", ".svg")

@@ -13,7 +13,14 @@ from hedgerow import Index, IndexStats, InvalidInputError, Retriever
 from hedgerow._engine import _is_embedded
 
 from .failures import FAILED, InterruptedRunError
-from .models import EmbedderOptions, embedder_of, embedder_option
+from .models import (
+    EmbedderChoice,
+    EmbedderOptions,
+    check_prompts,
+    embedder_of,
+    embedder_option,
+    recorded_embedder,
+)
 from .options import TEXT, Command, json_option, option
 from .output import (
     echo,
@@ -27,7 +34,6 @@ from .output import (
 )
 from .params import StopWords, Tokenizer
 from .place import NO_ROOT, check_exists, db_option, is_root_named, open_root, place_options
-from .recorded import EmbedderChoice, check_prompts, recorded_embedder
 
 if TYPE_CHECKING:
     from hedgerow import Embedder

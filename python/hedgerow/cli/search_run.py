@@ -23,9 +23,8 @@ from hedgerow._retrieval.operations import RetrievalOptions, SearchRequest, whol
 from hedgerow.ranking import Ranking
 
 from .files import chunks_at
-from .models import EmbedderOptions, embedder_of, reranker_of
+from .models import EmbedderOptions, check_prompts, embedder_of, recorded_embedder, reranker_of
 from .place import check_exists
-from .recorded import check_prompts, recorded_embedder
 from .servers import opened_collection
 
 if TYPE_CHECKING:

@@ -15,11 +15,10 @@ from hedgerow import Index, Retriever
 from hedgerow._extras import imports_of
 from hedgerow.ranking import Ranking
 
-from .models import EmbedderOptions
+from .models import EmbedderOptions, recorded_embedder
 from .options import TEXT, Command, option
 from .output import PrintableFormatter, echo, visible
 from .place import NO_ROOT, check_exists, db_option, is_root_named, open_root, place_options
-from .recorded import recorded_embedder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
