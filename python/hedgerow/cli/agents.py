@@ -15,7 +15,7 @@ from hedgerow._operations.fields import camel_case
 from hedgerow._operations.shapes import with_camel_case
 
 from .failures import FAILED, INTERRUPTED
-from .options import TEXT, Command, json_option, option
+from .options import TEXT, Command, json_option, option, text_option
 from .output import echo, plural, visible, write_json
 from .place import db_option, is_root_named, open_store, place_options
 
@@ -60,23 +60,22 @@ def _store_options(command: F) -> F:
 
 def _agents_option(command: F) -> F:
     """Add `--agents`."""
-    return option(
+    return text_option(
         "--agents",
+        "DIR",
+        "The folder of the agents.  [default: agents, next to the store or in the root]",
         "folder",
-        metavar="DIR",
-        type=TEXT,
-        help="The folder of the agents.  [default: agents, next to the store or in the root]",
     )(command)
 
 
 def _model_option(command: F) -> F:
     """Add `--model-url`."""
-    return option(
+    return text_option(
         "--model-url",
-        metavar="URL",
-        envvar=_URL_VARIABLE,
-        help="A server with OpenAI's /chat/completions, as in http://localhost:8000/v1; its key "
+        "URL",
+        "A server with OpenAI's /chat/completions, as in http://localhost:8000/v1; its key "
         f"is in {_KEY_VARIABLE}.  [default: HEDGEROW_MODEL_URL, else OpenAI with OPENAI_API_KEY]",
+        envvar=_URL_VARIABLE,
     )(command)
 
 

@@ -46,7 +46,7 @@ from .models import (
     embedder_option,
     recorded_embedder,
 )
-from .options import TEXT, Command, given_options, option
+from .options import TEXT, Command, given_options, option, repeated_option, text_option
 from .output import echo, progress_bar, write_json
 from .params import Choices
 from .place import check_exists, db_option
@@ -91,26 +91,18 @@ class _Evaluation:
 
 @click.command("eval", cls=Command)
 @db_option("The index to search.")
-@option(
+@repeated_option(
     "--folder",
-    "folders",
-    metavar="DIR",
-    type=TEXT,
-    multiple=True,
-    help="In place of --db, --queries and --qrels: a folder with passages.jsonl, queries.jsonl and "
+    "DIR",
+    "In place of --db, --queries and --qrels: a folder with passages.jsonl, queries.jsonl and "
     "qrels.tsv, or these with .gz, searched in memory. Given several times, one table has all of them.",
+    "folders",
 )
-@option(
-    "--queries",
-    metavar="FILE",
-    type=TEXT,
-    help="JSON Lines: id or _id, text, and maybe date and embedding.",
-)
-@option(
+@text_option("--queries", "FILE", "JSON Lines: id or _id, text, and maybe date and embedding.")
+@text_option(
     "--qrels",
-    metavar="FILE",
-    type=TEXT,
-    help="Judgements: query, document and score with tabs between, or TREC's four columns.",
+    "FILE",
+    "Judgements: query, document and score with tabs between, or TREC's four columns.",
 )
 @option(
     "--by",
@@ -162,14 +154,11 @@ class _Evaluation:
     help="Measure the profile best as well.",
 )
 @embedder_option("The embedder of the queries:")
-@option(
-    "--query-vectors", metavar="FILE.npy", type=TEXT, help="Vectors in the order of the queries."
-)
-@option(
+@text_option("--query-vectors", "FILE.npy", "Vectors in the order of the queries.")
+@text_option(
     "--conversations",
-    metavar="PATH",
-    type=TEXT,
-    help="In place of --db, --queries and --qrels: a file of LoCoMo, REALTALK or LongMemEval, or a folder "
+    "PATH",
+    "In place of --db, --queries and --qrels: a file of LoCoMo, REALTALK or LongMemEval, or a folder "
     "of REALTALK's or BEAM's. Measures the evidence of each question, in an index for each conversation.",
 )
 @option(
@@ -179,11 +168,10 @@ class _Evaluation:
     show_default=True,
     help="With --conversations, the number of results that are measured.",
 )
-@option(
+@text_option(
     "--compare",
-    metavar="FILE",
-    type=TEXT,
-    help="With --conversations, what --per-query wrote of another run: show the differences.",
+    "FILE",
+    "With --conversations, what --per-query wrote of another run: show the differences.",
 )
 @option("--chart", metavar="FILE", type=TEXT, help="Draw the table, as .svg or .png.")
 @option("--per-query", metavar="FILE", type=TEXT, help="Write every query's figures, as TSV.")

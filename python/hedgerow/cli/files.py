@@ -17,7 +17,7 @@ from hedgerow._json.index import ChunkAnswer, stats_answer
 from hedgerow.memory.operations import ShowRequest
 
 from .failures import FAILED, InterruptedRunError, UnfinishedError
-from .options import TEXT, Command, json_option, option, request_options
+from .options import TEXT, Command, json_option, option, repeated_option, request_options
 from .output import echo, has_terminal, plural, visible, write_json
 from .params import filter_options, filters_of, json_or_text
 from .place import check_exists, db_option, is_root_named, is_target, place_options, scope
@@ -316,22 +316,13 @@ def chunks(  # noqa: PLR0913 - one argument for each option
 
 @click.command("update", cls=Command)
 @filter_options
-@option(
+@repeated_option(
     "--set",
+    "KEY=VALUE",
+    "Set this key of the metadata to JSON or a text; null removes it. May be repeated.",
     "values",
-    metavar="KEY=VALUE",
-    type=TEXT,
-    multiple=True,
-    help="Set this key of the metadata to JSON or a text; null removes it. May be repeated.",
 )
-@option(
-    "--tag",
-    "tags",
-    metavar="TAG",
-    type=TEXT,
-    multiple=True,
-    help="Replace all tags by this one; may be repeated.",
-)
+@repeated_option("--tag", "TAG", "Replace all tags by this one; may be repeated.", "tags")
 @option("--no-tags", is_flag=True, help="Remove all tags.")
 @db_option("The index.", required=True)
 @option("--yes", is_flag=True, help="Change them without asking.")
@@ -402,14 +393,7 @@ def _metadata_of(values: Sequence[str]) -> dict[str, Any]:
 
 @click.command("delete", cls=Command)
 @click.argument("ids", metavar="[ID...]", type=TEXT, nargs=-1)
-@option(
-    "--path",
-    "paths",
-    metavar="PATH",
-    type=TEXT,
-    multiple=True,
-    help="All chunks of this path; may be repeated.",
-)
+@repeated_option("--path", "PATH", "All chunks of this path; may be repeated.", "paths")
 @filter_options
 @db_option("The index.", required=True)
 @option("--yes", is_flag=True, help="Remove them without asking.")

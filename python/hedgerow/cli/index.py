@@ -21,7 +21,7 @@ from .models import (
     embedder_option,
     recorded_embedder,
 )
-from .options import TEXT, Command, json_option, option
+from .options import Command, json_option, option, repeated_option
 from .output import (
     echo,
     plural,
@@ -66,14 +66,12 @@ _DEFAULT_TOKENIZER: Tokenizer = "words"
     help="The words that plain queries ignore: en+nl, en, nl, none, or words separated by commas. "
     "The index stores the choice.  [default: that of the index, en+nl for a new one]",
 )
-@option(
+@repeated_option(
     "--metadata-index",
-    "declared",
-    metavar="KEY",
-    type=TEXT,
-    multiple=True,
-    help="Declare a key of the metadata: filters on it are faster, and search --group-by takes it. The "
+    "KEY",
+    "Declare a key of the metadata: filters on it are faster, and search --group-by takes it. The "
     "index remembers it; may be repeated.",
+    "declared",
 )
 @embedder_option(
     "Also make a vector for each chunk without one (an index with vectors knows its embedder):"
@@ -83,19 +81,13 @@ _DEFAULT_TOKENIZER: Tokenizer = "words"
     is_flag=True,
     help="Replace all vectors of the index --db with those of --embedder, and read no files.",
 )
-@option(
-    "--exclude",
-    metavar="PATTERN",
-    type=TEXT,
-    multiple=True,
-    help="Skip names, or paths below PATH, that match; may be repeated.",
+@repeated_option(
+    "--exclude", "PATTERN", "Skip names, or paths below PATH, that match; may be repeated."
 )
-@option(
+@repeated_option(
     "--include",
-    metavar="PATTERN",
-    type=TEXT,
-    multiple=True,
-    help="Read names that match even if they are hidden, made by tools or excluded; may be repeated.",
+    "PATTERN",
+    "Read names that match even if they are hidden, made by tools or excluded; may be repeated.",
 )
 @option("--allow-empty", is_flag=True, help="Drop the chunks of a PATH that has no file.")
 @option("--verbose", is_flag=True, help="Name everything that was skipped, and why.")

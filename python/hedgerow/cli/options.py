@@ -39,6 +39,21 @@ def option(*names: str, section: str = GENERAL, **attributes: Any) -> Callable[[
     return click.option(*names, cls=Option, section=section, **attributes)
 
 
+def text_option(
+    name: str, metavar: str, help_text: str, *names: str, **attributes: Any
+) -> Callable[[F], F]:
+    """Add an option that takes a text; `names` are further names, and that of its parameter."""
+    attributes = {"metavar": metavar, "type": TEXT, "help": help_text} | attributes
+    return option(name, *names, **attributes)
+
+
+def repeated_option(
+    name: str, metavar: str, help_text: str, *names: str, **attributes: Any
+) -> Callable[[F], F]:
+    """Like `text_option`, of an option that may be repeated."""
+    return text_option(name, metavar, help_text, *names, multiple=True, **attributes)
+
+
 def given_options() -> list[tuple[str, click.Parameter]]:
     """Return the options of the running command that were given on the command line, with their names."""
     context = click.get_current_context()

@@ -15,7 +15,7 @@ from hedgerow.ranking import Ranking
 
 from .filter_text import FilterTextError, condition, key_and_operator
 from .models import embedder_option
-from .options import TEXT, TextType, option, request_options
+from .options import TEXT, TextType, option, request_options, text_option
 
 Tokenizer = Literal["words", "porter unicode61", "unicode61", "trigram"]
 
@@ -143,12 +143,8 @@ def language_options(command: F) -> F:
 
 def ranking_options(command: F) -> F:
     """Add the options of ranking by keywords and meaning."""
-    rerank = option(
-        "--rerank",
-        metavar="NAME",
-        type=TEXT,
-        section=_RANKING,
-        help="Rerank the best 20: cross-encoder:MODEL or tei:URL.",
+    rerank = text_option(
+        "--rerank", "NAME", "Rerank the best 20: cross-encoder:MODEL or tei:URL.", section=_RANKING
     )
     ranking = request_options(
         Ranking,

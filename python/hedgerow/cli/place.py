@@ -21,7 +21,7 @@ import click
 
 from hedgerow import HedgerowError, IndexFileError, InvalidInputError
 
-from .options import TEXT, option
+from .options import TEXT, option, text_option
 from .output import echo, has_terminal, progress_bar, visible
 
 if TYPE_CHECKING:
@@ -98,15 +98,14 @@ def place_options(
 
 def db_option(help_text: str, *, required: bool = False) -> Callable[[F], F]:
     """Add `--db`, whose default is in HEDGEROW_DB; an explicit `--root` wins over that."""
-    return option(
+    return text_option(
         "--db",
-        metavar="FILE",
-        type=TEXT,
+        "FILE",
+        help_text,
         required=required,
         envvar="HEDGEROW_DB",
         show_envvar=True,
         callback=_unless_a_root_is_named,
-        help=help_text,
     )
 
 

@@ -9,7 +9,7 @@ import click
 from hedgerow import PipelineError, parse_pipeline
 from hedgerow._json.query import query_answer
 
-from .options import TEXT, Command, json_option, option, sync_option
+from .options import TEXT, Command, json_option, option, repeated_option, sync_option
 from .output import write_json
 from .place import open_store, server_of, store_options, time_option
 
@@ -25,14 +25,12 @@ SHOWN = ("type", "weight", "timestamp")
 
 @click.command("query", cls=Command)
 @click.argument("words", metavar="[PIPELINE] [TERMS]...", type=TEXT, nargs=-1)
-@option(
+@repeated_option(
     "-p",
+    "STAGE",
+    "A stage of the pipeline; may be repeated. All words are terms then.",
     "--stage",
     "stages",
-    metavar="STAGE",
-    type=TEXT,
-    multiple=True,
-    help="A stage of the pipeline; may be repeated. All words are terms then.",
 )
 @store_options
 @time_option("--now", "What `age:`, `visited:` and priorities take for the present time")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from .options import TEXT, option
+from .options import text_option
 from .output import visible
 
 if TYPE_CHECKING:
@@ -28,12 +28,11 @@ _MOST_LINKED = 60
 
 def report_option(command: F) -> F:
     """Add `--report`, whose file is checked before anything is searched."""
-    return option(
+    return text_option(
         "--report",
-        metavar="FILE",
-        type=TEXT,
+        "FILE",
+        "Also write what was found, and why, as a page: one HTML file.",
         callback=_checked,
-        help="Also write what was found, and why, as a page: one HTML file.",
     )(command)
 
 

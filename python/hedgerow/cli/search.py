@@ -11,7 +11,7 @@ from hedgerow._retrieval.operations import SearchRequest
 from hedgerow._times import checked_half_life
 from hedgerow.ranking import Ranking
 
-from .options import TEXT, Command, json_option, option, request_options, sync_option
+from .options import TEXT, Command, json_option, option, request_options, sync_option, text_option
 from .output import echo, visible, write_json
 from .params import alias_option, alias_table, filter_options, filters_of, ranking_options
 from .place import db_option, place_options, usage_errors
@@ -61,11 +61,10 @@ def _root_options(command: F) -> F:
     is_flag=True,
     help="Show what each word became, a table of the parts of each score, and the steps.",
 )
-@option(
+@text_option(
     "--why-not",
-    metavar="PATH#N",
-    type=TEXT,
-    help="Explain why a chunk, by its id or as PATH:LINE, is not among the results.",
+    "PATH#N",
+    "Explain why a chunk, by its id or as PATH:LINE, is not among the results.",
 )
 @report_option
 @json_option

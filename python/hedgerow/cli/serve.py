@@ -16,7 +16,7 @@ from hedgerow._extras import imports_of
 from hedgerow.ranking import Ranking
 
 from .models import EmbedderOptions, recorded_embedder
-from .options import TEXT, Command, option
+from .options import TEXT, Command, option, repeated_option
 from .output import PrintableFormatter, echo, visible
 from .place import NO_ROOT, check_exists, db_option, is_root_named, open_root, place_options
 
@@ -47,33 +47,24 @@ _PORT = 7411
     type=click.Path(path_type=Path),
     help="The folder with the tokens, made at the first start.  [default: of the user]",
 )
-@option(
+@repeated_option(
     "--new-token",
-    metavar="KEY=ID",
-    type=TEXT,
-    multiple=True,
-    help="Make a token for the memories of a user, agent or session, as in user=ana, and exit.",
+    "KEY=ID",
+    "Make a token for the memories of a user, agent or session, as in user=ana, and exit.",
 )
 @option("--read-only", is_flag=True, help="Refuse everything that would change something.")
 @option("--edit", is_flag=True, help="Let the page for people edit memories.")
 @option("--tls-cert", metavar="FILE", type=click.Path(path_type=Path), help="In PEM.")
 @option("--tls-key", metavar="FILE", type=click.Path(path_type=Path), help="In PEM.")
 @option("--insecure-http", is_flag=True, help="Serve other machines without TLS.")
-@option(
-    "--allow-host",
-    "hosts",
-    metavar="NAME",
-    type=TEXT,
-    multiple=True,
-    help="Another host name that requests may use; may be repeated.",
+@repeated_option(
+    "--allow-host", "NAME", "Another host name that requests may use; may be repeated.", "hosts"
 )
-@option(
+@repeated_option(
     "--allow-origin",
+    "URL",
+    "The origin of a web page that may send requests; may be repeated.",
     "origins",
-    metavar="URL",
-    type=TEXT,
-    multiple=True,
-    help="The origin of a web page that may send requests; may be repeated.",
 )
 @option(
     "--durability",
