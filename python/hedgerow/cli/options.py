@@ -43,8 +43,7 @@ def text_option(
     name: str, metavar: str, help_text: str, *names: str, **attributes: Any
 ) -> Callable[[F], F]:
     """Add an option that takes a text; `names` are further names, and that of its parameter."""
-    attributes = {"metavar": metavar, "type": TEXT, "help": help_text} | attributes
-    return option(name, *names, **attributes)
+    return option(name, *names, metavar=metavar, type=TEXT, help=help_text, **attributes)
 
 
 def repeated_option(
