@@ -323,7 +323,7 @@ def _add_own_routes(
         except (HedgerowError, Problem):
             # The reason is only for clients with a token, who get it with any other request.
             return answer(
-                Problem(503, "not_ready", "the served root or index cannot be read at the moment")
+                Problem("not_ready", "the served root or index cannot be read at the moment")
             )
         return JSONResponse({"status": "ok"})
 
@@ -333,7 +333,7 @@ async def _on_invalid(request: Request, error: Exception) -> JSONResponse:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if request.method != "GET" and kind != "application/json":
         detail = "send the body as JSON, with the header Content-Type: application/json"
-        return answer(Problem(415, "not_json", detail))
+        return answer(Problem("not_json", detail))
     problems = error.errors() if isinstance(error, RequestValidationError) else []
     told = [
         {"at": ".".join(map(str, one["loc"])), "problem": str(one["msg"])}
@@ -341,4 +341,4 @@ async def _on_invalid(request: Request, error: Exception) -> JSONResponse:
     ]
     first = f"{told[0]['at']}: {told[0]['problem']}" if told else "it cannot be read"
     detail = f"the request is not of the form that /openapi.json describes ({first})"
-    return answer(Problem(400, "invalid_request", detail, fields={"errors": told}))
+    return answer(Problem("invalid_request", detail, fields={"errors": told}))

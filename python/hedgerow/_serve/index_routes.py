@@ -9,7 +9,6 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -233,10 +232,8 @@ class IndexService:
         """
         if not self._copies.acquire(blocking=False):
             raise Problem(
-                HTTPStatus.TOO_MANY_REQUESTS,
                 "too_many_requests",
                 f"{_MOST_COPIES} copies are being downloaded already; try again later",
-                headers={"Retry-After": "1"},
             )
         try:
             folder = Path(tempfile.mkdtemp(prefix="hedgerow-backup-"))

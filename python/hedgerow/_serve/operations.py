@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from http import HTTPStatus
 from typing import Any, Protocol, get_args
 
 from fastapi import APIRouter, Request, Response
@@ -26,16 +25,13 @@ def may_write(request: Request) -> None:
     """Raise a Problem for a request that may only read."""
     if request.app.state.read_only:
         raise Problem(
-            HTTPStatus.FORBIDDEN,
             "read_only",
             "this server was started with --read-only; start it without to change something",
         )
     if request.scope["grant"].kind != "write":
         raise Problem(
-            HTTPStatus.FORBIDDEN,
             "read_only_token",
             "this token only reads; use the other token of the server to change something",
-            headers={"WWW-Authenticate": 'Bearer error="insufficient_scope"'},
         )
 
 
@@ -174,7 +170,7 @@ async def _body(request: Request) -> bytes:
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media != "application/json":
         detail = "send the body as JSON, with the header Content-Type: application/json"
-        raise Problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "not_json", detail)
+        raise Problem("not_json", detail)
     return await request.body()
 
 
@@ -187,16 +183,14 @@ def _object(body: bytes) -> dict[str, Any]:
             return found
     except (ValueError, RecursionError) as error:
         problem = f"it is not JSON ({error})"
-    raise Problem(HTTPStatus.BAD_REQUEST, "invalid_request", f"the body cannot be read: {problem}")
+    raise Problem("invalid_request", f"the body cannot be read: {problem}")
 
 
 def _header(request: Request, name: str) -> str:
     value = request.headers.get(name)
     if value is None:
         raise Problem(
-            HTTPStatus.PRECONDITION_REQUIRED,
-            "version_required",
-            f"send the ETag of the memory that you read in the header {name}",
+            "version_required", f"send the ETag of the memory that you read in the header {name}"
         )
     return value.strip().strip('"')
 

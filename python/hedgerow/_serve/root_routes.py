@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from http import HTTPStatus
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -72,7 +71,7 @@ class RootService:
     def _changed(self, request: EditRequest, grant: Grant, error: HedgerowError) -> Problem:
         """Return the problem of an edit that came too late, with the present text."""
         present = self.perform(ShowRequest(request.key), grant)
-        return Problem(HTTPStatus.CONFLICT, error.code, error.message, fields=present)
+        return Problem(error.code, error.message, fields=present)
 
     def query(self, body: QueryBody, grant: Grant) -> Answer:
         """Return the nodes that a pipeline selects, as `hedgerow query --json` does."""

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from http import HTTPStatus
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -44,10 +43,7 @@ class Work:
         """Call a function in a thread; raises a Problem if too many calls run or wait already."""
         if self.pending >= self._most:
             raise Problem(
-                HTTPStatus.TOO_MANY_REQUESTS,
-                "too_many_requests",
-                f"{self._most} requests run or wait already; try again later",
-                headers={"Retry-After": "1"},
+                "too_many_requests", f"{self._most} requests run or wait already; try again later"
             )
         self.pending += 1
         future = asyncio.get_running_loop().run_in_executor(self._pool, function)
@@ -69,7 +65,6 @@ class Work:
             if isinstance(error, asyncio.CancelledError):
                 raise
             raise Problem(
-                HTTPStatus.GATEWAY_TIMEOUT,
                 "too_slow",
                 f"this took longer than {self._seconds:g} s; ask for less, or start the server with a "
                 "longer --timeout",
@@ -189,9 +184,7 @@ class Once:
         """
         if not 0 < len(key) <= _LONGEST_KEY:
             raise Problem(
-                HTTPStatus.BAD_REQUEST,
-                "invalid_request",
-                f"an Idempotency-Key has 1 to {_LONGEST_KEY} characters",
+                "invalid_request", f"an Idempotency-Key has 1 to {_LONGEST_KEY} characters"
             )
         place = hashlib.sha256(f"{token}\0{key}".encode()).digest()
         digest = hashlib.sha256(asked).digest()
@@ -236,14 +229,12 @@ def _check(state: State) -> None:
         raise _mismatch()
     if state == "running":
         raise Problem(
-            HTTPStatus.CONFLICT,
             "outcome_unknown",
             "the server ended while it carried this out, and what it was going to write may be "
             "there; look for it, and send the request with a new Idempotency-Key if it is not",
         )
     if state == "done":
         raise Problem(
-            HTTPStatus.CONFLICT,
             "already_done",
             "this was carried out before, and its answer is not kept any more; nothing was done again",
         )
@@ -251,7 +242,6 @@ def _check(state: State) -> None:
 
 def _mismatch() -> Problem:
     return Problem(
-        HTTPStatus.UNPROCESSABLE_ENTITY,
         "idempotency_mismatch",
         "this Idempotency-Key was sent with another request; take a new one for each",
     )
