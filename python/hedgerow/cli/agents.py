@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -15,7 +15,7 @@ from hedgerow._operations.fields import camel_case
 from hedgerow._operations.shapes import with_camel_case
 
 from .failures import FAILED, INTERRUPTED
-from .options import TEXT, Command, json_option, option, text_option
+from .options import TEXT, Command, F, json_option, option, text_option
 from .output import echo, plural, visible, write_json
 from .place import db_option, is_root_named, open_store, place_options
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from .place import OpenStore
 
-F = TypeVar("F", bound=Callable[..., Any])
 Refuses = Callable[["AgentDefinition"], str | None]
 
 _URL_VARIABLE = "HEDGEROW_MODEL_URL"

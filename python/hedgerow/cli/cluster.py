@@ -14,8 +14,7 @@ from hedgerow._operations.fields import camel_case
 from .failures import FAILED, InterruptedRunError
 from .options import TEXT, Command, json_option, option
 from .output import echo, plural, progress_bar, visible, write_json
-from .place import check_exists
-from .servers import CollectionUrl, connection, opened_collection, server_options
+from .place import CollectionUrl, check_exists, connection, opened_collection, server_options
 
 if TYPE_CHECKING:
     from hedgerow.opensearch import CollectionStats

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
 import click
 
@@ -48,12 +48,10 @@ from .models import (
     embedder_option,
     recorded_embedder,
 )
-from .options import TEXT, Command, given_options, option, repeated_option, text_option
+from .options import TEXT, Command, F, given_options, option, repeated_option, text_option
 from .output import echo, progress_bar, write_json
 from .params import Choices
 from .place import check_exists, db_option
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 _CHARTS = (".png", ".svg")
 

@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -15,14 +15,12 @@ from hedgerow import Embedder, HedgerowError, Index, Reranker
 from hedgerow._retrieval.embedding import RecordedEmbedder
 from hedgerow._retrieval.embedding import embedder_of as embedder_recorded_in
 
-from .options import option
+from .options import F, text_option, with_options
 from .output import visible
 
 if TYPE_CHECKING:
     from hedgerow.opensearch import Collection
 
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 EMBEDDER_HELP = (
     "local for an installed model, or ADAPTER:MODEL, with one of model2vec, "
@@ -47,45 +45,25 @@ class EmbedderOptions:
         return {"query_prompt": self.query_prompt, "document_prompt": self.document_prompt}
 
 
-def embedder_option(help_text: str, *, required: bool = False) -> Callable[[F], F]:
+def embedder_option(help_text: str) -> Callable[[F], F]:
     """Add `--embedder` and its prompts, which a command gets as one `embedder`, a `EmbedderOptions`."""
-    of_embedder = partial(option, section="Embedder")
+    prompt = 'The text before each {}, "" for none.  [default: that of its model]'
     options = [
-        of_embedder(
-            "--embedder",
-            metavar="NAME",
-            required=required,
-            help=f"{help_text} {EMBEDDER_HELP}",
-        ),
-        of_embedder(
-            "--query-prompt",
-            metavar="TEXT",
-            help='The text before each query, "" for none.  [default: that of its model]',
-        ),
-        of_embedder(
-            "--document-prompt",
-            metavar="TEXT",
-            help='The text before each chunk, "" for none.  [default: that of its model]',
-        ),
+        text_option(name, metavar, text, section="Embedder")
+        for name, metavar, text in (
+            ("--embedder", "NAME", f"{help_text} {EMBEDDER_HELP}"),
+            ("--query-prompt", "TEXT", prompt.format("query")),
+            ("--document-prompt", "TEXT", prompt.format("chunk")),
+        )
     ]
 
     def decorate(command: F) -> F:
         @wraps(command)
-        def with_wanted(
-            *args: Any,
-            embedder: str | None,
-            query_prompt: str | None,
-            document_prompt: str | None,
-            **rest: Any,
-        ) -> Any:
-            wanted = EmbedderOptions(embedder, query_prompt, document_prompt)
-            return command(*args, embedder=wanted, **rest)
+        def with_wanted(*args: Any, embedder: str | None, **rest: Any) -> Any:
+            prompts = (rest.pop(name) for name in ("query_prompt", "document_prompt"))
+            return command(*args, embedder=EmbedderOptions(embedder, *prompts), **rest)
 
-        decorated: Any = with_wanted
-        for add in reversed(options):
-            decorated = add(decorated)
-        result: F = decorated
-        return result
+        return with_options(cast("F", with_wanted), *options)
 
     return decorate
 

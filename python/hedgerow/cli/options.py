@@ -53,6 +53,15 @@ def repeated_option(
     return text_option(name, metavar, help_text, *names, multiple=True, **attributes)
 
 
+def with_options(command: F, *options: Callable[[Any], Any]) -> F:
+    """Add several options to a command, in the order in which its help lists them."""
+    decorated: Any = command
+    for add in reversed(options):
+        decorated = add(decorated)
+    result: F = decorated
+    return result
+
+
 def given_options() -> list[tuple[str, click.Parameter]]:
     """Return the options of the running command that were given on the command line, with their names."""
     context = click.get_current_context()
@@ -166,12 +175,8 @@ def request_options(
         optional = (one for one in fields.values() if not (one.is_required or one.field.local))
         names = tuple(one.name for one in optional)
 
-    def decorate(command: F) -> F:
-        for name in reversed(names):
-            command = _option_of(fields[name], section, changes.get(name, {}))(command)
-        return command
-
-    return decorate
+    options = [_option_of(fields[name], section, changes.get(name, {})) for name in names]
+    return lambda command: with_options(command, *options)
 
 
 def _option_of(field: FieldSpec, section: str, changes: dict[str, Any]) -> Callable[[F], F]:

@@ -10,29 +10,27 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
 
 from hedgerow import HedgerowError, IndexFileError, InvalidInputError
 
-from .options import TEXT, option, text_option
+from .options import TEXT, F, option, text_option, with_options
 from .output import echo, has_terminal, progress_bar, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from hedgerow import MemoryRoot, QueryResult, Store
     from hedgerow.memory.roots import MemoryRoots
+    from hedgerow.opensearch import Collection
     from hedgerow.remote import RemoteRoot
     from hedgerow.typing import Durability
 
-    F = TypeVar("F", bound=Callable[..., Any])
 
 WHICH_ROOT = "Which root"
 """The section of the options of a memory root."""
@@ -50,6 +48,7 @@ NO_ROOT_FOR_MEMORY = (
 _PLACE = "hedgerow.place"
 _REPORTED = "hedgerow.reported"
 _TOKEN_VARIABLE = "HEDGEROW_TOKEN"  # noqa: S105 - the name of the variable
+_PASSWORD = "HEDGEROW_OPENSEARCH_PASSWORD"  # noqa: S105 - the name of the variable
 _THIS_MACHINE = {"localhost", "127.0.0.1", "::1"}
 _SECONDS = re.compile(r"-?\d{1,12}\Z")
 
@@ -545,3 +544,56 @@ def _seconds(context: click.Context, param: click.Parameter, given: str | None) 
             param,
         )
     return int(found.timestamp())
+
+
+# Collections on servers.
+
+
+class CollectionUrl(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.2
+    """A URL and, after its last slash, the name of a collection."""
+
+    name = "text"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """Split it; wrong usage where it is not one."""
+        url, _, name = str(value).rpartition("/")
+        if not name or url.endswith(("/", ":")) or "://" not in url:
+            self.fail(
+                f"{value!r} is not a URL with a name after it, as in https://search.example:9200/notes",
+                param,
+                ctx,
+            )
+        return url, name
+
+
+def server_options(command: F) -> F:
+    """Add `--user`, `--ca` and `--insecure-http`."""
+    section, http = "OpenSearch server", "Send the password over plain HTTP to another machine."
+    return with_options(
+        command,
+        text_option("--user", "NAME", f"Its password is read from {_PASSWORD}.", section=section),
+        text_option("--ca", "FILE", "Certificates of authorities to trust.", section=section),
+        option("--insecure-http", is_flag=True, help=http, section=section),
+    )
+
+
+def opened_collection(place: tuple[str, str], server: dict[str, Any]) -> Collection:
+    """The collection of a URL and a name, by the options of `server_options`."""
+    from hedgerow.opensearch import Collection  # noqa: PLC0415 - slow to import
+
+    return Collection.open(*place, **connection(server))
+
+
+def connection(server: dict[str, Any]) -> dict[str, Any]:
+    """How to connect, by the options of `server_options`."""
+    auth = None
+    if server["user"] is not None:
+        password = os.environ.get(_PASSWORD, "")
+        if not password:
+            raise click.UsageError(
+                f"--user needs a password in the environment variable {_PASSWORD}."
+            )
+        auth = (server["user"], password)
+    return {"auth": auth, "ca": server["ca"], "insecure_http": server["insecure_http"]}

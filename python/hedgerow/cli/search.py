@@ -2,33 +2,67 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from hedgerow._retrieval.operations import SearchRequest
+from hedgerow import (
+    AliasTable,
+    Embedder,
+    Filters,
+    Hit,
+    Index,
+    QueryExplanation,
+    Response,
+    Retriever,
+    WhyNot,
+    explain_query,
+)
+from hedgerow._json.highlight import Highlighter
+from hedgerow._json.index import search_answer
+from hedgerow._retrieval.operations import RetrievalOptions, SearchRequest, whole_page
 from hedgerow._times import checked_half_life
 from hedgerow.ranking import Ranking
 
-from .options import TEXT, Command, json_option, option, request_options, sync_option, text_option
+from .files import chunks_at
+from .models import EmbedderOptions, check_prompts, embedder_of, recorded_embedder, reranker_of
+from .options import (
+    TEXT,
+    Command,
+    F,
+    given_options,
+    json_option,
+    option,
+    request_options,
+    sync_option,
+    text_option,
+)
 from .output import echo, visible, write_json
-from .params import alias_option, alias_table, filter_options, filters_of, ranking_options
-from .place import db_option, place_options, usage_errors
+from .params import alias_option, filter_options, ranking_options
+from .place import (
+    CollectionUrl,
+    check_exists,
+    db_option,
+    opened_collection,
+    place_options,
+    server_options,
+    usage_errors,
+)
 from .report import report_option, write_report
-from .servers import CollectionUrl, server_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable
 
-    from .search_run import Search
+    from hedgerow.opensearch import Collection
+    from hedgerow.typing import Tokenizer
 
-    F = TypeVar("F", bound=Callable[..., Any])
 
 _OF_A_ROOT = frozenset(
     {"root", "scope", "shared", "target", "target_url", "remote_url", "depth", "sync"}
 )
-_OF_A_SERVER = frozenset({"url", "user", "ca", "insecure_http"})
+_OF_A_SERVER = ("user", "ca", "insecure_http")
 _OF_A_SEARCH = ("offset", "mode", "group_by", "candidates", "question_date", "asker", "recency")
 _OF_BOTH = frozenset({"words", "query", "limit", "explain", "report", "as_json"})
 
@@ -77,17 +111,10 @@ def command(  # noqa: PLR0913 - one argument for each option
     query: str | None,
     db: str | None,
     url: tuple[str, str] | None,
-    user: str | None,
-    ca: str | None,
-    insecure_http: bool,
     limit: int,
     depth: Any,
     sync: bool,
-    given_filters: Any,
-    after: str | None,
-    before: str | None,
-    date_key: str,
-    alias: Any,
+    where: Filters,
     explain: bool,
     report: str | None,
     as_json: bool,
@@ -115,7 +142,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     if bool(words) == (query is not None):
         raise click.UsageError("Pass what to search for once, as TEXT or as --query TEXT.")
     text = " ".join(words) if query is None else query
-    _check_options(context, "url" if url else "root" if db is None else "db")
+    _check_options("url" if url else "root" if db is None else "db")
     if db is None and url is None:
         from .compatibility import search_root  # noqa: PLC0415 - of roots alone
 
@@ -130,29 +157,22 @@ def command(  # noqa: PLR0913 - one argument for each option
             as_json=as_json,
         )
         return
-    from .search_run import SearchArguments, run  # noqa: PLC0415 - a root does without
+    recency = options["recency"]
 
-    ranking: dict[str, Any] = {}
-    others: dict[str, Any] = {}
-    for name, value in options.items():
-        (ranking if name in Ranking.__dataclass_fields__ else others)[name] = value
+    def taken(names: Iterable[str]) -> dict[str, Any]:
+        return {name: options.pop(name) for name in names if name in options}
+
     asked = SearchArguments(
-        request=SearchRequest(
-            text,
-            limit=limit,
-            filters=filters_of(given_filters, after=after, before=before, date_key=date_key),
-            **{name: others.pop(name) for name in _OF_A_SEARCH},
-        ),
-        ranking=_ranking(**ranking),
+        request=SearchRequest(text, limit=limit, filters=where, **taken(_OF_A_SEARCH)),
+        ranking=_ranking(**taken(Ranking.__dataclass_fields__)),
         db="/".join(url) if url else db or "",
         url=url,
-        server={"user": user, "ca": ca, "insecure_http": insecure_http},
-        aliases=alias_table(alias),
-        **others,
+        server=taken(_OF_A_SERVER),
+        **options,
     )
     with usage_errors():
-        if options["recency"] is not None:
-            checked_half_life(options["recency"])
+        if recency is not None:
+            checked_half_life(recency)
     search = run(asked)
     if report is not None:
         name = asked.db if asked.url else Path(asked.db).name
@@ -168,12 +188,10 @@ def command(  # noqa: PLR0913 - one argument for each option
         echo(f"Report: {visible(report)}")
 
 
-def _check_options(context: click.Context, kind: Literal["db", "url", "root"]) -> None:
+def _check_options(kind: Literal["db", "url", "root"]) -> None:
     """Reject options that the kind of the searched thing does not have."""
-    for param in context.command.params:
-        name = param.name or ""
-        source = context.get_parameter_source(name)
-        if name in _OF_BOTH or source is None or source.name != "COMMANDLINE":
+    for name, param in given_options():
+        if name in _OF_BOTH:
             continue
         if name in _KINDS and name != kind:
             raise click.UsageError(
@@ -207,8 +225,6 @@ def _ranking(*, matching: Any, operator: Any, **options: Any) -> Ranking:
 
 
 def _as_json(search: Search, *, explain: bool) -> dict[str, Any]:
-    from hedgerow._json.index import search_answer  # noqa: PLC0415 - a root does without
-
     asked = search.asked
     answer = search_answer(
         asked.request,
@@ -223,3 +239,102 @@ def _as_json(search: Search, *, explain: bool) -> dict[str, Any]:
         why_not=search.why_not,
     )
     return answer.to_dict()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchArguments:
+    """A search as the user requested it, and with what."""
+
+    request: SearchRequest
+    ranking: Ranking
+    db: str
+    url: tuple[str, str] | None
+    server: dict[str, Any]
+    alias: AliasTable | None
+    embedder: EmbedderOptions
+    rerank: str | None
+    why_not: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """The request of one search, with its results."""
+
+    asked: SearchArguments
+    chunks: int
+    explanation: QueryExplanation
+    response: Response
+    highlighter: Highlighter
+    tokenizer: Tokenizer
+    why_not: WhyNot | None
+    notices: tuple[str, ...]
+
+    @property
+    def hits(self) -> list[Hit]:
+        """The hits, best first."""
+        return self.response.results
+
+
+def run(asked: SearchArguments) -> Search:
+    """Search the index or the collection, which must be there."""
+    with (
+        embedder_of(asked.embedder) as named,
+        reranker_of(asked.rerank) as reranker,
+        _opened(asked) as index,
+    ):
+        embedder, notices = _embedder(asked, index, named)
+        parts: dict[str, Any] = {"embedder": embedder, "reranker": reranker}
+        retriever = Retriever(index, **parts, aliases=asked.alias, ranking=asked.ranking)
+        request = whole_page(asked.request, asked.ranking)
+        response = retriever._perform(request)  # noqa: SLF001 - of the same package
+        why_not = None
+        if asked.why_not is not None:
+            given = {one.name: getattr(request, one.name) for one in fields(RetrievalOptions)}
+            why_not = retriever.why_not(request.query, _id_of(index, asked.why_not), **given)
+        return Search(
+            asked=asked,
+            chunks=len(index),
+            explanation=explain_query(
+                asked.request.query,
+                asked.alias,
+                tokenizer=index.tokenizer,
+                operator=asked.ranking.operator,
+                matching=response.trace.matching,
+                stopwords=index.stopwords,
+            ),
+            response=response,
+            highlighter=Highlighter(response.trace.match_query, index.tokenizer),
+            tokenizer=index.tokenizer,
+            why_not=why_not,
+            notices=notices,
+        )
+
+
+def _opened(asked: SearchArguments) -> Index | Collection:
+    if asked.url is not None:
+        return opened_collection(asked.url, asked.server)
+    check_exists(asked.db)
+    return Index.open(asked.db, read_only=True)
+
+
+def _id_of(index: Index | Collection, what: str) -> str:
+    """The id itself, or the id of the first chunk at such a place."""
+    found = chunks_at(index, what)
+    return found[0].id if found else what
+
+
+def _embedder(
+    asked: SearchArguments, index: Index | Collection, named: Embedder | None
+) -> tuple[Embedder | None, tuple[str, ...]]:
+    """Return the embedder that was named, or that of the index if the mode needs one."""
+    if named is not None or asked.request.mode == "bm25":
+        return named, ()
+    found = recorded_embedder(index, asked.embedder)
+    if found.embedder is None and asked.request.mode != "auto":
+        why = "" if found.notice is None else f" {found.notice}"
+        raise click.UsageError(
+            f"--mode {asked.request.mode} needs --embedder, which makes the vectors.{why}"
+        )
+    check_prompts(asked.embedder, found.embedder)
+    notices = () if found.notice is None else (f"Searched by keywords alone: {found.notice}",)
+    return found.embedder, notices

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hedgerow import ExplainedWord, Hit, QueryExplanation, Response, Token, Trace
     from hedgerow._json.highlight import Span
 
-    from .search_run import Search
+    from .search import Search
 
 _MATCH_STYLE = "bold yellow"
 
