@@ -98,7 +98,7 @@ def _sendable(value: str, source: str) -> str:
 
 
 class _Endpoint(Protocol):
-    """The part of `endpoint.Endpoint` that is used here; that module needs an extra."""
+    """The part of `http.Endpoint` that is used here; that module needs an extra."""
 
     shown: str
 

@@ -51,7 +51,7 @@ class OpenAIModel(Connected):
         fields: Mapping[str, Any] | None = None,
     ) -> None:
         with imports_of("openai", needed_by=type(self).__name__):
-            from hedgerow._adapters.endpoint import Endpoint  # noqa: PLC0415 - needs the extra
+            from hedgerow._adapters.http import Endpoint  # noqa: PLC0415 - needs the extra
         if base_url == _OPENAI_URL and api_key is None and api_key_variable is None:
             # For OpenAI only: no other server may see OpenAI's key.
             api_key_variable = "OPENAI_API_KEY"
