@@ -26,6 +26,7 @@ from .output import echo, has_terminal, progress_bar, visible
 
 if TYPE_CHECKING:
     from hedgerow import MemoryRoot, QueryResult, Store
+    from hedgerow.memory.operations import RootOperations
     from hedgerow.memory.roots import MemoryRoots
     from hedgerow.opensearch import Collection
     from hedgerow.remote import RemoteRoot
@@ -195,12 +196,7 @@ def is_trusted() -> bool | None:
 
 def named_root() -> Path | None:
     """Return the first `--root`; a blank one is an error."""
-    given: Sequence[str] = _place().get("root", ())
-    if not given:
-        return None
-    if not given[0].strip():
-        raise click.UsageError("--root must not be empty; give a folder.")
-    return Path(given[0].strip())
+    return next(iter(named_roots()), None)
 
 
 def named_roots() -> list[Path]:
@@ -288,17 +284,19 @@ def open_root(
     from hedgerow.memory import MemoryRoot  # noqa: PLC0415 - slow to import
 
     with usage_errors():
-        memory = MemoryRoot.open(
-            path,
-            trust=is_trusted(),
-            notify=lambda notice: echo(visible(notice), err=True),
-            scope=scope(),
-            shared=bool(_place().get("shared")),
-            watch=watch,
-            durability=durability,
-        )
+        memory = MemoryRoot.open(path, watch=watch, durability=durability, **_ways())
     click.get_current_context().call_on_close(memory.close)
     return memory
+
+
+def _ways() -> dict[str, Any]:
+    """Return the options of a root that options of the command line are for."""
+    return {
+        "trust": is_trusted(),
+        "notify": lambda notice: echo(visible(notice), err=True),
+        "scope": scope(),
+        "shared": bool(_place().get("shared")),
+    }
 
 
 def open_memory(
@@ -325,14 +323,7 @@ def open_roots(*, watch: bool = False) -> MemoryRoots | None:
     from hedgerow.memory.roots import MemoryRoots  # noqa: PLC0415 - slow to import
 
     with usage_errors():
-        memory = MemoryRoots.open(
-            given,
-            trust=is_trusted(),
-            notify=lambda notice: echo(visible(notice), err=True),
-            scope=scope(),
-            shared=bool(_place().get("shared")),
-            watch=watch,
-        )
+        memory = MemoryRoots.open(given, watch=watch, **_ways())
     click.get_current_context().call_on_close(memory.close)
     return memory
 
@@ -468,6 +459,11 @@ def server_of(db: str | None, *, writes: bool = False) -> RemoteRoot | None:
     if is_target():
         raise click.UsageError("--db and --target exclude each other: a file, or a server.")
     return None
+
+
+def memory_of(db: str | None, *, writes: bool = False) -> RootOperations | None:
+    """Connect to a server, or open the root; None for the file of a store."""
+    return server_of(db, writes=writes) or (open_root(NO_ROOT) if db is None else None)
 
 
 @contextmanager

@@ -1,9 +1,10 @@
-"""`hedgerow serve`: one process that answers for a root or an index over HTTP."""
+"""`hedgerow serve` and `mcp`: a root or an index over HTTP, and a root for agents over stdio."""
 
 from __future__ import annotations
 
 import logging
 import os
+import signal
 from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
@@ -11,14 +12,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow import Index, Retriever
+from hedgerow import HedgerowError, Index, MissingExtraError, Retriever
 from hedgerow._extras import imports_of
 from hedgerow.ranking import Ranking
 
+from .failures import INTERRUPTED
 from .models import EmbedderOptions, recorded_embedder
 from .options import TEXT, Command, option, repeated_option
 from .output import PrintableFormatter, echo, visible
-from .place import NO_ROOT, check_exists, db_option, is_root_named, open_root, place_options
+from .place import (
+    NO_ROOT,
+    check_exists,
+    db_option,
+    is_root_named,
+    open_root,
+    open_roots,
+    place_options,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +36,7 @@ if TYPE_CHECKING:
     from hedgerow._serve.index_routes import IndexService
     from hedgerow._serve.root_routes import RootService
     from hedgerow.typing import Durability
+
 
 _PORT = 7411
 
@@ -78,7 +89,7 @@ _PORT = 7411
     show_default=True,
     help="Seconds for an answer.",
 )
-def command(
+def serve(
     *,
     db: str | None,
     tokens: Path | None,
@@ -121,7 +132,7 @@ def command(
     )
     address.check()
     known = Tokens.load(folder)
-    _log_to_stderr()
+    _log_to_stderr("%(levelname)s: %(message)s")
     with ExitStack() as stack:
         service, lock = _service(stack, db, options["durability"], read_only=read_only)
         listening = stack.enter_context(address.bound())
@@ -187,8 +198,56 @@ def _service(
     return IndexService(retriever), Path(f"{index.path}-serve")
 
 
-def _log_to_stderr() -> None:
+def _log_to_stderr(form: str | None = None) -> None:
     """Have warnings on stderr, as printable text."""
     handler = logging.StreamHandler()
-    handler.setFormatter(PrintableFormatter("%(levelname)s: %(message)s"))
+    handler.setFormatter(PrintableFormatter(form))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
+
+
+@click.command("mcp", cls=Command)
+@option("--read-only", is_flag=True, help="Offer no tool that writes.")
+@option("--structured", is_flag=True, help="Answer with JSON in structuredContent instead of text.")
+@place_options(target=False)
+def mcp(*, read_only: bool, structured: bool) -> None:
+    """Serve a memory root to an agent over standard input and output.
+
+    \b
+      hedgerow mcp
+      hedgerow mcp --root memory --read-only
+      hedgerow mcp --root memory --root ~/.hedgerow/memory
+
+    The tools recall, read and list memories, remember new ones, mark old ones as superseded or
+    retracted, and edit them; docs/mcp.md lists them. An agent starts this command itself; that
+    page shows how to configure it. Needs the extra "mcp": pip install "hedgerow[mcp]"
+    """
+    memory = open_roots(watch=True) or open_root(watch=True)
+    try:
+        with imports_of("mcp", needed_by="hedgerow mcp"):
+            import anyio  # noqa: PLC0415 - slow to import
+
+            from hedgerow import mcp as tools  # noqa: PLC0415
+    except ImportError as error:
+        if isinstance(error, HedgerowError):
+            raise
+        raise MissingExtraError(
+            f"hedgerow mcp needs another version of the package mcp ({error}); "
+            'run: pip install "hedgerow[mcp]"',
+            code="missing_extra",
+        ) from error
+    # The MCP server sets up logging later, with a handler that prints records without escaping.
+    _log_to_stderr()
+    signal.signal(signal.SIGINT, _stop)
+    with memory:
+        server = tools.build_server(memory, read_only=read_only, structured=structured)
+        anyio.run(tools.serve, server)
+
+
+def _stop(*_: object) -> None:
+    """End the process without cleanup, as SIGTERM does: every write is atomic.
+
+    The thread that waits for standard input cannot be interrupted, and leaving the interpreter
+    would wait for it.
+    """
+    os.write(2, b"Error: interrupted\n")
+    os._exit(INTERRUPTED)
