@@ -89,7 +89,7 @@ def _show_figures(opened: OpenStore, *, as_json: bool) -> None:
             value["skipped"] = [skip.to_dict() for skip in links.skips]
         write_json(value)
         return
-    from .graph_text import show_figures  # noqa: PLC0415 - brings rich, which --json does without
+    from .store_text import show_figures  # noqa: PLC0415 - brings rich, which --json does without
 
     show_figures(opened.name, figures, links)
 
@@ -107,7 +107,7 @@ def _tell_part(answer: Mapping[str, Any], *, as_json: bool) -> None:
     if as_json:
         write_json(answer)
         return
-    from .graph_text import show_part  # noqa: PLC0415 - brings rich
+    from .store_text import show_part  # noqa: PLC0415 - brings rich
 
     part = Neighborhood.from_dict(answer)
     show_part(part, answer["unresolved"], answer.get("validities", {}))
@@ -124,7 +124,7 @@ def _draw(opened: OpenStore, key: str, file: str, hops: int, *, as_json: bool) -
         fields = {"key": key, "svg": file, "nodes": len(part.hops), "leftOut": part.left_out}
         write_json({**opened.source, **fields})
         return
-    from .graph_text import show_drawn  # noqa: PLC0415 - brings rich
+    from .store_text import show_drawn  # noqa: PLC0415 - brings rich
 
     show_drawn(part, file)
 

@@ -81,7 +81,7 @@ def command(  # noqa: PLR0913 - one argument for each option
             value = {"pipeline": str(pipeline), **opened.source, "now": now}
             write_json(value | query_answer(result, shown=shown, explain=explain))
             return
-        from .query_text import show, show_keys, show_notices  # noqa: PLC0415 - brings rich
+        from .store_text import show, show_keys, show_notices  # noqa: PLC0415 - brings rich
 
         show_notices(result)
         if only_keys:
@@ -104,7 +104,7 @@ def _at_server(  # noqa: PLR0913 - one argument for each option
     if as_json:
         write_json(server.query_json(text, now=now, terms=terms, explain=explain))
         return
-    from .query_text import show, show_keys, show_notices  # noqa: PLC0415 - brings rich
+    from .store_text import show, show_keys, show_notices  # noqa: PLC0415 - brings rich
 
     result = server.query(text, now=now, terms=terms, explain=explain)
     show_notices(result)
