@@ -8,8 +8,8 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict
 
-from hedgerow import PipelineError, parse_pipeline
-from hedgerow._json.query import query_answer
+from hedgerow import parse_pipeline
+from hedgerow._json.query import query_answer, with_columns
 from hedgerow._operations.operation import Request as Operation
 from hedgerow._operations.schema import Definitions
 from hedgerow.errors import HedgerowError
@@ -32,9 +32,6 @@ class QueryBody(BaseModel):
     terms: list[str] = []
     now: int | None = None
     explain: bool = False
-
-
-_SHOWN = ("type", "weight", "timestamp")
 
 
 class RootService:
@@ -79,12 +76,7 @@ class RootService:
         root = self.view(grant)
         types = root._session().store().types  # noqa: SLF001 - of the same package
         pipeline = parse_pipeline(body.pipeline, terms=body.terms, types=types)
-        wanted, shown = pipeline, False
-        try:
-            columns = ",".join(_SHOWN)
-            wanted, shown = parse_pipeline(f"{pipeline} | select:{columns}", types=types), True
-        except PipelineError:
-            pass  # It ends in `count` or `select`, or already has as many stages as are allowed.
+        wanted, shown = with_columns(pipeline, types)
         result = root.query(wanted, now=now, explain=body.explain)
         source = {"pipeline": str(pipeline), "root": str(root.path), "now": now}
         return source | query_answer(result, shown=shown, explain=body.explain)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from hedgerow import HedgerowError, InvalidInputError
+from hedgerow import InvalidInputError
 from hedgerow._operations.fields import camel_case
 from hedgerow._operations.shapes import with_camel_case
 
@@ -135,11 +135,7 @@ def run(  # noqa: PLR0913 - one argument for each option
 
     from .agents_text import show_dry_run, show_report  # noqa: PLC0415 - slow to import
 
-    def model() -> AbstractContextManager[ModelClient | None]:
-        return _model(model_url, wanted=not dry_run)
-
-    asks_openai = model_url is None and not dry_run
-    with _working(db, folder, model, name, asks_openai=asks_openai) as working:
+    with _working(db, folder, name, url=model_url, asks=not dry_run) as working:
         if dry_run:
             rehearsed = working.dry_run(name)
             if as_json:
@@ -186,10 +182,7 @@ def daemon(
 
     from .agents_text import show_tick  # noqa: PLC0415 - slow to import
 
-    def model() -> AbstractContextManager[ModelClient | None]:
-        return _model(model_url, wanted=True)
-
-    with _working(db, folder, model, asks_openai=model_url is None) as working:
+    with _working(db, folder, url=model_url, asks=True) as working:
         count = len(working.definitions)
         echo(f"Watching {plural(count, 'agent')} in {visible(str(working.folder))}.", err=True)
         for status in working.statuses():
@@ -258,26 +251,29 @@ def check(context: click.Context, /, *, folder: str | None, as_json: bool, db: s
 def _working(
     db: str | None,
     folder: str | None,
-    model: Callable[[], AbstractContextManager[ModelClient | None]] = nullcontext,
     name: str | None = None,
     *,
-    asks_openai: bool = False,
+    url: str | None = None,
+    asks: bool = False,
 ) -> Iterator[Agents]:
     """Put the agents of a folder to work on the store of a command; name problems on stderr.
 
-    With `asks_openai` the user named no model, and those that a root brings need consent. The model is opened last, after the agent `name` was found, so that its missing key does not
-    stand in the way of the rest.
+    If it `asks` a model and the user named none, those that a root brings need consent. The model is
+    opened last, after the agent `name` was found, so that its missing key does not stand in the way
+    of the rest.
     """
     from .agents_text import show_problems  # noqa: PLC0415 - slow to import
 
     with open_store(db) as opened:
         path = _folder_of(opened, folder)
-        refuses = _refuses(opened) if asks_openai and folder is None else None
-        found = _agents_of(opened, path, None)
+        # An address or a folder of agents that the user names is the user's choice.
+        is_chosen = not asks or url is not None or folder is not None
+        refuses = None if is_chosen or opened.root is None else opened.root.refuses_model
+        found = _agents_of(opened, path, None, refuses)
         show_problems(found.problems)
         if name is not None:
-            _check_is_allowed(found.definition(name), refuses)
-        with model() as client:
+            found._allowed(name)  # noqa: SLF001 - of the same package
+        with _model(url, wanted=asks) as client:
             yield _agents_of(opened, path, client, refuses)
 
 
@@ -290,20 +286,6 @@ def _agents_of(
     if opened.root is not None:
         return opened.root.agents(model, folder, refuses=refuses)
     return Agents(opened.store, folder, model)
-
-
-def _refuses(opened: OpenStore) -> Refuses | None:
-    """Return what keeps the agents of a root from using OpenAI's models without consent.
-
-    An address or a folder of agents that the user names is the user's choice.
-    """
-    return None if opened.root is None else opened.root.refuses_model
-
-
-def _check_is_allowed(definition: AgentDefinition, refuses: Refuses | None) -> None:
-    """Raise HedgerowError for an agent that is refused, before its model asks for a key."""
-    if refuses is not None and (refusal := refuses(definition)):
-        raise HedgerowError(f"{definition.name} is not run. {refusal}", code="not_allowed")
 
 
 def _folder_of(opened: OpenStore, folder: str | None) -> Path:
