@@ -33,10 +33,13 @@ from .models import (
     ScriptedModel as ScriptedModel,
 )
 from .openai_compatible import OpenAIModel as OpenAIModel
-from .problems import DefinitionError as DefinitionError, Problem as Problem
+from .problems import (
+    DefinitionError as DefinitionError,
+    Problem as Problem,
+    ReplyError as ReplyError,
+)
 from .reply import (
     Reply as Reply,
-    ReplyError as ReplyError,
     fenced as fenced,
     new_token as new_token,
     parse_reply as parse_reply,

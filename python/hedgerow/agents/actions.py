@@ -11,23 +11,6 @@ from typing import Any, ClassVar
 
 from .problems import encodable, nearest
 
-__all__ = [
-    "ACTIONS",
-    "Action",
-    "Categorize",
-    "Delete",
-    "LinkAdd",
-    "Note",
-    "Refine",
-    "RejectedPart",
-    "Rename",
-    "RequestedAction",
-    "Weight",
-    "WriteNode",
-    "WrongActionError",
-    "action_of",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class _Action:

@@ -43,16 +43,6 @@ from .directives import directives_in
 from .problems import DefinitionError, Lines, Problem, nearest
 from .template import Placeholder, TemplateMistake, scan
 
-__all__ = [
-    "LARGEST",
-    "Reading",
-    "RefusedFileError",
-    "load_definition",
-    "read_definition",
-    "read_inside",
-]
-
-
 LARGEST = 1 << 20
 """The most bytes of a definition or a template."""
 

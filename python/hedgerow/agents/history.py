@@ -12,20 +12,6 @@ from hedgerow._engine import Store, _agent_runs, _run_records, _standing
 
 from .definition import AgentDefinition
 
-__all__ = [
-    "PAUSED_AFTER",
-    "ActionRecord",
-    "AgentRun",
-    "RunHistory",
-    "Verdict",
-    "backoff_until",
-    "due",
-    "pause_reason",
-    "records_of",
-    "runs_of",
-    "standing_of",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class AgentRun:

@@ -13,8 +13,6 @@ from .definition import AgentDefinition, Bounds
 from .definition_file import Reading, read_definition, read_inside
 from .problems import Problem
 
-__all__ = ["AgentLibrary"]
-
 _LOG = logging.getLogger("hedgerow.agents")
 
 _Stamp = tuple[int, int] | None

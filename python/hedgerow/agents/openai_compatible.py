@@ -12,8 +12,6 @@ from hedgerow.errors import HedgerowError
 
 from .models import ModelError, ModelPermanent, ModelReply, ModelRequest, ModelTransient
 
-__all__ = ["OpenAIModel"]
-
 _OPENAI_URL = "https://api.openai.com/v1"
 _TIMEOUT = 120.0
 _LARGEST_COUNT = 2**63 - 1

@@ -12,8 +12,6 @@ from typing import Any
 
 from hedgerow.errors import HedgerowError
 
-__all__ = ["DefinitionError", "Lines", "Problem", "ReplyError", "encodable", "nearest"]
-
 
 @dataclass(frozen=True, slots=True)
 class Problem:

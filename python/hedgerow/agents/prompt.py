@@ -10,8 +10,6 @@ from .definition import AgentDefinition
 from .reply import fence_of
 from .template import Health, PromptData, PromptNode, Topology, scan
 
-__all__ = ["PromptSource", "system_prompt"]
-
 _STALE_DAYS = 90
 
 _FORMS = {

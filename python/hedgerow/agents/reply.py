@@ -41,23 +41,6 @@ from .actions import (
 from .directives import DirectiveReader
 from .problems import Lines, ReplyError, encodable, nearest
 
-__all__ = [
-    "JSON_START",
-    "Reply",
-    "ReplyBlock",
-    "ReplyError",
-    "decoded",
-    "fence_of",
-    "fenced",
-    "find_block",
-    "new_token",
-    "parse_reply",
-    "read_json",
-    "readable",
-    "token_for",
-]
-
-
 _BYTES = 8
 _TOKEN = re.compile(r"[0-9A-Za-z]{8,64}")
 _TRIES = 8

@@ -30,8 +30,6 @@ from .reply import Reply, parse_reply, readable, token_for
 from .template import render
 from .workspace import RunResult, Workspace
 
-__all__ = ["CLAIM_MARGIN_S", "DryRun", "RunReport", "dry_run", "run_once"]
-
 _LOG = logging.getLogger("hedgerow.agents")
 
 CLAIM_MARGIN_S = 60

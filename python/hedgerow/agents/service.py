@@ -37,8 +37,6 @@ from .reply import new_token
 from .run import DryRun, RunReport, dry_run, run_once
 from .workspace import StoreWorkspace, Workspace
 
-__all__ = ["TICK_S", "AgentStatus", "Agents", "Tick", "serve", "stopped_by_signals"]
-
 
 @dataclass(frozen=True, slots=True)
 class AgentStatus:
