@@ -19,7 +19,7 @@ from http import HTTPStatus
 from ssl import SSLContext
 from time import monotonic, time
 from typing import Any, ClassVar, NamedTuple
-from urllib.parse import SplitResult, urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlunsplit
 
 import httpx
 from tenacity import (
@@ -32,9 +32,9 @@ from tenacity import (
 )
 
 from hedgerow._checks import checked_count, checked_seconds
-from hedgerow.errors import HedgerowError, InvalidInputError
+from hedgerow.errors import HedgerowError
 
-from .connection import ApiKey
+from .connection import ApiKey, checked_url
 
 LARGEST_ANSWER = 256 * 1024 * 1024
 """The most bytes of an answer that are read, after decompression."""
@@ -353,7 +353,7 @@ class Endpoint(Sender):
         error: Callable[[str, str, int | None], HedgerowError] = _endpoint_error,
     ) -> None:
         """`error` makes the exception of a message, a code and a status; it must pickle."""
-        parts = checked_url(base_url)
+        parts = url_parts(base_url)
         joined = parts._replace(path=parts.path.rstrip("/") + path, fragment="")
         self.shown = urlunsplit(joined._replace(query=""))
         """The URL for messages: without its query."""
@@ -486,27 +486,14 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_DETAIL else text[:_LONGEST_DETAIL] + "…"
 
 
-def checked_url(url: str, name: str = "base_url", instead: str = "api_key") -> SplitResult:
-    """The parts of the URL; raises InvalidInputError, which does not repeat a password."""
-    if not isinstance(url, str):
-        raise InvalidInputError(
-            f"{name} must be a str, not {type(url).__name__}", code="invalid_option"
-        )
-    parts = SplitResult("", "", "", "", "")
-    try:
-        parts = urlsplit(url)
-        valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-        httpx.URL(url)
-    except (ValueError, httpx.InvalidURL):
-        valid = False
-    if "@" in parts.netloc:
-        raise InvalidInputError(
-            f"{name} holds a user name or a password; leave them out and pass {instead}",
-            code="invalid_endpoint",
-        )
-    if not valid:
-        raise InvalidInputError(
-            f'{name} must begin with "http://" or "https://" and name a host',
-            code="invalid_endpoint",
-        )
-    return parts
+def url_parts(url: str, name: str = "base_url", instead: str = "api_key") -> SplitResult:
+    """Like `checked_url`, of a URL that httpx has to take too."""
+
+    def is_taken(_: SplitResult) -> bool:
+        try:
+            httpx.URL(url)
+        except httpx.InvalidURL:
+            return False
+        return True
+
+    return checked_url(url, name, instead, also=is_taken)

@@ -17,7 +17,7 @@ import httpx
 from tenacity import stop_after_attempt, wait_exponential, wait_random
 
 from hedgerow._adapters.connection import ApiKey
-from hedgerow._adapters.http import Asked, Outcome, Sender, checked_url
+from hedgerow._adapters.http import Asked, Outcome, Sender, url_parts
 from hedgerow._dual import Call, Steps
 from hedgerow.errors import BackendError, InvalidInputError
 
@@ -49,7 +49,7 @@ class Client(Sender):
         ca: str | os.PathLike[str] | None,
         insecure_http: bool,
     ) -> None:
-        parts = checked_url(url, "url", "token")
+        parts = url_parts(url, "url", "token")
         if parts.scheme == "http" and parts.hostname not in _LOOPBACK and not insecure_http:
             raise InvalidInputError(
                 f"anybody between here and {parts.hostname} could read the token and the memories: use "
