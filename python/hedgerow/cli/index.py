@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,7 +21,7 @@ from .models import (
     embedder_option,
     recorded_embedder,
 )
-from .options import Command, json_option, option, repeated_option
+from .options import Command, given_options, json_option, option, repeated_option
 from .output import (
     echo,
     plural,
@@ -43,6 +43,11 @@ if TYPE_CHECKING:
 _SHOWN_SKIPS = 50
 _SHOWN_OF_ONE_FILE = 3
 _DEFAULT_TOKENIZER: Tokenizer = "words"
+_OF_AN_INDEX = ("tokenizer", "retokenize", "stopwords", "declared")
+_IN_THE_CONFIGURATION = frozenset(
+    {"embedder", "query_prompt", "document_prompt", "reembed", "exclude", "include"}
+)
+"""The options that only an index file has, and those that a root has in its own configuration."""
 
 
 @click.command("index", cls=Command)
@@ -129,18 +134,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     until all new ones are written; an interrupted run can be repeated.
     """
     if db is None:
-        _check_root_options(
-            {
-                "--tokenizer": tokenizer,
-                "--retokenize": retokenize,
-                "--stopwords": stopwords,
-                "--metadata-index": declared,
-                "--embedder": embedder,
-                "--reembed": reembed,
-                "--exclude": exclude,
-                "--include": include,
-            }
-        )
+        _check_root_options()
         done = _index_root(
             has_paths=bool(paths), allow_empty=allow_empty, verbose=verbose, as_json=as_json
         )
@@ -209,18 +203,15 @@ def _declare(db: str, declared: Sequence[str], *, as_json: bool) -> None:
         echo(f"Declared in {visible(db)}: {visible(', '.join(keys))}")
 
 
-def _check_root_options(given: Mapping[str, object]) -> None:
+def _check_root_options() -> None:
     """Refuse options that a root does not take."""
-    for name, value in given.items():
-        if value:
-            is_of_files = name in {
-                "--tokenizer",
-                "--retokenize",
-                "--stopwords",
-                "--metadata-index",
-            }
-            hint = "" if is_of_files else "; a root has its own in hedgerow.json"
-            raise click.UsageError(f"{name} goes with --db FILE{hint}.")
+    for name, parameter in given_options():
+        if name in _OF_AN_INDEX:
+            raise click.UsageError(f"{parameter.opts[0]} goes with --db FILE.")
+        if name in _IN_THE_CONFIGURATION:
+            raise click.UsageError(
+                f"{parameter.opts[0]} goes with --db FILE; a root has its own in hedgerow.json."
+            )
 
 
 def _index_root(*, has_paths: bool, allow_empty: bool, verbose: bool, as_json: bool) -> SyncReport:

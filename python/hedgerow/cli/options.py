@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from datetime import date
-from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 
 import click
 
 from hedgerow import __version__
-from hedgerow._operations.fields import declared
+from hedgerow._operations.fields import declared, without_none
 
 from .output import echo
 
@@ -180,7 +179,7 @@ def request_options(
 
 
 def _option_of(field: FieldSpec, section: str, changes: dict[str, Any]) -> Callable[[F], F]:
-    of = _without_none(field.type)
+    of = without_none(field.type)
     default = None if field.is_required else field.default
     attributes: dict[str, Any] = {"help": f"{field.field.doc}."}
     if default is not None:
@@ -246,14 +245,6 @@ def _single(of: Any, field: FieldSpec, word: str) -> dict[str, Any]:
         return {"type": click.FloatRange(start, bounds.most, min_open=is_open)}
     is_time = any(isinstance(one, type) and issubclass(one, date) for one in get_args(of))
     return {"type": TEXT, "metavar": "WHEN" if is_time else re.sub(r".*-", "", word).upper()}
-
-
-def _without_none(of: Any) -> Any:
-    """Return a type without None."""
-    if get_origin(of) not in (Union, UnionType):
-        return of
-    others = [one for one in get_args(of) if one is not NoneType]
-    return others[0] if len(others) == 1 else of
 
 
 def _is_list(of: Any) -> bool:

@@ -141,12 +141,18 @@ def _keep_target(context: click.Context, param: click.Parameter, given: str | No
 
 
 def _keep_scope(context: click.Context, param: click.Parameter, given: tuple[str, ...]) -> None:
+    found = scope_of(given, "--scope")
+    if len(found) < len(given):
+        raise click.UsageError("--scope names a user, an agent or a session once.")
+    _keep(context, param, found or None)
+
+
+def scope_of(given: Sequence[str], name: str) -> dict[str, str]:
+    """Return the scope that an option of this name gave as KEY=ID."""
     pairs = [one.partition("=") for one in given]
     if not all(sign for _, sign, _ in pairs):
-        raise click.UsageError("--scope is KEY=ID, as in --scope user=ana.")
-    if len({key.strip() for key, _, _ in pairs}) < len(pairs):
-        raise click.UsageError("--scope names a user, an agent or a session once.")
-    _keep(context, param, {key.strip(): value for key, _, value in pairs} or None)
+        raise click.UsageError(f"{name} is KEY=ID, as in {name} user=ana.")
+    return {key.strip(): value for key, _, value in pairs}
 
 
 def _refuse_remote(_: click.Context, param: click.Parameter, url: str | None) -> None:

@@ -28,6 +28,7 @@ from .place import (
     open_root,
     open_roots,
     place_options,
+    scope_of,
 )
 
 if TYPE_CHECKING:
@@ -123,13 +124,8 @@ def serve(
     if new_token:
         echo(visible(str(_new_token(folder, new_token, read_only=read_only))))
         return
-    address = Address(
-        options["host"],
-        options["port"],
-        options["tls_cert"],
-        options["tls_key"],
-        options["insecure_http"],
-    )
+    names = ("host", "port", "tls_cert", "tls_key", "insecure_http")
+    address = Address(*(options[name] for name in names))
     address.check()
     known = Tokens.load(folder)
     _log_to_stderr("%(levelname)s: %(message)s")
@@ -160,10 +156,7 @@ def _new_token(folder: Path, scope: Sequence[str], *, read_only: bool) -> Path:
     from hedgerow._serve.tokens import Grant, make_token  # noqa: PLC0415 - needs an extra
     from hedgerow.memory.scope import Scope  # noqa: PLC0415 - slow to import
 
-    pairs = [one.partition("=") for one in scope]
-    if not all(sign for _, sign, _ in pairs):
-        raise click.UsageError("--new-token is KEY=ID, as in --new-token user=ana.")
-    found = Scope.of({key: id_ for key, _, id_ in pairs})
+    found = Scope.of(scope_of(scope, "--new-token"))
     return make_token(folder, Grant("read" if read_only else "write", found))
 
 
