@@ -63,7 +63,7 @@ def hedges_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def hedges(hedges_file: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """That index, which `hedgerow search` searches by both legs."""
-    monkeypatch.setattr("hedgerow.cli.search.embedder_of", _fnv)
+    monkeypatch.setattr("hedgerow.cli.search_run.embedder_of", _fnv)
     return hedges_file
 
 

@@ -220,17 +220,19 @@ class Sender(ABC):
     """Sends requests over connections of its own until it is closed.
 
     Threads may share it, and a forked child may use it. It pickles without its connections and
-    without the key. The class variables are the code of a broken connection, and the ends of messages.
+    without the key. The class variables are the ends of messages.
     """
 
-    unavailable: ClassVar[str]
     unreached: ClassVar[str]
     too_slow: ClassVar[str]
     too_large: ClassVar[str]
     when_closed: ClassVar[str]
 
-    def __init__(self, url: str, key: ApiKey, timeout: float, ca: str | None = None) -> None:
-        """`url` is that of messages."""
+    def __init__(
+        self, url: str, key: ApiKey, timeout: float, ca: str | None = None, *, code: str
+    ) -> None:
+        """`url` is that of messages, and `code` that of the error for a server without an answer."""
+        self._unanswered = code
         self._shown_url = url
         self._key = key
         self._timeout = checked_seconds(timeout, "timeout")
@@ -274,11 +276,11 @@ class Sender(ABC):
         if isinstance(error, httpx.TimeoutException):
             limit = self._timeout if asked.within is None else asked.within
             problem = f"did not answer within {limit:g} s; raise timeout, or {self.too_slow}"
-            return Outcome(problem=problem, code=self.unavailable)
+            return Outcome(problem=problem, code=self._unanswered)
         again = isinstance(error, (httpx.NetworkError, httpx.RemoteProtocolError))
         reason = self._key.hidden_in(f"{type(error).__name__}: {error}".removesuffix(": "))
         problem = self.unreached.format(reason=reason)
-        return Outcome(problem=problem, code=self.unavailable, again=again)
+        return Outcome(problem=problem, code=self._unanswered, again=again)
 
     def _answered(self, response: httpx.Response | None) -> Outcome:
         if response is None:
@@ -336,7 +338,6 @@ def _endpoint_error(message: str, code: str, _status: int | None) -> HedgerowErr
 class Endpoint(Sender):
     """A URL that receives JSON by POST."""
 
-    unavailable = "endpoint_unreachable"
     unreached = "could not be reached ({reason}); check that the server runs there"
     too_slow = "send less"
     too_large = "check base_url, or send less"
@@ -357,7 +358,7 @@ class Endpoint(Sender):
         joined = parts._replace(path=parts.path.rstrip("/") + path, fragment="")
         self.shown = urlunsplit(joined._replace(query=""))
         """The URL for messages: without its query."""
-        super().__init__(self.shown, key, timeout)
+        super().__init__(self.shown, key, timeout, code="endpoint_unreachable")
         self._url = urlunsplit(joined)
         self._retries = checked_count(retries, "retries", least=0)
         self._error = error

@@ -14,13 +14,7 @@ import click
 
 from hedgerow import Embedder, Evaluation, Index, IndexStats
 from hedgerow._extras import imports_of
-from hedgerow._judged import (
-    JudgedQuery,
-    read_judgements,
-    read_passages,
-    read_queries,
-    read_vectors,
-)
+from hedgerow._judged import JudgedQuery, read_judgements, read_passages, read_queries, read_vectors
 from hedgerow._retrieval.embedding import RecordedEmbedder
 from hedgerow.evaluation import (
     MEASURES,

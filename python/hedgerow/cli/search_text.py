@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hedgerow import ExplainedWord, Hit, QueryExplanation, Response, Token, Trace
     from hedgerow._json.highlight import Span
 
-    from .search import Search
+    from .search_run import Search
 
 _MATCH_STYLE = "bold yellow"
 

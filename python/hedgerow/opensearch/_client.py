@@ -21,12 +21,7 @@ from opensearchpy import OpenSearch
 from opensearchpy.exceptions import (
     ConnectionError as NotReached,
 )
-from opensearchpy.exceptions import (
-    ConnectionTimeout,
-    OpenSearchException,
-    SSLError,
-    TransportError,
-)
+from opensearchpy.exceptions import ConnectionTimeout, OpenSearchException, SSLError, TransportError
 
 from hedgerow.errors import BackendError, HedgerowError, InvalidInputError
 

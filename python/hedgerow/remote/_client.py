@@ -34,7 +34,6 @@ _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 class Client(Sender):
     """Sends requests to `hedgerow serve`, from event loops too."""
 
-    unavailable = "backend_unavailable"
     unreached = "cannot be reached ({reason}); check that hedgerow serve runs there"
     too_slow = too_large = "ask for less"
     when_closed = "connect again"
@@ -58,7 +57,8 @@ class Client(Sender):
             )
         self.url = urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
         key = ApiKey(token, token_variable)
-        super().__init__(self.url, key, timeout, None if ca is None else os.fspath(ca))
+        trusted = None if ca is None else os.fspath(ca)
+        super().__init__(self.url, key, timeout, trusted, code="backend_unavailable")
 
     def request(  # noqa: PLR0913 - what a request has
         self,
