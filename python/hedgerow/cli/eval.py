@@ -33,7 +33,7 @@ from hedgerow.evaluation import (
 )
 from hedgerow.typing import Fusion, JudgedBy, JudgedMode, Matching
 
-from .failures import InterruptedRunError
+from .failures import interruptible
 from .models import (
     EmbedderChoice,
     EmbedderOptions,
@@ -277,19 +277,20 @@ def _run(asked: _EvalArguments, files: _Files) -> _Evaluation:
     queries = read_queries(files.queries)
     judgements = read_judgements(files.judgements)
     started = time.monotonic()
-    try:
-        with _index(files) as index, embedder_of(asked.embedder) as named:
-            stats = index.stats()
-            found = _embedder(asked, queries, index, named)
-            modes = _modes(asked, files.db, queries, stats, found)
-            task = make_task(index, queries, judgements, asked.by)
-            vectors = None
-            if set(modes) - {"bm25"}:
-                vectors = _vectors(asked, queries, task, index, found.embedder)
-            ways = _ways(asked, modes)
-            outcomes = _outcomes(index, task, ways, vectors)
-    except KeyboardInterrupt as stop:
-        raise InterruptedRunError("interrupted: nothing was written") from stop
+    with (
+        interruptible("interrupted: nothing was written"),
+        _index(files) as index,
+        embedder_of(asked.embedder) as named,
+    ):
+        stats = index.stats()
+        found = _embedder(asked, queries, index, named)
+        modes = _modes(asked, files.db, queries, stats, found)
+        task = make_task(index, queries, judgements, asked.by)
+        vectors = None
+        if set(modes) - {"bm25"}:
+            vectors = _vectors(asked, queries, task, index, found.embedder)
+        ways = _ways(asked, modes)
+        outcomes = _outcomes(index, task, ways, vectors)
     seconds = round(time.monotonic() - started, 3)
     return _Evaluation(files.db, stats.chunks, task, outcomes, seconds, found.notice)
 

@@ -16,9 +16,9 @@ from hedgerow import Filters, Index, IndexFileError, IndexStats, InvalidInputErr
 from hedgerow._json.index import ChunkAnswer, stats_answer
 from hedgerow.memory.operations import ShowRequest
 
-from .failures import FAILED, InterruptedRunError, UnfinishedError
+from .failures import FAILED, UnfinishedError, interruptible
 from .options import TEXT, Command, json_option, option, repeated_option, request_options
-from .output import echo, has_terminal, plural, visible, write_json
+from .output import echo, has_terminal, plural, show_rows, visible, write_json
 from .params import filter_options, json_or_text
 from .place import check_exists, db_option, is_root_named, is_target, place_options, scope
 
@@ -55,8 +55,7 @@ def stats(*, db: str, as_json: bool) -> None:
     if as_json:
         write_json(stats_answer(db, found, stopwords).to_dict())
         return
-    for name, value in _described(db, found, stopwords):
-        echo(f"{name:<10}  {visible(value)}")
+    show_rows(_described(db, found, stopwords))
 
 
 def _described(
@@ -167,10 +166,8 @@ def backup(*, target: str, db: str, as_json: bool) -> None:
     with Index.open(db, read_only=True) as index:
         if sys.stderr.isatty():
             echo(f"Copying {visible(db)}, {_size(index.stats().size_bytes)} ...", err=True)
-        try:
+        with interruptible(f"interrupted: there is no {target}"):
             index.backup(target)
-        except KeyboardInterrupt as stop:
-            raise InterruptedRunError(f"interrupted: there is no {target}") from stop
     with Index.open(target, read_only=True) as copy:
         chunks = len(copy)
     size, seconds = Path(target).stat().st_size, round(time.monotonic() - started, 3)
@@ -251,9 +248,7 @@ def _show_chunk(chunk: Chunk) -> None:
         ("metadata", json.dumps(chunk.metadata, ensure_ascii=False) if chunk.metadata else ""),
         ("vector", vector),
     ]
-    for name, value in rows:
-        if value:
-            echo(f"{name:<8}  {visible(value)}")
+    show_rows([row for row in rows if row[1]], width=8)
     echo()
     echo(chunk.content)
 

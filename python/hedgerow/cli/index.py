@@ -12,7 +12,7 @@ import click
 from hedgerow import Index, IndexStats, InvalidInputError, Retriever
 from hedgerow._engine import _is_embedded
 
-from .failures import FAILED, InterruptedRunError
+from .failures import FAILED, interruptible
 from .models import (
     EmbedderChoice,
     EmbedderOptions,
@@ -267,14 +267,9 @@ def _reembed(db: str, embedder: EmbedderOptions, *, as_json: bool) -> None:
     started = time.monotonic()
     with embedder_of(embedder) as model, Index.open(db) as index:
         before = index.stats()
-        try:
-            with progress_bar("Embedding") as progress:
-                count = Retriever(index, embedder=model).reembed(progress=progress)
-        except KeyboardInterrupt as stop:
-            raise InterruptedRunError(
-                f"interrupted: {db} keeps the vectors it had, and those made so far; run the command "
-                "again to continue"
-            ) from stop
+        state = f"{db} keeps the vectors it had, and those made so far; run the command again to continue"
+        with interruptible(f"interrupted: {state}"), progress_bar("Embedding") as progress:
+            count = Retriever(index, embedder=model).reembed(progress=progress)
         stats = index.stats()
     seconds = round(time.monotonic() - started, 3)
     if as_json:
@@ -316,16 +311,16 @@ def _embedder(index: Index, wanted: EmbedderOptions, named: Embedder | None) -> 
 
 
 def _run(run: IndexRun, db: str) -> None:
-    try:
-        with progress_bar("Indexing") as progress:
-            run.run(progress)
-    except KeyboardInterrupt as stop:
+    def state() -> str:
         written = run.report.added + run.report.changed
-        raise InterruptedRunError(
+        return (
             f"interrupted after {plural(run.report.files, 'file')} of "
             f"{run.report.total_files:,}: {plural(written, 'chunk')} written to {db}, which is "
             "intact; run the same command again to finish"
-        ) from stop
+        )
+
+    with interruptible(state), progress_bar("Indexing") as progress:
+        run.run(progress)
 
 
 def _embed(index: Index, embedder: Embedder, db: str) -> int:
@@ -333,14 +328,12 @@ def _embed(index: Index, embedder: Embedder, db: str) -> int:
     from hedgerow._dual import run  # noqa: PLC0415
     from hedgerow._retrieval.embedding import embedding_missing  # noqa: PLC0415 - only when it is asked for
 
-    try:
-        with progress_bar("Embedding") as progress:
-            return run(embedding_missing(index, embedder, progress))
-    except KeyboardInterrupt as stop:
-        raise InterruptedRunError(
-            f"interrupted while embedding: all files are in {db}, and so are the vectors made so "
-            "far; run the same command again to finish"
-        ) from stop
+    state = f"all files are in {db}, and so are the vectors made so far; run the same command again to finish"
+    with (
+        interruptible(f"interrupted while embedding: {state}"),
+        progress_bar("Embedding") as progress,
+    ):
+        return run(embedding_missing(index, embedder, progress))
 
 
 def _as_json(report: IndexReport, db: str, chunks: int, seconds: float) -> dict[str, Any]:

@@ -139,7 +139,7 @@ def _refusal(refused: dict[str, str], total: int) -> BackendError:
     )
 
 
-_TRIES = 10
+_ROUNDS = 10
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class Writer:
         bulk = Bulk(self._client, self._client.name, require_alias=True)
         for block in blocks(chunks):
             waiting = block
-            for _ in range(_TRIES):
+            for _ in range(_ROUNDS):
                 stored = self._stored(waiting)
                 items = [self._item(each, stored) for each in self._documents(waiting, stored)]
                 changed = {item.id for item in bulk.write(items).conflicts}
