@@ -219,7 +219,8 @@ def mcp(*, read_only: bool, structured: bool) -> None:
         with imports_of("mcp", needed_by="hedgerow mcp"):
             import anyio  # noqa: PLC0415 - slow to import
 
-            from hedgerow import mcp as tools  # noqa: PLC0415
+            from hedgerow.mcp import build_server  # noqa: PLC0415
+            from hedgerow.mcp import serve as answer  # noqa: PLC0415
     except ImportError as error:
         if isinstance(error, HedgerowError):
             raise
@@ -232,8 +233,7 @@ def mcp(*, read_only: bool, structured: bool) -> None:
     _log_to_stderr()
     signal.signal(signal.SIGINT, _stop)
     with memory:
-        server = tools.build_server(memory, read_only=read_only, structured=structured)
-        anyio.run(tools.serve, server)
+        anyio.run(answer, build_server(memory, read_only=read_only, structured=structured))
 
 
 def _stop(*_: object) -> None:
