@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from hedgerow import Filters
-from hedgerow._json.index import search_answer
 from hedgerow._retrieval.operations import SearchRequest
 from hedgerow._times import checked_half_life
 from hedgerow.ranking import Ranking
@@ -28,10 +27,11 @@ from .output import echo, visible, write_json
 from .params import alias_option, filter_options, ranking_options
 from .place import CollectionUrl, db_option, place_options, server_options, usage_errors
 from .report import report_option, write_report
-from .search_run import Search, SearchArguments, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from .search_run import Search
 
 
 _OF_A_ROOT = frozenset(
@@ -132,6 +132,8 @@ def command(  # noqa: PLR0913 - one argument for each option
             as_json=as_json,
         )
         return
+    from .search_run import SearchArguments, run  # noqa: PLC0415 - a root does without
+
     recency = options["recency"]
 
     def taken(names: Iterable[str]) -> dict[str, Any]:
@@ -200,6 +202,8 @@ def _ranking(*, matching: Any, operator: Any, **options: Any) -> Ranking:
 
 
 def _as_json(search: Search, *, explain: bool) -> dict[str, Any]:
+    from hedgerow._json.index import search_answer  # noqa: PLC0415 - a root does without
+
     asked = search.asked
     answer = search_answer(
         asked.request,
