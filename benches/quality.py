@@ -28,7 +28,7 @@ import numpy as np
 import hedgerow as hr
 from hedgerow import evaluation
 from hedgerow._judged import read_judgements, read_queries, read_vectors
-from hedgerow.cli.eval_chart import draw
+from hedgerow.cli.eval_text import draw
 from hedgerow.embedders import embedder_named
 from hedgerow.typing import JudgedBy, JudgedMode, Judgements, Tokenizer
 from quality_suite import print_suite

@@ -78,7 +78,7 @@ def agents_folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shorten the pauses between retries. A delay that a server requests is still waited."""
-    monkeypatch.setattr("hedgerow._adapters.endpoint.FIRST_WAIT", 0.001)
+    monkeypatch.setattr("hedgerow._adapters.http.FIRST_WAIT", 0.001)
 
 
 @pytest.fixture

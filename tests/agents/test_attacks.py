@@ -22,7 +22,7 @@ from hedgerow.agents import (
     new_token,
     parse_reply,
 )
-from hedgerow.agents.fence import token_for
+from hedgerow.agents.reply import token_for
 
 THIS = "0123456789abcdef"
 OTHER = "fedcba9876543210"

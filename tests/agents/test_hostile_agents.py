@@ -24,7 +24,7 @@ from hedgerow.agents import (
 )
 from hedgerow.agents.reply import LIMIT
 from hedgerow.agents.template import scan
-from hedgerow.rerankers._llm_answer import read_grades
+from hedgerow.rerankers.llm import read_grades
 from hostile import assert_linear, seconds
 
 Make = Callable[[int], str]

@@ -227,7 +227,7 @@ def test_a_later_try_has_what_is_left_of_the_time(
         now += 99.5
         return build(*args, timeout=timeout, **more)
 
-    monkeypatch.setattr("hedgerow._adapters.endpoint.monotonic", lambda: now)
+    monkeypatch.setattr("hedgerow._adapters.http.monotonic", lambda: now)
     monkeypatch.setattr(httpx.Client, "build_request", built)
     model = client(server, Reply({}, 503), Reply(held=True))
     error = fails(lambda: model.complete(ModelRequest("m", "", "p", timeout_s=100)))
@@ -307,7 +307,7 @@ def test_options_that_cannot_be_used(options: dict[str, Any], code: str) -> None
 
 
 def test_the_extra_is_named_when_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("httpx", "hedgerow._adapters.endpoint"):
+    for module in ("httpx", "hedgerow._adapters.http"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, "httpx", None)
     error = fails(lambda: OpenAIModel("http://x"))

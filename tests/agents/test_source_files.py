@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 import command_line
 from agents_doubles import SHORT, agents, block, garden, put_agent
 from hedgerow.agents import AgentLibrary, DefinitionError, load_definition
-from hedgerow.agents.definition_file import read_definition
-from hedgerow.agents.source_files import LARGEST
+from hedgerow.agents.definition_file import LARGEST, read_definition
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and files of POSIX")
 

@@ -249,8 +249,6 @@ def test_a_missing_extra_is_said_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_measures", None)
     assert 'run: pip install "hedgerow[eval]"' in failed(1, "eval", *GIVEN)
     monkeypatch.delitem(sys.modules, "ir_measures")
-    monkeypatch.delitem(sys.modules, "hedgerow.cli.eval_chart", raising=False)
-    monkeypatch.delattr(sys.modules["hedgerow.cli"], "eval_chart", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     ok("eval", *GIVEN)
     assert "a chart needs the package matplotlib" in failed(1, "eval", *GIVEN, "--chart", "x.svg")

@@ -8,7 +8,7 @@ import pytest
 
 import hedgerow as hr
 from command_line import failed
-from hedgerow.cli.query_text import _date
+from hedgerow.cli.store_text import _date
 
 
 @pytest.mark.parametrize(

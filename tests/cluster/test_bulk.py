@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import hedgerow as hr
-from hedgerow.opensearch import Collection, _bulk
+from hedgerow.opensearch import Collection, _writing
 from hedgerow.opensearch._client import Client
 
 
@@ -16,7 +16,7 @@ from hedgerow.opensearch._client import Client
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The delays between retries, which are recorded instead of waited."""
     noted: list[float] = []
-    monkeypatch.setattr(_bulk, "sleep", noted.append)
+    monkeypatch.setattr(_writing, "sleep", noted.append)
     return noted
 
 
@@ -74,8 +74,8 @@ def test_what_is_refused_to_the_end_is_named_and_all_else_written(collection, mo
         collection.upsert(chunks(6))
     assert caught.value.code == "bulk_refused"
     assert caught.value.refused == {"0": "queue is full", "1": "queue is full"}
-    assert len(waits) == _bulk.TRIES - 1
-    assert max(waits) <= _bulk.LONGEST_WAIT
+    assert len(waits) == _writing.TRIES - 1
+    assert max(waits) <= _writing.LONGEST_WAIT
 
 
 def test_a_connection_that_breaks_after_the_write_changes_nothing(collection, monkeypatch):
@@ -143,7 +143,7 @@ def test_a_chunk_that_another_writer_keeps_changing(collection, monkeypatch):
 
 
 def test_requests_have_a_size(collection, monkeypatch):
-    monkeypatch.setattr(_bulk, "MOST_BYTES", 20_000)
+    monkeypatch.setattr(_writing, "MOST_BYTES", 20_000)
     sent: list[int] = []
     between(monkeypatch, lambda _, items: [sent.append(len(items)), items][1])
     collection.upsert({"id": str(n), "content": "oak " * 500} for n in range(30))

@@ -11,7 +11,7 @@ import pytest
 from agents_doubles import put_agent
 from hedgerow import HedgerowError, MemoryRoot
 from hedgerow.agents import Agents, ScriptedModel
-from hedgerow.agents.source_files import LARGEST
+from hedgerow.agents.definition_file import LARGEST
 from hedgerow.memory.trust import agent_model
 from memory_doubles import put
 from trust_doubles import allow_all, asking

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from filter_oracle import passes, same
 from filter_strategies import CHUNKS, FILTERS, chunk, of_case
-from hedgerow.opensearch import _facts, _globs
+from hedgerow.opensearch import _facts, _filters
+from hedgerow.opensearch._facts import instant
 from hedgerow.opensearch._filters import translated
-from hedgerow.opensearch._instants import instant
 from spec_fixtures import jsonl
 
 CASES = [case for case in jsonl("filters") if isinstance(case["expected"], bool)]
@@ -150,7 +150,7 @@ def test_patterns_are_those_of_the_embedded_index(pattern, text):
     with hr.Index.in_memory() as index:
         index.upsert([one])
         expected = bool(index.search_bm25("oak", filters=filters))
-    expression = _globs.regular_expression(pattern)
+    expression = _filters.regular_expression(pattern)
     assert (re.fullmatch(expression, text, re.DOTALL) is not None) is expected
 
 

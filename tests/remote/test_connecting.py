@@ -106,13 +106,13 @@ def test_something_else_is_there(status, body, message, monkeypatch):
 
 
 def test_a_number_that_no_result_holds_is_an_answer_in_another_form(index, monkeypatch):
-    def answered(response):
+    def read(_self, response):
         big = json.loads(response.content)
         big["results"][0]["ordinal"] = 2**70
         changed = httpx.Response(200, json=big, request=response.request)
-        return _client._Outcome(changed)
+        return _client.Outcome(changed)
 
-    monkeypatch.setattr(_client, "_answered", answered)
+    monkeypatch.setattr(_client.Client, "_read", read)
     with pytest.raises(hr.BackendError, match="answered in a form that is not known") as caught:
         index.search("slugs")
     assert caught.value.code == "bad_answer"

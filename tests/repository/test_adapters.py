@@ -72,7 +72,7 @@ def remove(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
                 raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
     for name in [*sys.modules]:
-        if name.partition(".")[0] == package or name == "hedgerow._adapters.endpoint":
+        if name.partition(".")[0] == package or name == "hedgerow._adapters.http":
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(sys, "meta_path", [Finder, *sys.meta_path])
 

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.rerankers import LLMReranker
-from hedgerow.rerankers._llm_answer import read_grades
-from hedgerow.rerankers._llm_prompt import grading_prompt
+from hedgerow.rerankers.llm import grading_prompt, read_grades
 from waiting import LONGEST, CpuTime
 
 

@@ -16,9 +16,16 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow._ray.checkpoint import BatchQueries, Checkpoint, shape
-from hedgerow._ray.given import GivenVectors
-from hedgerow._ray.place import content_digest, place_of
-from hedgerow._ray.plan import Columns, Makers, Plan, checked_fields, plan_of
+from hedgerow._ray.plan import (
+    Columns,
+    GivenVectors,
+    Makers,
+    Plan,
+    checked_fields,
+    content_digest,
+    place_of,
+    plan_of,
+)
 from hedgerow._tables import FIELDS
 from retrieval_doubles import AsyncFnvEmbedder, FakeReranker, FnvEmbedder, fnv64
 

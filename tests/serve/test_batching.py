@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from hedgerow._serve.batching import Batching
+from hedgerow._serve.index_routes import Batching
 from waiting import LONGEST, until
 
 

@@ -9,7 +9,7 @@ import jsonschema
 from pydantic import TypeAdapter
 from starlette.testclient import TestClient
 
-from hedgerow._serve import shapes
+from hedgerow._serve import description
 
 OF_INDEX = [
     ("POST", "/v1/search", {"query": "winter", "explain": True}),
@@ -62,16 +62,16 @@ OF_ROOT = [
     ("GET", "/v1/memories/slugs", None),
 ]
 OF_BOTH = [
-    ("GET", "/v1/about", None, shapes.About),
-    ("GET", "/healthz", None, shapes.State),
-    ("GET", "/readyz", None, shapes.State),
-    ("GET", "/v1/nothing", None, shapes.ProblemDocument),
+    ("GET", "/v1/about", None, description.About),
+    ("GET", "/healthz", None, description.State),
+    ("GET", "/readyz", None, description.State),
+    ("GET", "/v1/nothing", None, description.ProblemDocument),
 ]
 
 
 def check(client: TestClient, method: str, path: str, body: Any, shape: Any) -> None:
     answer = client.request(method, path, json=body)
-    assert answer.is_success or shape is shapes.ProblemDocument, answer.text
+    assert answer.is_success or shape is description.ProblemDocument, answer.text
     adapter = TypeAdapter(shape)
     found = answer.json()
     # Undescribed fields would be dropped here. Lists represent tuples.

@@ -10,10 +10,10 @@ import pytest
 from starlette.testclient import TestClient
 
 import hedgerow as hr
-from hedgerow._serve import once
+from hedgerow._serve import work
 from hedgerow._serve.app import Access, Limits, build
-from hedgerow._serve.once import Journal
 from hedgerow._serve.root_routes import RootService
+from hedgerow._serve.work import Journal
 from serving import TOKENS, WRITE
 from waiting import until
 
@@ -112,7 +112,7 @@ def test_reads_are_not_kept(of_root, root):
 
 
 def test_the_journal_has_the_last_keys(tmp_path, monkeypatch):
-    monkeypatch.setattr(once, "_RECORDED", 3)
+    monkeypatch.setattr(work, "_RECORDED", 3)
     journal = Journal(tmp_path / "requests.db")
     for number in range(5):
         assert journal.begin(bytes([number]), b"d") == "new"

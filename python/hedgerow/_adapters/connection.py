@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import SplitResult, urlsplit
 
 from hedgerow.errors import HedgerowError, InvalidInputError
 
@@ -97,8 +98,45 @@ def _sendable(value: str, source: str) -> str:
     )
 
 
+def checked_url(
+    url: str,
+    name: str,
+    instead: str,
+    *,
+    also: Callable[[SplitResult], bool] = lambda _: True,
+    without: str = "",
+) -> SplitResult:
+    """The parts of a URL; raises InvalidInputError, which does not repeat a password.
+
+    `instead` is the argument for a password. `also` checks the parts, with ValueError for wrong
+    ones too, and `without` says in the error what they must not have.
+    """
+    if not isinstance(url, str):
+        raise InvalidInputError(
+            f"{name} must be a str, not {type(url).__name__}", code="invalid_option"
+        )
+    parts = SplitResult("", "", "", "", "")
+    try:
+        parts = urlsplit(url)
+        valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        valid = valid and also(parts)
+    except ValueError:
+        valid = False
+    if "@" in parts.netloc:
+        raise InvalidInputError(
+            f"{name} holds a user name or a password; leave them out and pass {instead}",
+            code="invalid_endpoint",
+        )
+    if not valid:
+        raise InvalidInputError(
+            f'{name} must begin with "http://" or "https://" and name a host{without}',
+            code="invalid_endpoint",
+        )
+    return parts
+
+
 class _Endpoint(Protocol):
-    """The part of `endpoint.Endpoint` that is used here; that module needs an extra."""
+    """The part of `http.Endpoint` that is used here; that module needs an extra."""
 
     shown: str
 

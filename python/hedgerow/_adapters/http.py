@@ -1,20 +1,40 @@
-"""Connections of httpx, and bodies of answers read up to a limit: a server may send anything.
+"""Requests over HTTP, tried again where that can do no harm, with errors that name the cause.
 
-Importing this needs httpx, so only constructors of what has a server do.
+Importing this needs httpx and tenacity, so only constructors of what has a server do.
 """
 
+# No error is raised from inside an `except`: a chained exception of httpx keeps the request, with
+# its headers, and tools that print or send the locals of tracebacks would show the key.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
-from collections.abc import Generator
-from functools import cache
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from functools import cache, partial
+from http import HTTPStatus
 from ssl import SSLContext
-from typing import Any
+from time import monotonic, time
+from typing import Any, ClassVar, NamedTuple
+from urllib.parse import SplitResult, urlunsplit
 
 import httpx
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    Retrying,
+    retry_if_result,
+    wait_exponential,
+    wait_random,
+)
 
-from .connection import ApiKey
+from hedgerow._checks import checked_count, checked_seconds
+from hedgerow.errors import HedgerowError
+
+from .connection import ApiKey, checked_url
 
 LARGEST_ANSWER = 256 * 1024 * 1024
 """The most bytes of an answer that are read, after decompression."""
@@ -154,3 +174,327 @@ def _with_body(response: httpx.Response, body: bytes) -> httpx.Response:
         request=response.request,
         extensions=response.extensions,
     )
+
+
+# Tries.
+
+
+@dataclass(slots=True)
+class Asked:
+    """A request. Without `has_limit` its answer may have any size; `within` is the time for all tries."""
+
+    method: str
+    url: str
+    content: bytes | None = None
+    params: Mapping[str, Any] | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    has_limit: bool = True
+    within: float | None = None
+    _end: float | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._end = None if self.within is None else monotonic() + self.within
+
+    def options(self) -> dict[str, Any]:
+        """The options of a try, as `Connections.send` takes them."""
+        names = ("content", "params", "headers", "has_limit")
+        options = {name: getattr(self, name) for name in names}
+        if self._end is not None:
+            options["timeout"] = max(self._end - monotonic(), _SHORTEST_TIMEOUT)
+        return options
+
+
+class Outcome(NamedTuple):
+    """The result of one try: a value, or a problem in words."""
+
+    value: Any = None
+    problem: str = ""
+    code: str = ""
+    again: bool = False
+    asked_wait: float | None = None
+    tries: int = 1
+    status: int | None = None
+
+
+class Sender(ABC):
+    """Sends requests over connections of its own until it is closed.
+
+    Threads may share it, and a forked child may use it. It pickles without its connections and
+    without the key. The class variables are the ends of messages.
+    """
+
+    unreached: ClassVar[str]
+    too_slow: ClassVar[str]
+    too_large: ClassVar[str]
+    when_closed: ClassVar[str]
+
+    def __init__(
+        self, url: str, key: ApiKey, timeout: float, ca: str | None = None, *, code: str
+    ) -> None:
+        """`url` is that of messages, and `code` that of the error for a server without an answer."""
+        self._unanswered = code
+        self._shown_url = url
+        self._key = key
+        self._timeout = checked_seconds(timeout, "timeout")
+        self._connections = Connections(key, self._timeout, ca)
+        self._closed = False
+
+    @abstractmethod
+    def _policy(self, asked: Asked) -> dict[str, Any]:
+        """When to try again, as options of tenacity."""
+
+    @abstractmethod
+    def _read(self, response: httpx.Response) -> Outcome:
+        """Return the outcome of a try that was answered."""
+
+    def _sent(self, asked: Asked) -> Outcome:
+        self._check_open()
+        outcome: Outcome = Retrying(**_RETRIED, **self._policy(asked))(self._try, asked)
+        return outcome
+
+    async def _asent(self, asked: Asked) -> Outcome:
+        self._check_open()
+        outcome: Outcome = await AsyncRetrying(**_RETRIED, **self._policy(asked))(self._atry, asked)
+        return outcome
+
+    def _try(self, asked: Asked) -> Outcome:
+        try:
+            response = self._connections.send(asked.method, asked.url, **asked.options())
+        except httpx.HTTPError as error:
+            return self._broken(error, asked)
+        return self._answered(response)
+
+    async def _atry(self, asked: Asked) -> Outcome:
+        try:
+            response = await self._connections.asend(asked.method, asked.url, **asked.options())
+        except httpx.HTTPError as error:
+            return self._broken(error, asked)
+        return self._answered(response)
+
+    def _broken(self, error: httpx.HTTPError, asked: Asked) -> Outcome:
+        """No answer. A slow server is not asked again: that takes as long and adds to its load."""
+        if isinstance(error, httpx.TimeoutException):
+            limit = self._timeout if asked.within is None else asked.within
+            problem = f"did not answer within {limit:g} s; raise timeout, or {self.too_slow}"
+            return Outcome(problem=problem, code=self._unanswered)
+        again = isinstance(error, (httpx.NetworkError, httpx.RemoteProtocolError))
+        reason = self._key.hidden_in(f"{type(error).__name__}: {error}".removesuffix(": "))
+        problem = self.unreached.format(reason=reason)
+        return Outcome(problem=problem, code=self._unanswered, again=again)
+
+    def _answered(self, response: httpx.Response | None) -> Outcome:
+        if response is None:
+            problem = f"answered with more than {LARGEST_ANSWER:,} bytes; {self.too_large}"
+            return Outcome(problem=problem, code="bad_answer")
+        return self._read(response)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise HedgerowError(
+                f"the connection to {self._shown_url} is closed; {self.when_closed}",
+                code="endpoint_closed",
+            )
+
+    def close(self) -> None:
+        """Close the connections; further requests fail."""
+        self._closed = True
+        self._connections.close()
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop too; further requests fail."""
+        self.close()
+        await self._connections.aclose()
+
+
+# JSON for the adapters.
+
+
+FIRST_WAIT = 0.5
+"""Seconds before the second try; each later wait is twice as long, and all have some jitter."""
+
+LONGEST_WAIT = 30.0
+"""No wait is longer; a server that asks for more is not retried."""
+
+_SHORTEST_TIMEOUT = 0.001
+
+_LONGEST_DETAIL = 300
+
+_HINTS = {
+    400: "check the model and the options",
+    401: "check the API key",
+    403: "check the API key and its permissions",
+    404: "check base_url and the model",
+    405: "check base_url",
+    413: "lower batch_size",
+    422: "check the model and the options, or lower batch_size",
+    429: "send less, or raise retries",
+}
+
+
+def _endpoint_error(message: str, code: str, _status: int | None) -> HedgerowError:
+    return HedgerowError(message, code=code)
+
+
+class Endpoint(Sender):
+    """A URL that receives JSON by POST."""
+
+    unreached = "could not be reached ({reason}); check that the server runs there"
+    too_slow = "send less"
+    too_large = "check base_url, or send less"
+    when_closed = "make another"
+
+    def __init__(  # noqa: PLR0913 - what a connection depends on
+        self,
+        base_url: str,
+        path: str,
+        *,
+        key: ApiKey,
+        timeout: float,
+        retries: int,
+        error: Callable[[str, str, int | None], HedgerowError] = _endpoint_error,
+    ) -> None:
+        """`error` makes the exception of a message, a code and a status; it must pickle."""
+        parts = url_parts(base_url)
+        joined = parts._replace(path=parts.path.rstrip("/") + path, fragment="")
+        self.shown = urlunsplit(joined._replace(query=""))
+        """The URL for messages: without its query."""
+        super().__init__(self.shown, key, timeout, code="endpoint_unreachable")
+        self._url = urlunsplit(joined)
+        self._retries = checked_count(retries, "retries", least=0)
+        self._error = error
+
+    def post(self, payload: Mapping[str, Any], *, within: float | None = None) -> Any:
+        """Post the payload and return the answer's JSON; raises HedgerowError, which names the URL.
+
+        `within` is the time for all tries, in seconds; without it each may take the timeout.
+        """
+        return self._value(self._sent(self._posting(payload, within)))
+
+    async def apost(self, payload: Mapping[str, Any]) -> Any:
+        """Like `post`, but asynchronous; it may be used from one event loop after another."""
+        return self._value(await self._asent(self._posting(payload)))
+
+    def _posting(self, payload: Mapping[str, Any], within: float | None = None) -> Asked:
+        content = json.dumps(payload).encode()
+        return Asked("POST", self._url, content, headers=dict(_HEADERS), within=within)
+
+    def _policy(self, asked: Asked) -> dict[str, Any]:
+        return {"stop": partial(self._is_over, within=asked.within), "wait": _Wait()}
+
+    def _is_over(self, state: RetryCallState, within: float | None) -> bool:
+        asked = _outcome(state).asked_wait
+        too_long = asked is not None and asked > LONGEST_WAIT
+        next_try = (state.seconds_since_start or 0.0) + state.upcoming_sleep
+        too_late = within is not None and next_try >= within
+        return too_long or too_late or state.attempt_number > self._retries
+
+    def _read(self, response: httpx.Response) -> Outcome:
+        if response.is_success:
+            try:
+                return Outcome(value=json.loads(response.content))
+            except (ValueError, RecursionError):
+                problem = "answered with something that is not JSON; check base_url"
+                return Outcome(problem=problem, code="bad_answer")
+        status = response.status_code
+        again = status == HTTPStatus.TOO_MANY_REQUESTS or response.is_server_error
+        asked = _asked_wait(response.headers.get("Retry-After", "")) if again else None
+        return Outcome(
+            problem=self._refusal(response, asked),
+            code="endpoint_refused",
+            again=again,
+            asked_wait=asked,
+            status=status,
+        )
+
+    def _refusal(self, response: httpx.Response, asked: float | None) -> str:
+        status = response.status_code
+        problem = f"answered {status} {self._key.hidden_in(response.reason_phrase)}".rstrip()
+        if detail := self._key.hidden_in(_detail(response)):
+            problem += f" ({_shortened(detail)})"
+        if asked is not None and asked > LONGEST_WAIT:
+            problem += f" and asks to wait {asked:.0f} s"
+        if response.is_redirect:
+            return f"{problem}; redirects are not followed, so set base_url to where it moved"
+        return f"{problem}; {_HINTS.get(status, 'see the log of the server')}"
+
+    def _value(self, outcome: Outcome) -> Any:
+        if not outcome.problem:
+            return outcome.value
+        tries = f" (tried {outcome.tries} times)" if outcome.tries > 1 else ""
+        message = f"{self.shown} {outcome.problem}{tries}"
+        raise self._error(message, outcome.code, outcome.status)
+
+    def __repr__(self) -> str:
+        return f"<{self.shown}>"
+
+
+_HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
+
+
+class _Wait:
+    """As long as the server asks; otherwise longer each time."""
+
+    def __init__(self) -> None:
+        growing = wait_exponential(multiplier=FIRST_WAIT, max=LONGEST_WAIT)
+        self._backoff = growing + wait_random(0, FIRST_WAIT)
+
+    def __call__(self, state: RetryCallState) -> float:
+        asked = _outcome(state).asked_wait
+        return self._backoff(state) if asked is None else asked
+
+
+def _outcome(state: RetryCallState) -> Outcome:
+    """The outcome of the last try; a try never raises an error that is tried again."""
+    outcome = None if state.outcome is None else state.outcome.result()
+    return outcome if isinstance(outcome, Outcome) else Outcome()
+
+
+def _last_outcome(state: RetryCallState) -> Outcome:
+    return _outcome(state)._replace(tries=state.attempt_number)
+
+
+_RETRIED: dict[str, Any] = {
+    "retry": retry_if_result(lambda outcome: outcome.again),
+    "retry_error_callback": _last_outcome,
+}
+
+
+def _asked_wait(header: str) -> float | None:
+    """The seconds of a Retry-After header, which has a number or a date; None for neither."""
+    if header.strip().isdecimal():
+        return float(header)
+    try:
+        return max(0.0, parsedate_to_datetime(header).timestamp() - time())
+    except (ValueError, OverflowError):
+        return None
+
+
+def _detail(response: httpx.Response) -> str:
+    """The error message of a response, in the usual shapes, on one line."""
+    try:
+        message = json.loads(response.content)
+    except (ValueError, RecursionError):
+        message = "" if "html" in response.headers.get("Content-Type", "") else response.text
+    for name in ("error", "detail", "message"):
+        if isinstance(message, dict) and name in message:
+            message = message[name]
+    if not isinstance(message, str):
+        return ""
+    return " ".join("".join(c if c.isprintable() else " " for c in message).split())
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_DETAIL else text[:_LONGEST_DETAIL] + "…"
+
+
+def url_parts(url: str, name: str = "base_url", instead: str = "api_key") -> SplitResult:
+    """Like `checked_url`, of a URL that httpx has to take too."""
+
+    def is_taken(_: SplitResult) -> bool:
+        try:
+            httpx.URL(url)
+        except httpx.InvalidURL:
+            return False
+        return True
+
+    return checked_url(url, name, instead, also=is_taken)

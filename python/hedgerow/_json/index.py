@@ -74,25 +74,10 @@ class SearchHit(Result):
     @classmethod
     def of(cls, hit: Hit, rank: int, snippet: str, *explained: Any) -> SearchHit:
         """Return the JSON of a hit, with the last three keys if they are given."""
-        metadata = hit.metadata
-        return cls(
-            rank,
-            hit.score,
-            hit.bm25_rank,
-            hit.vector_similarity,
-            hit.rerank_score,
-            hit.id,
-            hit.path,
-            hit.ordinal,
-            metadata.get("line_start"),
-            hit.title,
-            hit.summary,
-            hit.tags,
-            snippet,
-            hit.content,
-            metadata,
-            *explained,
-        )
+        own = {name: getattr(hit, name) for name in _OF_A_HIT}
+        more = dict(zip(("explanation", "score_parts", "highlights"), explained, strict=False))
+        line = own["metadata"].get("line_start")
+        return cls(rank=rank, line=line, snippet=snippet, **own, **more)
 
     def hit(self) -> Hit:
         """Return the hit."""
@@ -100,10 +85,11 @@ class SearchHit(Result):
         return hit_of(told | {"explanation": self.score_parts})
 
 
-_OF_A_HIT = [
-    *("id", "path", "title", "summary", "content", "ordinal", "tags", "metadata", "score"),
-    *("bm25_rank", "vector_similarity", "rerank_score"),
-]
+_OF_A_CHUNK = ("id", "path", "ordinal", "title", "summary", "tags", "content", "metadata")
+_OF_A_HIT = (*_OF_A_CHUNK, "score", "bm25_rank", "vector_similarity", "rerank_score")
+_OF_A_TRACE = (
+    *("candidates", "profile", "matching", "fusion", "neighbors", "speakers", "dates", "reweight"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,24 +196,13 @@ class ChunkAnswer(Result):
     @classmethod
     def of(cls, chunk: Chunk) -> ChunkAnswer:
         """Return the JSON of a chunk."""
-        return cls(
-            chunk.id,
-            chunk.path,
-            chunk.ordinal,
-            chunk.metadata.get("line_start"),
-            chunk.title,
-            chunk.summary,
-            chunk.tags,
-            chunk.metadata,
-            None if chunk.embedding is None else len(chunk.embedding),
-            chunk.content,
-        )
+        own = {name: getattr(chunk, name) for name in _OF_A_CHUNK}
+        dimensions = None if chunk.embedding is None else len(chunk.embedding)
+        return cls(line=own["metadata"].get("line_start"), dimensions=dimensions, **own)
 
     def chunk(self) -> Chunk:
         """Return the chunk, without its vector."""
-        derived = {"line", "dimensions"}
-        names = [one.name for one in fields(self) if one.name not in derived]
-        return Chunk.from_dict({name: getattr(self, name) for name in names})
+        return Chunk.from_dict({name: getattr(self, name) for name in _OF_A_CHUNK})
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,16 +298,9 @@ def search_answer(  # noqa: PLR0913 - what an answer tells
         chunks=chunks,
         limit=DEFAULT_LIMIT if request.limit is None else request.limit,
         offset=response.offset,
-        candidates=trace.candidates,
         operator=operator,
-        profile=trace.profile,
-        matching=trace.matching,
         mode=request.mode,
-        fusion=trace.fusion,
-        neighbors=trace.neighbors,
-        speakers=trace.speakers,
-        dates=trace.dates,
-        reweight=trace.reweight,
+        **{name: getattr(trace, name) for name in _OF_A_TRACE},
         filters=AskedFilters.of(request.filters),
         match=trace.match_query,
         trace=trace,

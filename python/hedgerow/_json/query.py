@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from hedgerow import PipelineError, parse_pipeline
+
 if TYPE_CHECKING:
-    from hedgerow import QueryResult
+    from hedgerow import Pipeline, QueryResult
+
+
+def shown_columns(pipeline: str) -> str:
+    """Return a pipeline with a last stage that selects the columns to show."""
+    return f"{pipeline} | select:type,weight,timestamp"
+
+
+def with_columns(pipeline: Pipeline, types: Sequence[str]) -> tuple[Pipeline, bool]:
+    """Add the columns to show, unless the pipeline selects its own; return whether they were added."""
+    try:
+        return parse_pipeline(shown_columns(str(pipeline)), types=types), True
+    except PipelineError:
+        # The pipeline ends in `count` or `select`, or a further stage would exceed the limit.
+        return pipeline, False
 
 
 def query_answer(result: QueryResult, *, shown: bool, explain: bool) -> dict[str, Any]:

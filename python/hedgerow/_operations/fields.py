@@ -7,8 +7,8 @@ import sys
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from dataclasses import Field as DataclassField
-from types import SimpleNamespace
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from types import NoneType, SimpleNamespace, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 _NEXT_WORD = re.compile(r"_([a-z0-9])")
 
@@ -109,6 +109,18 @@ def properties(record: Any) -> Mapping[str, tuple[str, Any]]:
         }
         _PROPERTIES[record] = found
     return found
+
+
+def has_none(of: Any) -> bool:
+    """Whether None is one of the types of a union."""
+    return get_origin(of) in (Union, UnionType) and NoneType in get_args(of)
+
+
+def without_none(of: Any) -> Any:
+    """Return a type without None."""
+    if not has_none(of):
+        return of
+    return Union[tuple(one for one in get_args(of) if one is not NoneType)]  # noqa: UP007
 
 
 def _split(hint: Any) -> tuple[Any, Field]:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import cache
 from math import inf
-from types import NoneType, UnionType
 from typing import (
     Any,
     ClassVar,
@@ -16,14 +15,13 @@ from typing import (
     Literal,
     ParamSpec,
     TypeVar,
-    Union,
     get_args,
     get_origin,
 )
 
 from hedgerow.errors import InvalidInputError
 
-from .fields import FieldSpec, declared
+from .fields import FieldSpec, declared, without_none
 from .shapes import checked, to_json
 
 P = ParamSpec("P")
@@ -89,12 +87,7 @@ def _plain(request: type) -> tuple[_Plain, ...]:
     """Return the checks of the fields of a request that need no call."""
     found: list[_Plain] = []
     for one in declared(request):
-        others = [of for of in get_args(one.type) if of is not NoneType]
-        of = (
-            others[0]
-            if get_origin(one.type) in (Union, UnionType) and len(others) == 1
-            else one.type
-        )
+        of = without_none(one.type)
         choices = get_args(of) if get_origin(of) is Literal else ()
         plain = str if choices else of if of in (str, int, bool) else None
         field = one.field

@@ -9,7 +9,7 @@ from inspect import getdoc
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-from .fields import FieldSpec, declared, properties
+from .fields import FieldSpec, declared, has_none, properties, without_none
 from .shapes import _is_list, to_json
 
 Schema = dict[str, Any]
@@ -48,7 +48,7 @@ class Definitions:
                 continue
             for key in filter(None, (one.key, field.also)):
                 found[key] = self._described(one)
-                optional = field.omit_default or field.explained or (_has_none(one.type))
+                optional = field.omit_default or field.explained or (has_none(one.type))
                 if not optional or field.null:
                     required.append(key)
         for key, (_, of) in properties(record).items():
@@ -57,7 +57,7 @@ class Definitions:
         return _object(found, required, summary_of(record))
 
     def _described(self, one: FieldSpec) -> Schema:
-        inner = self.of(one.type if one.field.null else _without_none(one.type))
+        inner = self.of(one.type if one.field.null else without_none(one.type))
         doc = {"description": one.field.doc} if one.field.doc else {}
         return {**inner, **doc} if "$ref" not in inner else inner
 
@@ -133,17 +133,6 @@ def _any_of(schemas: list[Schema]) -> Schema:
         if one not in found:
             found.append(one)
     return found[0] if len(found) == 1 else {"anyOf": found}
-
-
-def _has_none(of: Any) -> bool:
-    return get_origin(of) in (Union, UnionType) and NoneType in get_args(of)
-
-
-def _without_none(of: Any) -> Any:
-    if not _has_none(of):
-        return of
-    others = tuple(one for one in get_args(of) if one is not NoneType)
-    return Union[others]  # noqa: UP007 - of a tuple
 
 
 def summary_of(record: Any) -> str | None:

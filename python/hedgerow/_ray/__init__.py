@@ -1,1 +1,1 @@
-"""The actors of `hedgerow.ray`. `plan`, `place` and `checkpoint` need no other library."""
+"""The actors of `hedgerow.ray`. `plan` and `checkpoint` need no other library."""

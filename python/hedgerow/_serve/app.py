@@ -2,36 +2,151 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import perf_counter
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hedgerow import __version__
 from hedgerow._page import page
 from hedgerow.errors import HedgerowError
+from hedgerow.mcp import build_server
+from hedgerow.memory import MemoryRoot
 
-from .answering import answers
-from .description import describe, name_of, new_definitions
+from .description import About, State, describe, name_of, new_definitions
 from .guard import BodyLimits, Guard
 from .index_routes import IndexService, index_routes
-from .mcp_routes import PATH, Tools
-from .metrics import CONTENT_TYPE, Metrics
-from .once import Journal, Once
+from .operations import answers
 from .problems import Problem, answer, on_disconnect, on_error
 from .root_routes import RootService, root_routes
-from .shapes import About, State
-from .tokens import Tokens
-from .work import SharedCheck, Work
+from .tokens import Grant, Tokens
+from .work import Journal, Once, SharedCheck, Work
+
+PATH = "/mcp"
+
+
+class Tools:
+    """A server of tools for each kind of token: with one that only reads there is no tool that writes.
+
+    Calls count among the requests that are worked on, and have the same limits.
+    """
+
+    def __init__(
+        self,
+        view: Callable[[Grant], MemoryRoot],
+        grants: Iterable[Grant],
+        work: Work,
+        *,
+        read_only: bool,
+    ) -> None:
+        async def run(function: Callable[[], Any]) -> Any:
+            try:
+                return await work.run(function)
+            except Problem as problem:
+                raise HedgerowError(str(problem.detail), code=problem.code) from problem
+
+        self._managers: list[StreamableHTTPSessionManager] = []
+        self._apps: dict[Grant, ASGIApp] = {}
+        for grant in set(grants):
+            reads = read_only or grant.kind == "read"
+            server = build_server(view(grant), read_only=reads, run=run)
+            # Guard has checked Host and Origin already.
+            self._apps[grant] = server.streamable_http_app(
+                streamable_http_path=PATH,
+                json_response=True,
+                stateless_http=True,
+                transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+            )
+            self._managers.append(server.session_manager)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Answer while the block runs."""
+        async with AsyncExitStack() as stack:
+            for manager in self._managers:
+                await stack.enter_async_context(manager.run())
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer with the tools that the token allows."""
+        await self._apps[scope["grant"]](scope, receive, send)
+
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
+class Metrics:
+    """Counts requests by route, never by their content."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        names = ("route", "method")
+        self._requests = Counter(
+            "hedgerow_requests",
+            "Requests that were answered.",
+            (*names, "status"),
+            registry=self._registry,
+        )
+        self._seconds = Histogram(
+            "hedgerow_request_seconds",
+            "How long answers took.",
+            names,
+            buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+            registry=self._registry,
+        )
+        self._running = Gauge(
+            "hedgerow_requests_running", "Requests without an answer yet.", registry=self._registry
+        )
+
+    def text(self) -> bytes:
+        """All counts, as Prometheus reads them."""
+        return generate_latest(self._registry)
+
+    def around(self, app: ASGIApp) -> ASGIApp:
+        """Count the requests that an application answers."""
+
+        async def counted(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["type"] != "http":
+                await app(scope, receive, send)
+                return
+            status = "500"
+
+            async def noted(message: Message) -> None:
+                nonlocal status
+                if message["type"] == "http.response.start":
+                    status = str(message["status"])
+                await send(message)
+
+            began = perf_counter()
+            try:
+                with self._running.track_inprogress():
+                    await app(scope, receive, noted)
+            finally:
+                # A path without a route, and a method that HTTP does not define, may be any text: a
+                # client that makes them up must not add a time series with each.
+                route = getattr(scope.get("route"), "path", "other")
+                method = scope["method"] if scope["method"] in _METHODS else "other"
+                self._requests.labels(route, method, status).inc()
+                self._seconds.labels(route, method).observe(perf_counter() - began)
+
+        return counted
+
 
 _OF_PAGE = {
     "Content-Security-Policy": "frame-ancestors 'none'",
@@ -208,7 +323,7 @@ def _add_own_routes(
         except (HedgerowError, Problem):
             # The reason is only for clients with a token, who get it with any other request.
             return answer(
-                Problem(503, "not_ready", "the served root or index cannot be read at the moment")
+                Problem("not_ready", "the served root or index cannot be read at the moment")
             )
         return JSONResponse({"status": "ok"})
 
@@ -218,7 +333,7 @@ async def _on_invalid(request: Request, error: Exception) -> JSONResponse:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if request.method != "GET" and kind != "application/json":
         detail = "send the body as JSON, with the header Content-Type: application/json"
-        return answer(Problem(415, "not_json", detail))
+        return answer(Problem("not_json", detail))
     problems = error.errors() if isinstance(error, RequestValidationError) else []
     told = [
         {"at": ".".join(map(str, one["loc"])), "problem": str(one["msg"])}
@@ -226,4 +341,4 @@ async def _on_invalid(request: Request, error: Exception) -> JSONResponse:
     ]
     first = f"{told[0]['at']}: {told[0]['problem']}" if told else "it cannot be read"
     detail = f"the request is not of the form that /openapi.json describes ({first})"
-    return answer(Problem(400, "invalid_request", detail, fields={"errors": told}))
+    return answer(Problem("invalid_request", detail, fields={"errors": told}))

@@ -3,17 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
+from typing_extensions import NotRequired, TypedDict
 
 from hedgerow import Chunk, Filters, Token, Trace, _shapes
 from hedgerow._json.index import HitScore, answer_type
 from hedgerow._operations.fields import FieldSpec, declared
 from hedgerow._operations.operation import Request
 from hedgerow._operations.schema import Definitions, summary_of
+
+
+class About(TypedDict):
+    """The served index or root, and the rights of the token."""
+
+    hedgerow: str
+    kind: Literal["root", "index"]
+    name: str
+    readOnly: bool
+    tokenScope: Literal["read", "write"]
+    edit: bool
+    scope: NotRequired[dict[str, str]]
+
+
+class State(TypedDict):
+    """The server is well."""
+
+    status: Literal["ok"]
+
+
+class ProblemDocument(TypedDict):
+    """Why a request was not answered (RFC 9457); some codes have more fields."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    error: NotRequired[str]
+
+
+class QueryAnswer(TypedDict):
+    """The nodes that a pipeline selected.
+
+    Each of the `results` has a `key`, a `score` and its columns.
+
+    `columns` are those that the pipeline itself selects.
+    """
+
+    pipeline: str
+    root: str
+    now: int
+    count: int
+    results: NotRequired[list[dict[str, Any]]]
+    columns: list[str] | None
+    pairs: list[tuple[str, str, float]]
+    warnings: list[str]
+    stale: bool
+    stages: NotRequired[list[dict[str, Any]]]
+
 
 _METHODS = ("get", "post", "put")
 _KEY = {

@@ -99,7 +99,6 @@ class Guard:
         host = headers.get("host", "")
         if _name(host) not in self._hosts:
             raise Problem(
-                HTTPStatus.FORBIDDEN,
                 "foreign_host",
                 "the Host header names another server; use the address that hedgerow serve printed, "
                 "or start it with --allow-host NAME",
@@ -109,7 +108,6 @@ class Guard:
             return
         if _authority(origin) != host.lower():
             raise Problem(
-                HTTPStatus.FORBIDDEN,
                 "foreign_origin",
                 "a page of another origin asked; start the server with --allow-origin URL to allow it",
             )
@@ -121,10 +119,8 @@ class Guard:
             allowed = self._tokens.grant_of(given[len(_BEARER) :].strip())
         if allowed is None:
             raise Problem(
-                HTTPStatus.UNAUTHORIZED,
                 "unauthorized",
                 "send the token of this server in the header Authorization: Bearer TOKEN",
-                headers={"WWW-Authenticate": 'Bearer realm="hedgerow"'},
             )
         return allowed
 
@@ -133,24 +129,19 @@ class Guard:
         if "transfer-encoding" in headers:
             # Chunks of one byte each would take a second of work for each MiB.
             raise Problem(
-                HTTPStatus.LENGTH_REQUIRED,
-                "length_required",
-                "send the body with the header Content-Length, and not in chunks",
+                "length_required", "send the body with the header Content-Length, and not in chunks"
             )
         stated, most = headers.get("content-length", "0"), self._limits.bytes_of[kind]
         length = int(stated[:20]) if stated.isdecimal() else most + 1
         if length > most:
             raise Problem(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
                 "body_too_large",
                 f"a body may have {most:,} bytes with this token; send less at once",
             )
         if length > _SMALL and self._held + length > self._limits.held_bytes:
             raise Problem(
-                HTTPStatus.TOO_MANY_REQUESTS,
                 "too_many_requests",
                 f"other requests hold {self._held:,} bytes of bodies already; try again later",
-                headers={"Retry-After": "1"},
             )
         return length
 
@@ -167,11 +158,9 @@ class Guard:
                 message = await receive()
             if waiting.cancelled_caught:
                 raise Problem(
-                    HTTPStatus.REQUEST_TIMEOUT,
                     "body_too_slow",
                     f"a body has {self._limits.seconds:g} s, and one more for each 16 KiB; send it "
                     "faster, or less at once",
-                    headers={"Connection": "close"},
                 )
             end += len(message.get("body", b"")) / _BYTES_PER_SECOND
             is_whole = not message.get("more_body")

@@ -6,11 +6,11 @@ import json
 import shutil
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from http import HTTPStatus
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import FileResponse
@@ -51,13 +51,79 @@ from hedgerow._retrieval.operations import (
 )
 from hedgerow.errors import HedgerowError, InvalidInputError
 
-from .access import may_write
-from .answering import Answer
-from .batching import Batching
-from .once import Once
-from .operations import add_operations
+from .operations import Answer, add_operations, may_write
 from .problems import Problem, problem_of
 from .tokens import Grant
+from .work import Once
+
+T = TypeVar("T")
+
+_MOST = 64
+"""The most searches of one batch: those behind it wait until all of it is done."""
+
+
+@dataclass(slots=True)
+class _Asked(Generic[T]):
+    query: str
+    found: list[T | BaseException] = field(default_factory=list)
+    """Empty until there is a result, then that result alone."""
+
+
+class Batching(Generic[T]):
+    """Searches for queries with the same options together.
+
+    A batch reads each vector once for all of its queries, and answers them faster
+    together than one by one. No query waits for others to arrive: if no batch with its options is
+    running, it is a batch of its own, and those that arrive meanwhile are the next one.
+    """
+
+    def __init__(self, search: Callable[[str, list[str]], Sequence[T | Exception]]) -> None:
+        """`search` is called with options and queries, and returns a result or an error for each."""
+        self._search = search
+        self._changed = threading.Condition()
+        self._working: set[str] = set()
+        self._waiting: defaultdict[str, list[_Asked[T]]] = defaultdict(list)
+
+    def result(self, options: str, query: str) -> T:
+        """The result of a query; raises its error. Queries with equal `options` are done together."""
+        asked: _Asked[T] = _Asked(query)
+        with self._changed:
+            self._waiting[options].append(asked)
+        while batch := self._turn(options, asked):
+            try:
+                self._do(options, batch)
+            finally:
+                with self._changed:
+                    self._working.discard(options)
+                    self._changed.notify_all()
+        [found] = asked.found
+        if isinstance(found, BaseException):
+            raise found
+        return found
+
+    def _turn(self, options: str, asked: _Asked[T]) -> list[_Asked[T]]:
+        """Wait for the result, or for this thread's turn to do the next batch, which is returned."""
+        with self._changed:
+            while not asked.found:
+                if options not in self._working:
+                    self._working.add(options)
+                    waiting = self._waiting.pop(options)
+                    if rest := waiting[_MOST:]:
+                        self._waiting[options] = rest
+                    return waiting[:_MOST]
+                self._changed.wait()
+        return []
+
+    def _do(self, options: str, batch: list[_Asked[T]]) -> None:
+        try:
+            found = self._search(options, [asked.query for asked in batch])
+        except BaseException as error:  # noqa: BLE001 - raised again for each that waits
+            for asked in batch:
+                asked.found.append(error)
+            return
+        for asked, one in zip(batch, found, strict=True):
+            asked.found.append(one)
+
 
 _MOST_COPIES = 2
 """The most copies of the file for backups at once; each takes its size on the disk."""
@@ -166,10 +232,8 @@ class IndexService:
         """
         if not self._copies.acquire(blocking=False):
             raise Problem(
-                HTTPStatus.TOO_MANY_REQUESTS,
                 "too_many_requests",
                 f"{_MOST_COPIES} copies are being downloaded already; try again later",
-                headers={"Retry-After": "1"},
             )
         try:
             folder = Path(tempfile.mkdtemp(prefix="hedgerow-backup-"))

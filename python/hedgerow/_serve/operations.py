@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from http import HTTPStatus
 from typing import Any, Protocol, get_args
 
 from fastapi import APIRouter, Request, Response
@@ -16,12 +15,66 @@ from hedgerow._operations.operation import Request as Operation
 from hedgerow._operations.schema import Definitions
 from hedgerow._operations.shapes import checked_arguments
 
-from .access import may_write
-from .answering import Answer, answered, written
-from .description import described
-from .once import Once
+from .description import ProblemDocument, described
 from .problems import Problem
 from .tokens import Grant
+from .work import Once, Work
+
+
+def may_write(request: Request) -> None:
+    """Raise a Problem for a request that may only read."""
+    if request.app.state.read_only:
+        raise Problem(
+            "read_only",
+            "this server was started with --read-only; start it without to change something",
+        )
+    if request.scope["grant"].kind != "write":
+        raise Problem(
+            "read_only_token",
+            "this token only reads; use the other token of the server to change something",
+        )
+
+
+Answer = Mapping[str, Any]
+
+_PROBLEM = {"model": ProblemDocument, "description": "A problem document (RFC 9457)"}
+
+
+def answers(shape: type[Any]) -> dict[str, Any]:
+    """The documentation of a route that answers with this shape, or with a problem.
+
+    Answers are sent without validation against it, which would take time: tests do that.
+    """
+    described = {200: {"model": shape, "description": "The answer"}, "default": _PROBLEM}
+    return {"response_model": None, "responses": described}
+
+
+async def answered(work: Work, function: Callable[[], Answer]) -> Response:
+    """Answer with the JSON of the function's value, which is called in a thread."""
+    return _response(*await work.run(lambda: _written(function)))
+
+
+async def written(once: Once, request: Request, function: Callable[[], Answer]) -> Response:
+    """Answer a write; one that has the Idempotency-Key of an earlier one gets its answer."""
+    key = request.headers.get("idempotency-key")
+    if key is None:
+        return _response(*await once.work.run(lambda: _written(function)))
+    asked = (request.method, str(request.url), request.headers.get("if-match", ""))
+    body = json.dumps(asked).encode() + await request.body()
+    reply = await once.reply(request.scope["grant"].file, key, body, lambda: _written(function))
+    return _response(*reply)
+
+
+def _written(function: Callable[[], Answer]) -> tuple[bytes, dict[str, str]]:
+    """Return the JSON of an answer, with the digest of a memory, if it has one, as the ETag."""
+    found = function()
+    headers = {"ETag": f'"{found["digest"]}"'} if "digest" in found else {}
+    return json.dumps(found, ensure_ascii=False, allow_nan=False).encode(), headers
+
+
+def _response(content: bytes, headers: Mapping[str, str]) -> Response:
+    return Response(content, media_type="application/json", headers=dict(headers))
+
 
 _SMALL = 64 * 1024
 """The most bytes of a body that is read on the event loop."""
@@ -117,7 +170,7 @@ async def _body(request: Request) -> bytes:
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media != "application/json":
         detail = "send the body as JSON, with the header Content-Type: application/json"
-        raise Problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "not_json", detail)
+        raise Problem("not_json", detail)
     return await request.body()
 
 
@@ -130,16 +183,14 @@ def _object(body: bytes) -> dict[str, Any]:
             return found
     except (ValueError, RecursionError) as error:
         problem = f"it is not JSON ({error})"
-    raise Problem(HTTPStatus.BAD_REQUEST, "invalid_request", f"the body cannot be read: {problem}")
+    raise Problem("invalid_request", f"the body cannot be read: {problem}")
 
 
 def _header(request: Request, name: str) -> str:
     value = request.headers.get(name)
     if value is None:
         raise Problem(
-            HTTPStatus.PRECONDITION_REQUIRED,
-            "version_required",
-            f"send the ETag of the memory that you read in the header {name}",
+            "version_required", f"send the ETag of the memory that you read in the header {name}"
         )
     return value.strip().strip('"')
 

@@ -22,15 +22,39 @@ from hedgerow.errors import (
 
 _MEDIA_TYPE = "application/problem+json"
 
-_BY_CODE = {
+_STATUS = {
+    "not_json": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    "invalid_request": HTTPStatus.BAD_REQUEST,
+    "unauthorized": HTTPStatus.UNAUTHORIZED,
+    "foreign_host": HTTPStatus.FORBIDDEN,
+    "foreign_origin": HTTPStatus.FORBIDDEN,
+    "read_only": HTTPStatus.FORBIDDEN,
+    "read_only_token": HTTPStatus.FORBIDDEN,
+    "index_read_only": HTTPStatus.FORBIDDEN,
     "unknown_node": HTTPStatus.NOT_FOUND,
     "unknown_chunk": HTTPStatus.NOT_FOUND,
+    "body_too_slow": HTTPStatus.REQUEST_TIMEOUT,
     "file_changed": HTTPStatus.CONFLICT,
     "duplicate_memory": HTTPStatus.CONFLICT,
+    "outcome_unknown": HTTPStatus.CONFLICT,
+    "already_done": HTTPStatus.CONFLICT,
+    "length_required": HTTPStatus.LENGTH_REQUIRED,
+    "body_too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "idempotency_mismatch": HTTPStatus.UNPROCESSABLE_ENTITY,
+    "version_required": HTTPStatus.PRECONDITION_REQUIRED,
+    "too_many_requests": HTTPStatus.TOO_MANY_REQUESTS,
+    "engine_fault": HTTPStatus.INTERNAL_SERVER_ERROR,
     "index_busy": HTTPStatus.SERVICE_UNAVAILABLE,
-    "index_read_only": HTTPStatus.FORBIDDEN,
+    "not_ready": HTTPStatus.SERVICE_UNAVAILABLE,
     "endpoint_unreachable": HTTPStatus.SERVICE_UNAVAILABLE,
     "endpoint_refused": HTTPStatus.SERVICE_UNAVAILABLE,
+    "too_slow": HTTPStatus.GATEWAY_TIMEOUT,
+}
+_HEADERS = {
+    "unauthorized": {"WWW-Authenticate": 'Bearer realm="hedgerow"'},
+    "read_only_token": {"WWW-Authenticate": 'Bearer error="insufficient_scope"'},
+    "body_too_slow": {"Connection": "close"},
+    "too_many_requests": {"Retry-After": "1"},
 }
 _BY_CLASS: tuple[tuple[type[HedgerowError], HTTPStatus], ...] = (
     (QueryTooLargeError, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
@@ -44,19 +68,22 @@ _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 class Problem(HTTPException):
-    """The error that answers a request."""
+    """The error that answers a request; its status and headers are those of its code, unless given."""
 
     def __init__(  # noqa: PLR0913 - the parts of a problem document
         self,
-        status: int,
         code: str,
         detail: str,
         *,
+        status: int | None = None,
         title: str | None = None,
         headers: Mapping[str, str] | None = None,
         fields: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(status, detail, dict(headers or {}))
+        status = _STATUS[code] if status is None else status
+        super().__init__(
+            status, detail, dict(_HEADERS.get(code, {}) if headers is None else headers)
+        )
         self.code = code
         self.title = title or HTTPStatus(status).phrase
         self.fields = dict(fields or {})
@@ -75,7 +102,7 @@ class Problem(HTTPException):
 
 def problem_of(error: HedgerowError) -> Problem:
     """The problem for an error of hedgerow."""
-    status = _BY_CODE.get(error.code)
+    status = _STATUS.get(error.code)
     if status is None:
         status = next(
             (status for kind, status in _BY_CLASS if isinstance(error, kind)),
@@ -88,7 +115,7 @@ def problem_of(error: HedgerowError) -> Problem:
     if isinstance(error, RetrievalError):
         fields["trace"] = error.trace.to_dict()
     title = _WORD.sub(" ", kind).capitalize()
-    return Problem(status, error.code, error.message, title=title, fields=fields)
+    return Problem(error.code, error.message, status=status, title=title, fields=fields)
 
 
 def answer(problem: Problem) -> JSONResponse:
@@ -109,12 +136,14 @@ async def on_error(_: Request, error: Exception) -> JSONResponse:
         return answer(error)
     if isinstance(error, HTTPException):
         code = "not_found" if error.status_code == HTTPStatus.NOT_FOUND else "invalid_request"
-        return answer(Problem(error.status_code, code, str(error.detail), headers=error.headers))
+        return answer(
+            Problem(code, str(error.detail), status=error.status_code, headers=error.headers or {})
+        )
     # The text of the error may contain data that a log or a client must not see.
     detail = f"{type(error).__name__}: a fault of hedgerow; please report it"
-    return answer(Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "engine_fault", detail))
+    return answer(Problem("engine_fault", detail))
 
 
 async def on_disconnect(_: Request, __: Exception) -> JSONResponse:
     """End a request whose client went away; the answer reaches no one, and is no fault to log."""
-    return answer(Problem(HTTPStatus.BAD_REQUEST, "invalid_request", "the body is not complete"))
+    return answer(Problem("invalid_request", "the body is not complete"))

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import time
-from http import HTTPStatus
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict
 
-from hedgerow import PipelineError, parse_pipeline
-from hedgerow._json.query import query_answer
+from hedgerow import parse_pipeline
+from hedgerow._json.query import query_answer, with_columns
 from hedgerow._operations.operation import Request as Operation
 from hedgerow._operations.schema import Definitions
 from hedgerow.errors import HedgerowError
 from hedgerow.memory import MemoryRoot
 from hedgerow.memory.operations import OPERATIONS, EditRequest, ShowRequest
 
-from .answering import Answer, answered, answers
-from .once import Once
-from .operations import add_operations
+from .description import QueryAnswer
+from .operations import Answer, add_operations, answered, answers
 from .problems import Problem
-from .shapes import QueryAnswer
 from .tokens import Grant
+from .work import Once
 
 
 class QueryBody(BaseModel):
@@ -34,9 +32,6 @@ class QueryBody(BaseModel):
     terms: list[str] = []
     now: int | None = None
     explain: bool = False
-
-
-_SHOWN = ("type", "weight", "timestamp")
 
 
 class RootService:
@@ -73,7 +68,7 @@ class RootService:
     def _changed(self, request: EditRequest, grant: Grant, error: HedgerowError) -> Problem:
         """Return the problem of an edit that came too late, with the present text."""
         present = self.perform(ShowRequest(request.key), grant)
-        return Problem(HTTPStatus.CONFLICT, error.code, error.message, fields=present)
+        return Problem(error.code, error.message, fields=present)
 
     def query(self, body: QueryBody, grant: Grant) -> Answer:
         """Return the nodes that a pipeline selects, as `hedgerow query --json` does."""
@@ -81,12 +76,7 @@ class RootService:
         root = self.view(grant)
         types = root._session().store().types  # noqa: SLF001 - of the same package
         pipeline = parse_pipeline(body.pipeline, terms=body.terms, types=types)
-        wanted, shown = pipeline, False
-        try:
-            columns = ",".join(_SHOWN)
-            wanted, shown = parse_pipeline(f"{pipeline} | select:{columns}", types=types), True
-        except PipelineError:
-            pass  # It ends in `count` or `select`, or already has as many stages as are allowed.
+        wanted, shown = with_columns(pipeline, types)
         result = root.query(wanted, now=now, explain=body.explain)
         source = {"pipeline": str(pipeline), "root": str(root.path), "now": now}
         return source | query_answer(result, shown=shown, explain=body.explain)

@@ -6,27 +6,10 @@ See spec/agents.md, "Replies" and "Actions".
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, MISSING, dataclass, field, fields
+from dataclasses import KW_ONLY, MISSING, asdict, dataclass, field, fields
 from typing import Any, ClassVar
 
 from .problems import encodable, nearest
-
-__all__ = [
-    "ACTIONS",
-    "Action",
-    "Categorize",
-    "Delete",
-    "LinkAdd",
-    "Note",
-    "Refine",
-    "RejectedPart",
-    "Rename",
-    "RequestedAction",
-    "Weight",
-    "WriteNode",
-    "WrongActionError",
-    "action_of",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +134,7 @@ class RejectedPart:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the action as JSON."""
-        return {"line": self.line, "text": self.text, "reason": self.reason, "op": self.op}
+        return asdict(self)
 
 
 class WrongActionError(Exception):

@@ -11,8 +11,6 @@ from hedgerow._engine import Pipeline
 from .actions import ACTIONS
 from .problems import Problem
 
-__all__ = ["PERIODS", "WITHHELD", "AgentDefinition", "Bounds", "period_of"]
-
 WITHHELD = ("categorize", "delete")
 """The actions that a definition has to list in `allow` too, since they delete or retype nodes."""
 

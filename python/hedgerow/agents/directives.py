@@ -20,8 +20,6 @@ from .actions import (
 )
 from .problems import encodable, nearest
 
-__all__ = ["DirectiveReader", "directives_in", "quoted", "write_action"]
-
 _OPS = {
     "LINK": "link-add",
     "WEIGHT": "weight",

@@ -10,11 +10,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from .definition import AgentDefinition, Bounds
-from .definition_file import Reading, read_definition
+from .definition_file import Reading, read_definition, read_inside
 from .problems import Problem
-from .source_files import read_inside
-
-__all__ = ["AgentLibrary"]
 
 _LOG = logging.getLogger("hedgerow.agents")
 

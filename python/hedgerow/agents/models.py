@@ -17,21 +17,6 @@ from typing import Any, Protocol
 from hedgerow._checks import listed
 from hedgerow.errors import HedgerowError
 
-__all__ = [
-    "CALL_MARGIN_S",
-    "STOP_GRACE_S",
-    "FailingModel",
-    "ModelClient",
-    "ModelError",
-    "ModelPermanent",
-    "ModelReply",
-    "ModelRequest",
-    "ModelTransient",
-    "RunStopped",
-    "ScriptedModel",
-    "ask",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:

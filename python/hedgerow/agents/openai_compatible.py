@@ -12,8 +12,6 @@ from hedgerow.errors import HedgerowError
 
 from .models import ModelError, ModelPermanent, ModelReply, ModelRequest, ModelTransient
 
-__all__ = ["OpenAIModel"]
-
 _OPENAI_URL = "https://api.openai.com/v1"
 _TIMEOUT = 120.0
 _LARGEST_COUNT = 2**63 - 1
@@ -51,7 +49,7 @@ class OpenAIModel(Connected):
         fields: Mapping[str, Any] | None = None,
     ) -> None:
         with imports_of("openai", needed_by=type(self).__name__):
-            from hedgerow._adapters.endpoint import Endpoint  # noqa: PLC0415 - needs the extra
+            from hedgerow._adapters.http import Endpoint  # noqa: PLC0415 - needs the extra
         if base_url == _OPENAI_URL and api_key is None and api_key_variable is None:
             # For OpenAI only: no other server may see OpenAI's key.
             api_key_variable = "OPENAI_API_KEY"

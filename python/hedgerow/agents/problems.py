@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from hedgerow.errors import HedgerowError
-
-__all__ = ["DefinitionError", "Lines", "Problem", "ReplyError", "encodable", "nearest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +32,7 @@ class Problem:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the problem as JSON."""
-        return {
-            "file": str(self.file),
-            "line": self.line,
-            "column": self.column,
-            "message": self.message,
-            "suggestion": self.suggestion,
-        }
+        return {**asdict(self), "file": str(self.file)}
 
 
 class DefinitionError(HedgerowError):

@@ -7,10 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from hedgerow._engine import Store, _topology
 
 from .definition import AgentDefinition
-from .fence import fence_of
+from .reply import fence_of
 from .template import Health, PromptData, PromptNode, Topology, scan
-
-__all__ = ["PromptSource", "system_prompt"]
 
 _STALE_DAYS = 90
 

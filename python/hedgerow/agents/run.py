@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, cast
 
 from hedgerow._engine import Store, _begin_run, _end_run, _rehearse
 from hedgerow.errors import HedgerowError
@@ -15,7 +15,6 @@ from hedgerow.results import QueryResult
 from .actions import Action, Refine, RejectedPart
 from .definition import AgentDefinition
 from .directives import DirectiveReader, write_action
-from .fence import token_for
 from .history import RunHistory
 from .models import (
     ModelClient,
@@ -27,11 +26,9 @@ from .models import (
     ask,
 )
 from .prompt import PromptSource, system_prompt
-from .reply import Reply, parse_reply, readable
+from .reply import Reply, parse_reply, readable, token_for
 from .template import render
 from .workspace import RunResult, Workspace
-
-__all__ = ["CLAIM_MARGIN_S", "DryRun", "RunReport", "dry_run", "run_once"]
 
 _LOG = logging.getLogger("hedgerow.agents")
 
@@ -44,8 +41,24 @@ _OVER = (
 )
 
 
+class _Told:
+    """A result with `actions` and `rejected` parts, which converts to JSON."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as JSON."""
+        told = {one.name: getattr(self, one.name) for one in fields(cast("Any", self))}
+        told |= {name: list(told[name]) for name in ("nodes", "cut")}
+        told["actions"] = [
+            {**action.to_dict(), "rejected": reason} for action, reason in told["actions"]
+        ]
+        told["rejected"] = [one.to_dict() for one in told["rejected"]]
+        return told
+
+
 @dataclass(frozen=True, slots=True)
-class RunReport:
+class RunReport(_Told):
     """The result of a run.
 
     `status` is "ok"; "failed", with `error`; "stopped", on request; or "idle" if it did not begin,
@@ -71,24 +84,9 @@ class RunReport:
         """The actions that were applied."""
         return [action for action, reason in self.actions if reason is None]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as JSON."""
-        return {
-            "agent": self.agent,
-            "status": self.status,
-            "run": self.run,
-            "nodes": list(self.nodes),
-            "cut": list(self.cut),
-            "actions": _actions_json(self.actions),
-            "rejected": [one.to_dict() for one in self.rejected],
-            "error": self.error,
-            "tokens_in": self.tokens_in,
-            "tokens_out": self.tokens_out,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class DryRun:
+class DryRun(_Told):
     """The prompt and the actions of a run without storing anything.
 
     `system` and `prompt` are sent to the model, None if the agent has too few nodes. `reply` is the
@@ -104,23 +102,6 @@ class DryRun:
     reply: str | None = None
     actions: tuple[tuple[Action, str | None], ...] = ()
     rejected: tuple[RejectedPart, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the dry run as JSON."""
-        return {
-            "agent": self.agent,
-            "nodes": list(self.nodes),
-            "cut": list(self.cut),
-            "system": self.system,
-            "prompt": self.prompt,
-            "reply": self.reply,
-            "actions": _actions_json(self.actions),
-            "rejected": [one.to_dict() for one in self.rejected],
-        }
-
-
-def _actions_json(actions: Sequence[tuple[Action, str | None]]) -> list[dict[str, Any]]:
-    return [{**action.to_dict(), "rejected": reason} for action, reason in actions]
 
 
 def run_once(  # noqa: PLR0913 - what a run depends on

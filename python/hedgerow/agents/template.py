@@ -14,20 +14,6 @@ from .definition import AgentDefinition
 from .directives import quoted
 from .problems import nearest
 
-__all__ = [
-    "Health",
-    "Placeholder",
-    "PromptData",
-    "PromptNode",
-    "RenderedPrompt",
-    "TemplateMistake",
-    "Topology",
-    "check_placeholder",
-    "parse_placeholder",
-    "render",
-    "scan",
-]
-
 _NODE_LISTS = ("NODES", "EPISODES", "TARGETS")
 """Synonyms for the selected nodes."""
 

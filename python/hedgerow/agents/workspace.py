@@ -13,8 +13,6 @@ from hedgerow.results import QueryResult
 from .actions import Action, RejectedPart
 from .definition import Bounds
 
-__all__ = ["RunResult", "StoreWorkspace", "Workspace", "apply_to_store"]
-
 
 @dataclass(frozen=True, slots=True)
 class RunResult:

@@ -66,8 +66,8 @@ _MAIN = {
     "Services": {
         "install": _Entry("install", "install", "Give an agent the memory."),
         "uninstall": _Entry("install", "uninstall", "Take it out of an agent again."),
-        "mcp": _Entry("mcp", "command", "Serve a memory root to agents, over stdio."),
-        "serve": _Entry("serve", "command", "Serve a root or an index over HTTP."),
+        "mcp": _Entry("serve", "mcp", "Serve a memory root to agents, over stdio."),
+        "serve": _Entry("serve", "serve", "Serve a root or an index over HTTP."),
     },
     "Evaluation": {
         "eval": _Entry("eval", "command", "Measure retrieval against judged queries."),

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
+from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from hedgerow import HedgerowError, InvalidInputError
+from hedgerow import InvalidInputError
+from hedgerow import agents as library
 from hedgerow._operations.fields import camel_case
 from hedgerow._operations.shapes import with_camel_case
 
 from .failures import FAILED, INTERRUPTED
-from .options import TEXT, Command, json_option, option
-from .output import echo, plural, visible, write_json
+from .options import TEXT, Command, F, json_option, option, text_option
+from .output import echo, json_bytes, make_console, plural, visible, write_json
 from .place import db_option, is_root_named, open_store, place_options
 
 if TYPE_CHECKING:
-    from hedgerow.agents import AgentDefinition, Agents, ModelClient, Problem
-
     from .place import OpenStore
 
-F = TypeVar("F", bound=Callable[..., Any])
-Refuses = Callable[["AgentDefinition"], str | None]
+
+Refuses = Callable[["library.AgentDefinition"], str | None]
 
 _URL_VARIABLE = "HEDGEROW_MODEL_URL"
 _KEY_VARIABLE = "HEDGEROW_MODEL_KEY"
@@ -60,23 +60,22 @@ def _store_options(command: F) -> F:
 
 def _agents_option(command: F) -> F:
     """Add `--agents`."""
-    return option(
+    return text_option(
         "--agents",
+        "DIR",
+        "The folder of the agents.  [default: agents, next to the store or in the root]",
         "folder",
-        metavar="DIR",
-        type=TEXT,
-        help="The folder of the agents.  [default: agents, next to the store or in the root]",
     )(command)
 
 
 def _model_option(command: F) -> F:
     """Add `--model-url`."""
-    return option(
+    return text_option(
         "--model-url",
-        metavar="URL",
-        envvar=_URL_VARIABLE,
-        help="A server with OpenAI's /chat/completions, as in http://localhost:8000/v1; its key "
+        "URL",
+        "A server with OpenAI's /chat/completions, as in http://localhost:8000/v1; its key "
         f"is in {_KEY_VARIABLE}.  [default: HEDGEROW_MODEL_URL, else OpenAI with OPENAI_API_KEY]",
+        envvar=_URL_VARIABLE,
     )(command)
 
 
@@ -98,9 +97,7 @@ def list_(*, folder: str | None, as_json: bool, db: str | None) -> None:
         if as_json:
             write_json({"agents": [with_camel_case(status.to_dict()) for status in statuses]})
             return
-        from .agents_text import show_statuses  # noqa: PLC0415 - slow to import
-
-        show_statuses(statuses, working.folder)
+        _show_statuses(statuses, working.folder)
 
 
 @agents.command("run")
@@ -133,28 +130,20 @@ def run(  # noqa: PLR0913 - one argument for each option
     applied is shown. Exit code 1 when the run fails. Ctrl-C and SIGTERM end it as they end the
     daemon.
     """
-    from hedgerow.agents import stopped_by_signals  # noqa: PLC0415 - slow to import
-
-    from .agents_text import show_dry_run, show_report  # noqa: PLC0415 - slow to import
-
-    def model() -> AbstractContextManager[ModelClient | None]:
-        return _model(model_url, wanted=not dry_run)
-
-    asks_openai = model_url is None and not dry_run
-    with _working(db, folder, model, name, asks_openai=asks_openai) as working:
+    with _working(db, folder, name, url=model_url, asks=not dry_run) as working:
         if dry_run:
             rehearsed = working.dry_run(name)
             if as_json:
                 write_json(rehearsed.to_dict())
             else:
-                show_dry_run(rehearsed)
+                _show_dry_run(rehearsed)
             return
-        with stopped_by_signals(working):
+        with library.stopped_by_signals(working):
             report = working.run(name)
         if as_json:
             write_json({camel_case(name): value for name, value in report.to_dict().items()})
         else:
-            show_report(report)
+            _show_report(report)
         if report.status in _EXIT_CODES:
             context.exit(_EXIT_CODES[report.status])
 
@@ -184,22 +173,17 @@ def daemon(
     Files of agents are read again when they change. When stopped, it waits up to 5 seconds for
     a model that is answering, then abandons that run, which does not count.
     """
-    from hedgerow.agents import serve, stopped_by_signals  # noqa: PLC0415 - slow to import
-
-    from .agents_text import show_tick  # noqa: PLC0415 - slow to import
-
-    def model() -> AbstractContextManager[ModelClient | None]:
-        return _model(model_url, wanted=True)
-
-    with _working(db, folder, model, asks_openai=model_url is None) as working:
+    with _working(db, folder, url=model_url, asks=True) as working:
         count = len(working.definitions)
         echo(f"Watching {plural(count, 'agent')} in {visible(str(working.folder))}.", err=True)
         for status in working.statuses():
             if status.verdict.word == "refused":
                 name, why = status.definition.name, status.verdict.sentence
                 echo(visible(f"{name} is not run. {why}"), err=True)
-        with stopped_by_signals(working):
-            serve(working, tick_s=tick, on_tick=lambda done: show_tick(done, as_json=as_json))
+        with library.stopped_by_signals(working):
+            library.serve(
+                working, tick_s=tick, on_tick=lambda done: _show_tick(done, as_json=as_json)
+            )
         echo("Stopped.", err=True)
 
 
@@ -260,52 +244,40 @@ def check(context: click.Context, /, *, folder: str | None, as_json: bool, db: s
 def _working(
     db: str | None,
     folder: str | None,
-    model: Callable[[], AbstractContextManager[ModelClient | None]] = nullcontext,
     name: str | None = None,
     *,
-    asks_openai: bool = False,
-) -> Iterator[Agents]:
+    url: str | None = None,
+    asks: bool = False,
+) -> Iterator[library.Agents]:
     """Put the agents of a folder to work on the store of a command; name problems on stderr.
 
-    With `asks_openai` the user named no model, and those that a root brings need consent. The model is opened last, after the agent `name` was found, so that its missing key does not
-    stand in the way of the rest.
+    If it `asks` a model and the user named none, those that a root brings need consent. The model is
+    opened last, after the agent `name` was found, so that its missing key does not stand in the way
+    of the rest.
     """
-    from .agents_text import show_problems  # noqa: PLC0415 - slow to import
-
     with open_store(db) as opened:
         path = _folder_of(opened, folder)
-        refuses = _refuses(opened) if asks_openai and folder is None else None
-        found = _agents_of(opened, path, None)
-        show_problems(found.problems)
+        # An address or a folder of agents that the user names is the user's choice.
+        is_chosen = not asks or url is not None or folder is not None
+        refuses = None if is_chosen or opened.root is None else opened.root.refuses_model
+        found = _agents_of(opened, path, None, refuses)
+        _show_problems(found.problems)
         if name is not None:
-            _check_is_allowed(found.definition(name), refuses)
-        with model() as client:
+            found._allowed(name)  # noqa: SLF001 - of the same package
+        with _model(url, wanted=asks) as client:
             yield _agents_of(opened, path, client, refuses)
 
 
 def _agents_of(
-    opened: OpenStore, folder: Path, model: ModelClient | None, refuses: Refuses | None = None
-) -> Agents:
+    opened: OpenStore,
+    folder: Path,
+    model: library.ModelClient | None,
+    refuses: Refuses | None = None,
+) -> library.Agents:
     """Return the agents of a folder, on a store."""
-    from hedgerow.agents import Agents  # noqa: PLC0415 - slow to import
-
     if opened.root is not None:
         return opened.root.agents(model, folder, refuses=refuses)
-    return Agents(opened.store, folder, model)
-
-
-def _refuses(opened: OpenStore) -> Refuses | None:
-    """Return what keeps the agents of a root from using OpenAI's models without consent.
-
-    An address or a folder of agents that the user names is the user's choice.
-    """
-    return None if opened.root is None else opened.root.refuses_model
-
-
-def _check_is_allowed(definition: AgentDefinition, refuses: Refuses | None) -> None:
-    """Raise HedgerowError for an agent that is refused, before its model asks for a key."""
-    if refuses is not None and (refusal := refuses(definition)):
-        raise HedgerowError(f"{definition.name} is not run. {refusal}", code="not_allowed")
+    return library.Agents(opened.store, folder, model)
 
 
 def _folder_of(opened: OpenStore, folder: str | None) -> Path:
@@ -322,25 +294,25 @@ def _folder_of(opened: OpenStore, folder: str | None) -> Path:
 
 
 @contextmanager
-def _model(url: str | None, *, wanted: bool) -> Iterator[ModelClient | None]:
+def _model(url: str | None, *, wanted: bool) -> Iterator[library.ModelClient | None]:
     """Open the model at a URL; without one, OpenAI's if a model is needed, else none."""
     if url is None and not wanted:
         yield None
         return
-    from hedgerow.agents import OpenAIModel  # noqa: PLC0415 - slow to import
-
     # The key is that of the address: without one, OpenAI must not see it.
     has_key = url is not None and os.environ.get(_KEY_VARIABLE)
     options: dict[str, Any] = {} if url is None else {"base_url": url}
-    with OpenAIModel(api_key_variable=_KEY_VARIABLE if has_key else None, **options) as model:
+    with library.OpenAIModel(
+        api_key_variable=_KEY_VARIABLE if has_key else None, **options
+    ) as model:
         yield model
 
 
 class _Checked(NamedTuple):
     folder: Path
-    definitions: Mapping[str, AgentDefinition]
-    problems: Sequence[Problem]
-    warnings: Sequence[Problem]
+    definitions: Mapping[str, library.AgentDefinition]
+    problems: Sequence[library.Problem]
+    warnings: Sequence[library.Problem]
 
 
 def _checked(folder: str | None, db: str | None) -> _Checked:
@@ -359,15 +331,13 @@ def _is_in_a_root() -> bool:
 
 
 def _without_a_store(folder: Path) -> _Checked:
-    from hedgerow.agents import AgentLibrary  # noqa: PLC0415 - slow to import
-
     if not folder.is_dir():
         raise InvalidInputError(
             f"there is no folder {folder}; name the one that has the agents", code="path_not_found"
         )
-    library = AgentLibrary(folder)
-    library.reload()
-    return _Checked(folder, library.definitions, library.problems, library.warnings)
+    found = library.AgentLibrary(folder)
+    found.reload()
+    return _Checked(folder, found.definitions, found.problems, found.warnings)
 
 
 def _write(checked: _Checked) -> None:
@@ -386,3 +356,95 @@ def _write(checked: _Checked) -> None:
         )
     else:
         echo(f"No agents in {visible(str(checked.folder))}: an agent is a file NAME.toml there.")
+
+
+def _show_problems(problems: Sequence[library.Problem]) -> None:
+    """Report problems in files on stderr."""
+    for problem in problems:
+        echo(visible(str(problem)), err=True)
+
+
+def _show_statuses(statuses: Sequence[library.AgentStatus], folder: Path) -> None:
+    """Print a table of the agents."""
+    from rich.table import Table  # noqa: PLC0415 - slow to import
+    from rich.text import Text  # noqa: PLC0415
+
+    console = make_console()
+    if not statuses:
+        console.print(Text(f"No agents in {visible(str(folder))}."))
+        return
+    table = Table(box=None, pad_edge=False)
+    for column in ("agent", "schedule", "state", "last run", "why"):
+        table.add_column(column, overflow="fold", no_wrap=column in {"agent", "state"})
+    for status in statuses:
+        why = "" if status.verdict.due else status.verdict.sentence
+        last = _last(status.standing.last)
+        row = [status.definition.name, status.definition.schedule, status.verdict.word, last, why]
+        table.add_row(*(Text(visible(cell)) for cell in row))
+    console.print(table)
+
+
+def _show_report(report: library.RunReport) -> None:
+    """Print the result of a run."""
+    echo(visible(_line(report)))
+    _show_actions(report.actions, report.rejected)
+
+
+def _show_dry_run(rehearsed: library.DryRun) -> None:
+    """Print the request to a model, and the planned actions."""
+    if rehearsed.prompt is None:
+        found = plural(len(rehearsed.nodes), "node")
+        echo(f"{rehearsed.agent} would not run: its query finds {found}, too few.")
+        return
+    echo(f"--- system\n{rehearsed.system}\n\n--- prompt\n{rehearsed.prompt.rstrip()}")
+    if rehearsed.cut:
+        echo(f"\nNo room for {plural(len(rehearsed.cut), 'node')}, not visited.")
+    if rehearsed.reply is None:
+        echo("\nNot asked; add --model-url to ask a model too. Nothing was stored.")
+        return
+    echo(f"\n--- reply\n{rehearsed.reply}\n\n--- what would be done")
+    _show_actions(rehearsed.actions, rehearsed.rejected)
+    echo("Nothing was stored.")
+
+
+def _show_tick(tick: library.Tick, *, as_json: bool) -> None:
+    """Print the run of a tick, and on stderr problems that are new."""
+    _show_problems(tick.problems)
+    if tick.report is None:
+        return
+    if as_json:
+        echo(json_bytes(tick.report.to_dict()))
+    else:
+        _show_report(tick.report)
+
+
+def _line(report: library.RunReport) -> str:
+    if report.status != "ok":
+        why = f": {report.error}" if report.error else ""
+        return f"{report.agent} {report.status}{why}"
+    rejected = len(report.actions) - len(report.applied) + len(report.rejected)
+    return (
+        f"{report.agent} ok: run {report.run}, {plural(len(report.nodes), 'node')}, "
+        f"{len(report.applied)} applied, {rejected} rejected"
+    )
+
+
+def _show_actions(
+    actions: Sequence[tuple[library.Action, str | None]], rejected: Sequence[library.RejectedPart]
+) -> None:
+    """Print actions in the order of the reply, each with the reason why it was rejected."""
+    lines = [(action.line, library.write_action(action), reason) for action, reason in actions]
+    lines += [(one.line, one.text, one.reason) for one in rejected]
+    for _, text, reason in sorted(lines, key=lambda line: line[0]):
+        first, *more = text.splitlines() or [""]
+        shown = f"{first} …" if more else first
+        echo(visible(f"  {'no ' if reason else 'yes'} {shown}"))
+        if reason:
+            echo(visible(f"      {reason}"))
+
+
+def _last(run: library.AgentRun | None) -> str:
+    if run is None:
+        return "never"
+    at = datetime.fromtimestamp(run.started, timezone.utc).strftime("%Y-%m-%d %H:%MZ")
+    return f"{at} {run.status}"

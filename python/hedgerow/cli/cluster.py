@@ -11,11 +11,10 @@ import click
 from hedgerow import BackendError, Index
 from hedgerow._operations.fields import camel_case
 
-from .failures import FAILED, InterruptedRunError
+from .failures import FAILED, interruptible
 from .options import TEXT, Command, json_option, option
-from .output import echo, plural, progress_bar, visible, write_json
-from .place import check_exists
-from .servers import CollectionUrl, connection, opened_collection, server_options
+from .output import echo, plural, progress_bar, show_rows, visible, write_json
+from .place import CollectionUrl, check_exists, connection, opened_collection, server_options
 
 if TYPE_CHECKING:
     from hedgerow.opensearch import CollectionStats
@@ -88,14 +87,11 @@ def copy(  # noqa: PLR0913 - one argument for each option
                 replicas=replicas,
             )
         with collection, progress_bar("Copying") as progress:
-            try:
+            state = f"{place[1]} has the chunks copied so far; run the command again to continue"
+            with interruptible(f"interrupted: {state}"):
                 copied = copy_index(index, collection, progress=progress)
                 if optimize:
                     collection.optimize()
-            except KeyboardInterrupt as stop:
-                raise InterruptedRunError(
-                    f"interrupted: {place[1]} has the chunks copied so far; run the command again to continue"
-                ) from stop
     seconds = round(time.monotonic() - started, 3)
     if as_json:
         counts = {"written": copied.written, "unchanged": copied.unchanged, "seconds": seconds}
@@ -136,8 +132,7 @@ def status(
             | {"answerMs": milliseconds}
         )
     else:
-        for name, value in _described(place, found, milliseconds):
-            echo(f"{name:<10}  {visible(value)}")
+        show_rows(_described(place, found, milliseconds))
     if found.unassigned:
         context.exit(FAILED)
 

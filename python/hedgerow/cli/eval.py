@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import csv
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import click
 
 from hedgerow import Embedder, Evaluation, Index, IndexStats
-from hedgerow._judged import (
-    JudgedQuery,
-    read_judgements,
-    read_passages,
-    read_queries,
-    read_vectors,
-)
+from hedgerow._extras import imports_of
+from hedgerow._judged import JudgedQuery, read_judgements, read_passages, read_queries, read_vectors
 from hedgerow._retrieval.embedding import RecordedEmbedder
 from hedgerow.evaluation import (
     MEASURES,
@@ -37,35 +33,33 @@ from hedgerow.evaluation import (
 )
 from hedgerow.typing import Fusion, JudgedBy, JudgedMode, Matching
 
-from .failures import InterruptedRunError
-from .models import EmbedderOptions, embedder_of, embedder_option
-from .options import TEXT, Command, given_options, option
+from .failures import interruptible
+from .models import (
+    EmbedderChoice,
+    EmbedderOptions,
+    check_prompts,
+    embedder_of,
+    embedder_option,
+    recorded_embedder,
+)
+from .options import TEXT, Command, F, given_options, option, repeated_option, text_option
 from .output import echo, progress_bar, write_json
 from .params import Choices
 from .place import check_exists, db_option
-from .recorded import EmbedderChoice, check_prompts, recorded_embedder
 
-_MODES = ("bm25", "semantic", "hybrid")
 _CHARTS = (".png", ".svg")
 
 
 @dataclass(frozen=True, slots=True)
 class _EvalArguments:
-    """The arguments of the user.
+    """The options of the user; `modes` is empty if none were named."""
 
-    `modes` is empty if none were named. `db` is a file of passages if `is_folder`.
-    """
-
-    db: str
-    is_folder: bool
-    queries: str
-    judgements: str
     by: JudgedBy | None
     modes: Sequence[JudgedMode]
-    matchings: Sequence[Matching]
-    fusions: Sequence[Fusion]
-    neighbors: Sequence[bool]
-    reweight: Sequence[bool]
+    matching: Sequence[Matching]
+    fusion: Sequence[Fusion]
+    neighbors: Sequence[Literal["on", "off"]]
+    reweight: Sequence[Literal["on", "off"]]
     best: bool
     embedder: EmbedderOptions
     query_vectors: str | None
@@ -83,72 +77,44 @@ class _Evaluation:
     notice: str | None
 
 
+def _list_option(
+    name: str, choices: Sequence[str], help_text: str, defaults: int = 0
+) -> Callable[[F], F]:
+    """Add an option that takes some of a few words; the first `defaults` of them are the default."""
+    listed = ",".join(choices[:defaults]) or None
+    attributes: dict[str, Any] = {"type": Choices(choices), "default": listed}
+    return option(name, metavar="LIST", show_default=bool(listed), help=help_text, **attributes)
+
+
 @click.command("eval", cls=Command)
 @db_option("The index to search.")
-@option(
+@repeated_option(
     "--folder",
-    "folders",
-    metavar="DIR",
-    type=TEXT,
-    multiple=True,
-    help="In place of --db, --queries and --qrels: a folder with passages.jsonl, queries.jsonl and "
+    "DIR",
+    "In place of --db, --queries and --qrels: a folder with passages.jsonl, queries.jsonl and "
     "qrels.tsv, or these with .gz, searched in memory. Given several times, one table has all of them.",
+    "folders",
 )
-@option(
-    "--queries",
-    metavar="FILE",
-    type=TEXT,
-    help="JSON Lines: id or _id, text, and maybe date and embedding.",
-)
-@option(
+@text_option("--queries", "FILE", "JSON Lines: id or _id, text, and maybe date and embedding.")
+@text_option(
     "--qrels",
-    metavar="FILE",
-    type=TEXT,
-    help="Judgements: query, document and score with tabs between, or TREC's four columns.",
+    "FILE",
+    "Judgements: query, document and score with tabs between, or TREC's four columns.",
 )
 @option(
     "--by",
     type=click.Choice(["id", "path"]),
     help="What judgements name: chunks by id, or paths.  [default: what more of them are]",
 )
-@option(
+@_list_option(
     "--modes",
-    type=Choices(_MODES),
-    metavar="LIST",
-    help="Of bm25, semantic, hybrid.  [default: bm25, and hybrid where queries have vectors]",
+    ("bm25", "semantic", "hybrid"),
+    "Of bm25, semantic, hybrid.  [default: bm25, and hybrid where queries have vectors]",
 )
-@option(
-    "--matching",
-    type=Choices(("spec", "extended")),
-    metavar="LIST",
-    default="spec,extended",
-    show_default=True,
-    help="Which words of a query to search for.",
-)
-@option(
-    "--fusion",
-    type=Choices(("rrf", "score")),
-    metavar="LIST",
-    default="rrf,score",
-    show_default=True,
-    help="How hybrid fuses its two rankings.",
-)
-@option(
-    "--neighbors",
-    type=Choices(("off", "on")),
-    metavar="LIST",
-    default="off",
-    show_default=True,
-    help="Whether the chunks next to a chunk count for it.",
-)
-@option(
-    "--reweight",
-    type=Choices(("on", "off")),
-    metavar="LIST",
-    default="on",
-    show_default=True,
-    help="Whether the intent of a question multiplies scores.",
-)
+@_list_option("--matching", ("spec", "extended"), "Which words of a query to search for.", 2)
+@_list_option("--fusion", ("rrf", "score"), "How hybrid fuses its two rankings.", 2)
+@_list_option("--neighbors", ("off", "on"), "Whether the chunks next to a chunk count for it.", 1)
+@_list_option("--reweight", ("on", "off"), "Whether the intent of a question multiplies scores.", 1)
 @option(
     "--best/--no-best",
     default=True,
@@ -156,14 +122,11 @@ class _Evaluation:
     help="Measure the profile best as well.",
 )
 @embedder_option("The embedder of the queries:")
-@option(
-    "--query-vectors", metavar="FILE.npy", type=TEXT, help="Vectors in the order of the queries."
-)
-@option(
+@text_option("--query-vectors", "FILE.npy", "Vectors in the order of the queries.")
+@text_option(
     "--conversations",
-    metavar="PATH",
-    type=TEXT,
-    help="In place of --db, --queries and --qrels: a file of LoCoMo, REALTALK or LongMemEval, or a folder "
+    "PATH",
+    "In place of --db, --queries and --qrels: a file of LoCoMo, REALTALK or LongMemEval, or a folder "
     "of REALTALK's or BEAM's. Measures the evidence of each question, in an index for each conversation.",
 )
 @option(
@@ -173,11 +136,10 @@ class _Evaluation:
     show_default=True,
     help="With --conversations, the number of results that are measured.",
 )
-@option(
+@text_option(
     "--compare",
-    metavar="FILE",
-    type=TEXT,
-    help="With --conversations, what --per-query wrote of another run: show the differences.",
+    "FILE",
+    "With --conversations, what --per-query wrote of another run: show the differences.",
 )
 @option("--chart", metavar="FILE", type=TEXT, help="Draw the table, as .svg or .png.")
 @option("--per-query", metavar="FILE", type=TEXT, help="Write every query's figures, as TSV.")
@@ -188,21 +150,14 @@ def command(  # noqa: PLR0913 - one argument for each option
     folders: Sequence[str],
     queries: str | None,
     qrels: str | None,
-    by: Any,
     modes: Any,
-    matching: Any,
-    fusion: Any,
-    neighbors: Any,
-    reweight: Any,
-    best: bool,
-    embedder: EmbedderOptions,
-    query_vectors: str | None,
     conversations: str | None,
     depth: int,
     compare: str | None,
     chart: str | None,
     per_query: str | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Search for judged queries in several ways, and measure the first ten results of each.
 
@@ -217,42 +172,34 @@ def command(  # noqa: PLR0913 - one argument for each option
     differs from the others, and one for the profile best in each mode. Both files may be compressed with gzip. Needs: pip install "hedgerow[eval]".
     """
     _check_outputs(chart, per_query)
+    asked = _EvalArguments(modes=modes or (), **options)
     if conversations is not None:
         from . import eval_conversations as talks  # noqa: PLC0415 - most evaluations do without
 
         wish = talks.ConversationArguments(
-            conversations, by or "id", modes or (), depth, embedder, per_query, compare
+            conversations,
+            asked.by or "id",
+            asked.modes,
+            depth,
+            asked.embedder,
+            per_query,
+            compare,
         )
         talks.run(wish, as_json=as_json)
         return
     _refuse_options_of_conversations()
     measure({}, {})  # a missing extra is an error before anything is searched
     if chart is not None:
-        from .eval_chart import draw  # noqa: PLC0415 - matplotlib is slow to import
+        with imports_of("eval", needed_by="a chart"):  # as above
+            import_module("matplotlib")
     files = _files(folders, db, queries, qrels)
     for name, given in [("--chart", chart), ("--per-query", per_query)]:
         if given is not None and len(files) > 1:
             raise click.UsageError(f"{name} is of one --folder, and there are {len(files)}.")
-    asked = [
-        _EvalArguments(
-            db=one.db,
-            is_folder=bool(folders),
-            queries=one.queries,
-            judgements=one.judgements,
-            by=by,
-            modes=modes or (),
-            matchings=matching,
-            fusions=fusion,
-            neighbors=[choice == "on" for choice in neighbors],
-            reweight=[choice == "on" for choice in reweight],
-            best=best,
-            embedder=embedder,
-            query_vectors=query_vectors,
-        )
-        for one in files
-    ]
-    found = [_run(one) for one in asked]
+    found = [_run(asked, one) for one in files]
     if chart is not None:
+        from .eval_text import draw  # noqa: PLC0415 - brings rich, which --json does without
+
         draw(found[0].outcomes, chart)
     if per_query is not None:
         _write_per_query(found[0], per_query)
@@ -274,11 +221,12 @@ def _refuse_options_of_conversations() -> None:
 
 
 class _Files(NamedTuple):
-    """The index, or the file of passages, and the files of queries and judgements."""
+    """The index, or of a folder the file of passages, and the files of queries and judgements."""
 
     db: str
     queries: str
     judgements: str
+    is_folder: bool = False
 
 
 def _files(
@@ -296,8 +244,13 @@ def _files(
     both = [option for option, given in named.items() if given is not None]
     if both:
         raise click.UsageError(f"--folder has its own files: leave {both[0]} out.")
+    return [_files_in(folder) for folder in folders]
+
+
+def _files_in(folder: str) -> _Files:
     names = ("passages.jsonl", "queries.jsonl", "qrels.tsv")
-    return [_Files(*(_file_in(folder, name) for name in names)) for folder in folders]
+    passages, queries, judgements = (_file_in(folder, name) for name in names)
+    return _Files(passages, queries, judgements, is_folder=True)
 
 
 def _file_in(folder: str, name: str) -> str:
@@ -306,42 +259,40 @@ def _file_in(folder: str, name: str) -> str:
     return str(compressed if compressed.exists() and not plain.exists() else plain)
 
 
-def _index(asked: _EvalArguments) -> Index:
+def _index(files: _Files) -> Index:
     """Open the index, or make one in memory of the passages."""
-    if not asked.is_folder:
-        return Index.open(asked.db, read_only=True)
+    if not files.is_folder:
+        return Index.open(files.db, read_only=True)
     index = Index.in_memory()
-    index.upsert(read_passages(asked.db))
+    index.upsert(read_passages(files.db))
     return index
 
 
-def _run(asked: _EvalArguments) -> _Evaluation:
+def _run(asked: _EvalArguments, files: _Files) -> _Evaluation:
     """Search the index in every way asked for, and measure each."""
     if asked.embedder and asked.query_vectors is not None:
         raise click.UsageError("Give --embedder or --query-vectors, not both.")
-    if not asked.is_folder:
-        check_exists(asked.db)
-    queries = read_queries(asked.queries)
-    judgements = read_judgements(asked.judgements)
+    if not files.is_folder:
+        check_exists(files.db)
+    queries = read_queries(files.queries)
+    judgements = read_judgements(files.judgements)
     started = time.monotonic()
-    try:
-        with (
-            _index(asked) as index,
-            embedder_of(asked.embedder) as named,
-        ):
-            stats = index.stats()
-            found = _embedder(asked, queries, index, named)
-            modes = _modes(asked, queries, stats, found)
-            task = make_task(index, queries, judgements, asked.by)
-            vectors = None
-            if set(modes) - {"bm25"}:
-                vectors = _vectors(asked, queries, task, index, found.embedder)
-            ways = _ways(asked, modes)
-            outcomes = _outcomes(index, task, ways, vectors)
-    except KeyboardInterrupt as stop:
-        raise InterruptedRunError("interrupted: nothing was written") from stop
+    with (
+        interruptible("interrupted: nothing was written"),
+        _index(files) as index,
+        embedder_of(asked.embedder) as named,
+    ):
+        stats = index.stats()
+        found = _embedder(asked, queries, index, named)
+        modes = _modes(asked, files.db, queries, stats, found)
+        task = make_task(index, queries, judgements, asked.by)
+        vectors = None
+        if set(modes) - {"bm25"}:
+            vectors = _vectors(asked, queries, task, index, found.embedder)
+        ways = _ways(asked, modes)
+        outcomes = _outcomes(index, task, ways, vectors)
     seconds = round(time.monotonic() - started, 3)
-    return _Evaluation(asked.db, stats.chunks, task, outcomes, seconds, found.notice)
+    return _Evaluation(files.db, stats.chunks, task, outcomes, seconds, found.notice)
 
 
 def _embedder(
@@ -359,14 +310,19 @@ def _embedder(
 
 
 def _ways(asked: _EvalArguments, modes: Sequence[JudgedMode]) -> list[Combination]:
-    ways = combinations(modes, asked.matchings, asked.fusions, asked.neighbors, asked.reweight)
+    switches = ([one == "on" for one in given] for given in (asked.neighbors, asked.reweight))
+    ways = combinations(modes, asked.matching, asked.fusion, *switches)
     if asked.best:
         ways += best_in(modes)
     return list(dict.fromkeys(ways))
 
 
 def _modes(
-    asked: _EvalArguments, queries: Sequence[JudgedQuery], stats: IndexStats, found: EmbedderChoice
+    asked: _EvalArguments,
+    db: str,
+    queries: Sequence[JudgedQuery],
+    stats: IndexStats,
+    found: EmbedderChoice,
 ) -> Sequence[JudgedMode]:
     """Return the requested modes, if there are vectors for them, or all that are possible."""
     have = (
@@ -386,8 +342,8 @@ def _modes(
         )
     if not stats.vectors:
         raise click.UsageError(
-            f"{asked.db} has no vectors to search by meaning; make them with: hedgerow index "
-            f"--reembed --db {asked.db} --embedder NAME, or give --modes bm25."
+            f"{db} has no vectors to search by meaning; make them with: hedgerow index "
+            f"--reembed --db {db} --embedder NAME, or give --modes bm25."
         )
     return asked.modes
 

@@ -17,7 +17,7 @@ from hedgerow._evidence import QuestionMeasures, Row, ask, names_of, read, summa
 from hedgerow._evidence import compare as differences
 from hedgerow.typing import JudgedBy, JudgedMode
 
-from .failures import InterruptedRunError
+from .failures import interruptible
 from .models import EmbedderOptions, embedder_of
 from .options import given_options
 from .output import echo, make_console, plural, progress_bar, visible, write_json
@@ -85,10 +85,8 @@ def run(asked: ConversationArguments, *, as_json: bool) -> None:
             raise click.UsageError(f"{parameter.opts[0]} does not go with --conversations.")
     # A file that cannot be read is an error before anything is searched.
     former = None if asked.compared is None else read(asked.compared)
-    try:
+    with interruptible("interrupted: nothing was written"):
         found = _search(asked)
-    except KeyboardInterrupt as stop:
-        raise InterruptedRunError("interrupted: nothing was written") from stop
     if not found.measured:
         raise click.UsageError(
             f"{asked.path} has no question with evidence {_AS[asked.by]}; "

@@ -10,7 +10,7 @@ from hedgerow import Query, compile_fts, compile_match, parse_query
 
 from .options import TEXT, Command, json_option
 from .output import echo, visible, write_json
-from .params import alias_option, alias_table, language_options
+from .params import alias_option, language_options
 
 
 @click.command("explain", cls=Command)
@@ -30,9 +30,8 @@ def explain(text: str, *, alias: Any, operator: Any, matching: Any, as_json: boo
     happened to each word.
     """
     query = parse_query(text)
-    aliases = alias_table(alias)
-    fts = compile_fts(text, aliases, operator=operator)
-    match = compile_match(text, aliases, operator=operator, matching=matching)
+    fts = compile_fts(text, alias, operator=operator)
+    match = compile_match(text, alias, operator=operator, matching=matching)
     if as_json:
         write_json(query.to_dict() | {"fts": fts, "match": match})
         return

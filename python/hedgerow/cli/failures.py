@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -33,6 +35,15 @@ class UnfinishedError(Exception):
 
 class InterruptedRunError(Exception):
     """Ctrl-C, with a sentence about the state it left."""
+
+
+@contextmanager
+def interruptible(state: str | Callable[[], str]) -> Iterator[None]:
+    """Report Ctrl-C with the state that it left, or with what a function says of that."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        raise InterruptedRunError(state if isinstance(state, str) else state()) from stop
 
 
 def run_group(

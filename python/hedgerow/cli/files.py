@@ -16,10 +16,10 @@ from hedgerow import Filters, Index, IndexFileError, IndexStats, InvalidInputErr
 from hedgerow._json.index import ChunkAnswer, stats_answer
 from hedgerow.memory.operations import ShowRequest
 
-from .failures import FAILED, InterruptedRunError, UnfinishedError
-from .options import TEXT, Command, json_option, option, request_options
-from .output import echo, has_terminal, plural, visible, write_json
-from .params import filter_options, filters_of, json_or_text
+from .failures import FAILED, UnfinishedError, interruptible
+from .options import TEXT, Command, json_option, option, repeated_option, request_options
+from .output import echo, has_terminal, plural, show_rows, visible, write_json
+from .params import filter_options, json_or_text
 from .place import check_exists, db_option, is_root_named, is_target, place_options, scope
 
 if TYPE_CHECKING:
@@ -55,8 +55,7 @@ def stats(*, db: str, as_json: bool) -> None:
     if as_json:
         write_json(stats_answer(db, found, stopwords).to_dict())
         return
-    for name, value in _described(db, found, stopwords):
-        echo(f"{name:<10}  {visible(value)}")
+    show_rows(_described(db, found, stopwords))
 
 
 def _described(
@@ -167,10 +166,8 @@ def backup(*, target: str, db: str, as_json: bool) -> None:
     with Index.open(db, read_only=True) as index:
         if sys.stderr.isatty():
             echo(f"Copying {visible(db)}, {_size(index.stats().size_bytes)} ...", err=True)
-        try:
+        with interruptible(f"interrupted: there is no {target}"):
             index.backup(target)
-        except KeyboardInterrupt as stop:
-            raise InterruptedRunError(f"interrupted: there is no {target}") from stop
     with Index.open(target, read_only=True) as copy:
         chunks = len(copy)
     size, seconds = Path(target).stat().st_size, round(time.monotonic() - started, 3)
@@ -251,9 +248,7 @@ def _show_chunk(chunk: Chunk) -> None:
         ("metadata", json.dumps(chunk.metadata, ensure_ascii=False) if chunk.metadata else ""),
         ("vector", vector),
     ]
-    for name, value in rows:
-        if value:
-            echo(f"{name:<8}  {visible(value)}")
+    show_rows([row for row in rows if row[1]], width=8)
     echo()
     echo(chunk.content)
 
@@ -271,12 +266,9 @@ def _show_chunk(chunk: Chunk) -> None:
 )
 @option("--count", is_flag=True, help="Print the number of chunks alone.")
 @json_option
-def chunks(  # noqa: PLR0913 - one argument for each option
+def chunks(
     *,
-    given_filters: Sequence[tuple[str, Any]],
-    after: str | None,
-    before: str | None,
-    date_key: str,
+    where: Filters,
     db: str,
     limit: int,
     count: bool,
@@ -291,7 +283,6 @@ def chunks(  # noqa: PLR0913 - one argument for each option
 
     Nothing is changed.
     """
-    where = filters_of(given_filters, after=after, before=before, date_key=date_key)
     check_exists(db)
     with Index.open(db, read_only=True) as index:
         number = index.count(where)
@@ -316,32 +307,20 @@ def chunks(  # noqa: PLR0913 - one argument for each option
 
 @click.command("update", cls=Command)
 @filter_options
-@option(
+@repeated_option(
     "--set",
+    "KEY=VALUE",
+    "Set this key of the metadata to JSON or a text; null removes it. May be repeated.",
     "values",
-    metavar="KEY=VALUE",
-    type=TEXT,
-    multiple=True,
-    help="Set this key of the metadata to JSON or a text; null removes it. May be repeated.",
 )
-@option(
-    "--tag",
-    "tags",
-    metavar="TAG",
-    type=TEXT,
-    multiple=True,
-    help="Replace all tags by this one; may be repeated.",
-)
+@repeated_option("--tag", "TAG", "Replace all tags by this one; may be repeated.", "tags")
 @option("--no-tags", is_flag=True, help="Remove all tags.")
 @db_option("The index.", required=True)
 @option("--yes", is_flag=True, help="Change them without asking.")
 @json_option
 def update(  # noqa: PLR0913 - one argument for each option
     *,
-    given_filters: Sequence[tuple[str, Any]],
-    after: str | None,
-    before: str | None,
-    date_key: str,
+    where: Filters,
     values: tuple[str, ...],
     tags: tuple[str, ...],
     no_tags: bool,
@@ -358,7 +337,6 @@ def update(  # noqa: PLR0913 - one argument for each option
     Asks for confirmation; without a terminal, or with --json, --yes is required. Chunks from files get
     the values of their files back with the next `hedgerow index`.
     """
-    where = filters_of(given_filters, after=after, before=before, date_key=date_key)
     if where == Filters():
         raise click.UsageError("Pass what to change: --filter CONDITION.")
     if tags and no_tags:
@@ -369,14 +347,13 @@ def update(  # noqa: PLR0913 - one argument for each option
     check_exists(db)
     with Index.open(db, read_only=True) as index:
         number = index.count(where)
-    if number and not yes:
-        if as_json or not has_terminal():
-            raise UnfinishedError(
-                f"Nothing was changed: {plural(number, 'chunk')} would be. To change them, add --yes."
-            )
-        if not click.confirm(f"Change {plural(number, 'chunk')} of {visible(db)}?"):
-            echo("Nothing was changed.")
-            return
+    question = f"Change {plural(number, 'chunk')} of {visible(db)}?"
+    if (
+        number
+        and not yes
+        and not _confirmed(question, number, "change", "changed", as_json=as_json)
+    ):
+        return
     if number:
         with Index.open(db) as index:
             given = tags if tags or no_tags else None
@@ -385,6 +362,17 @@ def update(  # noqa: PLR0913 - one argument for each option
         write_json({"db": db, "updated": number})
     else:
         echo(f"Updated {plural(number, 'chunk')} of {visible(db)}.")
+
+
+def _confirmed(question: str, count: int, verb: str, done: str, *, as_json: bool) -> bool:
+    """Ask before chunks are changed or removed; raises UnfinishedError if nobody can answer."""
+    if as_json or not has_terminal():
+        chunks = plural(count, "chunk")
+        raise UnfinishedError(f"Nothing was {done}: {chunks} would be. To {verb} them, add --yes.")
+    if click.confirm(question):
+        return True
+    echo(f"Nothing was {done}.")
+    return False
 
 
 def _metadata_of(values: Sequence[str]) -> dict[str, Any]:
@@ -402,14 +390,7 @@ def _metadata_of(values: Sequence[str]) -> dict[str, Any]:
 
 @click.command("delete", cls=Command)
 @click.argument("ids", metavar="[ID...]", type=TEXT, nargs=-1)
-@option(
-    "--path",
-    "paths",
-    metavar="PATH",
-    type=TEXT,
-    multiple=True,
-    help="All chunks of this path; may be repeated.",
-)
+@repeated_option("--path", "PATH", "All chunks of this path; may be repeated.", "paths")
 @filter_options
 @db_option("The index.", required=True)
 @option("--yes", is_flag=True, help="Remove them without asking.")
@@ -418,10 +399,7 @@ def delete(  # noqa: PLR0913 - one argument for each option
     *,
     ids: tuple[str, ...],
     paths: tuple[str, ...],
-    given_filters: Sequence[tuple[str, Any]],
-    after: str | None,
-    before: str | None,
-    date_key: str,
+    where: Filters,
     db: str,
     yes: bool,
     as_json: bool,
@@ -437,7 +415,6 @@ def delete(  # noqa: PLR0913 - one argument for each option
     still in its file comes back with the next `hedgerow index`. In a store, the nodes are deleted
     too.
     """
-    where = filters_of(given_filters, after=after, before=before, date_key=date_key)
     if not ids and not paths and where == Filters():
         raise click.UsageError("Pass what to remove: IDs, --path PATH, or --filter CONDITION.")
     check_exists(db)
@@ -448,15 +425,13 @@ def delete(  # noqa: PLR0913 - one argument for each option
             found = list(dict.fromkeys([*found, *passing]))
     if not as_json:
         _show_plan(db, found, missing)
-    if found and not yes:
-        if as_json or not has_terminal():
-            raise UnfinishedError(
-                f"Nothing was removed: {plural(len(found), 'chunk')} would be. To remove them, add "
-                "--yes."
-            )
-        if not click.confirm(f"Remove {plural(len(found), 'chunk')} from {visible(db)}?"):
-            echo("Nothing was removed.")
-            return
+    question = f"Remove {plural(len(found), 'chunk')} from {visible(db)}?"
+    if (
+        found
+        and not yes
+        and not _confirmed(question, len(found), "remove", "removed", as_json=as_json)
+    ):
+        return
     removed = _delete(db, found) if found else 0
     if as_json:
         write_json({"db": db, "removed": removed, "ids": found, "missing": missing})

@@ -12,12 +12,10 @@ from hedgerow.memory.operations import LinkRequest, LinksRequest, VisitRequest
 
 from .options import TEXT, Command, json_option, option, request_options
 from .output import echo, plural, visible, write_json
-from .place import OpenStore, open_store, scope, server_of, store_options, time_option
+from .place import OpenStore, memory_of, open_store, scope, server_of, store_options, time_option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from hedgerow.memory.operations import RootOperations
 
 _LISTED = 1000
 
@@ -91,7 +89,7 @@ def _show_figures(opened: OpenStore, *, as_json: bool) -> None:
             value["skipped"] = [skip.to_dict() for skip in links.skips]
         write_json(value)
         return
-    from .graph_text import show_figures  # noqa: PLC0415 - brings rich, which --json does without
+    from .store_text import show_figures  # noqa: PLC0415 - brings rich, which --json does without
 
     show_figures(opened.name, figures, links)
 
@@ -109,7 +107,7 @@ def _tell_part(answer: Mapping[str, Any], *, as_json: bool) -> None:
     if as_json:
         write_json(answer)
         return
-    from .graph_text import show_part  # noqa: PLC0415 - brings rich
+    from .store_text import show_part  # noqa: PLC0415 - brings rich
 
     part = Neighborhood.from_dict(answer)
     show_part(part, answer["unresolved"], answer.get("validities", {}))
@@ -126,7 +124,7 @@ def _draw(opened: OpenStore, key: str, file: str, hops: int, *, as_json: bool) -
         fields = {"key": key, "svg": file, "nodes": len(part.hops), "leftOut": part.left_out}
         write_json({**opened.source, **fields})
         return
-    from .graph_text import show_drawn  # noqa: PLC0415 - brings rich
+    from .store_text import show_drawn  # noqa: PLC0415 - brings rich
 
     show_drawn(part, file)
 
@@ -163,13 +161,12 @@ def link(  # noqa: PLR0913 - one argument for each option
     In a root, A and B are paths, file names or titles, as in [[name]], and nothing else in the
     file of A changes. An existing link with the same relation is replaced.
     """
-    if server := server_of(db, writes=True):
-        _show_link(_linked(server, a, b, strength, rel, remove=remove), as_json=as_json)
+    if memory := memory_of(db, writes=True):
+        relation = rel or "related"
+        done = memory.unlink(a, b, relation) if remove else memory.link(a, b, strength, relation)
+        _show_link(done.to_dict(), as_json=as_json)
         return
     with open_store(db) as opened:
-        if opened.root is not None:
-            _show_link(_linked(opened.root, a, b, strength, rel, remove=remove), as_json=as_json)
-            return
         ends = {**opened.source, "a": a, "b": b, "rel": rel or "link"}
         if remove:
             act: dict[str, Any] = {"removed": opened.store.unlink(a, b, ends["rel"])}
@@ -177,14 +174,6 @@ def link(  # noqa: PLR0913 - one argument for each option
             opened.store.link(a, b, strength, ends["rel"])
             act = {"strength": strength}
         _show_link({**ends, **act}, as_json=as_json)
-
-
-def _linked(  # noqa: PLR0913 - what a link has
-    root: RootOperations, a: str, b: str, strength: float, rel: str | None, *, remove: bool
-) -> dict[str, Any]:
-    relation = rel or "related"
-    done = root.unlink(a, b, relation) if remove else root.link(a, b, strength, relation)
-    return done.to_dict()
 
 
 def _show_link(answer: Mapping[str, Any], *, as_json: bool) -> None:
@@ -223,14 +212,10 @@ def visit(  # noqa: PLR0913 - one argument for each option
     """
     if not agent.strip():
         raise click.UsageError("AGENT must not be empty; name an agent.")
-    if server := server_of(db, writes=True):
-        _show_visits(server.visit(agent, keys, at, outcome).to_dict(), as_json=as_json)
+    if memory := memory_of(db, writes=True):
+        _show_visits(memory.visit(agent, keys, at, outcome).to_dict(), as_json=as_json)
         return
     with open_store(db) as opened:
-        if opened.root is not None:
-            done = opened.root.visit(agent, keys, at, outcome)
-            _show_visits(done.to_dict(), as_json=as_json)
-            return
         opened.store.visit_many([(agent, key, at, outcome) for key in keys])
         fields = {"agent": agent, "at": at, "outcome": outcome, "keys": list(keys)}
         _show_visits({**opened.source, **fields}, as_json=as_json)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,9 +12,16 @@ import click
 from hedgerow import Index, IndexStats, InvalidInputError, Retriever
 from hedgerow._engine import _is_embedded
 
-from .failures import FAILED, InterruptedRunError
-from .models import EmbedderOptions, embedder_of, embedder_option
-from .options import TEXT, Command, json_option, option
+from .failures import FAILED, interruptible
+from .models import (
+    EmbedderChoice,
+    EmbedderOptions,
+    check_prompts,
+    embedder_of,
+    embedder_option,
+    recorded_embedder,
+)
+from .options import Command, given_options, json_option, option, repeated_option
 from .output import (
     echo,
     plural,
@@ -27,7 +34,6 @@ from .output import (
 )
 from .params import StopWords, Tokenizer
 from .place import NO_ROOT, check_exists, db_option, is_root_named, open_root, place_options
-from .recorded import EmbedderChoice, check_prompts, recorded_embedder
 
 if TYPE_CHECKING:
     from hedgerow import Embedder
@@ -37,6 +43,11 @@ if TYPE_CHECKING:
 _SHOWN_SKIPS = 50
 _SHOWN_OF_ONE_FILE = 3
 _DEFAULT_TOKENIZER: Tokenizer = "words"
+_OF_AN_INDEX = ("tokenizer", "retokenize", "stopwords", "declared")
+_IN_THE_CONFIGURATION = frozenset(
+    {"embedder", "query_prompt", "document_prompt", "reembed", "exclude", "include"}
+)
+"""The options that only an index file has, and those that a root has in its own configuration."""
 
 
 @click.command("index", cls=Command)
@@ -60,14 +71,12 @@ _DEFAULT_TOKENIZER: Tokenizer = "words"
     help="The words that plain queries ignore: en+nl, en, nl, none, or words separated by commas. "
     "The index stores the choice.  [default: that of the index, en+nl for a new one]",
 )
-@option(
+@repeated_option(
     "--metadata-index",
-    "declared",
-    metavar="KEY",
-    type=TEXT,
-    multiple=True,
-    help="Declare a key of the metadata: filters on it are faster, and search --group-by takes it. The "
+    "KEY",
+    "Declare a key of the metadata: filters on it are faster, and search --group-by takes it. The "
     "index remembers it; may be repeated.",
+    "declared",
 )
 @embedder_option(
     "Also make a vector for each chunk without one (an index with vectors knows its embedder):"
@@ -77,19 +86,13 @@ _DEFAULT_TOKENIZER: Tokenizer = "words"
     is_flag=True,
     help="Replace all vectors of the index --db with those of --embedder, and read no files.",
 )
-@option(
-    "--exclude",
-    metavar="PATTERN",
-    type=TEXT,
-    multiple=True,
-    help="Skip names, or paths below PATH, that match; may be repeated.",
+@repeated_option(
+    "--exclude", "PATTERN", "Skip names, or paths below PATH, that match; may be repeated."
 )
-@option(
+@repeated_option(
     "--include",
-    metavar="PATTERN",
-    type=TEXT,
-    multiple=True,
-    help="Read names that match even if they are hidden, made by tools or excluded; may be repeated.",
+    "PATTERN",
+    "Read names that match even if they are hidden, made by tools or excluded; may be repeated.",
 )
 @option("--allow-empty", is_flag=True, help="Drop the chunks of a PATH that has no file.")
 @option("--verbose", is_flag=True, help="Name everything that was skipped, and why.")
@@ -131,18 +134,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     until all new ones are written; an interrupted run can be repeated.
     """
     if db is None:
-        _check_root_options(
-            {
-                "--tokenizer": tokenizer,
-                "--retokenize": retokenize,
-                "--stopwords": stopwords,
-                "--metadata-index": declared,
-                "--embedder": embedder,
-                "--reembed": reembed,
-                "--exclude": exclude,
-                "--include": include,
-            }
-        )
+        _check_root_options()
         done = _index_root(
             has_paths=bool(paths), allow_empty=allow_empty, verbose=verbose, as_json=as_json
         )
@@ -211,18 +203,15 @@ def _declare(db: str, declared: Sequence[str], *, as_json: bool) -> None:
         echo(f"Declared in {visible(db)}: {visible(', '.join(keys))}")
 
 
-def _check_root_options(given: Mapping[str, object]) -> None:
+def _check_root_options() -> None:
     """Refuse options that a root does not take."""
-    for name, value in given.items():
-        if value:
-            is_of_files = name in {
-                "--tokenizer",
-                "--retokenize",
-                "--stopwords",
-                "--metadata-index",
-            }
-            hint = "" if is_of_files else "; a root has its own in hedgerow.json"
-            raise click.UsageError(f"{name} goes with --db FILE{hint}.")
+    for name, parameter in given_options():
+        if name in _OF_AN_INDEX:
+            raise click.UsageError(f"{parameter.opts[0]} goes with --db FILE.")
+        if name in _IN_THE_CONFIGURATION:
+            raise click.UsageError(
+                f"{parameter.opts[0]} goes with --db FILE; a root has its own in hedgerow.json."
+            )
 
 
 def _index_root(*, has_paths: bool, allow_empty: bool, verbose: bool, as_json: bool) -> SyncReport:
@@ -278,14 +267,9 @@ def _reembed(db: str, embedder: EmbedderOptions, *, as_json: bool) -> None:
     started = time.monotonic()
     with embedder_of(embedder) as model, Index.open(db) as index:
         before = index.stats()
-        try:
-            with progress_bar("Embedding") as progress:
-                count = Retriever(index, embedder=model).reembed(progress=progress)
-        except KeyboardInterrupt as stop:
-            raise InterruptedRunError(
-                f"interrupted: {db} keeps the vectors it had, and those made so far; run the command "
-                "again to continue"
-            ) from stop
+        state = f"{db} keeps the vectors it had, and those made so far; run the command again to continue"
+        with interruptible(f"interrupted: {state}"), progress_bar("Embedding") as progress:
+            count = Retriever(index, embedder=model).reembed(progress=progress)
         stats = index.stats()
     seconds = round(time.monotonic() - started, 3)
     if as_json:
@@ -327,16 +311,16 @@ def _embedder(index: Index, wanted: EmbedderOptions, named: Embedder | None) -> 
 
 
 def _run(run: IndexRun, db: str) -> None:
-    try:
-        with progress_bar("Indexing") as progress:
-            run.run(progress)
-    except KeyboardInterrupt as stop:
+    def state() -> str:
         written = run.report.added + run.report.changed
-        raise InterruptedRunError(
+        return (
             f"interrupted after {plural(run.report.files, 'file')} of "
             f"{run.report.total_files:,}: {plural(written, 'chunk')} written to {db}, which is "
             "intact; run the same command again to finish"
-        ) from stop
+        )
+
+    with interruptible(state), progress_bar("Indexing") as progress:
+        run.run(progress)
 
 
 def _embed(index: Index, embedder: Embedder, db: str) -> int:
@@ -344,14 +328,12 @@ def _embed(index: Index, embedder: Embedder, db: str) -> int:
     from hedgerow._dual import run  # noqa: PLC0415
     from hedgerow._retrieval.embedding import embedding_missing  # noqa: PLC0415 - only when it is asked for
 
-    try:
-        with progress_bar("Embedding") as progress:
-            return run(embedding_missing(index, embedder, progress))
-    except KeyboardInterrupt as stop:
-        raise InterruptedRunError(
-            f"interrupted while embedding: all files are in {db}, and so are the vectors made so "
-            "far; run the same command again to finish"
-        ) from stop
+    state = f"all files are in {db}, and so are the vectors made so far; run the same command again to finish"
+    with (
+        interruptible(f"interrupted while embedding: {state}"),
+        progress_bar("Embedding") as progress,
+    ):
+        return run(embedding_missing(index, embedder, progress))
 
 
 def _as_json(report: IndexReport, db: str, chunks: int, seconds: float) -> dict[str, Any]:

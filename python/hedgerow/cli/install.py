@@ -13,17 +13,14 @@ import click
 
 from hedgerow import HedgerowError
 
-from .options import Command, json_option, option
+from .options import Command, F, json_option, option
 from .output import echo, visible, write_json
 from .place import named_roots, open_root, open_roots, place_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import TypeVar
 
     from hedgerow.memory.installing.changes import Change
-
-    F = TypeVar("F", bound=Callable[..., Any])
 
 _TOOLS = ("claude-code", "codex", "cursor", "vscode", "zed", "claude-desktop")
 _MOST_INPUT = 1 << 20

@@ -14,7 +14,7 @@ import click
 from hedgerow.memory.operations import ProcessRequest
 
 from .failures import FAILED, UnfinishedError
-from .options import TEXT, Command, json_option, option, request_options
+from .options import TEXT, Command, json_option, option, request_options, text_option
 from .output import (
     echo,
     has_terminal,
@@ -59,11 +59,10 @@ _APPLY = {"help": "Write; without it, only show what would be written."}
 @click.command("init", cls=Command)
 @click.argument("folder", metavar="[DIR]", type=TEXT, required=False)
 @option("--force", is_flag=True, help="Write the configuration again.")
-@option(
+@text_option(
     "--embedder",
-    metavar="NAME",
-    type=TEXT,
-    help="Search by meaning too, with an installed model (local) or another embedder.",
+    "NAME",
+    "Search by meaning too, with an installed model (local) or another embedder.",
 )
 @option("--yes", is_flag=True, help="Allow the embedder without asking.")
 @option(

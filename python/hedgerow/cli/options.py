@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from datetime import date
-from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 
 import click
 
 from hedgerow import __version__
-from hedgerow._operations.fields import declared
+from hedgerow._operations.fields import declared, without_none
 
 from .output import echo
 
@@ -37,6 +36,29 @@ class Option(click.Option):
 def option(*names: str, section: str = GENERAL, **attributes: Any) -> Callable[[F], F]:
     """Add an option to a section; the other arguments are those of `click.option`."""
     return click.option(*names, cls=Option, section=section, **attributes)
+
+
+def text_option(
+    name: str, metavar: str, help_text: str, *names: str, **attributes: Any
+) -> Callable[[F], F]:
+    """Add an option that takes a text; `names` are further names, and that of its parameter."""
+    return option(name, *names, metavar=metavar, type=TEXT, help=help_text, **attributes)
+
+
+def repeated_option(
+    name: str, metavar: str, help_text: str, *names: str, **attributes: Any
+) -> Callable[[F], F]:
+    """Like `text_option`, of an option that may be repeated."""
+    return text_option(name, metavar, help_text, *names, multiple=True, **attributes)
+
+
+def with_options(command: F, *options: Callable[[Any], Any]) -> F:
+    """Add several options to a command, in the order in which its help lists them."""
+    decorated: Any = command
+    for add in reversed(options):
+        decorated = add(decorated)
+    result: F = decorated
+    return result
 
 
 def given_options() -> list[tuple[str, click.Parameter]]:
@@ -152,16 +174,12 @@ def request_options(
         optional = (one for one in fields.values() if not (one.is_required or one.field.local))
         names = tuple(one.name for one in optional)
 
-    def decorate(command: F) -> F:
-        for name in reversed(names):
-            command = _option_of(fields[name], section, changes.get(name, {}))(command)
-        return command
-
-    return decorate
+    options = [_option_of(fields[name], section, changes.get(name, {})) for name in names]
+    return lambda command: with_options(command, *options)
 
 
 def _option_of(field: FieldSpec, section: str, changes: dict[str, Any]) -> Callable[[F], F]:
-    of = _without_none(field.type)
+    of = without_none(field.type)
     default = None if field.is_required else field.default
     attributes: dict[str, Any] = {"help": f"{field.field.doc}."}
     if default is not None:
@@ -227,14 +245,6 @@ def _single(of: Any, field: FieldSpec, word: str) -> dict[str, Any]:
         return {"type": click.FloatRange(start, bounds.most, min_open=is_open)}
     is_time = any(isinstance(one, type) and issubclass(one, date) for one in get_args(of))
     return {"type": TEXT, "metavar": "WHEN" if is_time else re.sub(r".*-", "", word).upper()}
-
-
-def _without_none(of: Any) -> Any:
-    """Return a type without None."""
-    if get_origin(of) not in (Union, UnionType):
-        return of
-    others = [one for one in get_args(of) if one is not NoneType]
-    return others[0] if len(others) == 1 else of
 
 
 def _is_list(of: Any) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
@@ -143,6 +143,12 @@ def make_console(*, stderr: bool = False) -> Console:
         console.soft_wrap = True
         console.width = 10_000
     return console
+
+
+def show_rows(rows: Iterable[tuple[str, str]], width: int = 10) -> None:
+    """Print names with their values, a line each."""
+    for name, value in rows:
+        echo(f"{name:<{width}}  {visible(value)}")
 
 
 def plural(count: int, noun: str, nouns: str | None = None) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, Literal, TypeVar
+from functools import wraps
+from typing import Any, Literal, cast
 
 import click
 
@@ -15,14 +15,11 @@ from hedgerow.ranking import Ranking
 
 from .filter_text import FilterTextError, condition, key_and_operator
 from .models import embedder_option
-from .options import TEXT, TextType, option, request_options
+from .options import F, TextType, option, request_options, text_option, with_options
 
 Tokenizer = Literal["words", "porter unicode61", "unicode61", "trigram"]
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 _RANKING = "Ranking"
-_filtered = partial(option, section="Filters")
 
 
 class _Alias(TextType):
@@ -116,11 +113,12 @@ class StopWords(click.ParamType):  # type: ignore[type-arg]  # not generic befor
 
 
 def alias_option(command: F) -> F:
-    """Add `--alias`, which a command gets as `alias`: a list of keys with alternatives."""
+    """Add `--alias`, which a command gets as an `AliasTable`, or None."""
     return option(
         "--alias",
         type=_Alias(),
         multiple=True,
+        callback=_alias_table,
         help="Search for other words instead of one: k8s=kubernetes,kube. May be repeated.",
     )(command)
 
@@ -143,12 +141,8 @@ def language_options(command: F) -> F:
 
 def ranking_options(command: F) -> F:
     """Add the options of ranking by keywords and meaning."""
-    rerank = option(
-        "--rerank",
-        metavar="NAME",
-        type=TEXT,
-        section=_RANKING,
-        help="Rerank the best 20: cross-encoder:MODEL or tei:URL.",
+    rerank = text_option(
+        "--rerank", "NAME", "Rerank the best 20: cross-encoder:MODEL or tei:URL.", section=_RANKING
     )
     ranking = request_options(
         Ranking,
@@ -177,7 +171,9 @@ def ranking_options(command: F) -> F:
     return ranking(embedder(searching(rerank(command))))
 
 
-def alias_table(given: Sequence[tuple[str, list[str]]]) -> AliasTable | None:
+def _alias_table(
+    _: click.Context, __: click.Parameter, given: Sequence[tuple[str, list[str]]]
+) -> AliasTable | None:
     """Join the aliases given; a key that is repeated gathers its alternatives."""
     gathered: dict[str, list[str]] = {}
     for key, alternatives in given:
@@ -185,46 +181,44 @@ def alias_table(given: Sequence[tuple[str, list[str]]]) -> AliasTable | None:
     return AliasTable(gathered) if gathered else None
 
 
+def _filter_date(name: str, help_text: str) -> Callable[[F], F]:
+    return text_option(name, "DATE", help_text, section="Filters")
+
+
 def filter_options(command: F) -> F:
-    """Add `--filter`, which a command gets as `given_filters`, `--after`, `--before`, `--date-key`."""
+    """Add `--filter`, `--after`, `--before` and `--date-key`; a command gets them as one `where`."""
     options = [
-        _filtered(
+        option(
             "--filter",
             "given_filters",
             type=Filter(),
             multiple=True,
+            section="Filters",
             help="Only chunks with path=FILE, prefix=FOLDER/, tag=TAG or meta.KEY=VALUE (JSON or "
             "text), or that meet a condition: 'year >= 2024', 'status in (open, done)'. "
             "May be repeated: any of the paths, and all of the rest.",
         ),
-        _filtered(
-            "--after",
-            metavar="DATE",
-            type=TEXT,
-            help="Only chunks of this date or later: 2024-03-05, or with a time.",
-        ),
-        _filtered("--before", metavar="DATE", type=TEXT, help="Only chunks of an earlier date."),
-        _filtered(
+        _filter_date("--after", "Only chunks of this date or later: 2024-03-05, or with a time."),
+        _filter_date("--before", "Only chunks of an earlier date."),
+        text_option(
             "--date-key",
-            metavar="KEY",
-            type=TEXT,
+            "KEY",
+            "The key of the metadata that has the date.",
             default="date",
             show_default=True,
-            help="The key of the metadata that has the date.",
+            section="Filters",
         ),
     ]
-    for add in reversed(options):
-        command = add(command)
-    return command
+
+    @wraps(command)
+    def with_filters(*args: Any, given_filters: Any, **rest: Any) -> Any:
+        dates = {name: rest.pop(name) for name in ("after", "before", "date_key")}
+        return command(*args, where=_filters_of(given_filters, **dates), **rest)
+
+    return with_options(cast("F", with_filters), *options)
 
 
-def filters_of(
-    given: Sequence[tuple[str, Any]],
-    *,
-    after: str | None = None,
-    before: str | None = None,
-    date_key: str = "date",
-) -> Filters:
+def _filters_of(given: Sequence[tuple[str, Any]], **dates: str) -> Filters:
     """Join the filters given: any of the paths, and everything else together."""
     paths = [wanted for name, wanted in given if name == "path"]
     prefixes = [wanted for name, wanted in given if name == "prefix"]
@@ -247,9 +241,7 @@ def filters_of(
             tags=tags,
             metadata=metadata,
             where=where,
-            after=after,
-            before=before,
-            date_key=date_key,
+            **dates,
         )
     except InvalidInputError as error:
         raise click.UsageError(f"{error}.") from error

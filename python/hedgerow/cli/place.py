@@ -10,29 +10,28 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
 
 from hedgerow import HedgerowError, IndexFileError, InvalidInputError
 
-from .options import TEXT, option
+from .options import TEXT, F, option, text_option, with_options
 from .output import echo, has_terminal, progress_bar, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from hedgerow import MemoryRoot, QueryResult, Store
+    from hedgerow.memory.operations import RootOperations
     from hedgerow.memory.roots import MemoryRoots
+    from hedgerow.opensearch import Collection
     from hedgerow.remote import RemoteRoot
     from hedgerow.typing import Durability
 
-    F = TypeVar("F", bound=Callable[..., Any])
 
 WHICH_ROOT = "Which root"
 """The section of the options of a memory root."""
@@ -50,6 +49,7 @@ NO_ROOT_FOR_MEMORY = (
 _PLACE = "hedgerow.place"
 _REPORTED = "hedgerow.reported"
 _TOKEN_VARIABLE = "HEDGEROW_TOKEN"  # noqa: S105 - the name of the variable
+_PASSWORD = "HEDGEROW_OPENSEARCH_PASSWORD"  # noqa: S105 - the name of the variable
 _THIS_MACHINE = {"localhost", "127.0.0.1", "::1"}
 _SECONDS = re.compile(r"-?\d{1,12}\Z")
 
@@ -98,15 +98,14 @@ def place_options(
 
 def db_option(help_text: str, *, required: bool = False) -> Callable[[F], F]:
     """Add `--db`, whose default is in HEDGEROW_DB; an explicit `--root` wins over that."""
-    return option(
+    return text_option(
         "--db",
-        metavar="FILE",
-        type=TEXT,
+        "FILE",
+        help_text,
         required=required,
         envvar="HEDGEROW_DB",
         show_envvar=True,
         callback=_unless_a_root_is_named,
-        help=help_text,
     )
 
 
@@ -142,12 +141,18 @@ def _keep_target(context: click.Context, param: click.Parameter, given: str | No
 
 
 def _keep_scope(context: click.Context, param: click.Parameter, given: tuple[str, ...]) -> None:
+    found = scope_of(given, "--scope")
+    if len(found) < len(given):
+        raise click.UsageError("--scope names a user, an agent or a session once.")
+    _keep(context, param, found or None)
+
+
+def scope_of(given: Sequence[str], name: str) -> dict[str, str]:
+    """Return the scope that an option of this name gave as KEY=ID."""
     pairs = [one.partition("=") for one in given]
     if not all(sign for _, sign, _ in pairs):
-        raise click.UsageError("--scope is KEY=ID, as in --scope user=ana.")
-    if len({key.strip() for key, _, _ in pairs}) < len(pairs):
-        raise click.UsageError("--scope names a user, an agent or a session once.")
-    _keep(context, param, {key.strip(): value for key, _, value in pairs} or None)
+        raise click.UsageError(f"{name} is KEY=ID, as in {name} user=ana.")
+    return {key.strip(): value for key, _, value in pairs}
 
 
 def _refuse_remote(_: click.Context, param: click.Parameter, url: str | None) -> None:
@@ -197,12 +202,7 @@ def is_trusted() -> bool | None:
 
 def named_root() -> Path | None:
     """Return the first `--root`; a blank one is an error."""
-    given: Sequence[str] = _place().get("root", ())
-    if not given:
-        return None
-    if not given[0].strip():
-        raise click.UsageError("--root must not be empty; give a folder.")
-    return Path(given[0].strip())
+    return next(iter(named_roots()), None)
 
 
 def named_roots() -> list[Path]:
@@ -290,17 +290,19 @@ def open_root(
     from hedgerow.memory import MemoryRoot  # noqa: PLC0415 - slow to import
 
     with usage_errors():
-        memory = MemoryRoot.open(
-            path,
-            trust=is_trusted(),
-            notify=lambda notice: echo(visible(notice), err=True),
-            scope=scope(),
-            shared=bool(_place().get("shared")),
-            watch=watch,
-            durability=durability,
-        )
+        memory = MemoryRoot.open(path, watch=watch, durability=durability, **_ways())
     click.get_current_context().call_on_close(memory.close)
     return memory
+
+
+def _ways() -> dict[str, Any]:
+    """Return the options of a root that options of the command line are for."""
+    return {
+        "trust": is_trusted(),
+        "notify": lambda notice: echo(visible(notice), err=True),
+        "scope": scope(),
+        "shared": bool(_place().get("shared")),
+    }
 
 
 def open_memory(
@@ -327,14 +329,7 @@ def open_roots(*, watch: bool = False) -> MemoryRoots | None:
     from hedgerow.memory.roots import MemoryRoots  # noqa: PLC0415 - slow to import
 
     with usage_errors():
-        memory = MemoryRoots.open(
-            given,
-            trust=is_trusted(),
-            notify=lambda notice: echo(visible(notice), err=True),
-            scope=scope(),
-            shared=bool(_place().get("shared")),
-            watch=watch,
-        )
+        memory = MemoryRoots.open(given, watch=watch, **_ways())
     click.get_current_context().call_on_close(memory.close)
     return memory
 
@@ -472,6 +467,11 @@ def server_of(db: str | None, *, writes: bool = False) -> RemoteRoot | None:
     return None
 
 
+def memory_of(db: str | None, *, writes: bool = False) -> RootOperations | None:
+    """Connect to a server, or open the root; None for the file of a store."""
+    return server_of(db, writes=writes) or (open_root(NO_ROOT) if db is None else None)
+
+
 @contextmanager
 def open_store(db: str | None, *, sync: bool = True, reads: bool = False) -> Iterator[OpenStore]:
     """Open the store of a file, which must exist, or of a root.
@@ -546,3 +546,56 @@ def _seconds(context: click.Context, param: click.Parameter, given: str | None) 
             param,
         )
     return int(found.timestamp())
+
+
+# Collections on servers.
+
+
+class CollectionUrl(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.2
+    """A URL and, after its last slash, the name of a collection."""
+
+    name = "text"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """Split it; wrong usage where it is not one."""
+        url, _, name = str(value).rpartition("/")
+        if not name or url.endswith(("/", ":")) or "://" not in url:
+            self.fail(
+                f"{value!r} is not a URL with a name after it, as in https://search.example:9200/notes",
+                param,
+                ctx,
+            )
+        return url, name
+
+
+def server_options(command: F) -> F:
+    """Add `--user`, `--ca` and `--insecure-http`."""
+    section, http = "OpenSearch server", "Send the password over plain HTTP to another machine."
+    return with_options(
+        command,
+        text_option("--user", "NAME", f"Its password is read from {_PASSWORD}.", section=section),
+        text_option("--ca", "FILE", "Certificates of authorities to trust.", section=section),
+        option("--insecure-http", is_flag=True, help=http, section=section),
+    )
+
+
+def opened_collection(place: tuple[str, str], server: dict[str, Any]) -> Collection:
+    """The collection of a URL and a name, by the options of `server_options`."""
+    from hedgerow.opensearch import Collection  # noqa: PLC0415 - slow to import
+
+    return Collection.open(*place, **connection(server))
+
+
+def connection(server: dict[str, Any]) -> dict[str, Any]:
+    """How to connect, by the options of `server_options`."""
+    auth = None
+    if server["user"] is not None:
+        password = os.environ.get(_PASSWORD, "")
+        if not password:
+            raise click.UsageError(
+                f"--user needs a password in the environment variable {_PASSWORD}."
+            )
+        auth = (server["user"], password)
+    return {"auth": auth, "ca": server["ca"], "insecure_http": server["insecure_http"]}

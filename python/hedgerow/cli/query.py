@@ -6,33 +6,27 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hedgerow import PipelineError, parse_pipeline
-from hedgerow._json.query import query_answer
+from hedgerow import parse_pipeline
+from hedgerow._json.query import query_answer, shown_columns, with_columns
 
-from .options import TEXT, Command, json_option, option, sync_option
+from .options import TEXT, Command, json_option, option, repeated_option, sync_option
 from .output import write_json
 from .place import open_store, server_of, store_options, time_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hedgerow import Pipeline
     from hedgerow.remote import RemoteRoot
-
-SHOWN = ("type", "weight", "timestamp")
-"""The columns of a pipeline that selects none."""
 
 
 @click.command("query", cls=Command)
 @click.argument("words", metavar="[PIPELINE] [TERMS]...", type=TEXT, nargs=-1)
-@option(
+@repeated_option(
     "-p",
+    "STAGE",
+    "A stage of the pipeline; may be repeated. All words are terms then.",
     "--stage",
     "stages",
-    metavar="STAGE",
-    type=TEXT,
-    multiple=True,
-    help="A stage of the pipeline; may be repeated. All words are terms then.",
 )
 @store_options
 @time_option("--now", "What `age:`, `visited:` and priorities take for the present time")
@@ -77,13 +71,13 @@ def command(  # noqa: PLR0913 - one argument for each option
         return
     with open_store(db, sync=sync, reads=True) as opened:
         pipeline = parse_pipeline(text, terms=terms, types=opened.store.types)
-        wanted, shown = _with_columns(pipeline, opened.store.types)
+        wanted, shown = with_columns(pipeline, opened.store.types)
         result = opened.query(pipeline if only_keys else wanted, now=now, explain=explain)
         if as_json:
             value = {"pipeline": str(pipeline), **opened.source, "now": now}
             write_json(value | query_answer(result, shown=shown, explain=explain))
             return
-        from .query_text import show, show_keys, show_notices  # noqa: PLC0415 - brings rich
+        from .store_text import show, show_keys, show_notices  # noqa: PLC0415 - brings rich
 
         show_notices(result)
         if only_keys:
@@ -106,7 +100,7 @@ def _at_server(  # noqa: PLR0913 - one argument for each option
     if as_json:
         write_json(server.query_json(text, now=now, terms=terms, explain=explain))
         return
-    from .query_text import show, show_keys, show_notices  # noqa: PLC0415 - brings rich
+    from .store_text import show, show_keys, show_notices  # noqa: PLC0415 - brings rich
 
     result = server.query(text, now=now, terms=terms, explain=explain)
     show_notices(result)
@@ -116,12 +110,8 @@ def _at_server(  # noqa: PLR0913 - one argument for each option
     whole = server.query("all | count").count or 0
     shown = result.count is None and result.columns is None
     if shown:
-        result = server.query(_with_shown(text), now=now, terms=terms, explain=explain)
+        result = server.query(shown_columns(text), now=now, terms=terms, explain=explain)
     show(result, now, whole=whole, shown=shown, explain=explain)
-
-
-def _with_shown(text: str) -> str:
-    return f"{text} | select:{','.join(SHOWN)}"
 
 
 def _asked(words: Sequence[str], stages: Sequence[str]) -> tuple[str, Sequence[str]]:
@@ -131,12 +121,3 @@ def _asked(words: Sequence[str], stages: Sequence[str]) -> tuple[str, Sequence[s
     if not words:
         raise click.UsageError("Give a pipeline, as in 'all | limit:10', or its stages with -p.")
     return words[0], words[1:]
-
-
-def _with_columns(pipeline: Pipeline, types: Sequence[str]) -> tuple[Pipeline, bool]:
-    """Add the columns to show, unless the pipeline selects its own; return whether they were added."""
-    try:
-        return parse_pipeline(_with_shown(str(pipeline)), types=types), True
-    except PipelineError:
-        # The pipeline ends in `count` or `select`, or a further stage would exceed the limit.
-        return pipeline, False

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hedgerow.memory.operations import ContextRequest, RecallRequest
 
-from .options import TEXT, Command, json_option, option, request_options, sync_option
+from .options import TEXT, Command, F, json_option, option, request_options, sync_option
 from .output import echo, make_console, visible, write_json
 from .place import (
     open_memory,
@@ -25,9 +25,7 @@ from .report import links_of, report_option, write_report
 from .steps_text import steps, ways
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    F = TypeVar("F", bound=Callable[..., Any])
+    from collections.abc import Mapping, Sequence
 
     from hedgerow import MemoryRoot, Trace
     from hedgerow.ingest.source import Skip

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import TEXT, option
+from .options import F, text_option
 from .output import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from hedgerow.memory import MemoryRoot, Recall
     from hedgerow.memory.roots import MemoryRoots
     from hedgerow.remote import RemoteRoot
-
-    F = TypeVar("F", bound=Callable[..., Any])
 
 _HEAD = 1024
 """In so many bytes at its beginning a report says what made it."""
@@ -28,12 +26,11 @@ _MOST_LINKED = 60
 
 def report_option(command: F) -> F:
     """Add `--report`, whose file is checked before anything is searched."""
-    return option(
+    return text_option(
         "--report",
-        metavar="FILE",
-        type=TEXT,
+        "FILE",
+        "Also write what was found, and why, as a page: one HTML file.",
         callback=_checked,
-        help="Also write what was found, and why, as a page: one HTML file.",
     )(command)
 
 

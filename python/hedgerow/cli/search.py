@@ -3,32 +3,41 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from hedgerow import Filters
 from hedgerow._retrieval.operations import SearchRequest
 from hedgerow._times import checked_half_life
 from hedgerow.ranking import Ranking
 
-from .options import TEXT, Command, json_option, option, request_options, sync_option
+from .options import (
+    TEXT,
+    Command,
+    F,
+    given_options,
+    json_option,
+    option,
+    request_options,
+    sync_option,
+    text_option,
+)
 from .output import echo, visible, write_json
-from .params import alias_option, alias_table, filter_options, filters_of, ranking_options
-from .place import db_option, place_options, usage_errors
+from .params import alias_option, filter_options, ranking_options
+from .place import CollectionUrl, db_option, place_options, server_options, usage_errors
 from .report import report_option, write_report
-from .servers import CollectionUrl, server_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable
 
     from .search_run import Search
 
-    F = TypeVar("F", bound=Callable[..., Any])
 
 _OF_A_ROOT = frozenset(
     {"root", "scope", "shared", "target", "target_url", "remote_url", "depth", "sync"}
 )
-_OF_A_SERVER = frozenset({"url", "user", "ca", "insecure_http"})
+_OF_A_SERVER = ("user", "ca", "insecure_http")
 _OF_A_SEARCH = ("offset", "mode", "group_by", "candidates", "question_date", "asker", "recency")
 _OF_BOTH = frozenset({"words", "query", "limit", "explain", "report", "as_json"})
 
@@ -61,11 +70,10 @@ def _root_options(command: F) -> F:
     is_flag=True,
     help="Show what each word became, a table of the parts of each score, and the steps.",
 )
-@option(
+@text_option(
     "--why-not",
-    metavar="PATH#N",
-    type=TEXT,
-    help="Explain why a chunk, by its id or as PATH:LINE, is not among the results.",
+    "PATH#N",
+    "Explain why a chunk, by its id or as PATH:LINE, is not among the results.",
 )
 @report_option
 @json_option
@@ -78,17 +86,10 @@ def command(  # noqa: PLR0913 - one argument for each option
     query: str | None,
     db: str | None,
     url: tuple[str, str] | None,
-    user: str | None,
-    ca: str | None,
-    insecure_http: bool,
     limit: int,
     depth: Any,
     sync: bool,
-    given_filters: Any,
-    after: str | None,
-    before: str | None,
-    date_key: str,
-    alias: Any,
+    where: Filters,
     explain: bool,
     report: str | None,
     as_json: bool,
@@ -116,7 +117,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     if bool(words) == (query is not None):
         raise click.UsageError("Pass what to search for once, as TEXT or as --query TEXT.")
     text = " ".join(words) if query is None else query
-    _check_options(context, "url" if url else "root" if db is None else "db")
+    _check_options("url" if url else "root" if db is None else "db")
     if db is None and url is None:
         from .compatibility import search_root  # noqa: PLC0415 - of roots alone
 
@@ -133,27 +134,22 @@ def command(  # noqa: PLR0913 - one argument for each option
         return
     from .search_run import SearchArguments, run  # noqa: PLC0415 - a root does without
 
-    ranking: dict[str, Any] = {}
-    others: dict[str, Any] = {}
-    for name, value in options.items():
-        (ranking if name in Ranking.__dataclass_fields__ else others)[name] = value
+    recency = options["recency"]
+
+    def taken(names: Iterable[str]) -> dict[str, Any]:
+        return {name: options.pop(name) for name in names if name in options}
+
     asked = SearchArguments(
-        request=SearchRequest(
-            text,
-            limit=limit,
-            filters=filters_of(given_filters, after=after, before=before, date_key=date_key),
-            **{name: others.pop(name) for name in _OF_A_SEARCH},
-        ),
-        ranking=_ranking(**ranking),
+        request=SearchRequest(text, limit=limit, filters=where, **taken(_OF_A_SEARCH)),
+        ranking=_ranking(**taken(Ranking.__dataclass_fields__)),
         db="/".join(url) if url else db or "",
         url=url,
-        server={"user": user, "ca": ca, "insecure_http": insecure_http},
-        aliases=alias_table(alias),
-        **others,
+        server=taken(_OF_A_SERVER),
+        **options,
     )
     with usage_errors():
-        if options["recency"] is not None:
-            checked_half_life(options["recency"])
+        if recency is not None:
+            checked_half_life(recency)
     search = run(asked)
     if report is not None:
         name = asked.db if asked.url else Path(asked.db).name
@@ -169,12 +165,10 @@ def command(  # noqa: PLR0913 - one argument for each option
         echo(f"Report: {visible(report)}")
 
 
-def _check_options(context: click.Context, kind: Literal["db", "url", "root"]) -> None:
+def _check_options(kind: Literal["db", "url", "root"]) -> None:
     """Reject options that the kind of the searched thing does not have."""
-    for param in context.command.params:
-        name = param.name or ""
-        source = context.get_parameter_source(name)
-        if name in _OF_BOTH or source is None or source.name != "COMMANDLINE":
+    for name, param in given_options():
+        if name in _OF_BOTH:
             continue
         if name in _KINDS and name != kind:
             raise click.UsageError(

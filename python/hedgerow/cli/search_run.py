@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,10 +23,8 @@ from hedgerow._retrieval.operations import RetrievalOptions, SearchRequest, whol
 from hedgerow.ranking import Ranking
 
 from .files import chunks_at
-from .models import EmbedderOptions, embedder_of, reranker_of
-from .place import check_exists
-from .recorded import check_prompts, recorded_embedder
-from .servers import opened_collection
+from .models import EmbedderOptions, check_prompts, embedder_of, recorded_embedder, reranker_of
+from .place import check_exists, opened_collection
 
 if TYPE_CHECKING:
     from hedgerow.opensearch import Collection
@@ -42,7 +40,7 @@ class SearchArguments:
     db: str
     url: tuple[str, str] | None
     server: dict[str, Any]
-    aliases: AliasTable | None
+    alias: AliasTable | None
     embedder: EmbedderOptions
     rerank: str | None
     why_not: str | None
@@ -58,7 +56,7 @@ class Search:
     response: Response
     highlighter: Highlighter
     tokenizer: Tokenizer
-    why_not: WhyNot | None = field(default=None, kw_only=True)
+    why_not: WhyNot | None
     notices: tuple[str, ...]
 
     @property
@@ -75,21 +73,31 @@ def run(asked: SearchArguments) -> Search:
         _opened(asked) as index,
     ):
         embedder, notices = _embedder(asked, index, named)
-        retriever = Retriever(
-            index,
-            embedder=embedder,
-            reranker=reranker,
-            aliases=asked.aliases,
-            ranking=asked.ranking,
-        )
+        parts: dict[str, Any] = {"embedder": embedder, "reranker": reranker}
+        retriever = Retriever(index, **parts, aliases=asked.alias, ranking=asked.ranking)
         request = whole_page(asked.request, asked.ranking)
         response = retriever._perform(request)  # noqa: SLF001 - of the same package
         why_not = None
         if asked.why_not is not None:
             given = {one.name: getattr(request, one.name) for one in fields(RetrievalOptions)}
             why_not = retriever.why_not(request.query, _id_of(index, asked.why_not), **given)
-        found = _with_what_shows_it(asked, index, response, notices)
-        return replace(found, why_not=why_not)
+        return Search(
+            asked=asked,
+            chunks=len(index),
+            explanation=explain_query(
+                asked.request.query,
+                asked.alias,
+                tokenizer=index.tokenizer,
+                operator=asked.ranking.operator,
+                matching=response.trace.matching,
+                stopwords=index.stopwords,
+            ),
+            response=response,
+            highlighter=Highlighter(response.trace.match_query, index.tokenizer),
+            tokenizer=index.tokenizer,
+            why_not=why_not,
+            notices=notices,
+        )
 
 
 def _opened(asked: SearchArguments) -> Index | Collection:
@@ -120,24 +128,3 @@ def _embedder(
     check_prompts(asked.embedder, found.embedder)
     notices = () if found.notice is None else (f"Searched by keywords alone: {found.notice}",)
     return found.embedder, notices
-
-
-def _with_what_shows_it(
-    asked: SearchArguments, index: Index | Collection, response: Response, notices: tuple[str, ...]
-) -> Search:
-    return Search(
-        asked=asked,
-        chunks=len(index),
-        explanation=explain_query(
-            asked.request.query,
-            asked.aliases,
-            tokenizer=index.tokenizer,
-            operator=asked.ranking.operator,
-            matching=response.trace.matching,
-            stopwords=index.stopwords,
-        ),
-        response=response,
-        highlighter=Highlighter(response.trace.match_query, index.tokenizer),
-        tokenizer=index.tokenizer,
-        notices=notices,
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len, set_cell_size
@@ -18,8 +19,6 @@ from .output import make_console, plural, printable, visible
 from .steps_text import steps, ways
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.console import Console
 
     from hedgerow import ExplainedWord, Hit, QueryExplanation, Response, Token, Trace
@@ -248,31 +247,18 @@ def _show_scores(console: Console, response: Response) -> None:
     """Print the table of the hits, and the steps of the search."""
     explained = [hit.explanation or {} for hit in response]
     columns = [
-        (name, cell)
-        for name, cell in [
-            ("keywords", _keywords),
-            ("meaning", _meaning),
-            ("neighbors", _neighbors),
-            ("speaker", _speaker),
-            ("answers", _answers),
-            ("date", _date),
-            ("age", _age),
-            ("multiplied by", _multipliers),
-            ("reranked", _reranked),
-        ]
-        if any(cell(parts) for parts in explained)
+        (name, [_cell(parts, key, show) for parts in explained]) for name, key, show in _COLUMNS
     ]
+    columns = [(name, cells) for name, cells in columns if any(cells)]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("", justify="right")
     table.add_column("hit", overflow="fold")
     for name, _ in columns:
         table.add_column(name)
     table.add_column("score", justify="right")
-    for rank, (hit, parts) in enumerate(
-        zip(response, explained, strict=True), start=response.offset + 1
-    ):
-        cells = [cell(parts) for _, cell in columns]
-        table.add_row(f"{rank}", visible(hit.id), *cells, _score_text(hit))
+    for at, hit in enumerate(response):
+        cells = [cells[at] for _, cells in columns]
+        table.add_row(f"{response.offset + at + 1}", visible(hit.id), *cells, _score_text(hit))
     console.print(table)
     console.print()
     _show_steps(console, response.trace)
@@ -286,61 +272,26 @@ def _show_steps(console: Console, trace: Trace) -> None:
     console.print()
 
 
-def _keywords(parts: dict[str, Any]) -> str:
-    by = parts.get("keywords")
-    if by is None:
-        return ""
+def _cell(parts: dict[str, Any], key: str, show: Callable[[Any], str]) -> str:
+    part = parts.get(key)
+    return "" if part is None else show(part)
+
+
+def _keywords(by: dict[str, Any]) -> str:
     what = "spelling" if by["fuzzy"] else "BM25"
     share = "" if by["share"] is None else f", {_percent(by['share'])} of the best"
     return f"{_ordinal(by['rank'])}, {what} {by['score']:.2f}{share}: {_added(by)}"
 
 
-def _meaning(parts: dict[str, Any]) -> str:
-    by = parts.get("meaning")
-    if by is None:
-        return ""
+def _meaning(by: dict[str, Any]) -> str:
     rank = "not in its list" if by["rank"] is None else _ordinal(by["rank"])
     far = "" if by["deviations"] is None else f", {by['deviations']:+.1f} deviations"
     return f"{rank}, cosine {by['cosine']:.2f}{far}: {_added(by)}"
 
 
-def _neighbors(parts: dict[str, Any]) -> str:
-    """The contributions of the neighbors; the paragraph above names them."""
-    return ", ".join(map(_added, parts.get("neighbors", ())))
-
-
-def _speaker(parts: dict[str, Any]) -> str:
-    by = parts.get("speaker")
-    return "" if by is None else f"{visible(by['name'])}: {_added(by)}"
-
-
-def _answers(parts: dict[str, Any]) -> str:
-    by = parts.get("answers")
-    return "" if by is None else f"{visible(by['id'])}: {_added(by)}"
-
-
-def _date(parts: dict[str, Any]) -> str:
-    by = parts.get("date")
-    return "" if by is None else f"{by['day']}: {_added(by)}"
-
-
-def _age(parts: dict[str, Any]) -> str:
-    by = parts.get("recency")
-    if by is None:
-        return ""
+def _age(by: dict[str, Any]) -> str:
     old = "no date" if by["age"] is None else f"{by['age']} d"
     return f"{old}, weight {by['weight']:.2f}: {_added(by)}"
-
-
-def _multipliers(parts: dict[str, Any]) -> str:
-    return ", ".join(
-        f"{one['factor']:g} ({one['condition']})" for one in parts.get("multipliers", ())
-    )
-
-
-def _reranked(parts: dict[str, Any]) -> str:
-    score = parts.get("rerank_score")
-    return "" if score is None else f"{score:.3f}"
 
 
 def _added(by: dict[str, Any]) -> str:
@@ -356,3 +307,21 @@ def _ordinal(rank: int) -> str:
     if number % 100 in {11, 12, 13}:
         return f"{number}th"
     return f"{number}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th') }"
+
+
+_COLUMNS: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
+    ("keywords", "keywords", _keywords),
+    ("meaning", "meaning", _meaning),
+    ("neighbors", "neighbors", lambda each: ", ".join(map(_added, each))),
+    ("speaker", "speaker", lambda by: f"{visible(by['name'])}: {_added(by)}"),
+    ("answers", "answers", lambda by: f"{visible(by['id'])}: {_added(by)}"),
+    ("date", "date", lambda by: f"{by['day']}: {_added(by)}"),
+    ("age", "recency", _age),
+    (
+        "multiplied by",
+        "multipliers",
+        lambda each: ", ".join(f"{one['factor']:g} ({one['condition']})" for one in each),
+    ),
+    ("reranked", "rerank_score", "{:.3f}".format),
+)
+"""The columns of parts of a score: heading, key of the part, and what a cell shows of it."""

@@ -1,9 +1,10 @@
-"""`hedgerow serve`: one process that answers for a root or an index over HTTP."""
+"""`hedgerow serve` and `mcp`: a root or an index over HTTP, and a root for agents over stdio."""
 
 from __future__ import annotations
 
 import logging
 import os
+import signal
 from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
@@ -11,15 +12,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow import Index, Retriever
+from hedgerow import HedgerowError, Index, MissingExtraError, Retriever
 from hedgerow._extras import imports_of
 from hedgerow.ranking import Ranking
 
-from .models import EmbedderOptions
-from .options import TEXT, Command, option
+from .failures import INTERRUPTED
+from .models import EmbedderOptions, recorded_embedder
+from .options import TEXT, Command, option, repeated_option
 from .output import PrintableFormatter, echo, visible
-from .place import NO_ROOT, check_exists, db_option, is_root_named, open_root, place_options
-from .recorded import recorded_embedder
+from .place import (
+    NO_ROOT,
+    check_exists,
+    db_option,
+    is_root_named,
+    open_root,
+    open_roots,
+    place_options,
+    scope_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +37,7 @@ if TYPE_CHECKING:
     from hedgerow._serve.index_routes import IndexService
     from hedgerow._serve.root_routes import RootService
     from hedgerow.typing import Durability
+
 
 _PORT = 7411
 
@@ -48,33 +59,24 @@ _PORT = 7411
     type=click.Path(path_type=Path),
     help="The folder with the tokens, made at the first start.  [default: of the user]",
 )
-@option(
+@repeated_option(
     "--new-token",
-    metavar="KEY=ID",
-    type=TEXT,
-    multiple=True,
-    help="Make a token for the memories of a user, agent or session, as in user=ana, and exit.",
+    "KEY=ID",
+    "Make a token for the memories of a user, agent or session, as in user=ana, and exit.",
 )
 @option("--read-only", is_flag=True, help="Refuse everything that would change something.")
 @option("--edit", is_flag=True, help="Let the page for people edit memories.")
 @option("--tls-cert", metavar="FILE", type=click.Path(path_type=Path), help="In PEM.")
 @option("--tls-key", metavar="FILE", type=click.Path(path_type=Path), help="In PEM.")
 @option("--insecure-http", is_flag=True, help="Serve other machines without TLS.")
-@option(
-    "--allow-host",
-    "hosts",
-    metavar="NAME",
-    type=TEXT,
-    multiple=True,
-    help="Another host name that requests may use; may be repeated.",
+@repeated_option(
+    "--allow-host", "NAME", "Another host name that requests may use; may be repeated.", "hosts"
 )
-@option(
+@repeated_option(
     "--allow-origin",
+    "URL",
+    "The origin of a web page that may send requests; may be repeated.",
     "origins",
-    metavar="URL",
-    type=TEXT,
-    multiple=True,
-    help="The origin of a web page that may send requests; may be repeated.",
 )
 @option(
     "--durability",
@@ -88,7 +90,7 @@ _PORT = 7411
     show_default=True,
     help="Seconds for an answer.",
 )
-def command(
+def serve(
     *,
     db: str | None,
     tokens: Path | None,
@@ -122,16 +124,11 @@ def command(
     if new_token:
         echo(visible(str(_new_token(folder, new_token, read_only=read_only))))
         return
-    address = Address(
-        options["host"],
-        options["port"],
-        options["tls_cert"],
-        options["tls_key"],
-        options["insecure_http"],
-    )
+    names = ("host", "port", "tls_cert", "tls_key", "insecure_http")
+    address = Address(*(options[name] for name in names))
     address.check()
     known = Tokens.load(folder)
-    _log_to_stderr()
+    _log_to_stderr("%(levelname)s: %(message)s")
     with ExitStack() as stack:
         service, lock = _service(stack, db, options["durability"], read_only=read_only)
         listening = stack.enter_context(address.bound())
@@ -159,10 +156,7 @@ def _new_token(folder: Path, scope: Sequence[str], *, read_only: bool) -> Path:
     from hedgerow._serve.tokens import Grant, make_token  # noqa: PLC0415 - needs an extra
     from hedgerow.memory.scope import Scope  # noqa: PLC0415 - slow to import
 
-    pairs = [one.partition("=") for one in scope]
-    if not all(sign for _, sign, _ in pairs):
-        raise click.UsageError("--new-token is KEY=ID, as in --new-token user=ana.")
-    found = Scope.of({key: id_ for key, _, id_ in pairs})
+    found = Scope.of(scope_of(scope, "--new-token"))
     return make_token(folder, Grant("read" if read_only else "write", found))
 
 
@@ -197,8 +191,56 @@ def _service(
     return IndexService(retriever), Path(f"{index.path}-serve")
 
 
-def _log_to_stderr() -> None:
+def _log_to_stderr(form: str | None = None) -> None:
     """Have warnings on stderr, as printable text."""
     handler = logging.StreamHandler()
-    handler.setFormatter(PrintableFormatter("%(levelname)s: %(message)s"))
+    handler.setFormatter(PrintableFormatter(form))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
+
+
+@click.command("mcp", cls=Command)
+@option("--read-only", is_flag=True, help="Offer no tool that writes.")
+@option("--structured", is_flag=True, help="Answer with JSON in structuredContent instead of text.")
+@place_options(target=False)
+def mcp(*, read_only: bool, structured: bool) -> None:
+    """Serve a memory root to an agent over standard input and output.
+
+    \b
+      hedgerow mcp
+      hedgerow mcp --root memory --read-only
+      hedgerow mcp --root memory --root ~/.hedgerow/memory
+
+    The tools recall, read and list memories, remember new ones, mark old ones as superseded or
+    retracted, and edit them; docs/mcp.md lists them. An agent starts this command itself; that
+    page shows how to configure it. Needs the extra "mcp": pip install "hedgerow[mcp]"
+    """
+    memory = open_roots(watch=True) or open_root(watch=True)
+    try:
+        with imports_of("mcp", needed_by="hedgerow mcp"):
+            import anyio  # noqa: PLC0415 - slow to import
+
+            from hedgerow.mcp import build_server  # noqa: PLC0415
+            from hedgerow.mcp import serve as answer  # noqa: PLC0415
+    except ImportError as error:
+        if isinstance(error, HedgerowError):
+            raise
+        raise MissingExtraError(
+            f"hedgerow mcp needs another version of the package mcp ({error}); "
+            'run: pip install "hedgerow[mcp]"',
+            code="missing_extra",
+        ) from error
+    # The MCP server sets up logging later, with a handler that prints records without escaping.
+    _log_to_stderr()
+    signal.signal(signal.SIGINT, _stop)
+    with memory:
+        anyio.run(answer, build_server(memory, read_only=read_only, structured=structured))
+
+
+def _stop(*_: object) -> None:
+    """End the process without cleanup, as SIGTERM does: every write is atomic.
+
+    The thread that waits for standard input cannot be interrupted, and leaving the interpreter
+    would wait for it.
+    """
+    os.write(2, b"Error: interrupted\n")
+    os._exit(INTERRUPTED)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from hedgerow._adapters.connection import ApiKey, Connected
+from hedgerow._adapters.connection import Connected
 from hedgerow._checks import checked_count, checked_text, checked_texts
 from hedgerow._extras import imports_of
 from hedgerow.errors import HedgerowError
@@ -21,7 +21,7 @@ from .base import bad_answer, non_blank
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from hedgerow._adapters.endpoint import AsyncEndpoint, Endpoint
+    from hedgerow._adapters.http import Endpoint
 
     Row = array[float]
 
@@ -79,7 +79,7 @@ class Batches:
 class HttpEmbedder(PromptedModel, ABC):
     """A model behind a URL. It pickles without its key and connections."""
 
-    _endpoint: Endpoint | AsyncEndpoint
+    _endpoint: Endpoint
 
     def __init__(
         self,
@@ -97,11 +97,11 @@ class HttpEmbedder(PromptedModel, ABC):
         self._batch_size = checked_count(batch_size, "batch_size")
         self._fields = dict(fields or {})
 
-    @abstractmethod
-    def _connect(  # noqa: PLR0913 - options, by keyword
-        self, extra: str, base_url: str, path: str, *, key: ApiKey, timeout: float, retries: int
-    ) -> None:
-        """Create the endpoint. Raises MissingExtraError."""
+    def _connect(self, extra: str, base_url: str, path: str, **options: Any) -> None:
+        """Create the endpoint. `options` are those of `Endpoint`. Raises MissingExtraError."""
+        with imports_of(extra, needed_by=type(self).__name__):
+            from hedgerow._adapters.http import Endpoint  # noqa: PLC0415 - needs the extra
+        self._endpoint = Endpoint(base_url, path, **options)
 
     @abstractmethod
     def _read(self, answer: Any) -> list[Any] | None:
@@ -133,16 +133,9 @@ class ServedEmbedder(Connected, HttpEmbedder, PromptedEmbedder):
             batches.take(self._read(self._endpoint.post(self._payload(batch))))
         return batches.rows
 
-    def _connect(self, extra: str, base_url: str, path: str, **options: Any) -> None:
-        with imports_of(extra, needed_by=type(self).__name__):
-            from hedgerow._adapters.endpoint import Endpoint  # noqa: PLC0415 - needs the extra
-        self._endpoint = Endpoint(base_url, path, **options)
-
 
 class AsyncServedEmbedder(HttpEmbedder, AsyncPromptedEmbedder):
     """An `AsyncEmbedder` for asyncio that sends one request after the other."""
-
-    _endpoint: AsyncEndpoint
 
     async def embed(self, texts: Sequence[str]) -> list[Row]:
         """Return a row for each text. It is empty for blank text and for a vector of zeros.
@@ -152,17 +145,12 @@ class AsyncServedEmbedder(HttpEmbedder, AsyncPromptedEmbedder):
         """
         batches = self._batches(texts)
         for batch in batches:
-            batches.take(self._read(await self._endpoint.post(self._payload(batch))))
+            batches.take(self._read(await self._endpoint.apost(self._payload(batch))))
         return batches.rows
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop. `async with` does it too."""
         await self._endpoint.aclose()
-
-    def _connect(self, extra: str, base_url: str, path: str, **options: Any) -> None:
-        with imports_of(extra, needed_by=type(self).__name__):
-            from hedgerow._adapters.endpoint import AsyncEndpoint  # noqa: PLC0415 - needs the extra
-        self._endpoint = AsyncEndpoint(base_url, path, **options)
 
     async def __aenter__(self) -> Self:
         return self

@@ -14,8 +14,7 @@ from hedgerow.ranking import Ranking
 from hedgerow.rerankers.base import AnyReranker
 from hedgerow.typing import Mode, QuestionDate
 
-from ._fields import metadata_of
-from ._filters import both, refused
+from ._shared import both, metadata_of, refused
 
 with imports_of("langchain", needed_by=__name__):
     from langchain_core.callbacks import (

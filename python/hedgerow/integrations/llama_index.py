@@ -13,8 +13,7 @@ from hedgerow.embedders import AnyEmbedder
 from hedgerow.ranking import Ranking
 from hedgerow.rerankers.base import AnyReranker
 
-from ._fields import RANKING, metadata_of
-from ._filters import refused
+from ._shared import RANKING, metadata_of, refused
 
 with imports_of("llama-index", needed_by=__name__):
     from llama_index.core.base.base_retriever import BaseRetriever

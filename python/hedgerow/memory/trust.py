@@ -117,7 +117,7 @@ def agent_models(root: Path) -> Iterator[TrustRequest]:
 
 def _model_of(file: Path, folder: Path) -> str:
     """Return the model that a definition names, whatever else is wrong with it; "" for none."""
-    from hedgerow.agents.source_files import read_inside  # noqa: PLC0415 - slow to import
+    from hedgerow.agents.definition_file import read_inside  # noqa: PLC0415 - slow to import
 
     try:
         text = read_inside(file, folder).decode("utf-8-sig")

@@ -6,8 +6,9 @@ import ipaddress
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult
 
+from hedgerow._adapters.connection import checked_url
 from hedgerow.errors import InvalidInputError
 
 Auth = tuple[str, str] | Callable[[], tuple[str, str]]
@@ -25,7 +26,26 @@ class Address:
 
     def parts(self) -> SplitResult:
         """The parts of the URL; raises InvalidInputError for one that cannot or must not be used."""
-        return _checked_url(self.url, self)
+        parts = checked_url(
+            self.url,
+            "url",
+            "auth",
+            also=lambda parts: not (parts.query or parts.fragment),
+            without=", without a query",
+        )
+        clear = parts.scheme == "http" and not _is_loopback(parts.hostname or "")
+        if clear and self.auth is not None and not self.insecure_http:
+            raise InvalidInputError(
+                "url is http, so that the password would be sent for everybody to read; use https, "
+                "or pass insecure_http=True",
+                code="invalid_endpoint",
+            )
+        if self.ca is not None and parts.scheme == "http":
+            raise InvalidInputError(
+                "ca is for https, and url is http; use https, or leave ca out",
+                code="incompatible_options",
+            )
+        return parts
 
     def __repr__(self) -> str:
         return f"<{self.url}>"
@@ -38,43 +58,6 @@ class Address:
                 code="not_picklable",
             )
         return (Address, (self.url, self.auth, self.ca, self.insecure_http))
-
-
-def _checked_url(url: str, address: Address) -> SplitResult:
-    """The parts of the URL; raises InvalidInputError, which does not repeat a password."""
-    if not isinstance(url, str):
-        raise InvalidInputError(
-            f"url must be a str, not {type(url).__name__}", code="invalid_option"
-        )
-    parts = SplitResult("", "", "", "", "")
-    try:
-        parts = urlsplit(url)
-        valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        valid = False
-    if "@" in parts.netloc:
-        raise InvalidInputError(
-            "url holds a user name or a password; leave them out and pass auth",
-            code="invalid_endpoint",
-        )
-    if not valid or parts.query or parts.fragment:
-        raise InvalidInputError(
-            'url must begin with "http://" or "https://" and name a host, without a query',
-            code="invalid_endpoint",
-        )
-    clear = parts.scheme == "http" and not _is_loopback(parts.hostname or "")
-    if clear and address.auth is not None and not address.insecure_http:
-        raise InvalidInputError(
-            "url is http, so that the password would be sent for everybody to read; use https, or "
-            "pass insecure_http=True",
-            code="invalid_endpoint",
-        )
-    if address.ca is not None and parts.scheme == "http":
-        raise InvalidInputError(
-            "ca is for https, and url is http; use https, or leave ca out",
-            code="incompatible_options",
-        )
-    return parts
 
 
 def _is_loopback(host: str) -> bool:

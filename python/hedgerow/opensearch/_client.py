@@ -9,24 +9,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from threading import Lock
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from opensearchpy import OpenSearch
 from opensearchpy.exceptions import (
     ConnectionError as NotReached,
 )
-from opensearchpy.exceptions import (
-    ConnectionTimeout,
-    OpenSearchException,
-    SSLError,
-    TransportError,
-)
+from opensearchpy.exceptions import ConnectionTimeout, OpenSearchException, SSLError, TransportError
 
 from hedgerow.errors import BackendError, HedgerowError, InvalidInputError
 
@@ -38,6 +33,10 @@ _POOL = 32
 _FORGOTTEN_TOGETHER = 4
 _LONGEST_CLOSING = 2.0  # seconds
 _LONGEST_MERGE = 24 * 3600.0  # seconds
+_PARTIAL = (
+    "{shards} shards of the collection {name!r} did not answer; wait until the cluster is whole, "
+    "or open it with allow_partial=True"
+)
 
 BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE)
 """What a server answers to a request that may succeed later."""
@@ -121,9 +120,9 @@ class Client:
             raise partial_results(self.name, f"{shards['failed']} of {shards['total']}")
         self.refresh()
 
-    def exists_already(self) -> BackendError:
+    def exists_already(self) -> HedgerowError:
         """The error that the name of the collection is taken."""
-        return _exists(self.address.url, self.name, "")
+        return self._refusal(HTTPStatus.BAD_REQUEST, "resource_already_exists")
 
     def forget(self, point_in_time: str, deadline: Deadline) -> None:
         """Let the server forget a state, some at a time: few searches wait for such a request."""
@@ -198,9 +197,9 @@ class Client:
 
     def _refusal(self, status: int | str, info: Any) -> HedgerowError:
         everything = str(info)
-        known = next((error for pattern, error in _KNOWN if pattern.search(everything)), None)
+        known = next((one for one in _KNOWN if one.said.search(everything)), None)
         if known is not None:
-            return known(self.address.url, self.name, reason_of(info))
+            return known.error(self.address.url, self.name, reason_of(info))
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             return BackendError(
                 f"{self.address.url} answered {status}; check auth and what that user may do",
@@ -241,78 +240,68 @@ def _too_late(name: str, seconds: float | None) -> BackendError:
     )
 
 
-def _exists(url: str, name: str, _: str) -> BackendError:
-    return BackendError(
-        f"{url} has {name!r} already; open it, or give another name", code="collection_exists"
-    )
-
-
-def _missing(url: str, name: str, _: str) -> HedgerowError:
-    return BackendError(
-        f"{url} has no collection {name!r}; make it with Collection.create, or with hedgerow cluster copy",
-        code="collection_missing",
-    )
-
-
-def _bad_name(_: str, name: str, reason: str) -> HedgerowError:
-    return InvalidInputError(
-        f"{name!r} cannot be the name of a collection ({reason})", code="invalid_option"
-    )
-
-
-def _too_wide(url: str, _: str, __: str) -> HedgerowError:
-    return InvalidInputError(
-        f"the query has more words, or a prefix that begins more of them, than {url} looks through "
-        "(1,024 unless set otherwise); write more letters or fewer words, or raise the server's "
-        "indices.query.bool.max_clause_count",
-        code="unsupported_by_backend",
-    )
-
-
-def _too_complex(url: str, _: str, __: str) -> HedgerowError:
-    return InvalidInputError(
-        f"a pattern of the filter is too complex for {url}; use fewer wildcards",
-        code="unsupported_by_backend",
-    )
-
-
-def _without_shards(_: str, name: str, __: str) -> HedgerowError:
-    return partial_results(name, "some")
-
-
-def _node_lost(url: str, _: str, reason: str) -> HedgerowError:
-    return BackendError(
-        f"{url} lost a node while it answered ({reason}); try again later",
-        code="backend_unavailable",
-    )
-
-
 def partial_results(name: str, shards: str) -> BackendError:
     """Return the error for shards that did not answer."""
-    return BackendError(
-        f"{shards} shards of the collection {name!r} did not answer; wait until the cluster is whole, "
-        "or open it with allow_partial=True",
-        code="partial_results",
-    )
+    return BackendError(_PARTIAL.format(shards=shards, name=name), code="partial_results")
 
 
-_KNOWN: list[tuple[re.Pattern[str], Callable[[str, str, str], HedgerowError]]] = [
-    (re.compile("index_not_found"), _missing),
-    (re.compile("resource_already_exists"), _exists),
-    (re.compile("invalid_(index|alias)_name"), _bad_name),
-    (re.compile("maxClauseCount|expanded to too many terms|too_many_(nested_)?clauses"), _too_wide),
-    (
+class _KnownProblem(NamedTuple):
+    """What a server says, and the error that it means here; its message may name url, name and reason."""
+
+    said: re.Pattern[str]
+    code: str
+    message: str
+    kind: type[HedgerowError] = BackendError
+
+    def error(self, url: str, name: str, reason: str) -> HedgerowError:
+        """Return the error for a collection."""
+        message = self.message.format(url=url, name=name, reason=reason, shards="some")
+        return self.kind(message, code=self.code)
+
+
+_KNOWN = (
+    _KnownProblem(
+        re.compile("index_not_found"),
+        "collection_missing",
+        "{url} has no collection {name!r}; make it with Collection.create, or with hedgerow cluster copy",
+    ),
+    _KnownProblem(
+        re.compile("resource_already_exists"),
+        "collection_exists",
+        "{url} has {name!r} already; open it, or give another name",
+    ),
+    _KnownProblem(
+        re.compile("invalid_(index|alias)_name"),
+        "invalid_option",
+        "{name!r} cannot be the name of a collection ({reason})",
+        InvalidInputError,
+    ),
+    _KnownProblem(
+        re.compile("maxClauseCount|expanded to too many terms|too_many_(nested_)?clauses"),
+        "unsupported_by_backend",
+        "the query has more words, or a prefix that begins more of them, than {url} looks through "
+        "(1,024 unless set otherwise); write more letters or fewer words, or raise the server's "
+        "indices.query.bool.max_clause_count",
+        InvalidInputError,
+    ),
+    _KnownProblem(
         re.compile(
             "max_determinized_states|[Tt]oo[ _]?[Cc]omplex|automaton is too large|max_regex_length"
         ),
-        _too_complex,
+        "unsupported_by_backend",
+        "a pattern of the filter is too complex for {url}; use fewer wildcards",
+        InvalidInputError,
     ),
-    (re.compile("missing shards|Partial shards|no_shard_available"), _without_shards),
-    (
+    _KnownProblem(
+        re.compile("missing shards|Partial shards|no_shard_available"),
+        "partial_results",
+        _PARTIAL,
+    ),
+    _KnownProblem(
         re.compile(
             "node_(disconnected|not_connected|closed)_exception|connect_transport_exception"
         ),
-        _node_lost,
+        "backend_unavailable",
+        "{url} lost a node while it answered ({reason}); try again later",
     ),
-]
-"""What a server says, and what that means here."""
+)

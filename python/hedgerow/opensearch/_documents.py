@@ -6,8 +6,9 @@ import base64
 import hashlib
 import json
 from array import array
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from hedgerow._engine import Chunk, _tokenize, _unit_vector
 
@@ -17,7 +18,19 @@ from ._tokens import text
 WEIGHTS = (3, 10, 5, 4, 1)
 """Of path, title, summary, tags and content, as the embedded index weighs them (spec/index.md)."""
 
+BLOCK = 500
+"""The chunks that are in memory at once while many are read or written."""
+
+T = TypeVar("T")
+
 _LONGEST_NAME = 512  # bytes of an `_id`
+
+
+def blocks(items: Iterable[T]) -> Iterator[list[T]]:
+    """Yield the items in lists of at most `BLOCK`."""
+    waiting = iter(items)
+    while block := list(islice(waiting, BLOCK)):
+        yield block
 
 
 class Document(NamedTuple):

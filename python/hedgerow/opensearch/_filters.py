@@ -10,8 +10,8 @@ from typing import Any
 from hedgerow._engine import Filters
 from hedgerow.errors import InvalidInputError
 
-from . import _facts, _globs
-from ._instants import instant
+from . import _facts
+from ._facts import instant
 
 Query = dict[str, Any]
 
@@ -189,10 +189,10 @@ class _Translator:
 
     def _like(self, prefix: str, pattern: str) -> Query:
         self.whole.add(_facts.is_long(prefix))
-        begin = _globs.literal(f"{prefix}s")
+        begin = literal(f"{prefix}s")
         # A set is of characters, and a decomposed letter is several.
         forms = [pattern] if "[" in pattern else _forms_of(prefix, pattern)
-        expressions = [begin + _globs.regular_expression(form) for form in forms]
+        expressions = [begin + regular_expression(form) for form in forms]
         return some(
             {"regexp": {"facts": {"value": one, "max_determinized_states": 100_000}}}
             for one in expressions
@@ -239,3 +239,48 @@ def _unsupported(what: str) -> InvalidInputError:
         "index",
         code="unsupported_by_backend",
     )
+
+
+_SPECIAL = frozenset('.?+*|{}[]()"\\#@&<>~^$-')
+
+
+def literal(text: str) -> str:
+    """A regular expression for the text itself."""
+    return "".join(f"\\{c}" if c in _SPECIAL else c for c in text)
+
+
+def regular_expression(pattern: str) -> str:
+    """The regular expression of a pattern that `Filters` took."""
+    parts = []
+    at = 0
+    while at < len(pattern):
+        character = pattern[at]
+        at += 1
+        if character == "*":
+            parts.append(".*")
+        elif character == "?":
+            parts.append(".")
+        elif character == "[":
+            part, at = _set(pattern, at)
+            parts.append(part)
+        else:
+            parts.append(literal(character))
+    return "".join(parts)
+
+
+def _set(pattern: str, at: int) -> tuple[str, int]:
+    """Return the set after an opening bracket, and the offset after it.
+
+    A `]` that comes first is a member.
+    """
+    negated = pattern[at] in "!^"
+    at += negated
+    ranges: list[str] = []
+    while pattern[at] != "]" or not ranges:
+        first = last = pattern[at]
+        at += 1
+        if pattern[at] == "-" and pattern[at + 1] != "]":
+            last = pattern[at + 1]
+            at += 2
+        ranges.append(literal(first) if first == last else f"{literal(first)}-{literal(last)}")
+    return f"[{'^' if negated else ''}{''.join(ranges)}]", at + 1

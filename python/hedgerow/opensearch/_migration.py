@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 from hedgerow.errors import BackendError
 
-from ._bulk import Bulk, Item
 from ._client import Client, Deadline
-from ._documents import chunk_of, documents, unit_of
+from ._documents import blocks, chunk_of, documents, unit_of
 from ._mapping import SCHEMA, MappedCollection, body, described, index_name
 from ._point_in_time import PointInTime
+from ._writing import Bulk, Item
 
 _log = logging.getLogger("hedgerow.opensearch")
 
-_BLOCK = 500
 _DAY = 86_400.0  # seconds: for as long as there are chunks to copy
 
 
@@ -37,7 +34,7 @@ def migrated(client: Client, old: MappedCollection) -> MappedCollection:
     copied = 0
     with PointInTime(client, old, None, _DAY, allow_partial=False) as moment:
         bulk = Bulk(client, target, require_alias=False)
-        for hits in _blocks(moment.everything(["id", "unit"])):
+        for hits in blocks(moment.everything(["id", "unit"])):
             bulk.write(_items(hits, new.settings.tokenizer))
             copied += len(hits)
     client.call("POST", client.path("/_refresh", of=target))
@@ -79,9 +76,3 @@ def _items(hits: list[dict[str, Any]], tokenizer: str) -> list[Item]:
         Item(document.chunk.id, {"create": {"_id": document.name}}, document.source)
         for document in documents(chunks, tokenizer, none)
     ]
-
-
-def _blocks(hits: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    waiting = iter(hits)
-    while block := list(islice(waiting, _BLOCK)):
-        yield block

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from types import TracebackType
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from threading import Lock
 from typing import Any
 
 from hedgerow._engine import Chunk, Filters
@@ -17,13 +17,13 @@ from ._facts import LONGEST_TEXT
 from ._filters import ALL, Query, every, has_any, of_paths, translated
 from ._keyword_search import Expression, KeywordSearch, NativeSearch, candidates, counting
 from ._mapping import EXACT, MOST_HITS, Fast, MappedCollection, check_embedder
-from ._report import Report
 from ._tokens import Given
 
 if sys.version_info >= (3, 11):
     from typing import Self
 else:
     from typing_extensions import Self
+
 
 KeywordHit = tuple[str, str, int, list[int]]
 VectorHit = tuple[str, str, bytes]
@@ -72,12 +72,7 @@ class PointInTime:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exception: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -397,3 +392,49 @@ def _too_long() -> InvalidInputError:
         "has a pattern for, and knows only their beginning; filter by another field, or search an index",
         code="unsupported_by_backend",
     )
+
+
+class Report:
+    """Problems met by the requests of one search. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._shards = {"total": 0, "successful": 0}
+        self._missing: list[str] = []
+        self._approximate = False
+        self._rescored = 0
+
+    def answered(self, shards: Mapping[str, Any]) -> None:
+        """Note which shards an answer comes from."""
+        with self._lock:
+            seen = self._shards
+            seen["total"] = max(seen["total"], shards["total"])
+            least = seen["successful"] or shards["successful"]
+            seen["successful"] = min(least, shards["successful"])
+            for failure in shards.get("failures", ()):
+                name = f"{failure.get('index')}[{failure.get('shard')}]"
+                if name not in self._missing:
+                    self._missing.append(name)
+
+    def rescored(self, count: int) -> None:
+        """Record that `count` hits were scored again here."""
+        with self._lock:
+            self._rescored += count
+
+    def approximate(self) -> None:
+        """Hits may miss some of the best."""
+        self._approximate = True
+
+    def trace(self) -> dict[str, Any]:
+        """The fields of the trace."""
+        with self._lock:
+            # The server names one shard of those that fail for the same reason.
+            unnamed = self._shards["total"] - self._shards["successful"] - len(self._missing)
+            others = [f"{unnamed} more"] if unnamed > 0 else []
+            return {
+                "backend": "opensearch",
+                "shards": dict(self._shards),
+                "approximate": self._approximate,
+                "rescored": self._rescored,
+                "missing": [*self._missing, *others],
+            }

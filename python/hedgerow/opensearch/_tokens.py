@@ -15,8 +15,7 @@ from typing import Any
 
 from hedgerow.errors import InvalidInputError
 
-from ._filters import NONE, Query
-from ._globs import literal
+from ._filters import NONE, Query, literal
 
 MOST_EXPANSIONS = 1024
 """Words that the server looks through for a prefix, unless it is told otherwise."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from hedgerow._checks import (
@@ -29,10 +28,10 @@ from hedgerow.typing import (
 )
 
 from ._address import Address, Auth
-from ._documents import document_name
+from ._documents import blocks, document_name
 from ._filters import ALL, translated
 from ._mapping import EXACT, SCHEMA, Fast, MappedCollection, Settings, body, described, index_name
-from .stats import CollectionStats
+from .stats import CollectionStats, problems, stats_of
 
 if TYPE_CHECKING:
     from ._client import Client
@@ -236,7 +235,7 @@ class Collection:
             with self._passing(where, "delete") as moment:
                 ids = moment.ids()
         names = dict.fromkeys(checked_list(ids, "ids", "invalid_id"))
-        from ._bulk import Bulk, Item  # noqa: PLC0415 - needs the extra
+        from ._writing import Bulk, Item  # noqa: PLC0415 - needs the extra
 
         items = [Item(id, {"delete": {"_id": document_name(id)}}) for id in names]  # noqa: A001
         done = Bulk(self._client, self.name, require_alias=True).write(items).done
@@ -276,8 +275,7 @@ class Collection:
             )
         changed = 0
         with self._passing(where, "update") as moment:
-            chunks = moment.whole_chunks()
-            while block := list(islice(chunks, _BLOCK)):
+            for block in blocks(moment.whole_chunks()):
                 changed += len(block)
                 self._upsert_from([_updated(one, metadata or {}, tags) for one in block])
         return changed
@@ -285,12 +283,11 @@ class Collection:
     def get_many(self, ids: Iterable[str]) -> list[Chunk | None]:
         """The chunks of these ids, with their vectors, in their order; None for an id without a chunk."""
         names = checked_list(ids, "ids", "invalid_id")
-        wanted = list(dict.fromkeys(names))
         self._refresh()
         found: dict[str, Chunk] = {}
         with self._point_in_time() as moment:
-            for at in range(0, len(wanted), _BLOCK):
-                query = {"terms": {"id": wanted[at : at + _BLOCK]}}
+            for block in blocks(dict.fromkeys(names)):
+                query = {"terms": {"id": block}}
                 found |= {chunk.id: chunk for chunk in moment.whole_chunks(query)}
         return [found.get(name) for name in names]
 
@@ -334,15 +331,11 @@ class Collection:
 
     def stats(self) -> CollectionStats:
         """Return counts of the collection, and the state of its server."""
-        from .stats import read  # noqa: PLC0415 - by its name here
-
         self._refresh()
-        return read(self._client, self._current())
+        return stats_of(self._client, self._current())
 
     def check(self) -> list[str]:
         """Read everything, and return a sentence for each problem; an empty list if all is well."""
-        from ._check import problems  # noqa: PLC0415 - needs the extra
-
         stats = self.stats()
         with self._point_in_time() as moment:
             return problems(self._found, self._mappings(), stats, moment)
@@ -362,12 +355,7 @@ class Collection:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exception: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -457,10 +445,6 @@ class Collection:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_reopened, (self._client, self._found, self._fast, self._allow_partial))
-
-
-_BLOCK = 500
-"""The chunks that are held at a time while many are read or changed."""
 
 
 def _filters(where: FiltersLike | None) -> Filters | None:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import NamedTuple
 
 from hedgerow._engine import Chunk, Index, _embedder_of, _unembedded
 from hedgerow.errors import InvalidInputError
 from hedgerow.typing import Progress, Tokenizer
 
+from ._documents import blocks
 from .collection import Collection
-
-_BLOCK = 500
 
 
 class CopyCounts(NamedTuple):
@@ -40,7 +37,7 @@ def copy_index(
     _check_alike(index, collection)
     name, details, _ = _embedder_of(index)
     total, written, unchanged = len(index), 0, 0
-    for block in _blocks(index.chunks()):
+    for block in blocks(index.chunks()):
         changed = _with_what_is_known(index, collection.differing(block))
         collection._upsert_from(changed, name, details, refresh=False)  # noqa: SLF001 - of its package
         written += len(changed)
@@ -81,9 +78,3 @@ def _with_what_is_known(index: Index, chunks: list[Chunk]) -> list[Chunk]:
         else chunk
         for place, chunk in enumerate(chunks)
     ]
-
-
-def _blocks(chunks: Iterable[Chunk]) -> Iterator[list[Chunk]]:
-    waiting = iter(chunks)
-    while block := list(islice(waiting, _BLOCK)):
-        yield block

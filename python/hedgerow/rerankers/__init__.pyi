@@ -12,19 +12,17 @@ from .cross_encoder import (
     CrossEncoderReranker as CrossEncoderReranker,
     PairScorer as PairScorer,
 )
-from .inference_server import TEIReranker as TEIReranker
-from .langchain_compressor import (
+from .frameworks import (
     DocumentCompressor as DocumentCompressor,
     LangChainReranker as LangChainReranker,
+    LlamaIndexReranker as LlamaIndexReranker,
+    NodePostprocessor as NodePostprocessor,
 )
+from .inference_server import TEIReranker as TEIReranker
 from .late_interaction import (
     MaxSimReranker as MaxSimReranker,
     TokenEmbedder as TokenEmbedder,
     max_sim as max_sim,
-)
-from .llama_index_postprocessor import (
-    LlamaIndexReranker as LlamaIndexReranker,
-    NodePostprocessor as NodePostprocessor,
 )
 from .llm import LLMReranker as LLMReranker
 from .onnx_cross_encoder import OnnxCrossEncoderReranker as OnnxCrossEncoderReranker

@@ -43,7 +43,7 @@ class TEIReranker(Connected):
         self._batch_size = checked_count(batch_size, "batch_size")
         self._truncate = truncate
         with imports_of("tei", needed_by=type(self).__name__):
-            from hedgerow._adapters.endpoint import Endpoint  # noqa: PLC0415 - needs the extra
+            from hedgerow._adapters.http import Endpoint  # noqa: PLC0415 - needs the extra
         key = ApiKey(api_key, api_key_variable)
         self._endpoint = Endpoint(base_url, "/rerank", key=key, timeout=timeout, retries=retries)
 
