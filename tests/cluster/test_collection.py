@@ -142,7 +142,7 @@ def test_fast_vectors(node, name):
             {"id": str(n), "content": "oak", "embedding": [n - 50, 7]} for n in range(100)
         )
         with collection._point_in_time(hr.Filters(where={"id": {"$ne": "57"}})) as moment:
-            hits, last = moment.vector_hits([2**-0.5, 2**-0.5], 3)
+            hits, last, _ = moment.vector_hits([2**-0.5, 2**-0.5], 3)
             assert [hit[0] for hit in hits] == ["58", "56", "59"]
             assert last is not None
             assert moment.report()["approximate"]

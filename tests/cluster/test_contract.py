@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 
+import numpy as np
 import pytest
 
 import collection_contract as contract
@@ -113,6 +114,86 @@ def test_counts_and_vectors_are_one_request(node, name, monkeypatch):
         assert asked.count("DELETE point_in_time") == 1
         asked.remove("DELETE point_in_time")
         assert asked == ["POST point_in_time", "POST _msearch", "POST _search", "POST _search"] * 4
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+@pytest.mark.parametrize("vectors", ["exact", "fast"])
+@pytest.mark.parametrize("group_by", [None, "path"])
+def test_score_fusion_of_many_vectors(node, name, shards, vectors, group_by):
+    """The server measures the spread of all cosines."""
+    numbers = random.Random(39)
+    many = [
+        hr.Chunk(
+            f"c{n:04}",
+            f"p{n // 3:03}",
+            "winter " * (n % 400 == 7) + "oak",
+            embedding=[numbers.gauss(0.2, 1) for _ in range(64)],
+        )
+        for n in range(1_500)
+    ]
+    (vector,) = FnvEmbedder().embed(["winter"])
+    units = np.array([one.embedding for one in many])
+    units /= np.linalg.norm(units, axis=1, keepdims=True)
+    cosines = dict(zip((one.id for one in many), units @ np.array(vector), strict=True))
+    best: dict[str, float] = {}
+    for one in many:
+        key = one.id if group_by is None else one.path
+        best[key] = max(best.get(key, -1.0), cosines[one.id])
+    mean, deviation = np.mean([*best.values()]), np.std([*best.values()])
+    with Collection.create(
+        node.url, name, replicas=0, shards=shards, vectors=vectors
+    ) as collection:
+        collection.upsert(many)
+        for profile in ("spec", "best"):
+            retriever = hr.Retriever(
+                collection, embedder=FnvEmbedder(), ranking=hr.Ranking(profile, fusion="score")
+            )
+            found = retriever.search("winter", group_by=group_by, explain=True)
+            assert found.error is None
+            assert len(found) == 10
+            if profile == "best" and group_by is not None:
+                continue  # neighbors count before chunks are grouped
+            for hit in found:
+                known = best[hit.id if group_by is None else hit.path]
+                deviations = hit.explanation["meaning"]["deviations"]
+                assert deviations == pytest.approx((known - mean) / deviation, abs=1e-3)
+
+
+def test_many_paths_are_measured_by_a_sample(node, name):
+    numbers = random.Random(40)
+    many = [
+        hr.Chunk(f"c{n}", f"p{n}", "oak", embedding=[numbers.gauss(0, 1), 1.0])
+        for n in range(5_000)
+    ]
+    with Collection.create(node.url, name, replicas=0, shards=2) as collection:
+        collection.upsert(many)
+        with collection._point_in_time() as moment:
+            direction = [1.0, 0.0]
+            _, _, of_chunks = moment.vector_hits(direction, 3, spread="chunks")
+            _, _, of_paths = moment.vector_hits(direction, 3, spread="paths")
+            again = moment.vector_hits(direction, 3, spread="paths")[2]
+    cosines = [one.embedding[0] / np.hypot(*one.embedding) for one in many]
+    assert of_chunks == (
+        5_000,
+        *(pytest.approx(x, abs=1e-5) for x in (np.mean(cosines), np.std(cosines))),
+    )
+    assert of_paths == again
+    assert of_paths[1:] == pytest.approx(of_chunks[1:], abs=0.06)
+    assert of_paths[1:] != of_chunks[1:]
+
+
+def test_no_vector_passes_a_filter(node, name):
+    with Collection.create(node.url, name, replicas=0) as collection:
+        collection.upsert(
+            [hr.Chunk("a", "p", "winter", embedding=[1.0] * 64), hr.Chunk("b", "q", "winter")]
+        )
+        for group_by in (None, "path"):
+            retriever = hr.Retriever(
+                collection, embedder=FnvEmbedder(), ranking=hr.Ranking("spec", fusion="score")
+            )
+            found = retriever.search("winter", group_by=group_by, filters={"paths": ["q"]})
+            assert found.error is None
+            assert [hit.id for hit in found] == ["b"]
 
 
 def test_what_a_retriever_writes(node, name):

@@ -175,13 +175,13 @@ def test_vectors_are_those_of_the_embedded_index(filled):
         expected = index.search_vector(numbers, 20)
         stored = {id: index.get(id).embedding for id in there}  # noqa: A001
     with collection._point_in_time() as moment:
-        hits, last = moment.vector_hits(numbers, 20)
+        hits, last, _ = moment.vector_hits(numbers, 20)
         assert [hit[0] for hit in hits] == [hit.id for hit in expected]
         assert last == pytest.approx(expected[-1].score, abs=1e-6)
         for id, path, unit in hits:  # noqa: A001
             assert path == there[id].chunk.path
             assert unit == stored[id].tobytes()
-        everything, end = moment.vector_hits(numbers, 1000)
+        everything, end, _ = moment.vector_hits(numbers, 1000)
         with_vector = [id for id in there if stored[id] is not None]  # noqa: A001
         assert end is None
         assert {hit[0] for hit in everything} == set(with_vector)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from functools import cache
 
+import numpy as np
 import pytest
 
 import collection_contract as contract
@@ -114,26 +115,85 @@ class TestFailures:
         with pytest.raises(hr.InvalidInputError, match="reembed is for an index"):
             hr.Retriever(CountedCollection(), embedder=FnvEmbedder()).reembed()
 
-    def test_score_fusion_of_more_vectors_than_it_is_exact_for(self):
-        many = [
-            hr.Chunk(f"c{n}", "p", "winter", embedding=[1.0, n / 1000.0, *[0.0] * 62])
-            for n in range(1_025)
-        ]
-        retriever = hr.Retriever(
-            CountedCollection(many),
-            embedder=FnvEmbedder(),
-            ranking=hr.Ranking("spec", fusion="score"),
-        )
-        with pytest.raises(hr.InvalidInputError, match='use fusion="rrf"') as raised:
-            retriever.search("winter")
-        assert raised.value.code == "unsupported_by_backend"
-        assert len(retriever.search("winter", mode="bm25")) == 10
-
     def test_texts_that_are_gone(self):
         collection = CountedCollection(contract.chunks(20, 1))
         collection.broken["chunks"] = hr.BackendError("gone", code="collection_damaged")
         with pytest.raises(hr.RetrievalError):
             hr.Retriever(collection).search("winter")
+
+
+class TestScoreFusionOfManyVectors:
+    """Beyond 1,024 vectors the server measures the spread of all cosines, and an index that of a sample."""
+
+    @staticmethod
+    def searched(group_by=None, neighbors=False, filters=None):
+        vectors = np.random.default_rng(39).normal(0.2, 1.0, (1_300, 64))
+        many = [
+            hr.Chunk(
+                f"c{n:04}",
+                f"p{n // 4:03}",
+                "winter " * (n % 400 == 7) + "oak",
+                ordinal=n,
+                metadata={"even": n % 2 == 0},
+                embedding=vector,
+            )
+            for n, vector in enumerate(vectors)
+        ]
+        collection = CountedCollection(many)
+        ranking = hr.Ranking("spec", fusion="score", neighbors=neighbors)
+        found = hr.Retriever(collection, embedder=FnvEmbedder(), ranking=ranking).search(
+            "winter", group_by=group_by, filters=filters, explain=True
+        )
+        (query,) = FnvEmbedder().embed(["winter"])
+        units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        cosines = dict(zip((one.id for one in many), units @ np.array(query), strict=True))
+        return collection, many, found, cosines
+
+    def test_chunks(self):
+        collection, _, found, cosines = self.searched()
+        mean, deviation = np.mean([*cosines.values()]), np.std([*cosines.values()])
+        assert len(found) == 10
+        for hit in found:
+            meaning = hit.explanation["meaning"]
+            assert meaning["cosine"] == pytest.approx(cosines[hit.id], abs=1e-6)
+            assert meaning["deviations"] == pytest.approx(
+                (cosines[hit.id] - mean) / deviation, abs=1e-4
+            )
+        # Those that only words found are far away, so their vectors are requested.
+        assert {hit.id for hit in found if hit.explanation["keywords"]} == {
+            f"c{n:04}" for n in range(7, 1_300, 400)
+        }
+        assert collection.calls.count("vectors") == 1
+
+    def test_paths(self):
+        _, many, found, cosines = self.searched(group_by="path")
+        best = {}
+        for one in many:
+            best[one.path] = max(best.get(one.path, -1.0), cosines[one.id])
+        mean, deviation = np.mean([*best.values()]), np.std([*best.values()])
+        for hit in found:
+            expected = (best[hit.path] - mean) / deviation
+            assert hit.explanation["meaning"]["deviations"] == pytest.approx(expected, abs=1e-4)
+
+    def test_neighbors(self):
+        _, _, found, cosines = self.searched(neighbors=True)
+        mean, deviation = np.mean([*cosines.values()]), np.std([*cosines.values()])
+        added = [one for hit in found for one in hit.explanation["neighbors"]]
+        assert added
+        for one in added:
+            if int(one["id"][1:]) % 400 != 7:
+                expected = 0.2 * (cosines[one["id"]] - mean) / deviation
+                assert one["total"] == pytest.approx(expected, abs=1e-4)
+
+    def test_few_that_pass_the_filters_are_measured_as_in_an_index(self):
+        _, many, found, _ = self.searched(filters={"paths": [f"p{n:03}" for n in range(200)]})
+        with hr.Index.in_memory(tokenizer="porter unicode61") as index:
+            index.upsert([one for one in many if int(one.path[1:]) < 200])
+            ranking = hr.Ranking("spec", fusion="score")
+            there = hr.Retriever(index, embedder=FnvEmbedder(), ranking=ranking).search("winter")
+        deviations = {hit.id: hit.explanation["meaning"]["deviations"] for hit in found}
+        of_index = {hit.id: hit.explanation["meaning"]["deviations"] for hit in there}
+        assert deviations == of_index
 
 
 def test_why_not():

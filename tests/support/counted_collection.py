@@ -5,6 +5,7 @@ It counts calls, and preselects by approximate scores.
 
 from __future__ import annotations
 
+import statistics
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -134,8 +135,12 @@ class CountedState:
         return hits, scored[limit - 1][0] if len(scored) > limit else None
 
     def vector_hits(
-        self, vector: Sequence[float], limit: int, expected: Sequence[Phrase] = ()
-    ) -> tuple[list[tuple[str, str, bytes]], float | None]:
+        self,
+        vector: Sequence[float],
+        limit: int,
+        expected: Sequence[Phrase] = (),
+        spread: str | None = None,
+    ) -> tuple[list[tuple[str, str, bytes]], float | None, tuple[int, float, float] | None]:
         self._called("vector_hits")
         self._collection.expected.append(list(expected))
         found = []
@@ -147,7 +152,19 @@ class CountedState:
                 found.append((_rounded(cosine), one.chunk, unit))
         found.sort(key=lambda each: -each[0])
         hits = [(chunk.id, chunk.path, unit) for _, chunk, unit in found[:limit]]
-        return hits, found[limit - 1][0] if len(found) > limit else None
+        floor = found[limit - 1][0] if len(found) > limit else None
+        if spread is None:
+            return hits, floor, None
+        best: dict[str, float] = {}
+        for cosine, chunk, _ in reversed(found):
+            best[chunk.path if spread == "paths" else chunk.id] = cosine
+        cosines = list(best.values()) or [0.0]
+        return hits, floor, (len(found), statistics.fmean(cosines), statistics.pstdev(cosines))
+
+    def vectors(self, ids: Sequence[str]) -> list[bytes | None]:
+        self._called("vectors")
+        embeddings = [self._all[id].chunk.embedding for id in ids]  # noqa: A001
+        return [_engine._unit_vector(one) if one else None for one in embeddings]
 
     def chunks(self, ids: Sequence[str]) -> list[hr.Chunk | None]:
         self._called("chunks")

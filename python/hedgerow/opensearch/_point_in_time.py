@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from threading import Lock
-from typing import Any
+from typing import Any, Literal
 
 from hedgerow._engine import Chunk, Filters
 from hedgerow.errors import InvalidInputError
@@ -27,12 +27,22 @@ else:
 
 KeywordHit = tuple[str, str, int, list[int]]
 VectorHit = tuple[str, str, bytes]
+SpreadOf = Literal["chunks", "paths"]
+Spread = tuple[int, float, float]
 _Key = tuple[tuple[tuple[str, ...], bool], ...]
 
 _KEEP_ALIVE = "2m"
 _PAGE = 10_000
 _FEW = 500  # of whole chunks
 _NO_SOURCE: dict[str, Any] = {"stored_fields": "_none_"}
+_SAMPLE = 1024
+"""The least paths of a sample, if there are as many."""
+_MOST_PATHS = 10_000
+"""The most paths of a sample: several times as many as it has by their hashes."""
+_COSINE = {
+    "source": "double score = _score.doubleValue(); return score >= 1 ? score - 1 : 1 - 1 / score"
+}
+"""Like `_cosine`, on the server."""
 _WITH_VECTOR: Query = {"exists": {"field": "unit"}}
 
 
@@ -136,27 +146,44 @@ class PointInTime:
         return found, None
 
     def vector_hits(
-        self, vector: Sequence[float], limit: int, expected: Sequence[Given] = ()
-    ) -> tuple[list[VectorHit], float | None]:
+        self,
+        vector: Sequence[float],
+        limit: int,
+        expected: Sequence[Given] = (),
+        spread: SpreadOf | None = None,
+    ) -> tuple[list[VectorHit], float | None, Spread | None]:
         """The nearest chunks by the inner product with a unit vector: id, path, stored vector.
 
-        The second value is the server's cosine of the last, None at the end. Phrases expected in
-        the next count are counted in the same request.
+        The second value is the server's cosine of the last, None at the end. The third is the number of
+        chunks with a vector, and mean and deviation of their cosines, or of the highest of each path; None
+        without `spread`. Phrases expected in the next count are counted in the same request.
         """
         if self._collection.dimensions is None:
-            return [], None
+            return [], None, None
         size = min(limit, MOST_HITS)
-        query = self._nearest(list(vector), size)
-        body = {"size": size, "query": query, **_NO_SOURCE}
+        body = {"size": size, "query": self._nearest(list(vector), size), **_NO_SOURCE}
         body["docvalue_fields"] = ["id", "path", "unit"]
-        hits = self._hits_and_counts(body, expected) if expected else self._hits(body)
+        bodies = [{"track_total_hits": False, **body}]
+        if spread is not None:
+            measured = self._spread_of(spread)
+            if self._fast.vectors:
+                # A graph visits few chunks.
+                bodies.append({"size": 0, "query": self._compared(list(vector)), **measured})
+            else:
+                bodies[0].update(measured)
+        answers = self._search_with_counts(bodies, expected)
+        hits = answers[0]["hits"]["hits"]
         found = [
             (hit["fields"]["id"][0], hit["fields"]["path"][0], unit_of(hit["fields"]) or b"")
             for hit in hits
         ]
         self._report.rescored(len(found))
         floor = _floor(hits, limit)
-        return found, None if floor is None else _cosine(floor)
+        return (
+            found,
+            None if floor is None else _cosine(floor),
+            None if spread is None else _spread(answers[-1]),
+        )
 
     def vectors(self, ids: Sequence[str]) -> list[bytes | None]:
         """The stored vectors of chunks, in the order of their ids."""
@@ -226,12 +253,39 @@ class PointInTime:
             if self._filter is not None:
                 wanted["filter"] = self._filter
             return {"knn": {"vector": wanted}}
+        return self._compared(vector)
+
+    def _compared(self, vector: list[float]) -> Query:
+        """The query that scores every chunk with a vector, exactly."""
         script = {
             "source": "knn_score",
             "lang": "knn",
             "params": {"field": "vector", "query_value": vector, "space_type": "innerproduct"},
         }
         return {"script_score": {"query": self._passing(_WITH_VECTOR), "script": script}}
+
+    def _spread_of(self, spread: SpreadOf) -> dict[str, Any]:
+        """The part of a search that measures the cosines of all its chunks, or of a sample of their paths."""
+        if spread == "chunks":
+            aggregations: dict[str, Any] = {"spread": {"extended_stats": {"script": _COSINE}}}
+        else:
+            # The server assigns paths to parts by their hashes.
+            parts = max(1, self._path_count() // _SAMPLE)
+            part = {"partition": 0, "num_partitions": parts}
+            paths = {"field": "path", "size": _MOST_PATHS, "include": part}
+            best = {"best": {"max": {"script": _COSINE}}}
+            aggregations = {
+                "paths": {"terms": paths, "aggs": best},
+                "spread": {"extended_stats_bucket": {"buckets_path": "paths>best"}},
+            }
+        return {"track_total_hits": True, "aggs": aggregations}
+
+    def _path_count(self) -> int:
+        """About the number of paths with a chunk that passes the filters and has a vector."""
+        count = {"paths": {"cardinality": {"field": "path"}}}
+        body = {"size": 0, "query": self._passing(_WITH_VECTOR), "aggs": count}
+        answer = self._search({**body, "track_total_hits": False})
+        return int(answer["aggregations"]["paths"]["value"])
 
     def _passing(self, query: Query = ALL) -> Query:
         return query if self._filter is None else every([query, self._filter])
@@ -287,19 +341,19 @@ class PointInTime:
         hits: list[dict[str, Any]] = answer["hits"]["hits"]
         return hits
 
-    def _hits_and_counts(
-        self, body: dict[str, Any], expected: Sequence[Given]
+    def _search_with_counts(
+        self, bodies: Sequence[dict[str, Any]], expected: Sequence[Given]
     ) -> list[dict[str, Any]]:
-        """Return the hits of a search; errors of the counts are raised when the counts are read."""
+        """Answer searches; errors of the expected counts are raised when the counts are read."""
         try:
-            counts = counting(expected)
+            counts = counting(expected) if expected else []
         except InvalidInputError:
-            return self._hits(body)  # raised again when the counts are asked for
-        bodies = [{"track_total_hits": False, **body}, *counts]
-        answer, *counted = self._answers(bodies)
-        hits: list[dict[str, Any]] = self._checked(answer)["hits"]["hits"]
-        self._counted[_key(expected)] = counted
-        return hits
+            counts = []  # raised again when the counts are asked for
+        if not counts:
+            return self._search_all(bodies)
+        answers = self._answers([*bodies, *counts])
+        self._counted[_key(expected)] = answers[len(bodies) :]
+        return [self._checked(answer) for answer in answers[: len(bodies)]]
 
     def _search(self, body: dict[str, Any], **params: str) -> dict[str, Any]:
         answer = self._client.call(
@@ -384,6 +438,13 @@ def _floor(hits: Sequence[dict[str, Any]], limit: int) -> float | None:
 def _cosine(score: float) -> float:
     """Return the inner product of a score of the server: 1 + p, or 1 / (1 - p) below 0."""
     return score - 1.0 if score >= 1.0 else 1.0 - 1.0 / score
+
+
+def _spread(answer: Mapping[str, Any]) -> Spread:
+    found = answer["aggregations"]["spread"]
+    # null without a chunk
+    mean, deviation = found["avg"] or 0.0, found["std_deviation"] or 0.0
+    return answer["hits"]["total"]["value"], mean, deviation
 
 
 def _too_long() -> InvalidInputError:

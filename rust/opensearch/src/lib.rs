@@ -16,5 +16,7 @@ mod vectors;
 
 pub use collection::RemoteCollection;
 pub use keyword_query::KeywordQuery;
-pub use point_in_time::{KeywordHit, PathEntry, PointInTime, Preselection, VectorHit};
+pub use point_in_time::{
+    KeywordHit, PathEntry, PointInTime, Preselection, ServerSpread, SpreadOf, VectorHit,
+};
 pub use token_phrase::TokenPhrase;

@@ -3,6 +3,7 @@
 use hedgerow_engine::Result;
 use hedgerow_engine::bm25::Counts;
 use hedgerow_engine::chunks::Chunk;
+use hedgerow_engine::vectors::CosineStats;
 
 use crate::keyword_query::KeywordQuery;
 use crate::token_phrase::TokenPhrase;
@@ -23,14 +24,19 @@ pub trait PointInTime: Sync {
     /// About the best `limit` chunks that match `query`.
     fn keyword_hits(&self, query: &KeywordQuery, limit: usize) -> Result<Preselection<KeywordHit>>;
 
-    /// About the nearest `limit` chunks to `vector`, which has length 1. The search asks for the counts
-    /// of `expected` next, so that one request can read both.
+    /// About the nearest `limit` chunks to `vector`, which has length 1, and how the cosines of all chunks
+    /// are spread if `spread` asks for it. The search asks for the counts of `expected` next, so that one
+    /// request can read all.
     fn vector_hits(
         &self,
         vector: &[f32],
         limit: usize,
+        spread: Option<SpreadOf>,
         expected: &[TokenPhrase],
-    ) -> Result<Preselection<VectorHit>>;
+    ) -> Result<(Preselection<VectorHit>, Option<ServerSpread>)>;
+
+    /// The vectors of chunks, in the order of their ids. None for a chunk without a vector.
+    fn vectors(&self, ids: &[String]) -> Result<Vec<Option<Vec<f32>>>>;
 
     /// The chunks of `ids`, in the order of `ids`. None for an id that does not exist.
     fn chunks(&self, ids: &[String]) -> Result<Vec<Option<Chunk>>>;
@@ -40,6 +46,24 @@ pub trait PointInTime: Sync {
 
     /// The distinct paths, in any order.
     fn paths(&self) -> Result<Vec<String>>;
+}
+
+/// The cosines whose spread a search needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpreadOf {
+    /// That of each chunk.
+    Chunks,
+    /// The highest of each path.
+    Paths,
+}
+
+/// The spread of cosines as the server computes it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ServerSpread {
+    /// The number of chunks with a vector.
+    pub chunks: u64,
+    /// Of all chunks; of paths a sample if there are many.
+    pub stats: CosineStats,
 }
 
 /// Hits that the server selected by approximate scores.

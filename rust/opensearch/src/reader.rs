@@ -34,6 +34,8 @@ pub(crate) struct RemoteReader<'a> {
     late_groups: bool,
     /// The phrases of the next keyword search that the server has not yet received.
     pub expected: RefCell<Vec<TokenPhrase>>,
+    /// The direction of the query if the last search by vectors left chunks out.
+    pub incomplete: RefCell<Option<Vec<f32>>>,
     row_numbers: RowNumbers,
 }
 
@@ -72,6 +74,7 @@ impl<'a> RemoteReader<'a> {
             groups: needs.group_by.is_some() && !needs.groups_late(),
             late_groups: needs.groups_late(),
             expected: RefCell::default(),
+            incomplete: RefCell::default(),
             row_numbers: RowNumbers::default(),
         }
     }
@@ -142,6 +145,19 @@ impl<'a> RemoteReader<'a> {
         Ok(entries)
     }
 
+    /// The chunks whose best score is that of a key: the chunk of a row, or all of a path.
+    pub fn chunks_of(&self, keys: &[i64]) -> Result<Vec<ChunkName>> {
+        if !self.groups {
+            return keys.iter().map(|row| self.name(*row)).collect();
+        }
+        let paths = keys
+            .iter()
+            .filter_map(|key| self.row_numbers.path_name(*key));
+        let entries = self.point_in_time().in_paths(&paths.collect::<Vec<_>>())?;
+        let name = |PathEntry { id, path, .. }| ChunkName { path, id };
+        Ok(entries.into_iter().map(name).collect())
+    }
+
     fn row_of(&self, entry: &PathEntry) -> i64 {
         self.row_numbers.row(ChunkName {
             path: entry.path.clone(),
@@ -204,8 +220,7 @@ impl Reader for RemoteReader<'_> {
     }
 
     fn cosines(&self, nearest: &NearestRows, keys: &[Option<i64>]) -> Result<Vec<Option<f64>>> {
-        let cosine = |key: &Option<i64>| nearest.cosines.get(&(*key)?).copied();
-        Ok(keys.iter().map(cosine).collect())
+        self.cosines_of(nearest, keys)
     }
 
     fn similar_slugs(

@@ -64,6 +64,14 @@ impl RowNumbers {
         self.0.borrow().paths.get(path).copied()
     }
 
+    /// The path of a number. None if no chunk of the path was met.
+    pub fn path_name(&self, number: i64) -> Option<String> {
+        let numbering = self.0.borrow();
+        let mut names = numbering.names.iter();
+        let (name, _) = names.find(|(_, path)| *path == number)?;
+        Some(name.path.clone())
+    }
+
     fn at<T>(&self, row: i64, read: impl Fn(&(ChunkName, i64)) -> T) -> Option<T> {
         let numbering = self.0.borrow();
         usize::try_from(row)

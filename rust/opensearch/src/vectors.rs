@@ -1,10 +1,12 @@
 //! The nearest chunks: preselected by the server, compared here.
 
+use std::collections::HashMap;
+
 use hedgerow_engine::chunks::{Selection, check_limit};
 use hedgerow_engine::vectors::{self, CosineStats, NearestRows, SAMPLE, Space};
 use hedgerow_engine::{Error, ErrorCode, Result, unit_vector};
 
-use crate::point_in_time::{Preselection, VectorHit};
+use crate::point_in_time::{SpreadOf, VectorHit};
 use crate::reader::{RemoteReader, ScoredChunk, first, is_certain, with_margin};
 use crate::row_numbers::ChunkName;
 
@@ -23,53 +25,53 @@ impl RemoteReader<'_> {
             return Ok(NearestRows::default());
         }
         let limit = selection.limit;
-        let least = if selection.statistics { SAMPLE } else { 0 };
-        let mut wanted = with_margin(limit.max(least));
+        let mut wanted = with_margin(limit);
+        let of = if self.groups {
+            SpreadOf::Paths
+        } else {
+            SpreadOf::Chunks
+        };
+        let mut spread_of = selection.statistics.then_some(of);
+        let mut spread = None;
         loop {
-            let preselected =
-                self.point_in_time()
-                    .vector_hits(&direction, wanted, &self.expected.take())?;
+            let (preselected, found_spread) = self.point_in_time().vector_hits(
+                &direction,
+                wanted,
+                spread_of.take(),
+                &self.expected.take(),
+            )?;
+            spread = found_spread.or(spread);
             let (all, approximate) = (preselected.floor.is_none(), preselected.approximate);
+            // The spread of few vectors is computed here, to the bit as an index computes it.
+            let is_small = spread.is_some_and(|spread| spread.chunks <= SAMPLE as u64);
+            if is_small && !approximate && !all && wanted < with_margin(SAMPLE) {
+                wanted = with_margin(SAMPLE);
+                continue;
+            }
             let rounding = rounding(direction.len());
             let floor = preselected.floor.filter(|_| !approximate);
-            let scored = with_cosines(&direction, preselected)?;
-            if selection.statistics {
-                self.check_completeness(all && !approximate, scored.len())?;
-            }
+            let scored = with_cosines(&direction, preselected.hits)?;
             let ranked = self.ranked(scored.clone());
             let certain = |floor: f64| is_certain(&ranked, limit, floor + rounding);
             if floor.is_none_or(certain) || wanted == usize::MAX {
-                let mut nearest = if selection.statistics {
-                    self.statistics(scored)
-                } else {
-                    NearestRows::default()
-                };
+                let mut nearest = NearestRows::default();
+                if let Some(spread) = spread {
+                    nearest = self.with_statistics(scored);
+                    if !(is_small && all && !approximate) {
+                        nearest.spread = spread.stats;
+                        self.incomplete.replace(Some(direction));
+                    }
+                }
                 nearest.rows = self.rows(first(ranked, limit));
+                nearest.is_exact = !self.groups && !approximate;
                 return Ok(nearest);
             }
             wanted = wanted.saturating_mul(4);
         }
     }
 
-    /// Reject statistics of a part of the vectors. `all` says whether `count` are all of them.
-    fn check_completeness(&self, all: bool, count: usize) -> Result<()> {
-        let groups = if self.groups { "paths" } else { "chunks" };
-        if all && count <= SAMPLE {
-            return Ok(());
-        }
-        Err(Error::new(
-            ErrorCode::UnsupportedByBackend,
-            format!(
-                "fusion=\"score\" measures vectors against the spread of all of them, which a \
-                 collection gives for up to {SAMPLE} {groups} that pass the filters; use \
-                 fusion=\"rrf\", or narrower filters"
-            ),
-        ))
-    }
-
-    /// The numbers that score fusion needs of all chunks that pass the filters: every cosine, and their
-    /// spread. The result has no rows.
-    fn statistics(&self, scored: Vec<ScoredChunk>) -> NearestRows {
+    /// The cosines of these chunks by key, and their spread. The result has no rows.
+    fn with_statistics(&self, scored: Vec<ScoredChunk>) -> NearestRows {
         let of_groups = self.ranked(scored);
         #[allow(clippy::cast_possible_truncation, reason = "it was a float32")]
         let spread = CosineStats::of(of_groups.iter().map(|one| one.score as f32));
@@ -79,14 +81,51 @@ impl RemoteReader<'_> {
         nearest.cosines = rows.map(|row| (row.key, row.score)).collect();
         nearest
     }
+
+    /// The cosine for each key; those that are not in `known` are computed from vectors that the server
+    /// returns, if a search left chunks out.
+    pub(crate) fn cosines_of(
+        &self,
+        known: &NearestRows,
+        keys: &[Option<i64>],
+    ) -> Result<Vec<Option<f64>>> {
+        let mut unknown: Vec<i64> = keys.iter().flatten().copied().collect();
+        unknown.retain(|key| !known.cosines.contains_key(key));
+        unknown.sort_unstable();
+        unknown.dedup();
+        let others = match &*self.incomplete.borrow() {
+            Some(direction) if !unknown.is_empty() => self.looked_up(direction, &unknown)?,
+            _ => HashMap::new(),
+        };
+        let cosine = |key: &Option<i64>| {
+            let key = (*key)?;
+            known
+                .cosines
+                .get(&key)
+                .or_else(|| others.get(&key))
+                .copied()
+        };
+        Ok(keys.iter().map(cosine).collect())
+    }
+
+    /// The cosines of keys, from the vectors of their chunks.
+    fn looked_up(&self, direction: &[f32], keys: &[i64]) -> Result<HashMap<i64, f64>> {
+        let names = self.chunks_of(keys)?;
+        let ids: Vec<String> = names.iter().map(|name| name.id.clone()).collect();
+        let vectors = self.point_in_time().vectors(&ids)?;
+        let hit = |(name, vector): (ChunkName, Option<Vec<f32>>)| {
+            let ChunkName { path, id } = name;
+            vector.map(|vector| VectorHit { id, path, vector })
+        };
+        let hits = names.into_iter().zip(vectors).filter_map(hit).collect();
+        let ranked = self.ranked(with_cosines(direction, hits)?);
+        let rows = self.rows(ranked).into_iter();
+        Ok(rows.map(|row| (row.key, row.score)).collect())
+    }
 }
 
 /// The hits with their cosines to `direction`. Fails if a vector cannot be compared.
-fn with_cosines(
-    direction: &[f32],
-    preselected: Preselection<VectorHit>,
-) -> Result<Vec<ScoredChunk>> {
-    let hits = preselected.hits;
+fn with_cosines(direction: &[f32], hits: Vec<VectorHit>) -> Result<Vec<ScoredChunk>> {
     if let Some(hit) = hits.iter().find(|hit| hit.vector.len() != direction.len()) {
         return Err(Error::new(
             ErrorCode::CollectionDamaged,
@@ -140,14 +179,7 @@ mod tests {
                 path: "trees.md".to_owned(),
                 vector: vector.to_vec(),
             };
-            with_cosines(
-                &[0.6, 0.8],
-                Preselection {
-                    hits: vec![hit],
-                    floor: None,
-                    approximate: false,
-                },
-            )
+            with_cosines(&[0.6, 0.8], vec![hit])
         };
         assert_eq!(compare(&[0.0, 1.0]).unwrap().len(), 1);
         for (vector, message) in [

@@ -4,9 +4,11 @@ use std::sync::{Mutex, PoisonError};
 
 use hedgerow_engine::bm25::Counts;
 use hedgerow_engine::chunks::Chunk;
+use hedgerow_engine::vectors::CosineStats;
 use hedgerow_engine::{Error, ErrorCode, Result};
 use hedgerow_opensearch::{
-    KeywordHit, KeywordQuery, PathEntry, PointInTime, Preselection, TokenPhrase, VectorHit,
+    KeywordHit, KeywordQuery, PathEntry, PointInTime, Preselection, ServerSpread, SpreadOf,
+    TokenPhrase, VectorHit,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -22,6 +24,12 @@ pub struct PyPointInTime {
 }
 
 type Hit = (String, String, u32, Vec<u32>);
+/// Id, path and vector of each chunk, the floor, and the number, mean and deviation of all cosines.
+type NearestAnswer = (
+    Vec<(String, String, Vec<u8>)>,
+    Option<f64>,
+    Option<(u64, f64, f64)>,
+);
 
 impl PyPointInTime {
     pub fn new(object: &Bound<'_, PyAny>) -> Self {
@@ -171,24 +179,46 @@ impl PointInTime for PyPointInTime {
         &self,
         vector: &[f32],
         limit: usize,
+        spread: Option<SpreadOf>,
         expected: &[TokenPhrase],
-    ) -> Result<Preselection<VectorHit>> {
+    ) -> Result<(Preselection<VectorHit>, Option<ServerSpread>)> {
+        let of = spread.map(|of| match of {
+            SpreadOf::Chunks => "chunks",
+            SpreadOf::Paths => "paths",
+        });
         let approximate = self.ask_attribute("approximate")?;
         self.ask(
             "vector_hits",
-            |py| (vector.to_vec(), limit, phrases(expected)).into_pyobject(py),
+            |py| (vector.to_vec(), limit, phrases(expected), of).into_pyobject(py),
             |answer| {
-                let (hits, floor): (Vec<(String, String, Vec<u8>)>, _) = answer.extract()?;
+                let (hits, floor, spread): NearestAnswer = answer.extract()?;
+                let spread = spread.map(|(chunks, mean, deviation)| ServerSpread {
+                    chunks,
+                    stats: CosineStats { mean, deviation },
+                });
                 let hit = |(id, path, bytes): (_, _, Vec<u8>)| VectorHit {
                     id,
                     path,
                     vector: numbers(&bytes),
                 };
-                Ok(Preselection {
+                let preselection = Preselection {
                     hits: hits.into_iter().map(hit).collect(),
                     floor,
                     approximate,
-                })
+                };
+                Ok((preselection, spread))
+            },
+        )
+    }
+
+    fn vectors(&self, ids: &[String]) -> Result<Vec<Option<Vec<f32>>>> {
+        self.ask(
+            "vectors",
+            |py| (ids.to_vec(),).into_pyobject(py),
+            |answer| {
+                let found: Vec<Option<Vec<u8>>> = answer.extract()?;
+                let vector = |bytes: Option<Vec<u8>>| bytes.map(|bytes| numbers(&bytes));
+                Ok(found.into_iter().map(vector).collect())
             },
         )
     }
