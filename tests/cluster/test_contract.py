@@ -110,7 +110,7 @@ def test_counts_and_vectors_are_one_request(node, name, monkeypatch):
         monkeypatch.setattr(Client, "call", noted)
         for _ in range(4):
             assert retriever.search("winter").error is None
-        # One search in four closes the points in time that are not needed any more.
+        # Every fourth search closes points in time that are done with.
         assert asked.count("DELETE point_in_time") == 1
         asked.remove("DELETE point_in_time")
         assert asked == ["POST point_in_time", "POST _msearch", "POST _search", "POST _search"] * 4

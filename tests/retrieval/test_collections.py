@@ -159,7 +159,7 @@ class TestScoreFusionOfManyVectors:
             assert meaning["deviations"] == pytest.approx(
                 (cosines[hit.id] - mean) / deviation, abs=1e-4
             )
-        # Those that only words found are far away, so their vectors are requested.
+        # Hits by keywords alone are far away, so their vectors are requested.
         assert {hit.id for hit in found if hit.explanation["keywords"]} == {
             f"c{n:04}" for n in range(7, 1_300, 400)
         }

@@ -87,7 +87,7 @@ class CountedCollection:
 
 
 class CountedState:
-    """One state of a `CountedCollection`."""
+    """A state of a `CountedCollection`."""
 
     approximate = False
 
