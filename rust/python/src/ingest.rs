@@ -415,10 +415,10 @@ pub fn _changed_front_matter(
         fields: argument("fields").json_object(Some(fields))?,
         removed,
     };
-    let changed = read(|| front_matter::changed(&text, changes))?;
+    let new = read(|| front_matter::changed(&text, changes))?;
     match failure.take() {
         Some(error) => Err(error),
-        None => changed.map_err(|error| not_changed(py, &error)),
+        None => new.map_err(|error| not_changed(py, &error)),
     }
 }
 
