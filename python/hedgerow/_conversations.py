@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from ._checks import shown
+from ._dates import MONTHS
 from ._engine import Chunk, _check_query
 from .errors import HedgerowError, InvalidInputError
 
@@ -33,20 +34,7 @@ _EVIDENCE = re.compile(r"D:?(\d{1,6}):(\d{1,6})")
 _BEAM_INDEX = "->->"
 """In chats of BEAM, a number after this at the end of a message is of its plan."""
 
-_MONTHS = (
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-)
+_MONTHS = tuple(map(str.lower, MONTHS))
 _DAY_FIRST = re.compile(r"(\d{1,2})(?:st|nd|rd|th)? ([A-Za-z]{3,9}),? (\d{4})")
 _MONTH_FIRST = re.compile(r"([A-Za-z]{3,9})-(\d{1,2})-(\d{4})")
 _YEAR_FIRST = re.compile(r"(\d{4})[/-](\d{1,2})[/-](\d{1,2})")

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from hedgerow import HedgerowError
 from hedgerow._engine import read_front_matter
-from hedgerow.memory import edit
-from hedgerow.memory.edit import change_items, set_field
+from hedgerow.memory.edit import Change, ListItems, planned
 
 
 @pytest.fixture
@@ -27,6 +26,14 @@ def write(note: Path, text: str) -> None:
 
 def read(note: Path) -> str:
     return note.read_bytes().decode()
+
+
+def set_field(note: Path, name: str, value: Any) -> bool:
+    return planned(note.parent, note.name, Change(fields={name: value})).write()
+
+
+def change_items(note: Path, name: str, *, add: Any = (), drop: Any = None) -> bool:
+    return planned(note.parent, note.name, Change([ListItems(name, add, drop)])).write()
 
 
 @pytest.mark.parametrize(
@@ -140,22 +147,29 @@ def test_a_file_that_is_not_there_is_named(note: Path) -> None:
         set_field(note, "weight", 1)
 
 
-def test_who_writes_at_the_same_time_loses_nothing(
-    note: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_writes_at_the_same_time_loses_nothing(note: Path) -> None:
     write(note, "---\na: 1\n---\nbody\n")
-    check = edit._check
-
-    def meanwhile(*args: Any) -> None:
-        check(*args)
-        write(note, "---\na: 1\n---\nbetter\n")
-
-    monkeypatch.setattr(edit, "_check", meanwhile)
+    edit = planned(note.parent, note.name, Change(fields={"weight": 1}))
+    write(note, "---\na: 1\n---\nbetter\n")
     with pytest.raises(
         HedgerowError, match="somebody changed the file at the same time; try again"
     ):
-        set_field(note, "weight", 1)
+        edit.write()
     assert read(note) == "---\na: 1\n---\nbetter\n"
+
+
+def test_an_error_of_the_choice_of_items_is_raised(note: Path) -> None:
+    write(note, "---\na: [1]\n---\nbody\n")
+    with pytest.raises(ZeroDivisionError):
+        change_items(note, "a", drop=lambda item: 1 // (item - 1))
+    assert read(note) == "---\na: [1]\n---\nbody\n"
+
+
+def test_a_list_without_items_is_removed_if_wanted(note: Path) -> None:
+    write(note, "---\na: [1]\nb: 2\n---\nbody\n")
+    items = ListItems("a", drop=lambda item: item == 1, removes_empty=True)
+    assert planned(note.parent, note.name, Change([items], {"c": 3}, ["b", "d"])).write()
+    assert read(note) == "---\nc: 3\n---\nbody\n"
 
 
 def test_an_edit_while_the_new_file_is_written_is_not_lost(
@@ -205,11 +219,11 @@ class TestLinkedFiles:
         with pytest.raises(
             HedgerowError, match=r"note\.md was not changed: it is a link to .*, outside"
         ) as caught:
-            set_field(root / "note.md", "weight", 1, root=root)
+            set_field(root / "note.md", "weight", 1)
         assert caught.value.code == "root_io"
         assert (root / "note.md").is_symlink()
         assert read(target) == "body\n"
-        assert set_field(root / "note.md", "weight", 1, root=tmp_path)
+        assert planned(tmp_path, "root/note.md", Change(fields={"weight": 1})).write()
 
 
 _VALUES = st.one_of(

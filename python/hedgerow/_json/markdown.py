@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -10,10 +11,11 @@ from typing import Any
 from hedgerow._operations.operation import Request
 from hedgerow.ingest.source import Skip
 from hedgerow.memory import results
-from hedgerow.memory.edit import lines_of
 from hedgerow.memory.operations import ContextRequest, EditRequest, ListRequest, ShowRequest
 from hedgerow.memory.times import memory_time
 from hedgerow.memory.trust import NOT_ALLOWED
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 DIGEST = 12
 """The number of digits shown of a digest; an edit accepts as many."""
@@ -114,7 +116,7 @@ def _cut(text: str, size: int) -> str:
 def _read(request: Request[Any], memory: results.Memory) -> str:
     """Return a page of a memory, after a line with digest, lines and the offset of the next page."""
     offset = request.offset if isinstance(request, ShowRequest) else 0
-    lines = lines_of(memory.text)
+    lines = _LINE.findall(memory.text)
     shown, size = 0, 0
     while shown < len(lines) and size + len(lines[shown]) <= PAGE:
         size += len(lines[shown])

@@ -23,7 +23,7 @@ from hedgerow.typing import Legs
 
 from .config import Config
 from .derived import Derived
-from .edit import set_field
+from .edit import Change, planned
 from .files import locked
 
 __all__ = ["RootWorkspace"]
@@ -112,4 +112,4 @@ class RootWorkspace:
     def _set(self, key: str, field: str, value: float | str) -> None:
         derived = Derived.of(self._root._config())  # noqa: SLF001 - of the same package
         with locked(derived.lock):
-            set_field(derived.source_root / key, field, value, root=derived.source_root)
+            planned(derived.source_root, key, Change(fields={field: value})).write()

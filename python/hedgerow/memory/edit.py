@@ -1,38 +1,57 @@
-"""Editing the front matter of files that people write (spec/memory.md, "Edits").
-
-An edit changes the characters of one value, or adds a line: all other bytes stay. The new text is
-parsed and compared with the old one; unless the field is the only difference, nothing is written.
-"""
+"""Memories read and edited, whole, in part or one field alone (spec/memory.md, "Reading and editing", "Edits")."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import hashlib
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
 
 from hedgerow._checks import checked_text, shown
-from hedgerow._engine import (
-    FrontMatter,
-    _append_items,
-    _remove_items,
-    _remove_key,
-    _update_front_matter,
-    read_front_matter,
-)
+from hedgerow._engine import _changed_front_matter, _part_of
+from hedgerow._engine import _edited as _edited_text
 from hedgerow.errors import HedgerowError, InvalidInputError
-from hedgerow.ingest.source import Source, UnreadableSourceError, read_bytes, text_of
+from hedgerow.ingest.source import Source, UnreadableSourceError, decode, read_bytes, text_of
 
 from . import files
+from .derived import Derived
+from .documents import parse_document
+from .files import locked
 from .note import iso_time, now, one_line
+from .operations import EditRequest, ShowRequest
+from .results import Memory
+from .scope import Scope
+
+R = TypeVar("R", ShowRequest, EditRequest)
 
 _BOM = "\ufeff"
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
-Change = Callable[[str, Mapping[str, Any], str], tuple[str, Mapping[str, Any]]]
-"""From a block, its fields and the newline of the file to the new block and the new fields."""
+# Front matter. An edit changes the characters of one value, or adds a line: all other bytes stay.
+
+
+class ListItems(NamedTuple):
+    """Items of the list `key` of front matter: `add` are appended, unless the list has them.
+
+    A single value becomes a list that begins with it. `drop` is whether an item is dropped; with
+    `removes_empty`, the key is removed if nothing is left in the list.
+    """
+
+    key: str
+    add: Sequence[Any] = ()
+    drop: Callable[[Any], bool] | None = None
+    removes_empty: bool = False
+
+
+class Change(NamedTuple):
+    """A change of front matter: of lists, then fields that are set, then fields that are removed."""
+
+    items: Sequence[ListItems] = ()
+    fields: Mapping[str, Any] = MappingProxyType({})
+    removed: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,176 +71,33 @@ class Edit:
         return True
 
 
-def set_field(path: Path, name: str, value: Any, *, root: Path | None = None) -> bool:
-    """Set a field of front matter; returns whether the file was changed.
+def planned(root: Path, file: str, change: Change) -> Edit:
+    """Prepare a change of the front matter of a file, of which nothing else may differ.
 
-    `value` is a str, a number, a bool, or a list of these. A symbolic link is followed to a file
-    inside `root`, by default the folder of `path`. Raises HedgerowError, and writes nothing, when
-    the edit has to be done by hand (`invalid_front_matter`) or the file was changed at the same
-    time (`file_changed`).
+    A symbolic link is followed to a file inside `root`. Raises HedgerowError (`invalid_front_matter`)
+    if the edit has to be done by hand.
     """
-    return planned(path, [with_fields({name: value})], root=root).write()
-
-
-def change_items(
-    path: Path,
-    name: str,
-    *,
-    add: Sequence[Any] = (),
-    drop: Callable[[Any], bool] | None = None,
-    root: Path | None = None,
-) -> bool:
-    """Drop items from a list of front matter and append others that are not in it yet.
-
-    Returns whether the file was changed. A single value becomes a list that begins with it.
-    Follows links and raises as `set_field` does.
-    """
-    return planned(path, [with_items(name, add=add, drop=drop)], root=root).write()
-
-
-def with_fields(values: Mapping[str, Any]) -> Change:
-    """Set fields of front matter, in their order."""
-
-    def change(
-        block: str, fields: Mapping[str, Any], newline: str
-    ) -> tuple[str, Mapping[str, Any]]:
-        new = {
-            name: value
-            for name, value in values.items()
-            if name not in fields or fields[name] != value or type(fields[name]) is not type(value)
-        }
-        return (_update_front_matter(block, new, newline) if new else block), {**fields, **new}
-
-    return change
-
-
-def without_fields(names: Collection[str]) -> Change:
-    """Remove fields of front matter, each with its lines."""
-
-    def change(block: str, fields: Mapping[str, Any], _: str) -> tuple[str, Mapping[str, Any]]:
-        for name in names:
-            if name in fields:
-                block = _remove_key(block, name)
-        return block, {name: value for name, value in fields.items() if name not in names}
-
-    return change
-
-
-def without_empty(name: str) -> Change:
-    """Remove a list of front matter in which nothing is left."""
-
-    def change(block: str, fields: Mapping[str, Any], _: str) -> tuple[str, Mapping[str, Any]]:
-        if fields.get(name) != []:
-            return block, fields
-        return _remove_key(block, name), {key: fields[key] for key in fields if key != name}
-
-    return change
-
-
-def with_items(
-    name: str, *, add: Sequence[Any] = (), drop: Callable[[Any], bool] | None = None
-) -> Change:
-    """Drop items from a list of front matter and append others, as `change_items` does."""
-
-    def change(
-        block: str, fields: Mapping[str, Any], newline: str
-    ) -> tuple[str, Mapping[str, Any]]:
-        items = _as_list(fields.get(name))
-        dropped = {at for at, item in enumerate(items) if drop is not None and drop(item)}
-        kept = [item for at, item in enumerate(items) if at not in dropped]
-        new = [item for item in add if item not in kept]
-        if not new and not dropped:
-            return block, fields
-        if dropped:
-            block = _remove_items(block, name, sorted(dropped), kept, newline)
-        if new:
-            block = _append_items(block, name, kept, new, newline)
-        return block, {**fields, name: [*kept, *new]}
-
-    return change
-
-
-def _as_list(value: Any) -> list[Any]:
-    if value is None:
-        return []
-    return list(value) if isinstance(value, list) else [value]
-
-
-def planned(path: Path, changes: Iterable[Change], *, root: Path | None = None) -> Edit:
-    """Prepare changes of the front matter of a file, of which nothing else may differ.
-
-    Raises as `set_field` does for what has to be done by hand.
-    """
-    data = _read(path)
-    decoded = data.decode()
-    mark, text = (_BOM, decoded[1:]) if decoded.startswith(_BOM) else ("", decoded)
-    new = changed_text(text, str(path), changes)
-    return Edit(path, data, (mark + new).encode(), root or path.parent)
-
-
-def changed_text(text: str, name: str, changes: Iterable[Change]) -> str:
-    """Change the front matter of a text, the file `name`, of which nothing else may differ.
-
-    Raises HedgerowError (`invalid_front_matter`) for what has to be done by hand.
-    """
-    newline = "\r\n" if "\r\n" in text else "\n"
-    matter = read_front_matter(_lines(text))
-    if matter.problem:
-        raise _refused(name, f"it is not valid YAML ({matter.problem})")
-    head, block, rest = _parts(text, matter, newline)
-    changed = block
-    fields: Mapping[str, Any] = matter.fields
-    try:
-        for change in changes:
-            changed, fields = change(changed, fields, newline)
-    except HedgerowError as error:
-        raise _refused(name, error.message) from error
-    if changed == block:
-        return text
-    new = f"{head}{changed}{rest}"
-    _check(name, text, new, fields)
-    return new
-
-
-def without_block(text: str) -> str:
-    """Return a text without front matter in which there is nothing."""
-    lines = text.split("\n", 2)
-    return lines[2] if len(lines) > 2 and lines[:2] == ["---", "---"] else text  # noqa: PLR2004
-
-
-def _read(path: Path) -> bytes:
+    path = root / file
     try:
         data = read_bytes(Source(str(path), str(path)))
         text_of(data)
     except UnreadableSourceError as error:
         raise _refused(path, error.reason) from error
-    return data
+    text = data.decode()
+    mark = _BOM if text.startswith(_BOM) else ""
+    new = changed_text(text[len(mark) :], path, change)
+    return Edit(path, data, (mark + new).encode(), root)
 
 
-def lines_of(text: str) -> list[str]:
-    """Split a text into lines, each with its line end."""
-    return _LINE.findall(text)
+def changed_text(text: str, name: object, change: Change) -> str:
+    """Change the front matter of a text, the file `name`, of which nothing else may differ.
 
-
-def _lines(text: str) -> list[str]:
-    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-
-
-def _parts(text: str, matter: FrontMatter, newline: str) -> tuple[str, str, str]:
-    """Split a text into what precedes the block, the block, and the rest; adds missing fences."""
-    if not matter.body_start:
-        return f"---{newline}", "", f"---{newline}{text}"
-    lines = lines_of(text)
-    end = matter.body_start - 1
-    return lines[0], "".join(lines[1:end]), "".join(lines[end:])
-
-
-def _check(name: str, old: str, new: str, wanted: Mapping[str, Any]) -> None:
-    """Raise if the text after the front matter, or any field but the one edited, would change."""
-    before, after = read_front_matter(_lines(old)), read_front_matter(_lines(new))
-    same_text = _lines(old)[before.body_start :] == _lines(new)[after.body_start :]
-    if after.problem or not same_text or dict(after.fields) != dict(wanted):
-        raise _refused(name, "the change cannot be made without changing more")
+    Raises HedgerowError (`invalid_front_matter`) if the edit has to be done by hand.
+    """
+    try:
+        return _changed_front_matter(text, *change)
+    except HedgerowError as error:
+        raise _refused(name, error.message) from error
 
 
 def _refused(name: object, problem: str) -> HedgerowError:
@@ -267,18 +143,168 @@ def with_writer(text: str, file: str, name: str) -> str:
 
     Raises HedgerowError (`invalid_front_matter`) for front matter that has to be edited by hand.
     """
-    writer = checked_writer(name)
-    return changed_text(text, file, [with_items(WRITTEN_BY, add=[writer]), _touched()])
+    writer = ListItems(WRITTEN_BY, add=[checked_writer(name)])
+    stated = parse_document(file, text.encode()).matter.fields
+    is_dated = "updated_at" in stated or "created_at" in stated
+    fields = {"updated_at": iso_time(now())} if is_dated else {}
+    return changed_text(text, file, Change([writer], fields))
 
 
-def _touched() -> Change:
-    """Set `updated_at` where it is, or where `created_at` is."""
+# Texts, whole or in part.
 
-    def change(
-        block: str, fields: Mapping[str, Any], newline: str
-    ) -> tuple[str, Mapping[str, Any]]:
-        if "updated_at" not in fields and "created_at" not in fields:
-            return block, fields
-        return with_fields({"updated_at": iso_time(now())})(block, fields, newline)
 
-    return change
+LONGEST = 2_000_000
+"""The most characters of a memory that is edited."""
+
+SHORTEST_DIGEST = 12
+"""The fewest digits of a digest that an edit accepts. Short ones save tokens of agents."""
+
+
+_MOST_TRIES = 8
+"""The most `#` of a key at which a section may begin. More would make unknown names slow."""
+
+
+def at_section(resolve: Callable[[str], list[str]], request: R) -> tuple[str, R]:
+    """Return the file that the key of a request means, and the request with the section it names.
+
+    A key is a name, or a name and a section after `#`. A file whose own name has a `#` comes first, then
+    the longest name. Raises InvalidInputError as `resolve` does.
+    """
+    key = request.key
+    try:
+        return resolve(key)[0], request
+    except InvalidInputError as error:
+        if error.code != "unknown_node" or request.section is not None or "#" not in key:
+            raise
+        name = key
+        for _ in range(_MOST_TRIES):
+            name, sign, _ = name.rpartition("#")
+            section = key[len(name) + 1 :].strip()
+            if not sign or not name.strip() or not section.strip("#"):
+                break
+            try:
+                return resolve(name.strip())[0], replace(request, section=section)
+            except InvalidInputError as other:
+                if other.code != "unknown_node":
+                    raise
+        raise
+
+
+def digest_of(data: bytes) -> str:
+    """Return the digest of the bytes of a memory's text."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def show(derived: Derived, file: str, request: ShowRequest) -> Memory:
+    """Read a file of the index, or a part of it.
+
+    Raises InvalidInputError if the file cannot be read or has no such part.
+    """
+    data = data_of(derived, file)
+    text = _text(data, file)
+    parts = (request.section, request.limit, request.budget)
+    if not request.offset and parts == (None, None, None):
+        return Memory(file, text, digest_of(data))
+    offset, limit, budget = (
+        None if one is None else min(one, sys.maxsize)
+        for one in (request.offset, request.limit, request.budget)
+    )
+    part, lines, remaining = _part_of(text, file, request.section, offset or 0, limit, budget)
+    return Memory(file, part, digest_of(data), lines, remaining)
+
+
+def _text(data: bytes, file: str) -> str:
+    """Decode a file without its byte order mark; InvalidInputError for one that is not text."""
+    try:
+        return decode(data)
+    except UnreadableSourceError as error:
+        raise InvalidInputError(
+            f"the memory {file} cannot be read: {error.reason}", code="invalid_note"
+        ) from error
+
+
+def edit(derived: Derived, file: str, request: EditRequest, scope: Scope) -> Memory:
+    """Write another text into a file of the index, if it still has the one of that digest.
+
+    Raises HedgerowError (`file_changed`) where it does not, and InvalidInputError for a text that is
+    not in the scope; nothing is written then.
+    """
+    if request.replace is None or request.text.strip():
+        _check_text(request.text)
+    data = data_of(derived, file)
+    if not _is_digest(request.digest, data):
+        raise _changed(file)
+    text = _edited(data, file, request)
+    _check_text(text)
+    if request.written_by is not None:
+        mark = _BOM if text.startswith(_BOM) else ""
+        text = mark + with_writer(text[len(mark) :], file, request.written_by)
+    new = text.encode()
+    if scope and not scope.has(Scope.stated(parse_document(file, new).metadata)):
+        raise InvalidInputError(
+            f"the text is not of the {scope}; keep `scope` in its front matter as it is",
+            code="invalid_note",
+        )
+    try:
+        with locked(derived.lock):
+            files.update(path_of(derived, file), new, expected=data, root=derived.source_root)
+    except HedgerowError as error:
+        if error.code != "file_changed":
+            raise
+        raise _changed(file) from error
+    return Memory(file, text, digest_of(new))
+
+
+def _edited(data: bytes, file: str, request: EditRequest) -> str:
+    """Return the whole text of a file after an edit."""
+    section, new = request.section, request.text
+    if section is None and not request.append and not request.prepend and request.replace is None:
+        return new
+    text, mark = _text(data, file), _BOM if data.startswith(_BOM.encode()) else ""
+    if request.replace is not None:
+        place = "once"
+    elif request.append:
+        place = "end"
+    else:
+        place = "beginning" if request.prepend or section is None else "content"
+    return mark + _edited_text(text, file, section, place, new, request.replace)
+
+
+def _check_text(text: str) -> None:
+    if not text.strip() or "\0" in text or len(text) > LONGEST:
+        raise InvalidInputError(
+            f"a memory has a text, without NUL and of at most {LONGEST:,} characters",
+            code="invalid_note",
+        )
+
+
+def _is_digest(given: str, data: bytes) -> bool:
+    """Return whether bytes have a digest that begins with `given`."""
+    return len(given) >= SHORTEST_DIGEST and digest_of(data).startswith(given)
+
+
+def _changed(file: str) -> HedgerowError:
+    return HedgerowError(
+        f"{file} changed since you read it; read it again and redo the edit",
+        code="file_changed",
+    )
+
+
+def data_of(derived: Derived, file: str) -> bytes:
+    """Return the bytes of a file of the index; InvalidInputError where it cannot be read."""
+    try:
+        return read_bytes(Source(file, str(path_of(derived, file))))
+    except UnreadableSourceError as error:
+        raise InvalidInputError(
+            f"the memory {file} cannot be read: {error.reason}", code="unknown_node"
+        ) from error
+
+
+def path_of(derived: Derived, file: str) -> Path:
+    """Return where a file is; HedgerowError where a link has come into its path."""
+    folder: Path = derived.source_root
+    path = folder / file
+    files.check_no_link(path)
+    for parent in path.relative_to(folder).parents:
+        files.check_no_link(folder / parent)
+    return path

@@ -13,6 +13,7 @@ from hedgerow.ingest.source import decode, text_of
 
 from .derived import Derived, forget_joint, open_store_to_write, open_to_write
 from .documents import read_documents
+from .edit import data_of, path_of
 from .files import locked, remove, system_errors, update
 from .history import repository_of
 from .links import OWN_FIELDS
@@ -20,7 +21,6 @@ from .names import TEMPORARY_SUFFIX
 from .process import without_source
 from .results import ForgetResult
 from .sync import sync, write_manifest
-from .texts import data_of, path_of
 
 
 def forget(

@@ -19,12 +19,11 @@ from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.source import UnreadableSourceError, decode
 
 from .documents import Document, parse_document
-from .edit import writers_of
+from .edit import data_of, writers_of
 from .marks import REASON, RETRACTED, SUPERSEDED_BY, SUPERSEDES
 from .note import now, one_line
 from .operations import DiffRequest
 from .results import Diff, Event, History
-from .texts import data_of
 from .times import memory_time, parse_end, parse_time
 
 if TYPE_CHECKING:

@@ -512,7 +512,8 @@ class OpenedIndex:
                 return None
             index = self._index(Derived.of(config))
             where = recalling.filter_of(scope)
-            return recalling.ranked(index, embedder, query, whole=sync, where=where)
+            most = recalling.RANKED
+            return recalling.ranked(index, embedder, query, most, whole=sync, where=where)
 
         return self._current(config, search, sync=sync)[0]
 

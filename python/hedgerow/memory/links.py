@@ -15,9 +15,9 @@ from hedgerow._checks import checked_text, shown
 from hedgerow._engine import FrontMatter, _link_positions, _links_in_fields, _links_in_text, _Names
 from hedgerow.errors import HedgerowError, InvalidInputError
 
-from . import edit
 from .derived import Derived
 from .documents import Document
+from .edit import Change, ListItems, planned
 from .files import locked
 from .names import DERIVED
 from .root_files import NodeState
@@ -174,15 +174,10 @@ def link(  # noqa: PLR0913 - the parts of a link
             code="invalid_edge",
         )
     item: Any = name if strength == STATED else {"to": name, "strength": float(strength)}
-    leads = _leads_to(state, a, b, relation)
+    leads = leads_of(state, a, b, relation)
+    items = ListItems(relation, [item], lambda old: old != item and leads(old))
     with locked(derived.lock):
-        edit.change_items(
-            derived.source_root / a,
-            relation,
-            add=[item],
-            drop=lambda old: old != item and leads(old),
-            root=derived.source_root,
-        )
+        planned(derived.source_root, a, Change([items])).write()
     return a
 
 
@@ -194,11 +189,9 @@ def written_name(path: str) -> str:
 def unlink(derived: Derived, state: NodeState, a: str, b: str, *, relation: str) -> bool:
     """Remove the links of a relation to `b` from the front matter of `a`; returns whether any was."""
     _check(a, b, relation)
-    leads = _leads_to(state, a, b, relation)
+    items = ListItems(relation, drop=leads_of(state, a, b, relation))
     with locked(derived.lock):
-        removed = edit.change_items(
-            derived.source_root / a, relation, drop=leads, root=derived.source_root
-        )
+        removed = planned(derived.source_root, a, Change([items])).write()
     in_text = [Link(*one) for one in state.nodes.links(a) if one[1] == "link"]
     if not removed and any(leads_to(one, a, b, state.names()) for one in in_text):
         raise HedgerowError(
@@ -219,7 +212,7 @@ def _check(a: str, b: str, relation: str) -> None:
         )
 
 
-def _leads_to(state: NodeState, a: str, b: str, relation: str) -> Callable[[Any], bool]:
+def leads_of(state: NodeState, a: str, b: str, relation: str) -> Callable[[Any], bool]:
     """Return a predicate: whether an item of a relation of `a` is a link to `b`."""
     names = state.names()
 

@@ -11,15 +11,15 @@ from datetime import datetime
 from typing import Any
 
 from hedgerow._checks import checked_text
-from hedgerow._engine import FrontMatter, _Marks
+from hedgerow._engine import _Marks
 from hedgerow.errors import InvalidInputError
 
 from . import files, note
 from .derived import Derived
 from .documents import Document, parse_document
-from .edit import Change, Edit, planned, with_fields, with_items, without_empty, without_fields
+from .edit import Change, ListItems, planned
 from .files import locked
-from .links import leads_to, links_in_fields, written_name
+from .links import leads_of, written_name
 from .root_files import NodeState
 from .scope import Scope
 from .times import HOLDS, Validity, micros_of
@@ -81,18 +81,16 @@ def supersede(derived: Derived, old: str, new: str) -> list[str]:
     if old == new:
         raise InvalidInputError(f"the memory {old!r} cannot supersede itself", code="invalid_edge")
     with locked(derived.lock):
-        return _written(
-            derived,
-            {
-                new: _planned(derived, new, with_items(SUPERSEDES, add=[written_name(old)])),
-                old: _planned(derived, old, with_items(SUPERSEDED_BY, add=[written_name(new)])),
-            },
-        )
+        marks = {
+            new: ListItems(SUPERSEDES, [written_name(old)]),
+            old: ListItems(SUPERSEDED_BY, [written_name(new)]),
+        }
+        return _written(derived, {path: Change([items]) for path, items in marks.items()})
 
 
 def check_markable(derived: Derived, path: str) -> Document:
     """Read a memory that is to be marked; HedgerowError where its front matter cannot be edited."""
-    _planned(derived, path, with_items(SUPERSEDED_BY, add=["[[_]]"]))
+    planned(derived.source_root, path, Change([ListItems(SUPERSEDED_BY, ["[[_]]"])]))
     return parse_document(path, (derived.source_root / path).read_bytes())
 
 
@@ -103,37 +101,23 @@ def retract(derived: Derived, path: str, reason: str | None) -> list[str]:
     if said:
         fields[REASON] = said
     with locked(derived.lock):
-        return _written(derived, {path: _planned(derived, path, with_fields(fields))})
+        return _written(derived, {path: Change(fields=fields)})
 
 
 def restore(derived: Derived, state: NodeState, path: str, news: Sequence[str]) -> list[str]:
     """Remove the marks by which a memory is retracted or superseded, there and in `news`."""
-    names = state.names()
-
-    def leads(item: Any, source: str) -> bool:
-        links, _ = links_in_fields(FrontMatter({SUPERSEDES: [item]}))
-        return any(leads_to(one, source, path, names) for one in links)
-
+    changes = {path: Change(removed=(RETRACTED, REASON, SUPERSEDED_BY))}
+    for new in news:
+        if new in state.nodes:
+            leads = leads_of(state, new, path, SUPERSEDES)
+            changes[new] = Change([ListItems(SUPERSEDES, drop=leads, removes_empty=True)])
     with locked(derived.lock):
-        own = without_fields((RETRACTED, REASON, SUPERSEDED_BY))
-        edits = {path: _planned(derived, path, own)}
-        for new in news:
-            if new in state.nodes:
-
-                def drop(item: Any, source: str = new) -> bool:
-                    return leads(item, source)
-
-                dropped = with_items(SUPERSEDES, drop=drop)
-                edits[new] = _planned(derived, new, dropped, without_empty(SUPERSEDES))
-        return _written(derived, edits)
+        return _written(derived, changes)
 
 
-def _planned(derived: Derived, path: str, *changes: Change) -> Edit:
-    return planned(derived.source_root / path, changes, root=derived.source_root)
-
-
-def _written(derived: Derived, edits: Mapping[str, Edit]) -> list[str]:
-    """Write edits that were all checked; returns the files that were changed."""
+def _written(derived: Derived, changes: Mapping[str, Change]) -> list[str]:
+    """Write changes, all of which are checked first; returns the files that were changed."""
+    edits = {path: planned(derived.source_root, path, one) for path, one in changes.items()}
     changed = {path: edit for path, edit in edits.items() if edit.new != edit.old}
     if changed:
         contents = {edit.path: (edit.new, edit.old) for edit in changed.values()}

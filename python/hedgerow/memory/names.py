@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
@@ -44,20 +44,6 @@ _DEVICE = re.compile(
     r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\..*)?", re.DOTALL
 )
 _REFUSED_BY_WINDOWS = re.compile(r'[<>:"|?*\\\x00-\x1f]|[. ]\Z')
-
-_TYPE_OF_FOLDER = {folder: kind for kind, folder in DIRECTORIES.items()}
-
-
-def bucket_of(path: str, metadata: Mapping[str, Any]) -> str:
-    """Return the bucket of a memory: its type, else the type of its first folder.
-
-    A folder of no type is a bucket of its own name, and so is a file outside of folders.
-    """
-    stated = metadata.get("type")
-    if isinstance(stated, str) and stated.strip():
-        return stated.strip().lower()
-    first = path.partition("/")[0]
-    return _TYPE_OF_FOLDER.get(first, first)
 
 
 def is_device(name: str) -> bool:

@@ -19,7 +19,6 @@ from hedgerow._engine import (
     _shorten,
     _title_from_name,
     _topic_words,
-    _update_front_matter,
 )
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.source import (
@@ -34,6 +33,7 @@ from hedgerow.typing import Progress, QuestionDate
 from . import files, note
 from .derived import Derived, check_reports
 from .documents import Document, memory_rules, parse_document, read_documents, unread
+from .edit import Change, changed_text
 from .files import locked
 from .marks import supersede
 from .names import DERIVED, DIRECTORIES
@@ -340,11 +340,10 @@ def _existing(file: Path, path: str) -> bytes | None:
 def _front_matter(old: Document, topic: str, time: str, scope: Scope) -> str:
     """Keep the front matter except `updated_at`; add the fields that it lacks."""
     fields = _fields(topic, time, scope)
-    if not old.matter.body_start:
-        return _render_front_matter(fields) + "\n"
     missing = {key: value for key, value in fields.items() if key not in old.matter.fields}
-    block = "\n".join(old.lines[1 : old.matter.body_start - 1])
-    return f"---\n{_update_front_matter(block, {**missing, 'updated_at': time})}---\n"
+    head = "".join(f"{line}\n" for line in old.lines[: old.matter.body_start])
+    new = changed_text(head, old.path, Change(fields={**missing, "updated_at": time}))
+    return new if head else f"{new}\n"
 
 
 def _with_generated(body: str, topic: str, generated: str) -> str:

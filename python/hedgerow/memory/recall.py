@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING, NamedTuple
 
 from hedgerow._checks import checked_texts
-from hedgerow._engine import Hit, Index, Searcher, _FileColumns
+from hedgerow._engine import Index, Searcher, _FileColumns
 from hedgerow._times import checked_half_life
 from hedgerow.embedders import AnyEmbedder
 from hedgerow.errors import IndexFileError
@@ -148,7 +148,6 @@ DEEPER = 10
 AT_LEAST = 200
 """The fewest candidates."""
 
-_RANKED = 1000
 _DIGITS, _GREATEST = 19, (1 << 63) - 1
 
 
@@ -160,14 +159,6 @@ class Evidence(NamedTuple):
     score: float
     line_start: int
     text: str
-
-
-class BestPassages(NamedTuple):
-    """The best passage of each file, best first, and how they were found: keywords or hybrid."""
-
-    hits: list[Hit]
-    how: str
-    trace: Trace
 
 
 def recalled(result: _RecallTuple, depth: str, how: str) -> RecalledMemory:
@@ -223,38 +214,18 @@ def filter_of(scope: Scope) -> FiltersLike | None:
     return {f"front_matter.scope.{key}": {"$in": [*ids[key], *shared]} for key in ids} or None
 
 
-def search(  # noqa: PLR0913 - what a search depends on
+RANKED = 1000
+"""The files of a leg of a pipeline."""
+
+
+def ranked(  # noqa: PLR0913 - what a search depends on
     index: Index,
     embedder: AnyEmbedder | None,
     query: str,
     limit: int,
     *,
-    whole: bool = False,
-    where: FiltersLike | None = None,
-) -> BestPassages:
-    """Find the files of the best passages, each once; without the retry ladder."""
-    retriever = Retriever(index, embedder=embedder, ranking=Ranking("best"))
-    response = retriever.search(
-        query,
-        limit=limit,
-        candidates=limit,
-        group_by="path",
-        skip_retry_ladder=True,
-        filters=where,
-    )
-    if whole:
-        raise_damage(response.error)
-    trace = response.trace
-    return BestPassages(response.results, how_found(trace), trace)
-
-
-def ranked(
-    index: Index,
-    embedder: AnyEmbedder | None,
-    query: str,
-    *,
-    whole: bool = False,
-    where: FiltersLike | None = None,
+    whole: bool,
+    where: FiltersLike | None,
 ) -> list[str] | None:
     """Return the files of the best passages of one leg: semantic with an embedder, else keywords.
 
@@ -265,8 +236,8 @@ def ranked(
     response = retriever.search(
         query,
         mode="bm25" if embedder is None else "semantic",
-        limit=_RANKED,
-        candidates=_RANKED,
+        limit=limit,
+        candidates=limit,
         group_by="path",
         skip_retry_ladder=True,
         filters=where,

@@ -28,7 +28,7 @@ from .marks import SUPERSEDES, Marks, check_markable, supersede
 from .names import DIRECTORIES, separate_tags
 from .note import checked_body, checked_type, iso_time, now, title_of
 from .operations import RememberRequest, SupersedeRequest, WrapupRequest
-from .recall import filter_of, search
+from .recall import filter_of, ranked
 from .results import RememberResult, Validation
 from .root_files import RootFiles
 from .scope import Scope, front_matter_of
@@ -116,8 +116,8 @@ def duplicate_of(
     if not words:
         return None
     query = " ".join([*words][:_LOOKED_UP])
-    found = search(index, None, query, _CANDIDATES, whole=True, where=filter_of(scope))
-    read = [_read(derived, hit.path) for hit in found.hits]
+    found = ranked(index, None, query, _CANDIDATES, whole=True, where=filter_of(scope))
+    read = [_read(derived, path) for path in found or ()]
     documents = [one for one in read if one and scope.has(Scope.stated(one.metadata))]
     shares = _likeness(text, [one.body for one in documents])
     known = zip(documents, shares, strict=True)
@@ -298,13 +298,24 @@ def remember(  # noqa: PLR0913 - the parts of a memory
     It takes the place of the memory `instead_of`, if one is given. `files` are the index and the store of
     a handle.
     """
-    if instead_of is None:
-        return _remember(derived, text, title, kind, tags, fields or {}, scope, files)
-    check_markable(derived, instead_of)
-    _check_inside(derived, kind)
-    said = {**(fields or {}), SUPERSEDES: [written_name(instead_of)]}
-    done = _remember(derived, text, title, kind, tags, said, scope, files)
-    supersede(derived, instead_of, indexed_path(derived, done.file))
+    said = dict(fields or {})
+    if instead_of is not None:
+        check_markable(derived, instead_of)
+        _check_inside(derived, kind)
+        said[SUPERSEDES] = [written_name(instead_of)]
+    file = write_memory(
+        derived.root,
+        text,
+        title=title,
+        kind=kind,
+        folder=derived.folder_of(checked_type(kind)),
+        tags=tags,
+        fields=said,
+        scope=scope,
+    )
+    done = _indexed(derived, file, files)
+    if instead_of is not None:
+        supersede(derived, instead_of, indexed_path(derived, file))
     return replace(done, superseded=instead_of)
 
 
@@ -346,26 +357,8 @@ def _written_date(given: QuestionDate, name: str) -> str:
     return given if _DATE.match(given) else iso_time(time)
 
 
-def _remember(  # noqa: PLR0913, PLR0917 - the parts of a memory
-    derived: Derived,
-    text: str,
-    title: str,
-    kind: str,
-    tags: Sequence[str],
-    fields: Mapping[str, Any],
-    scope: Scope,
-    files: RootFiles | None,
-) -> RememberResult:
-    file = write_memory(
-        derived.root,
-        text,
-        title=title,
-        kind=kind,
-        folder=derived.folder_of(checked_type(kind)),
-        tags=tags,
-        fields=fields,
-        scope=scope,
-    )
+def _indexed(derived: Derived, file: str, files: RootFiles | None) -> RememberResult:
+    """Index a new file, unless no recall would find it."""
     root, written = str(derived.root), derived.root / file
     if not written.is_relative_to(derived.source_root):
         problem = f"it lies outside indexRoot ({derived.source_root}), which alone is searched"

@@ -7,6 +7,7 @@ import os
 import posixpath
 import re
 from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote
 
@@ -18,11 +19,11 @@ from hedgerow.ingest.source import Skip, UnreadableSourceError, decode, passes_b
 from . import files
 from .derived import Derived
 from .documents import parse_document
+from .edit import data_of, path_of
 from .files import locked
 from .links import RELATIONS, link_positions, links_of
 from .names import compared, is_refused_by_windows
 from .root_files import NodeState
-from .texts import data_of, path_of
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _IS_WINDOWS = os.name == "nt"
@@ -95,7 +96,8 @@ def rename(
                 continue
             path_after = to if path == file else path
             try:
-                is_new, html = _relink(derived, path, path_after, file, to, names, after)
+                writer = _Writer(derived.source_root, path, path_after, file, to, names, after)
+                is_new, html = _relink(derived, writer)
                 if is_new:
                     changed.append(path_after)
                 if html:
@@ -107,23 +109,21 @@ def rename(
     return changed, by_hand
 
 
-def _relink(  # noqa: PLR0913, PLR0917 - what a link depends on
-    derived: Derived, path: str, path_after: str, file: str, to: str, names: _Names, after: _Names
-) -> tuple[bool, list[str]]:
-    """Rewrite the links of a file; `path_after` is where it will be.
+def _relink(derived: Derived, writer: _Writer) -> tuple[bool, list[str]]:
+    """Rewrite the links of a file.
 
     Returns whether any changed, and the paths in HTML that lead elsewhere from there.
     """
+    path, to = writer.path, writer.to
     data = data_of(derived, path)
     try:
         text = decode(data)
     except UnreadableSourceError as error:
         raise HedgerowError(f"{path} cannot be read: {error.reason}", code="root_io") from error
-    writer = _Writer(derived.source_root, path, path_after, file, to, names, after)
     new, html = writer.rewritten(text)
-    moved = {file: to}
-    before = [moved.get(one or "", one) for one in _found(path, text, names)]
-    found = _found(path_after, new, after, path)
+    moved = {writer.file: to}
+    before = [moved.get(one or "", one) for one in _found(path, text, path, writer.names)]
+    found = _found(path, new, writer.path_after, writer.after)
     # A link that led nowhere may lead to the new path.
     expected = [
         to if old is None and one == to else old for old, one in zip(before, found, strict=False)
@@ -134,47 +134,39 @@ def _relink(  # noqa: PLR0913, PLR0917 - what a link depends on
             code="invalid_front_matter",
         )
     if new != text:
-        _write(derived, path, data, new)
+        mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
+        root = derived.source_root
+        files.update(path_of(derived, path), mark + new.encode(), expected=data, root=root)
     return new != text, html
 
 
-def _write(derived: Derived, path: str, data: bytes, new: str) -> None:
-    mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
-    files.update(
-        path_of(derived, path), mark + new.encode(), expected=data, root=derived.source_root
-    )
+def _found(path: str, text: str, place: str, names: _Names) -> list[str | None]:
+    """Return the files that the links of a text mean, in their order, if the file is at `place`."""
+    links, _ = links_of(parse_document(path, text.encode()))
+    return [names.find(link.target, link.is_path, place) for link in links]
 
 
-def _found(path_after: str, text: str, names: _Names, path: str = "") -> list[str | None]:
-    """Return the files that the links of a text mean, in their order."""
-    links, _ = links_of(parse_document(path or path_after, text.encode()))
-    return [names.find(link.target, link.is_path, path_after) for link in links]
-
-
+@dataclass(frozen=True, slots=True)
 class _Writer:
-    """Rewrites the links of one text."""
+    """Rewrites the links of the file `path`, which will be `path_after`, when `file` becomes `to`.
 
-    def __init__(  # noqa: PLR0913, PLR0917 - what a link depends on
-        self,
-        base: Path,
-        path: str,
-        path_after: str,
-        file: str,
-        to: str,
-        names: _Names,
-        after: _Names,
-    ) -> None:
-        self._base = base
-        self._path, self._path_after = path, path_after
-        self._file, self._to = file, to
-        self._names, self._after = names, after
+    `names` and `after` say what links mean before and after that.
+    """
+
+    base: Path
+    path: str
+    path_after: str
+    file: str
+    to: str
+    names: _Names
+    after: _Names
 
     def rewritten(self, text: str) -> tuple[str, list[str]]:
         """Return a text with the links changed that would otherwise lead elsewhere.
 
         Also returns the paths in HTML that lead elsewhere from a new folder: they are not changed.
         """
-        body = parse_document(self._path, text.encode()).matter.body_start
+        body = parse_document(self.path, text.encode()).matter.body_start
         lines = text.split("\n")
         block = "\n".join(map(self._line, lines[:body]))
         block = _PLAIN.sub(self._plain, block)
@@ -217,10 +209,10 @@ class _Writer:
         decoded = unquote(path)
         if not decoded or _SCHEME.match(href):
             return href
-        target = self._names.find(decoded, True, self._path)
+        target = self.names.find(decoded, True, self.path)
         if target is not None:
-            target = self._to if target == self._file else target
-            if self._after.find(decoded, True, self._path_after) == target:
+            target = self.to if target == self.file else target
+            if self.after.find(decoded, True, self.path_after) == target:
                 return href
         elif not href.startswith("/"):
             target = self._attachment(decoded)
@@ -228,32 +220,32 @@ class _Writer:
             return href
         if href.startswith("/"):
             return f"/{quote(target)}{mark}{rest}"
-        folder = posixpath.dirname(self._path_after)
+        folder = posixpath.dirname(self.path_after)
         return f"{quote(posixpath.relpath(target, folder or '.'))}{mark}{rest}"
 
     def _attachment(self, path: str) -> str | None:
         """Return the file that is no memory, or the folder, that a path leads to; None if none moved."""
-        before, after = posixpath.dirname(self._path), posixpath.dirname(self._path_after)
+        before, after = posixpath.dirname(self.path), posixpath.dirname(self.path_after)
         target = posixpath.normpath(posixpath.join(before, path))
         is_outside = target.startswith("../") or before == after
-        return None if is_outside or not (self._base / target).exists() else target
+        return None if is_outside or not (self.base / target).exists() else target
 
     def _named(self, name: str) -> str:
         """Return the new name of a file that a name meant.
 
         The old name if it still means that file.
         """
-        target = self._names.find(name.strip(), False, self._path)
+        target = self.names.find(name.strip(), False, self.path)
         if target is None:
             return name
-        target = self._to if target == self._file else target
-        if self._after.find(name.strip(), False, self._path_after) == target:
+        target = self.to if target == self.file else target
+        if self.after.find(name.strip(), False, self.path_after) == target:
             return name
         suffix = ".md" if name.strip().lower().endswith(".md") else ""
         short = posixpath.basename(target)[: -len(".md")] + suffix
         whole = target[: -len(".md")] + suffix
         is_short = "/" not in name
-        fits = self._after.find(short, False, self._path_after) == target
+        fits = self.after.find(short, False, self.path_after) == target
         return short if is_short and fits else whole
 
 

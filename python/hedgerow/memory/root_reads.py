@@ -119,7 +119,7 @@ class RootReads(RootOperations):
         return self._opened.grep(self._config(), request, self._scope)
 
     def _show(self, request: ShowRequest) -> Memory:
-        from .texts import at_section, show  # noqa: PLC0415 - slow to import
+        from .edit import at_section, show  # noqa: PLC0415 - slow to import
 
         session = self._session()
         file, request = at_section(session.resolve, request)

@@ -127,7 +127,7 @@ class RootWrites(RootReads):
         )
 
     def _edit(self, request: EditRequest) -> Memory:
-        from .texts import at_section, edit  # noqa: PLC0415 - slow to import
+        from .edit import at_section, edit  # noqa: PLC0415 - slow to import
 
         session = self._session()
         file, request = at_section(session.own, request)

@@ -255,14 +255,13 @@ def _failure(ledger: Ledger, path: str) -> Skip | None:
 
 def _report(derived: Derived, listing: Listing, run: _Run, removed: int) -> SyncReport:
     ledger = run.ledger
-    reported = [skip for record in ledger.failures() for skip in record.skips]
     return SyncReport(
         root=str(derived.root),
         documents=ledger.documents,
         added=run.added_files,
         changed=run.changed_files,
         removed=removed,
-        skips=[*listing.skips, *reported],
+        skips=[*listing.skips, *ledger.skips],
         passed_by=listing.passed_by,
         named=listing.named,
         unused=derived.unused(listing),

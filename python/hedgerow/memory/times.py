@@ -13,17 +13,15 @@ from datetime import date, datetime, timedelta, timezone
 from typing import Annotated, Any, ClassVar, Literal, cast
 
 from hedgerow._checks import shown
+from hedgerow._dates import MONTHS, WEEKDAYS
 from hedgerow._engine import _memory_time, _parse_end, _parse_time
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
 from hedgerow._times import aware, parse_age, utc
 from hedgerow.errors import InvalidInputError
 
-_MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september",
-    "october", "november", "december",
-)  # fmt: skip
-_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_MONTHS = tuple(map(str.lower, MONTHS))
+_DAYS = tuple(map(str.lower, WEEKDAYS))
 _NUMBERS = (
     "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
     "twelve",

@@ -9,14 +9,13 @@ pub struct EditError {
 }
 
 impl EditError {
-    pub(crate) fn new(problem: &str) -> Self {
-        let message = format!(
-            "the front matter cannot be changed: {problem}; mend it by hand, then try again"
-        );
-        Self { message }
+    pub(crate) fn new(problem: impl Into<String>) -> Self {
+        Self {
+            message: problem.into(),
+        }
     }
 
-    /// The message for the user.
+    /// The reason, as part of a sentence.
     pub fn message(&self) -> &str {
         &self.message
     }

@@ -390,7 +390,7 @@ fn occurrences(text: &str, wanted: &str) -> Vec<usize> {
 }
 
 /// The lines of a text, each with its line end: `\r\n`, `\r` or `\n`.
-fn split(text: &str) -> Vec<&str> {
+pub(crate) fn split(text: &str) -> Vec<&str> {
     let mut lines = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find(['\r', '\n']) {
@@ -408,7 +408,7 @@ fn split(text: &str) -> Vec<&str> {
     lines
 }
 
-fn without_end(line: &str) -> &str {
+pub(crate) fn without_end(line: &str) -> &str {
     line.trim_end_matches(['\r', '\n'])
 }
 

@@ -1,8 +1,10 @@
 //! Files, front matter and Markdown as Python reads them (spec/ingest.md).
 
+use std::cell::RefCell;
+
 use hedgerow_engine::ErrorCode;
 use hedgerow_memory::chunks::{REPEATED_LIMIT, SharedFields, markdown_chunks};
-use hedgerow_memory::front_matter::{self, FrontMatter};
+use hedgerow_memory::front_matter::{self, Changes, FrontMatter, ListChange};
 use hedgerow_memory::parts::{self, Place, Wanted};
 use hedgerow_memory::readers::{FileChunks, read_chunks};
 use hedgerow_memory::skip::Skip;
@@ -11,7 +13,7 @@ use hedgerow_memory::{EditError, line_diff, links, markdown, passages, sections,
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::chunk::PyChunk;
 use crate::text::Text;
@@ -366,73 +368,58 @@ pub fn _render_front_matter(fields: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(front_matter::render_front_matter(&fields))
 }
 
-/// Change a block; an edit that has to be made by hand raises HedgerowError.
-fn edit(py: Python<'_>, change: impl FnOnce() -> Result<String, EditError>) -> PyResult<String> {
-    read(change)?.map_err(|error| not_changed(py, &error))
-}
+/// A change of a list: its key, the items to append, the test of those to drop, and whether a list without
+/// items is removed.
+type ListParts<'py> = (String, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, bool);
 
-/// Set keys of the YAML between the fences; all other characters stay.
+/// Return a text with its front matter changed: lists, fields that are set, and fields that are removed.
 ///
-/// New keys come last, each line ending in `newline`. Raises HedgerowError, with the code
-/// `invalid_front_matter`, if the block is not a YAML mapping with one key a line.
+/// All other characters stay. Raises HedgerowError, with the code `invalid_front_matter` and the reason as its
+/// message, if the change has to be made by hand.
 #[pyfunction]
-#[pyo3(signature = (block, changes, newline="\n"))]
-pub fn _update_front_matter(
+pub fn _changed_front_matter(
     py: Python<'_>,
-    block: &str,
-    changes: &Bound<'_, PyAny>,
-    newline: &str,
+    text: Text,
+    lists: Vec<ListParts<'_>>,
+    fields: &Bound<'_, PyAny>,
+    removed: Vec<String>,
 ) -> PyResult<String> {
-    let changes: Map<String, Value> = argument("fields").json_object(Some(changes))?;
-    edit(py, || {
-        front_matter::update_front_matter(block, &changes, newline)
-    })
-}
-
-/// Append `new` to the list `items` of a key, each on a separate line or inside its brackets.
-///
-/// An empty list, or a value that is not a list yet, is rewritten. Raises like
-/// `_update_front_matter`.
-#[pyfunction]
-#[pyo3(signature = (block, key, items, new, newline="\n"))]
-pub fn _append_items(
-    py: Python<'_>,
-    block: &str,
-    key: &str,
-    items: &Bound<'_, PyAny>,
-    new: &Bound<'_, PyAny>,
-    newline: &str,
-) -> PyResult<String> {
-    let (items, new) = (json_list("items", items)?, json_list("new", new)?);
-    edit(py, || {
-        front_matter::append_items(block, key, &items, &new, newline)
-    })
-}
-
-/// Remove the items at `indexes`, from 0, from the list of a key; `kept` are the others.
-///
-/// A list with one item a line loses their lines; any other is rewritten. Raises like
-/// `_update_front_matter`.
-#[pyfunction]
-#[pyo3(signature = (block, key, indexes, kept, newline="\n"))]
-pub fn _remove_items(
-    py: Python<'_>,
-    block: &str,
-    key: &str,
-    indexes: Vec<usize>,
-    kept: &Bound<'_, PyAny>,
-    newline: &str,
-) -> PyResult<String> {
-    let kept = json_list("kept", kept)?;
-    edit(py, || {
-        front_matter::remove_items(block, key, &indexes, &kept, newline)
-    })
-}
-
-/// Remove a key with its value and the lines of these. Raises like `_update_front_matter`.
-#[pyfunction]
-pub fn _remove_key(py: Python<'_>, block: &str, key: &str) -> PyResult<String> {
-    edit(py, || front_matter::remove_key(block, key))
+    let failure = &RefCell::new(None);
+    let drops: Vec<_> = lists
+        .iter()
+        .map(|(_, _, drop, _)| {
+            move |item: &Value| {
+                let dropped = drop.as_ref().map_or(Ok(false), |drop| {
+                    drop.call1((value::json(py, item)?,))?.is_truthy()
+                });
+                dropped.unwrap_or_else(|error| {
+                    failure.replace(Some(error));
+                    false
+                })
+            }
+        })
+        .collect();
+    let lists = lists
+        .iter()
+        .zip(&drops)
+        .map(|((key, add, _, removes_empty), drops)| {
+            Ok(ListChange {
+                key: key.clone(),
+                add: json_list("items", add)?,
+                drops,
+                removes_empty: *removes_empty,
+            })
+        });
+    let changes = Changes {
+        lists: lists.collect::<PyResult<_>>()?,
+        fields: argument("fields").json_object(Some(fields))?,
+        removed,
+    };
+    let new = read(|| front_matter::changed(&text, changes))?;
+    match failure.take() {
+        Some(error) => Err(error),
+        None => new.map_err(|error| not_changed(py, &error)),
+    }
 }
 
 /// Cut a Markdown text into its blocks. Joined by newlines they are the text.

@@ -328,12 +328,13 @@ fn iso(date: &Bound<'_, PyAny>) -> PyResult<String> {
 pub fn dict<'py>(py: Python<'py>, map: &Map<String, Value>) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (key, value) in map {
-        dict.set_item(key, from_json(py, value)?)?;
+        dict.set_item(key, json(py, value)?)?;
     }
     Ok(dict)
 }
 
-fn from_json<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+/// A JSON value as a Python object.
+pub fn json<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         Value::Null => py.None().into_bound(py),
         Value::Bool(value) => PyBool::new(py, *value).to_owned().into_any(),
@@ -344,7 +345,7 @@ fn from_json<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>>
             (_, _, number) => number.into_pyobject(py)?.into_any(),
         },
         Value::Array(values) => {
-            let values = values.iter().map(|value| from_json(py, value));
+            let values = values.iter().map(|value| json(py, value));
             PyList::new(py, values.collect::<PyResult<Vec<_>>>()?)?.into_any()
         }
         Value::Object(map) => dict(py, map)?.into_any(),

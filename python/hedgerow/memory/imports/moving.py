@@ -17,7 +17,7 @@ from hedgerow.ingest.source import Skip, Source, UnreadableSourceError, read_byt
 from hedgerow.memory import files
 from hedgerow.memory.derived import Derived
 from hedgerow.memory.documents import parse_document, read_documents
-from hedgerow.memory.edit import changed_text, with_fields, without_block, without_fields
+from hedgerow.memory.edit import Change, changed_text
 from hedgerow.memory.files import locked
 from hedgerow.typing import Progress
 
@@ -191,7 +191,7 @@ def _marked(item: Item, name: str) -> str:
     """
     fields = {ID: f"{name}:{item.id}", DIGEST: _digest(item.text)}
     try:
-        return changed_text(item.text, item.path, [with_fields(fields)])
+        return changed_text(item.text, item.path, Change(fields=fields))
     except HedgerowError:
         lines = item.text.split("\n")
         end = parse_document(item.path, item.text.encode()).matter.body_start - 1
@@ -204,7 +204,7 @@ def _marked(item: Item, name: str) -> str:
 def _bare(text: str, path: str) -> str:
     """Return a file without those marks."""
     try:
-        return changed_text(text, path, [without_fields((ID, DIGEST))])
+        return changed_text(text, path, Change(removed=(ID, DIGEST)))
     except HedgerowError:
         lines = text.split("\n")
         end = parse_document(path, text.encode()).matter.body_start
@@ -218,4 +218,4 @@ def _field(text: str, path: str) -> str:
 
 def _digest(text: str) -> str:
     # Marks make a block where there was none, which taking them out leaves empty.
-    return hashlib.sha256(without_block(text).encode()).hexdigest()[:16]
+    return hashlib.sha256(text.removeprefix("---\n---\n").encode()).hexdigest()[:16]

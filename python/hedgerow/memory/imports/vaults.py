@@ -11,7 +11,7 @@ from typing import Any
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.source import Skip, Source, UnreadableSourceError, list_folder, read_bytes
 from hedgerow.memory.documents import Document, memory_rules, parse_document
-from hedgerow.memory.edit import changed_text, with_items
+from hedgerow.memory.edit import Change, ListItems, changed_text
 from hedgerow.memory.links import is_relation
 from hedgerow.memory.names import DIRECTORIES
 
@@ -49,9 +49,8 @@ def basic_memory(source: Path) -> Items:
         permalink = document.matter.text("permalink")
         text = "\n".join(document.lines)
         try:
-            links = _relations(document).items()
-            changes = [with_items(relation, add=names) for relation, names in links]
-            text = changed_text(text, document.path, changes)
+            links = [ListItems(relation, names) for relation, names in _relations(document).items()]
+            text = changed_text(text, document.path, Change(links))
         except HedgerowError:
             # Front matter that is not YAML is kept unchanged; its relations are still links in the
             # text.

@@ -177,7 +177,7 @@ fn parse(block: &str) -> Result<Tree, EditError> {
         let place = error
             .line
             .map_or_else(String::new, |line| format!(" (line {})", line + 2));
-        EditError::new(&format!("{}{place}", error.problem))
+        EditError::new(format!("{}{place}", error.problem))
     })
 }
 
@@ -198,7 +198,7 @@ fn find(tree: &Tree, key: &str) -> Result<Option<(usize, usize)>, EditError> {
     };
     if tree.nodes[value].start < tree.nodes[name].start {
         // The node of an alias is that of its anchor, further up.
-        return Err(EditError::new(&format!("the value of {key} is an alias")));
+        return Err(EditError::new(format!("the value of {key} is an alias")));
     }
     Ok(Some((name, value)))
 }
@@ -236,7 +236,7 @@ fn value_span(block: &str, key: &str) -> Result<Option<(usize, usize)>, EditErro
     let (name, value) = (&tree.nodes[name], &tree.nodes[value]);
     let after = &block[name.end..];
     let Some(colon) = after.find(':').map(|at| name.end + at + 1) else {
-        return Err(EditError::new(&format!("{key} has no colon")));
+        return Err(EditError::new(format!("{key} has no colon")));
     };
     let (mut start, mut end) = (value.start.max(colon), value.end.max(colon));
     if value.has_properties {
@@ -248,7 +248,7 @@ fn value_span(block: &str, key: &str) -> Result<Option<(usize, usize)>, EditErro
     } else if block[colon..start].contains('\n') {
         // A rewritten value moves to the line of its key.
         if !block[colon..start].chars().all(char::is_whitespace) {
-            return Err(EditError::new(&format!(
+            return Err(EditError::new(format!(
                 "there is more than a value under {key}"
             )));
         }

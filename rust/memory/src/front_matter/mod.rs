@@ -3,6 +3,7 @@
 //! spec/ingest.md, "Front matter", defines reading; spec/memory.md, "Front matter", defines
 //! writing.
 
+mod change;
 mod edit;
 mod flow_lines;
 mod json;
@@ -14,9 +15,8 @@ mod yaml;
 
 use serde_json::{Map, Value};
 
-pub use edit::{
-    append_items, remove_items, remove_key, render_front_matter, update_front_matter, yaml_value,
-};
+pub use change::{Changes, ListChange, changed};
+pub use edit::{render_front_matter, yaml_value};
 pub use json::fields_length;
 pub(crate) use json::{json_text, number_text};
 pub use nodes::YamlError;
