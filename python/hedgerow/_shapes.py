@@ -59,6 +59,7 @@ class HitScore(TypedDict):
     fusion: str
     keywords: dict[str, Any] | None
     meaning: dict[str, Any] | None
+    sparse: NotRequired[dict[str, Any]]
     coverage: float | None
     weight: float | None
     fused: float
@@ -114,6 +115,7 @@ class Trace(TypedDict):
     attempts: list[Attempt]
     bm25Count: int
     vectorCount: int
+    sparseCount: NotRequired[int]
     fusedCount: int
     fellBackToBM25: bool
     embedderUsed: bool

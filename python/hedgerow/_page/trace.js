@@ -24,7 +24,7 @@ function surface(token) {
 /** What one should know before trusting the results. */
 function warningsOf(answer) {
   const { errorStage, fellBackToBM25 } = answer.trace ?? {};
-  const failed = { bm25: "Search by keywords", vector: "Search by meaning", rerank: "The reranker" };
+  const failed = { bm25: "Search by keywords", vector: "Search by meaning", sparse: "Search by sparse vectors", rerank: "The reranker" };
   const told = [
     ...(answer.notices ?? []),
     errorStage ? `${failed[errorStage]} failed; these are the results without it.` : null,
@@ -66,6 +66,7 @@ function didIn(stage, trace) {
     bm25: `${plural(trace.attempts[0]?.hits ?? 0, "hit")} of at most ${trace.candidateK}`,
     ladder: plural(Math.max(0, trace.attempts.length - 1), "retry", "retries"),
     vector: `${plural(trace.vectorCount, "hit")} of at most ${trace.candidateK}`,
+    sparse: `${plural(trace.sparseCount, "hit")} of at most ${trace.candidateK}`,
     fuse: `${plural(trace.fusedCount, "hit")} in one ranking`,
     reweight: trace.reweight === false ? "switched off" : "by what the question asks for",
     rerank: trace.reranked ? `by ${trace.rerankProvider}` : (NOT_RERANKED[trace.rerankSkippedReason] ?? ""),

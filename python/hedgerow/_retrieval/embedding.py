@@ -24,13 +24,15 @@ from hedgerow._engine import (
     _embedder_of,
     _replace_by_staged,
     _set_embeddings,
+    _set_sparse,
     _stage_embeddings,
     _unembedded,
     _unembedded_page,
     _unstaged_page,
     _upsert_from,
+    _without_sparse,
 )
-from hedgerow.embedders._forms import Forms, forms_of
+from hedgerow.embedders._forms import Form, Forms, SparseForms, forms_of
 from hedgerow.embedders._prompted import PromptedModel
 from hedgerow.embedders._prompts import Prompts
 from hedgerow.embedders.base import AnyEmbedder, Embeddings
@@ -38,6 +40,7 @@ from hedgerow.errors import InvalidInputError
 from hedgerow.typing import ChunkLike, Progress, Searchable
 
 from . import observing
+from .sparse import encoded
 
 _log = logging.getLogger("hedgerow")
 _embedding_log = logging.getLogger("hedgerow.embedding")
@@ -279,6 +282,7 @@ def upserting(
     embedder: AnyEmbedder | None,
     chunks: Iterable[ChunkLike],
     progress: Progress | None,
+    sparse: SparseForms | None = None,
 ) -> Steps[int]:
     """Store chunks and return the number of distinct ids.
 
@@ -286,7 +290,7 @@ def upserting(
     """
     given = listed(chunks)
     with observing.observer().writing("upsert", index, len(given)):
-        return (yield from _upserting(index, embedder, given, progress))
+        return (yield from _upserting(index, embedder, given, progress, sparse))
 
 
 def _upserting(
@@ -294,26 +298,60 @@ def _upserting(
     embedder: AnyEmbedder | None,
     items: list[ChunkLike],
     progress: Progress | None,
+    sparse: SparseForms | None,
 ) -> Steps[int]:
     given = _chunks(items)
-    if embedder is None:
+    documents = None if sparse is None else sparse.documents
+    if embedder is None and documents is None:
         stored: int = yield Call(index.upsert, given)
         if progress is not None and given:
             progress(len(given), len(given))
         return stored
-    admitted = yield from admission(index, embedder)
-    without = frozenset((yield Call(unembedded, index, given)))
+    admitted, name, details, without = None, None, None, frozenset[int]()
+    if embedder is not None:
+        admitted = yield from admission(index, embedder)
+        name, details = admitted.name, admitted.details
+        without = frozenset((yield Call(unembedded, index, given)))
+    lacking = frozenset[int]()
+    if documents is not None:
+        lacking = frozenset((yield Call(_without_sparse, index, given)))
     for start in range(0, len(given), _BLOCK):
         block = given[start : start + _BLOCK]
-        missing = [i for i in range(len(block)) if start + i in without]
-        if missing:
-            rows = yield from embedded(admitted, [chunk_text(block[i]) for i in missing])
-            for i, row in zip(missing, rows, strict=True):
-                block[i] = block[i]._with_embedding(row)  # noqa: SLF001 - of this package
-        yield Call(upsert_from, index, block, admitted.name, admitted.details)
+        places = range(start, start + len(block))
+        if admitted is not None and not without.isdisjoint(places):
+            block = yield from _with_embeddings(admitted, block, without, start)
+        if documents is not None and not lacking.isdisjoint(places):
+            block = yield from _with_sparse(documents, block, lacking, start)
+        yield Call(upsert_from, index, block, name, details)
         if progress is not None:
             progress(start + len(block), len(given))
     return len({chunk.id for chunk in given})
+
+
+def _with_embeddings(
+    admitted: EmbedderBinding, block: list[Chunk], without: frozenset[int], start: int
+) -> Steps[list[Chunk]]:
+    """Return the block, which begins at `start`, with embeddings of the chunks at the positions `without`."""
+    missing = [i for i in range(len(block)) if start + i in without]
+    rows = yield from embedded(admitted, [chunk_text(block[i]) for i in missing])
+    found = dict(zip(missing, rows, strict=True))
+    return [
+        chunk._with_embedding(found[i]) if i in found else chunk  # noqa: SLF001 - of this package
+        for i, chunk in enumerate(block)
+    ]
+
+
+def _with_sparse(
+    documents: Form, block: list[Chunk], lacking: frozenset[int], start: int
+) -> Steps[list[Chunk]]:
+    """Return the block, which begins at `start`, with sparse vectors of the chunks at the positions `lacking`."""
+    missing = [i for i in range(len(block)) if start + i in lacking]
+    rows = yield from encoded(documents, [chunk_text(block[i]) for i in missing])
+    found = dict(zip(missing, rows, strict=True))
+    return [
+        chunk._with_sparse(found[i]) if i in found else chunk  # noqa: SLF001 - of this package
+        for i, chunk in enumerate(block)
+    ]
 
 
 def reembedding(index: Index, embedder: AnyEmbedder, progress: Progress | None) -> Steps[int]:
@@ -361,6 +399,32 @@ def embedding_missing(index: Index, embedder: AnyEmbedder, progress: Progress | 
         stored += yield Call(_set_embeddings, index, page, rows, admitted.name, admitted.details)
         if progress is not None:
             progress(stored, max(stored, waiting))
+
+
+def encoding(
+    index: Index, documents: Form, progress: Progress | None, *, missing_alone: bool = False
+) -> Steps[int]:
+    """Encode all stored chunks, or those without a sparse vector; returns the number of new sparse vectors.
+
+    Each block is stored before the next begins. A chunk that is changed meanwhile takes no vector.
+    """
+    ids: list[str] = yield Call(_ids, index)
+    stored = 0
+    for start in range(0, len(ids), _BLOCK):
+        found = yield Call(index.get_many, ids[start : start + _BLOCK])
+        chunks = [chunk for chunk in found if chunk is not None]
+        if missing_alone:
+            chunks = [chunks[at] for at in (yield Call(_without_sparse, index, chunks))]
+        if chunks:
+            rows = yield from encoded(documents, [chunk_text(chunk) for chunk in chunks])
+            stored += yield Call(_set_sparse, index, chunks, rows)
+        if progress is not None:
+            progress(min(start + _BLOCK, len(ids)), len(ids))
+    return stored
+
+
+def _ids(index: Index) -> list[str]:
+    return [chunk.id for chunk in index.chunks()]
 
 
 def chunk_text(chunk: Chunk) -> str:

@@ -96,7 +96,11 @@ def _show_why_not(console: Console, search: Search) -> None:
 def _show_degraded(console: Console, trace: Trace) -> None:
     """Report a failed stage: without it the results would look complete."""
     if trace.error_stage is not None:
-        stage = {"bm25": "Search by keywords", "vector": "Search by meaning"}
+        stage = {
+            "bm25": "Search by keywords",
+            "vector": "Search by meaning",
+            "sparse": "Search by sparse vectors",
+        }
         what = stage.get(trace.error_stage, "The reranker")
         console.print(Text(f"{what} failed; these are the results without it.", style="red"))
 

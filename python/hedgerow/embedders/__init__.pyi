@@ -25,4 +25,9 @@ from .sentence_transformer import (
     SentenceEncoder as SentenceEncoder,
     SentenceTransformerEmbedder as SentenceTransformerEmbedder,
 )
+from .sparse import (
+    IdfQueries as IdfQueries,
+    SparseEmbedder as SparseEmbedder,
+    SparseVector as SparseVector,
+)
 from .static_table import StaticEmbedder as StaticEmbedder

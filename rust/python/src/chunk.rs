@@ -7,6 +7,7 @@ use pyo3::types::{PyDict, PyMapping, PyString, PyTuple, PyType};
 
 use crate::errors;
 use crate::fields::Fields;
+use crate::sparse;
 use crate::value::{self, Argument};
 use crate::vector;
 
@@ -16,8 +17,9 @@ use crate::vector;
 /// position among the chunks of its path (from 0). `path`, `title`, `summary`, `tags` and `content`
 /// are searched; `tags` and `metadata` (JSON with str keys) can be filtered by. `embedding` is its
 /// vector: a buffer of floats, such as a numpy array, or a sequence of numbers. An empty one, or
-/// one of zeros, means that the chunk can have none (spec/index.md, "Vectors"). Immutable;
-/// `metadata` gives a new dict each time, `embedding` a new array.
+/// one of zeros, means that the chunk can have none (spec/index.md, "Vectors"). `sparse` is its sparse
+/// vector: a mapping of tokens to weights above 0 (spec/index.md, "Sparse vectors"). Immutable;
+/// `metadata` and `sparse` give a new dict each time, `embedding` a new array.
 ///
 /// Pass the fields by name, `Chunk(id=..., path=..., content=...)`: path and content are both
 /// texts, and no error reports swapped ones. `Chunk.from_dict` takes a mapping.
@@ -37,14 +39,15 @@ type ChunkArguments<'py> = (
     Bound<'py, PyDict>,
     i64,
     Option<Bound<'py, PyAny>>,
+    Option<Bound<'py, PyDict>>,
 );
 
 #[pymethods]
 impl PyChunk {
     #[new]
     #[pyo3(
-        signature = (id, path, content, title=None, summary=None, tags=None, metadata=None, ordinal=None, embedding=None),
-        text_signature = "(id, path, content, title='', summary='', tags=(), metadata=None, ordinal=0, embedding=None)"
+        signature = (id, path, content, title=None, summary=None, tags=None, metadata=None, ordinal=None, embedding=None, sparse=None),
+        text_signature = "(id, path, content, title='', summary='', tags=(), metadata=None, ordinal=0, embedding=None, sparse=None)"
     )]
     #[allow(clippy::too_many_arguments, reason = "a chunk has that many fields")]
     fn new(
@@ -57,6 +60,7 @@ impl PyChunk {
         metadata: Option<&Bound<'_, PyAny>>,
         ordinal: Option<&Bound<'_, PyAny>>,
         embedding: Option<&Bound<'_, PyAny>>,
+        sparse: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         Ok(Self(Chunk {
             id: field("id").text(id)?,
@@ -72,6 +76,9 @@ impl PyChunk {
             ordinal: ordinal.map_or(Ok(0), |ordinal| field("ordinal").ordinal(ordinal))?,
             embedding: embedding
                 .map(|embedding| vector::vector(embedding, field("embedding")))
+                .transpose()?,
+            sparse: sparse
+                .map(|sparse| sparse::sparse(sparse, field("sparse")))
                 .transpose()?,
         }))
     }
@@ -135,7 +142,17 @@ impl PyChunk {
             .transpose()
     }
 
-    /// Every field by its name, as JSON has them: tags and the embedding are lists.
+    /// The sparse vector, as a new dict of tokens and weights; None without one.
+    ///
+    /// Weights are float32, and tokens are in the order of code points.
+    #[getter]
+    fn sparse<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let sparse = self.0.sparse.as_ref();
+        sparse.map(|vector| sparse::dict(py, vector)).transpose()
+    }
+
+    /// Every field by its name, as JSON has them: tags and the embedding are lists. `sparse` is among them if
+    /// the chunk has a sparse vector.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let Chunk {
             id,
@@ -147,6 +164,7 @@ impl PyChunk {
             content,
             metadata,
             embedding,
+            sparse,
         } = &self.0;
         let dict = PyDict::new(py);
         dict.set_item("id", id)?;
@@ -158,6 +176,9 @@ impl PyChunk {
         dict.set_item("content", content)?;
         dict.set_item("metadata", value::dict(py, metadata)?)?;
         dict.set_item("embedding", embedding)?;
+        if let Some(vector) = sparse {
+            dict.set_item("sparse", sparse::dict(py, vector)?)?;
+        }
         Ok(dict)
     }
 
@@ -178,6 +199,15 @@ impl PyChunk {
     fn _with_embedding(&self, embedding: &Bound<'_, PyAny>) -> PyResult<Self> {
         Ok(Self(Chunk {
             embedding: Some(vector::vector(embedding, field("embedding"))?),
+            ..self.0.clone()
+        }))
+    }
+
+    /// Return the chunk with another sparse vector, or without one.
+    fn _with_sparse(&self, sparse: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let sparse = sparse.map(|sparse| sparse::sparse(sparse, field("sparse")));
+        Ok(Self(Chunk {
+            sparse: sparse.transpose()?,
             ..self.0.clone()
         }))
     }
@@ -210,8 +240,9 @@ impl PyChunk {
         } = chunk.0.clone();
         let (tags, metadata) = (chunk.tags(py)?, chunk.metadata(py)?);
         let embedding = chunk.embedding(py)?;
+        let sparse = chunk.sparse(py)?;
         let arguments = (
-            id, path, content, title, summary, tags, metadata, ordinal, embedding,
+            id, path, content, title, summary, tags, metadata, ordinal, embedding, sparse,
         );
         Ok((slf.get_type(), arguments))
     }
@@ -226,7 +257,7 @@ pub fn field(name: &str) -> Argument<'_> {
 }
 
 /// The keys that a chunk may have as a mapping.
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 10] = [
     "id",
     "path",
     "ordinal",
@@ -236,6 +267,7 @@ const KEYS: [&str; 9] = [
     "content",
     "metadata",
     "embedding",
+    "sparse",
 ];
 
 /// The chunk of a mapping, which errors call `name`.
@@ -263,6 +295,7 @@ fn of_mapping(name: &str, mapping: &Bound<'_, PyMapping>) -> PyResult<PyChunk> {
         embedding: fields.get("embedding", |argument, value| {
             vector::vector(value, argument)
         })?,
+        sparse: fields.get("sparse", |argument, value| sparse::sparse(value, argument))?,
     }))
 }
 
@@ -309,7 +342,12 @@ pub fn bytes(chunks: &[Py<PyChunk>]) -> usize {
             .embedding
             .as_ref()
             .map_or(0, |vector| 4 * vector.len());
-        errors::ITEM + texts.iter().sum::<usize>() + vector
+        let sparse = chunk
+            .sparse
+            .as_ref()
+            .map_or(&[][..], |sparse| sparse.entries());
+        let sparse: usize = sparse.iter().map(|(token, _)| 5 + token.len()).sum();
+        errors::ITEM + texts.iter().sum::<usize>() + vector + sparse
     };
     chunks.iter().map(of_one).sum()
 }

@@ -11,6 +11,7 @@ mod read;
 mod retokenize;
 mod search;
 pub mod session;
+mod sparse;
 mod staging;
 mod stats;
 mod sync;
