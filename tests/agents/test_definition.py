@@ -110,7 +110,7 @@ def test_the_example_is_right_and_shown_as_it_is() -> None:
     document = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
     _, shown = definition.file.read_text(encoding="utf-8").split("\n", 1)
     assert f"```toml\n{shown}```" in document
-    assert definition.template.split("\n\nThese")[0] in document
+    assert definition.template.split("\n\nThe following")[0] in document
 
 
 def test_what_is_left_out_has_its_default(write: Write) -> None:

@@ -1,4 +1,4 @@
-"""The leg of sparse vectors beside a brute force: vectors as large as those of SPLADE, made up."""
+"""The leg of sparse vectors compared with a brute force, on synthetic vectors of the size of SPLADE's."""
 
 from __future__ import annotations
 
