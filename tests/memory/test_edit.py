@@ -51,6 +51,14 @@ def change_items(note: Path, name: str, *, add: Any = (), drop: Any = None) -> b
         ("---\n---\nbody", "---\nweight: 0.9\n---\nbody"),
         ("---\nweight:\n---\nbody", "---\nweight: 0.9\n---\nbody"),
         (
+            "---\ntext: |\n  a\n  b\n---\nbody\n",
+            "---\ntext: |\n  a\n  b\nweight: 0.9\n---\nbody\n",
+        ),
+        (
+            "---\ntexts:\n  - k: |\n      a\n---\nbody\n",
+            "---\ntexts:\n  - k: |\n      a\nweight: 0.9\n---\nbody\n",
+        ),
+        (
             "---\ntitle: A\n...\nbody\u2028x\x0cy",
             "---\ntitle: A\nweight: 0.9\n...\nbody\u2028x\x0cy",
         ),
@@ -163,6 +171,12 @@ def test_an_error_of_the_choice_of_items_is_raised(note: Path) -> None:
     with pytest.raises(ZeroDivisionError):
         change_items(note, "a", drop=lambda item: 1 // (item - 1))
     assert read(note) == "---\na: [1]\n---\nbody\n"
+
+
+def test_a_field_after_a_block_of_text_is_removed(note: Path) -> None:
+    write(note, "---\ntext: |\n  a\nweight: 0.9\n---\nbody\n")
+    assert planned(note.parent, note.name, Change(removed=["weight"])).write()
+    assert read(note) == "---\ntext: |\n  a\n---\nbody\n"
 
 
 def test_a_list_without_items_is_removed_if_wanted(note: Path) -> None:

@@ -60,11 +60,35 @@ pub fn changed(text: &str, changes: Changes<'_>) -> Result<String, EditError> {
     let lines = split(&new);
     let after = read(&lines);
     let is_same_body = lines.get(after.body_start..) == Some(body);
-    if after.problem.is_some() || !is_same_body || after.fields != editor.fields {
+    let fields = [after.fields, editor.fields].map(without_line_ends);
+    if after.problem.is_some() || !is_same_body || fields[0] != fields[1] {
         let problem = "the change cannot be made without changing more";
         return Err(EditError::new(problem));
     }
     Ok(new)
+}
+
+/// The fields without the line end of each last text: a text in `|` form has one, unless it is at the end of
+/// the block.
+fn without_line_ends(mut fields: Map<String, Value>) -> Map<String, Value> {
+    for mut value in fields.values_mut() {
+        loop {
+            let last = match value {
+                Value::Array(items) => items.last_mut(),
+                Value::Object(fields) => fields.values_mut().next_back(),
+                Value::String(text) => {
+                    text.truncate(text.trim_end_matches('\n').len());
+                    None
+                }
+                _ => None,
+            };
+            match last {
+                Some(last) => value = last,
+                None => break,
+            }
+        }
+    }
+    fields
 }
 
 fn read(lines: &[&str]) -> FrontMatter {
