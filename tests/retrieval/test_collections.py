@@ -185,6 +185,20 @@ class TestScoreFusionOfManyVectors:
                 expected = 0.2 * (cosines[one["id"]] - mean) / deviation
                 assert one["total"] == pytest.approx(expected, abs=1e-4)
 
+    def test_each_query_of_a_batch_has_its_own_cosines(self):
+        collection, *_ = self.searched()
+        ranking = hr.Ranking("spec", fusion="score")
+        retriever = hr.Retriever(collection, embedder=FnvEmbedder(), ranking=ranking)
+        # With one thread a quarter of the queries share a pass.
+        queries = [
+            f"winter {word}"
+            for word in ["hedgehog", "garden", "oak", "owl", "rain", "leaf", "seed", "frost"]
+        ]
+        alone = [retriever.search(query, explain=True) for query in queries]
+        together = retriever.search_many(queries, threads=1, explain=True)
+        for one, other in zip(alone, together, strict=True):
+            assert [hit.explanation for hit in one] == [hit.explanation for hit in other]
+
     def test_few_that_pass_the_filters_are_measured_as_in_an_index(self):
         _, many, found, _ = self.searched(filters={"paths": [f"p{n:03}" for n in range(200)]})
         with hr.Index.in_memory(tokenizer="porter unicode61") as index:

@@ -34,8 +34,6 @@ pub(crate) struct RemoteReader<'a> {
     late_groups: bool,
     /// The phrases of the next keyword search that the server has not yet received.
     pub expected: RefCell<Vec<TokenPhrase>>,
-    /// The direction of the query if the last search by vectors left chunks out.
-    pub incomplete: RefCell<Option<Vec<f32>>>,
     row_numbers: RowNumbers,
 }
 
@@ -74,7 +72,6 @@ impl<'a> RemoteReader<'a> {
             groups: needs.group_by.is_some() && !needs.groups_late(),
             late_groups: needs.groups_late(),
             expected: RefCell::default(),
-            incomplete: RefCell::default(),
             row_numbers: RowNumbers::default(),
         }
     }

@@ -56,10 +56,12 @@ impl RemoteReader<'_> {
             if floor.is_none_or(certain) || wanted == usize::MAX {
                 let mut nearest = NearestRows::default();
                 if let Some(spread) = spread {
-                    nearest = self.with_statistics(scored);
                     if !(is_small && all && !approximate) {
+                        nearest = NearestRows::in_direction(direction);
+                    }
+                    self.add_statistics(&mut nearest, scored);
+                    if nearest.direction().is_some() {
                         nearest.spread = spread.stats;
-                        self.incomplete.replace(Some(direction));
                     }
                 }
                 nearest.rows = self.rows(first(ranked, limit));
@@ -70,16 +72,14 @@ impl RemoteReader<'_> {
         }
     }
 
-    /// The cosines of these chunks by key, and their spread. The result has no rows.
-    fn with_statistics(&self, scored: Vec<ScoredChunk>) -> NearestRows {
+    /// Add the cosines of these chunks by key, and their spread.
+    fn add_statistics(&self, nearest: &mut NearestRows, scored: Vec<ScoredChunk>) {
         let of_groups = self.ranked(scored);
         #[allow(clippy::cast_possible_truncation, reason = "it was a float32")]
         let spread = CosineStats::of(of_groups.iter().map(|one| one.score as f32));
         let rows = self.rows(of_groups).into_iter();
-        let mut nearest = NearestRows::default();
         nearest.spread = spread;
         nearest.cosines = rows.map(|row| (row.key, row.score)).collect();
-        nearest
     }
 
     /// The cosine for each key; those that are not in `known` are computed from vectors that the server
@@ -93,7 +93,7 @@ impl RemoteReader<'_> {
         unknown.retain(|key| !known.cosines.contains_key(key));
         unknown.sort_unstable();
         unknown.dedup();
-        let others = match &*self.incomplete.borrow() {
+        let others = match known.direction() {
             Some(direction) if !unknown.is_empty() => self.looked_up(direction, &unknown)?,
             _ => HashMap::new(),
         };

@@ -38,6 +38,24 @@ pub struct NearestRows {
     pub cosines: HashMap<i64, f64, DefaultHashBuilder>,
 }
 
+impl NearestRows {
+    /// No rows, for a search that computes cosines of other rows from this direction later.
+    pub fn in_direction(direction: Vec<f32>) -> Self {
+        Self {
+            asked: Some(VectorRequest {
+                direction,
+                passing: None,
+            }),
+            ..Self::default()
+        }
+    }
+
+    /// The direction from which the cosines of other rows are computed.
+    pub fn direction(&self) -> Option<&[f32]> {
+        self.asked.as_ref().map(|asked| &*asked.direction)
+    }
+}
+
 /// A direction, and which vectors may be found.
 #[derive(Debug)]
 struct VectorRequest {
