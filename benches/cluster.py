@@ -173,7 +173,7 @@ class Bench:
         return rows
 
     def show(self) -> None:
-        """Print the results, if there are any."""
+        """Print the results. Does nothing without results."""
         if not self._rows:
             return
         where = machine()

@@ -105,7 +105,7 @@ class Hedgerow(Program):
         return [*self._COMMAND, "recall", words, *root, "--limit", str(FOUND), "--json"]
 
     def found_anew(self, words: str) -> Iterator[Command]:
-        """Yield one command: a recall indexes changed notes itself."""
+        """Yield a recall command, which indexes changed notes first."""
         yield self.search(words)
 
     def serve(self) -> Command:

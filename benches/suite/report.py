@@ -110,7 +110,7 @@ def peers(row: Row) -> list[str]:
 
 
 def _faster(rows: Sequence[Row]) -> str:
-    """Return which peers are faster, at what, and how they differ."""
+    """Return a Markdown list of the peers that are faster, each with its rows and how it differs."""
     found: dict[str, list[str]] = {}
     for row in rows:
         for name in peers(row):

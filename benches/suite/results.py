@@ -114,5 +114,5 @@ def fraction(part: float) -> str:
 
 
 def agreement(what: str, count: int, agrees: Callable[[int], bool]) -> str:
-    """Return in how many of `count` cases a condition holds, as text."""
+    """Return the share of `count` cases that meet a condition, as text."""
     return f"{what}: {sum(map(agrees, range(count)))} of {count}"

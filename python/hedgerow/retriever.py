@@ -15,7 +15,7 @@ from ._dual import Call, Steps, arun, run
 from ._engine import Chunk, Index, Searcher
 from ._operations.operation import Request
 from ._profiles import CANDIDATES
-from ._retrieval.embedding import encoding, reembedding, upserting
+from ._retrieval.embedding import checked_sparse, encoding, reembedding, upserting
 from ._retrieval.operations import (
     CountRequest,
     DeleteRequest,
@@ -32,7 +32,6 @@ from ._retrieval.operations import (
 )
 from ._retrieval.reranking import is_asynchronous, rerank_options
 from ._retrieval.searching import Stages, checked_slow_ms, needed
-from ._retrieval.sparse import checked_sparse
 from ._retrieval.why_not import looking
 from .embedders._forms import forms_of
 from .embedders.base import AnyEmbedder

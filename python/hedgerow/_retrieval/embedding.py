@@ -32,15 +32,22 @@ from hedgerow._engine import (
     _upsert_from,
     _without_sparse,
 )
-from hedgerow.embedders._forms import Form, Forms, SparseForms, forms_of
+from hedgerow.embedders._forms import (
+    Form,
+    Forms,
+    SparseForms,
+    checked_sparse_rows,
+    forms_of,
+    sparse_forms_of,
+)
 from hedgerow.embedders._prompted import PromptedModel
 from hedgerow.embedders._prompts import Prompts
 from hedgerow.embedders.base import AnyEmbedder, Embeddings
+from hedgerow.embedders.sparse import SparseEmbedder
 from hedgerow.errors import InvalidInputError
 from hedgerow.typing import ChunkLike, Progress, Searchable
 
 from . import observing
-from .sparse import encoded
 
 _log = logging.getLogger("hedgerow")
 _embedding_log = logging.getLogger("hedgerow.embedding")
@@ -432,3 +439,36 @@ def chunk_text(chunk: Chunk) -> str:
     without blank ones.
     """
     return "\n".join(text for text in (chunk.title, chunk.summary, chunk.content) if text.strip())
+
+
+# Sparse vectors.
+
+
+def checked_sparse(
+    sparse: SparseEmbedder | None, *, fusion: str, in_collection: bool
+) -> SparseForms | None:
+    """Return how the sparse embedder is asked, or None without one.
+
+    Raises InvalidInputError for anything else, for a collection, and for a fusion without such a leg.
+    """
+    if sparse is None:
+        return None
+    forms = sparse_forms_of(sparse)
+    if in_collection:
+        raise InvalidInputError(
+            "sparse is for an index: a collection has no sparse vectors; leave it out",
+            code="unsupported_by_backend",
+        )
+    if fusion != "score":
+        raise InvalidInputError(
+            'sparse vectors take part in score fusion alone; pass ranking=Ranking("best"), or '
+            'Ranking(fusion="score"), to Retriever',
+            code="incompatible_options",
+        )
+    return forms
+
+
+def encoded(documents: Form, texts: Sequence[str]) -> Steps[Sequence[Any]]:
+    """Return the sparse vector of each text of a document."""
+    with observing.observer().embedding(documents.embedder, len(texts)):
+        return checked_sparse_rows((yield from documents.answer(texts)), len(texts))
