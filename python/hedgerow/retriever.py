@@ -206,11 +206,12 @@ class Retriever(IndexOperations):
         block, so that searches meanwhile compare old and new ones. Without an embedder these are counted.
 
         The old vectors answer until all new ones are there, and stay if the embedder fails. What it
-        embedded by then is kept in the file, and the next call with an embedder of the same name
-        continues from there. `progress(done, total)` is called after each block of chunks.
+        embedded by then is kept, and the next call with an embedder of the same name continues from
+        there. `progress(done, total)` is called after each block of chunks. A collection is replaced
+        by a copy, and refuses writes for the last comparison of both (spec/opensearch.md).
 
-        Raises InvalidInputError for a retriever without an embedder, or over a collection, and what
-        the embedder raises.
+        Raises InvalidInputError for a retriever without an embedder, what the embedder raises, and
+        BackendError for a collection.
         """
         self._check_plain("reembed", writes=True)
         return run(self._reembedding(progress))
@@ -221,12 +222,12 @@ class Retriever(IndexOperations):
 
     def _reembedding(self, progress: Progress | None) -> Steps[int]:
         stages = self._stages
-        index = _index_of(stages.index, "reembed")
         documents = None if stages.sparse is None else stages.sparse.documents
         count = None
         if stages.embedder is not None or documents is None:
-            count = yield from reembedding(index, needed(stages.embedder), progress)
+            count = yield from reembedding(stages.index, needed(stages.embedder), progress)
         if documents is not None:
+            index = _index_of(stages.index, "reembed of sparse vectors")
             encoded = yield from encoding(index, documents, progress)
             count = encoded if count is None else count
         stages.forget_embedder()
@@ -455,8 +456,6 @@ def _index_of(searched: Searchable, what: str) -> Index:
     if isinstance(searched, Index):
         return searched
     raise InvalidInputError(
-        f"{what} is for an index; upsert the chunks into a new collection instead"
-        if what == "reembed"
-        else f"{what} is for an index; a collection has its own",
+        f"{what} is for an index; a collection has its own",
         code="unsupported_by_backend",
     )

@@ -251,6 +251,8 @@ class Collection(Protocol):
 
     def _embedder_of(self) -> tuple[str | None, str | None, int | None]: ...
 
+    def _replacement(self, embedder: str | None, details: str | None) -> Any: ...
+
 
 Searchable: TypeAlias = Index | Collection
 """A place that a retriever searches."""

@@ -11,7 +11,7 @@ import pytest
 import collection_contract as contract
 import hedgerow as hr
 from counted_collection import CountedCollection
-from retrieval_doubles import FnvEmbedder, corpus, keywords
+from retrieval_doubles import BrokenEmbedder, FnvEmbedder, corpus, keywords
 from spec_fixtures import jsonl
 
 CASES = jsonl("search")
@@ -70,6 +70,18 @@ def test_under_asyncio():
     assert "new" in [hit.id for hit in asyncio.run(run())]
 
 
+def test_reembed():
+    chunks = contract.chunks(300, 1)
+    collection = CountedCollection(chunks)
+    collection.embedder = ("another", None)
+    retriever, seen = hr.Retriever(collection, embedder=FnvEmbedder()), []
+    assert retriever.reembed(progress=lambda *done: seen.append(done)) == 300
+    assert seen == [(256, 300), (300, 300)]
+    assert collection.calls == ["close replacement"]
+    assert retriever.search("winter").trace.mode == "hybrid"
+    assert asyncio.run(hr.Retriever(collection, embedder=FnvEmbedder()).areembed()) == 300
+
+
 def test_a_collection_without_chunks():
     found = hr.Retriever(CountedCollection(), embedder=FnvEmbedder()).search("winter")
     assert (list(found), found.error) == ([], None)
@@ -111,9 +123,13 @@ class TestFailures:
         with pytest.raises(hr.InvalidInputError, match="has 64 dimensions and the index has 2"):
             hr.Retriever(collection, embedder=FnvEmbedder()).search("winter")
 
-    def test_reembed(self):
-        with pytest.raises(hr.InvalidInputError, match="reembed is for an index"):
-            hr.Retriever(CountedCollection(), embedder=FnvEmbedder()).reembed()
+    def test_a_reembed_that_fails(self):
+        chunks = contract.chunks(20, 1)
+        collection = CountedCollection(chunks)
+        with pytest.raises(ConnectionError, match="no model"):
+            hr.Retriever(collection, embedder=BrokenEmbedder()).reembed()
+        assert collection.calls == ["close replacement"]
+        assert collection.get(chunks[0].id) == chunks[0]
 
     def test_texts_that_are_gone(self):
         collection = CountedCollection(contract.chunks(20, 1))

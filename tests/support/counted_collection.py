@@ -79,11 +79,44 @@ class CountedCollection:
     def _embedder_of(self) -> tuple[str | None, str | None, int | None]:
         return (*self.embedder, _dimensions(self._chunks.values()))
 
+    def _replacement(self, embedder: str | None, details: str | None) -> CountedReplacement:
+        return CountedReplacement(self, embedder, details)
+
     @contextmanager
     def _point_in_time(self, filters: hr.Filters | None) -> Iterator[CountedState]:
         if "open" in self.broken:
             raise self.broken["open"]
         yield CountedState(self, filters)
+
+
+class CountedReplacement:
+    """The new vectors of a `CountedCollection`."""
+
+    def __init__(
+        self, collection: CountedCollection, embedder: str | None, details: str | None
+    ) -> None:
+        self._collection = collection
+        self._embedder = (embedder, details)
+        self._new: dict[str, hr.Chunk] = {}
+        self.stored = 0
+        self.waiting = len(collection._chunks)
+
+    def pages(self, limit: int) -> Iterator[list[hr.Chunk]]:
+        chunks = list(self._collection._chunks.values())
+        for start in range(0, len(chunks), limit):
+            yield chunks[start : start + limit]
+
+    def store(self, chunks: Sequence[hr.Chunk], rows: Any) -> int:
+        self._new |= {
+            chunk.id: chunk._with_embedding(row) for chunk, row in zip(chunks, rows, strict=True)
+        }
+        return len(chunks)
+
+    def finish(self) -> int:
+        return self._collection._upsert_from(list(self._new.values()), *self._embedder)
+
+    def close(self) -> None:
+        self._collection.calls.append("close replacement")
 
 
 class CountedState:

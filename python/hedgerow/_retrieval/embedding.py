@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -237,7 +238,7 @@ def refuse_other_embedder(known: str | None, name: str) -> None:
     if known is not None and known != name:
         raise InvalidInputError(
             f'the collection has vectors of the embedder "{known}", not of "{name}"; use that one, or '
-            "upsert all chunks into a new collection",
+            "embed all chunks again: Retriever.reembed(), or hedgerow cluster reembed",
             code="embedder_mismatch",
         )
 
@@ -256,16 +257,6 @@ def upsert_from(
     if isinstance(searched, Index):
         return _upsert_from(searched, chunks, embedder, details)
     return searched._upsert_from(chunks, embedder, details)  # noqa: SLF001
-
-
-def index_of(searched: Searchable, what: str) -> Index:
-    """Return the index. Raises InvalidInputError for a collection, which cannot do `what`."""
-    if isinstance(searched, Index):
-        return searched
-    raise InvalidInputError(
-        f"{what} is for an index; upsert the chunks into a new collection instead",
-        code="unsupported_by_backend",
-    )
 
 
 # Embedding of chunks.
@@ -361,27 +352,59 @@ def _with_sparse(
     ]
 
 
-def reembedding(index: Index, embedder: AnyEmbedder, progress: Progress | None) -> Steps[int]:
-    """Replace all vectors in one transaction, and return the number of new vectors.
+class _Staging:
+    """New vectors of an index, kept in its file until they take the place of the old ones."""
 
-    New vectors are staged in the file in blocks, so that the next attempt with an embedder of the
-    same name continues a failed one.
+    def __init__(self, index: Index, embedder: str | None, details: str | None) -> None:
+        self._index = index
+        self.stored = _begin_staging(index, embedder, details)
+        self.waiting = len(index)
+
+    def pages(self, limit: int) -> Iterator[list[Chunk]]:
+        """Yield the chunks without a new vector, in lists of at most `limit`."""
+        after = 0
+        while True:
+            page, after = _unstaged_page(self._index, after, limit)
+            if not page:
+                return
+            yield page
+
+    def store(self, chunks: Sequence[Chunk], rows: Embeddings) -> int:
+        """Keep the new vectors of chunks; returns the number of vectors."""
+        return _stage_embeddings(self._index, chunks, rows)
+
+    def finish(self) -> int:
+        """Replace all vectors in one transaction; returns the number of chunks with a new vector."""
+        return _replace_by_staged(self._index)
+
+    def close(self) -> None:
+        """Do nothing: an index that is not replaced keeps both."""
+
+
+def reembedding(
+    searched: Searchable, embedder: AnyEmbedder, progress: Progress | None
+) -> Steps[int]:
+    """Replace all vectors at once, and return the number of new vectors.
+
+    New vectors are kept block by block, so that the next attempt with an embedder of the same name
+    continues a failed one.
     """
     own, started = own_admission(embedder), perf_counter()
-    staged: int = yield Call(_begin_staging, index, own.name, own.details)
-    waiting: int = yield Call(len, index)
-    after = 0
-    while True:
-        page, after = yield Call(_unstaged_page, index, after, _BLOCK)
-        if not page:
-            break
-        rows = yield from embedded(own, [chunk_text(chunk) for chunk in page])
-        staged += yield Call(_stage_embeddings, index, page, rows)
-        if progress is not None:
-            progress(staged, max(staged, waiting))
-    stored: int = yield Call(_replace_by_staged, index)
-    # Embed the chunks that were written during the loop above.
-    stored += yield from embedding_missing(index, embedder, None)
+    begin = partial(_Staging, searched) if isinstance(searched, Index) else searched._replacement  # noqa: SLF001 - of this package
+    new = yield Call(begin, own.name, own.details)
+    try:
+        done, pages = new.stored, new.pages(_BLOCK)
+        while page := (yield Call(next, pages, None)):
+            rows = yield from embedded(own, [chunk_text(chunk) for chunk in page])
+            done += yield Call(new.store, page, rows)
+            if progress is not None:
+                progress(done, max(done, new.waiting))
+        stored: int = yield Call(new.finish)
+    finally:
+        new.close()
+    if isinstance(searched, Index):
+        # Embed the chunks that were written during the loop above.
+        stored += yield from embedding_missing(searched, embedder, None)
     seconds = perf_counter() - started
     _embedding_log.info(
         "re-embedded %d chunks in %.2f s with %s",

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow import BackendError, Index
+from hedgerow import BackendError, Index, Retriever
 from hedgerow._operations.fields import camel_case
 
 from .failures import FAILED, interruptible
+from .models import EmbedderOptions, embedder_of, embedder_option
 from .options import TEXT, Command, json_option, option
 from .output import echo, plural, progress_bar, show_rows, visible, write_json
 from .place import CollectionUrl, check_exists, connection, opened_collection, server_options
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
 
 @click.group("cluster")
 def cluster() -> None:
-    """Copy an index to a collection on an OpenSearch server, and show its state.
+    """Copy an index to a collection on an OpenSearch server, embed it again, and show its state.
 
     \b
       hedgerow cluster copy notes.db https://search.example:9200/notes --user me
+      hedgerow cluster reembed https://search.example:9200/notes --user me --embedder local
       hedgerow cluster status https://search.example:9200/notes --user me
 
     A password is read from HEDGEROW_OPENSEARCH_PASSWORD. This needs the extra `opensearch`.
@@ -106,6 +108,43 @@ def copy(  # noqa: PLR0913 - one argument for each option
     if copied.sparse_left_out:
         left_out = plural(copied.sparse_left_out, "sparse vector")
         echo(f"Left out: {left_out}, which a collection does not store.")
+
+
+@cluster.command("reembed", cls=Command)
+@click.argument("place", metavar="URL/NAME", type=CollectionUrl())
+@server_options
+@embedder_option("The model that makes the new vectors:")
+@json_option
+def reembed(
+    *, place: tuple[str, str], embedder: EmbedderOptions, as_json: bool, **server: Any
+) -> None:
+    """Replace all vectors of the collection NAME with those of --embedder.
+
+    \b
+      hedgerow cluster reembed http://localhost:9200/notes --embedder ollama:bge-m3
+
+    Searches use the old vectors until all new ones are there. They are in a copy, which takes the
+    place of the collection at the end; writes are refused for the last comparison of both. Running
+    the same command again resumes an interrupted one.
+    """
+    if embedder.name is None:
+        raise click.UsageError("This needs --embedder NAME, which makes the vectors.")
+    started = time.monotonic()
+    with embedder_of(embedder) as model, opened_collection(place, server) as collection:
+        state = f"{place[1]} keeps the vectors it had; run the command again to continue"
+        with interruptible(f"interrupted: {state}"), progress_bar("Embedding") as progress:
+            count = Retriever(collection, embedder=model).reembed(progress=progress)
+        stats = collection.stats()
+    seconds = round(time.monotonic() - started, 3)
+    if as_json:
+        counts = {"embedded": count, "chunks": stats.chunks, "dimensions": stats.dimensions}
+        made = {"embedder": stats.embedder, "seconds": seconds}
+        write_json({"url": place[0], "name": place[1]} | counts | made)
+        return
+    echo(
+        f"Embedded {plural(count, 'chunk')} of {visible('/'.join(place))} in {seconds:.1f} s with "
+        f"{visible(stats.embedder or '')}, {stats.dimensions} dimensions."
+    )
 
 
 @cluster.command("status", cls=Command)

@@ -111,6 +111,13 @@ class Client:
         """Make written chunks visible to searches."""
         self.call("POST", self.path("/_refresh"))
 
+    def block_writes(self, index: str, *, is_blocked: bool = True) -> None:
+        """Refuse writes into an index, once those that have begun are done, or accept them again."""
+        if is_blocked:
+            self.call("PUT", self.path("/_block/write", of=index))
+        else:
+            self.call("PUT", self.path("/_settings", of=index), {"index.blocks.write": None})
+
     def merge(self) -> None:
         """Let the server make one segment of each shard."""
         path, wanted = self.path("/_forcemerge"), {"max_num_segments": 1}

@@ -158,6 +158,6 @@ def check_embedder(collection: MappedCollection, embedder: str) -> None:
     if known not in (None, embedder):
         raise InvalidInputError(
             f"the vectors of the collection are of the embedder {known!r}, not {embedder!r}; use that "
-            "one, or make another collection",
+            "one, or embed all chunks again: Retriever.reembed(), or hedgerow cluster reembed",
             code="embedder_mismatch",
         )

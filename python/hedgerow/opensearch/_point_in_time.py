@@ -394,7 +394,8 @@ class PointInTime:
     def _opened(self) -> str:
         answer = self._client.call(
             "POST",
-            self._client.path("/_search/point_in_time"),
+            # Not the name, behind which there may be another index by now, with other vectors.
+            self._client.path("/_search/point_in_time", of=self._collection.index),
             deadline=self._deadline,
             params={
                 "keep_alive": _KEEP_ALIVE,

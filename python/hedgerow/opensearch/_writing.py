@@ -287,7 +287,7 @@ def _stored(hit: Mapping[str, Any]) -> tuple[str, StoredChunk]:
 def _mismatch(given: int, wanted: int) -> InvalidInputError:
     return InvalidInputError(
         f"a vector has {given:,} numbers, and those of the collection have {wanted:,}; embed with the same "
-        "model, or make another collection",
+        "model, or all chunks again: Retriever.reembed(), or hedgerow cluster reembed",
         code="dimension_mismatch",
     )
 

@@ -1,9 +1,11 @@
 """A collection of chunks in OpenSearch."""
 
+# A `Replacement` uses the private parts of two collections.
+# ruff: noqa: SLF001
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -17,7 +19,7 @@ from hedgerow._checks import (
 )
 from hedgerow._engine import Chunk, Filters, SearchOptions, _chunks
 from hedgerow._extras import imports_of
-from hedgerow.errors import InvalidInputError
+from hedgerow.errors import BackendError, InvalidInputError
 from hedgerow.typing import (
     ChunkLike,
     FiltersLike,
@@ -28,7 +30,7 @@ from hedgerow.typing import (
 )
 
 from ._address import Address, Auth
-from ._documents import blocks, document_name
+from ._documents import BLOCK, blocks, chunk_of, document_name
 from ._filters import ALL, translated
 from ._mapping import EXACT, SCHEMA, Fast, MappedCollection, Settings, body, described, index_name
 from .stats import CollectionStats, problems, stats_of
@@ -158,7 +160,7 @@ class Collection:
     ) -> Collection:
         found = described(client.name, client.call("GET", client.path("/_mapping")))
         if found.settings.schema < SCHEMA:
-            from ._migration import migrated  # noqa: PLC0415 - needs the extra
+            from ._replacing import migrated  # noqa: PLC0415 - needs the extra
 
             found = migrated(client, found)
         fast = found.settings.fast
@@ -385,14 +387,17 @@ class Collection:
 
         if self._found.dimensions is None:
             self._current()
-        return PointInTime(
-            self._client,
-            self._found,
-            filters,
-            timeout,
-            allow_partial=self._allow_partial if allow_partial is None else allow_partial,
-            fast=self._fast,
-        )
+        partial = self._allow_partial if allow_partial is None else allow_partial
+        while True:
+            known = self._found
+            try:
+                return PointInTime(
+                    self._client, known, filters, timeout, allow_partial=partial, fast=self._fast
+                )
+            except BackendError as error:
+                # Another process put an index with new vectors in the place of the known one.
+                if error.code != "collection_missing" or self._current().index == known.index:
+                    raise
 
     def _upsert_from(
         self,
@@ -430,6 +435,10 @@ class Collection:
         self._current()
         return Writer(self._client, self._found, None, None).unembedded(chunks)
 
+    def _replacement(self, embedder: str | None, details: str | None) -> Replacement:
+        """A copy of the collection for vectors of another embedder."""
+        return Replacement(self, embedder, details)
+
     def _embedder_of(self) -> tuple[str | None, str | None, int | None]:
         """The embedder's name, its details, and the dimension of the vectors, each None if not known."""
         settings = self._current().settings
@@ -452,6 +461,98 @@ class Collection:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_reopened, (self._client, self._found, self._fast, self._allow_partial))
+
+
+class Replacement:
+    """A copy of a collection, with new vectors, that takes its place (spec/opensearch.md, "Re-embedding").
+
+    Searches and writes continue in the collection while the copy is filled. Only for the last
+    comparison of both, writes are refused. Call `store` with each of `pages` before the next one,
+    then `finish`, and `close` in any case.
+    """
+
+    def __init__(self, collection: Collection, embedder: str | None, details: str | None) -> None:
+        """Begin a copy, or continue an earlier one with vectors of an embedder of the same name."""
+        from ._replacing import begun  # noqa: PLC0415 - needs the extra
+
+        self._collection = collection
+        self._client = collection._client
+        self._old = collection._current()
+        self._is_blocked = False
+        self._copy = Collection(*begun(self._client, self._old, embedder, details))
+        self.stored = len(self._copy)
+        self.waiting = len(collection)
+
+    def pages(self, limit: int) -> Iterator[list[Chunk]]:
+        """The chunks that the copy lacks, or has otherwise, in lists of at most `limit`, without vectors."""
+        changed = yield from self._differing(limit)
+        while changed > BLOCK:
+            before = changed
+            changed = yield from self._differing(limit)
+            if changed > before // 2:
+                break
+        self._is_blocked = True
+        self._client.block_writes(self._old.index)
+        yield from self._differing(limit)
+
+    def store(self, chunks: Sequence[Chunk], rows: Sequence[Any]) -> int:
+        """Write chunks with their new vectors into the copy; returns the number of chunks."""
+        given = [chunk._with_embedding(row) for chunk, row in zip(chunks, rows, strict=True)]
+        settings = self._copy._found.settings
+        return self._copy._upsert_from(
+            given, settings.embedder, settings.embedder_details, refresh=False
+        )
+
+    def finish(self) -> int:
+        """Put the copy in the place of the collection; returns the number of chunks.
+
+        Raises BackendError if the copy does not have all of its chunks.
+        """
+        from ._replacing import check_complete, put_in_place  # noqa: PLC0415 - needs the extra
+
+        with self._collection._point_in_time(allow_partial=False) as moment:
+            kept = set(moment.ids())
+        with self._copy._point_in_time() as moment:
+            gone = [name for name in moment.ids() if name not in kept]
+        self._copy.delete(gone)
+        target = self._copy._found.index
+        check_complete(target, len(self._copy), self._old.index, len(kept), "re-embed again")
+        replacing = {"remove": {"index": target, "alias": self._copy.name}}
+        self._collection._found = put_in_place(self._client, self._old.index, target, replacing)
+        self._is_blocked = False
+        return len(kept)
+
+    def close(self) -> None:
+        """Let the collection be written to again, unless it was replaced."""
+        self._copy.close()
+        if self._is_blocked:
+            self._client.block_writes(self._old.index, is_blocked=False)
+
+    def _differing(self, limit: int) -> Generator[list[Chunk], None, int]:
+        """The chunks of one comparison of both; returns their number."""
+        self._collection._refresh()
+        self._copy._refresh()
+        after, count = "", 0
+        while True:
+            # A state of its own for each block: an embedder may take longer than a server keeps one.
+            with self._collection._point_in_time(allow_partial=False) as moment:
+                hits = moment.everything(["id"], {"range": {"id": {"gt": after}}})
+                block = [_own(hit) for hit in islice(hits, BLOCK)]
+            if not block:
+                return count
+            after = block[-1]["id"]
+            with self._copy._point_in_time() as moment:
+                same = {"terms": {"id": [one["id"] for one in block]}}
+                there = {hit["_source"]["id"]: _own(hit) for hit in moment.everything(["id"], same)}
+            lacking = [chunk_of(one) for one in block if there.get(one["id"]) != one]
+            count += len(lacking)
+            for start in range(0, len(lacking), limit):
+                yield lacking[start : start + limit]
+
+
+def _own(hit: dict[str, Any]) -> dict[str, Any]:
+    """The document of a hit, without what depends on its vector."""
+    return {key: value for key, value in hit["_source"].items() if key != "vectorless"}
 
 
 def _filters(where: FiltersLike | None) -> Filters | None:
