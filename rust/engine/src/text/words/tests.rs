@@ -49,6 +49,7 @@ fn queries_have_stems_and_no_last_units() {
             vec![vec!["кустов"], vec!["hedgehog"]],
         ),
         ("\u{2}hedgehogs", vec![vec!["hedgehog"]]),
+        ("\u{2}C++ A#", vec![vec!["c"], vec!["a"]]),
         (
             "\u{3}кустов hedgehogs",
             vec![vec!["кустов", "~кусто"], vec!["hedgehog"]],
@@ -69,6 +70,7 @@ fn queries_have_stems_and_no_last_units() {
     assert_eq!(positions("программ", Mode::Prefix), [["программ"]]);
     assert_eq!(positions("\u{3}東京", Mode::Prefix), [["東京"]]);
     assert_eq!(positions("\u{2}…", Mode::Query), none);
+    assert_eq!(positions("C++", Mode::Prefix), vec![vec!["c"]]);
 }
 
 #[test]
