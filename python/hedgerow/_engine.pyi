@@ -832,6 +832,7 @@ class _Recall:
         other_depth: float,
         half_life: int | None,
         with_evidence: bool,
+        is_listing: bool,
     ) -> _Recall: ...
     def search(
         self,

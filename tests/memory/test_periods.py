@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from command_line import run
 from hedgerow import InvalidInputError, MemoryRoot
-from hedgerow.memory.times import Period, checked_end, checked_start, period_in
+from hedgerow.memory.times import HOLDS, Period, checked_end, checked_start, period_in
 from memory_doubles import put
 
 SATURDAY = datetime(2026, 4, 18, 9, 30, tzinfo=timezone.utc)
@@ -142,6 +142,50 @@ class TestRecall:
         found = hedges.recall("last month", question_date=SATURDAY)
         assert found.period is not None
         assert not found.period.found
+
+    @pytest.mark.parametrize(
+        "query", ["last week", "what did I do last week", "gardening last week?"]
+    )
+    def test_memories_from_then_are_listed_if_none_has_the_other_words(
+        self, hedges: MemoryRoot, query: str
+    ) -> None:
+        put(
+            hedges.path,
+            "notes/later.md",
+            "---\ndate: 2026-04-09\n---\n# Later\n\nIt rained.\n\n## More\n",
+        )
+        put(hedges.path, "notes/void.md", "---\ndate: 2026-04-10\n---\n")
+        found = hedges.recall(query, question_date=SATURDAY)
+        assert [one.file for one in found] == ["notes/later.md", "notes/week.md"]
+        assert [one.validity for one in found] == [HOLDS, HOLDS]
+        assert found.period is not None
+        assert (found.period.found, found.period.is_listed) == (True, True)
+        why = "" if query == "last week" else ": no memory has the other words"
+        assert found.notices == (
+            f"The memories from last week (2026-04-06 to 2026-04-12), newest first{why}. To search "
+            'memories of any time, put the words in quotes: "last week".',
+        )
+        [newest] = hedges.recall(query, question_date=SATURDAY, limit=1)
+        assert newest.file == "notes/later.md"
+        packed = hedges.context(query, question_date=SATURDAY)
+        assert [one.text for one in packed.passages][::2] == [
+            "# Later\n\nIt rained.",
+            "The hedge was cut.",
+        ]
+
+    def test_a_list_has_the_filters_and_what_holds(self, hedges: MemoryRoot) -> None:
+        put(hedges.path, "notes/tagged.md", "---\ndate: 2026-04-08\ntags: [a]\n---\nIt rained.\n")
+        found = hedges.recall("what did I do last week", question_date=SATURDAY, tags=["a"])
+        assert [one.file for one in found] == ["notes/tagged.md"]
+        hedges.retract("notes/tagged.md")
+        found = hedges.recall("what did I do last week", question_date=SATURDAY)
+        assert [one.file for one in found] == ["notes/week.md"]
+
+    def test_words_that_others_have_are_searched_for(self, hedges: MemoryRoot) -> None:
+        found = hedges.recall("what was laid last week?", question_date=SATURDAY)
+        assert found.period is not None
+        assert not found.period.found
+        assert found.results[0].file == "notes/year.md"
 
     def test_a_context_has_it_too(self, hedges: MemoryRoot) -> None:
         packed = hedges.context("the hedge last week", question_date=date(2026, 4, 18))

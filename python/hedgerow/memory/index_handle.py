@@ -7,12 +7,12 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 
 from hedgerow._dual import run
 from hedgerow._engine import (
@@ -113,6 +113,21 @@ class _Done:
     problem: str | None
 
 
+_Attempt: TypeAlias = tuple[Literal["period", "words", "listing", "whole"], RecallFilter, str]
+"""What is searched for, among which memories, and with which words."""
+
+
+def _attempts(period: Period, wanted: RecallFilter, query: str) -> list[_Attempt]:
+    """Return the searches of a question that names a period, until one has results.
+
+    The memories from then are listed if the other words of the question are in no memory of any time.
+    """
+    within = replace(wanted, after=period.after, before=period.before)
+    rest = period.rest if any(one.isalnum() for one in period.rest) else ""
+    searches: list[_Attempt] = [("period", within, rest), ("words", wanted, rest)]
+    return [*(searches if rest else ()), ("listing", within, query), ("whole", wanted, query)]
+
+
 class OpenedIndex:
     """Searches the index of one root, which may be deleted and rebuilt at any time."""
 
@@ -211,7 +226,7 @@ class OpenedIndex:
         found = self._found(config, request, scope, done, unreadable, is_explained=is_explained)
         return found, [Evidence(*one) for one in done.evidence]
 
-    def _search(
+    def _search(  # noqa: C901, PLR0912 - in one function: each call costs a recall time
         self,
         state: _State,
         request: RecallRequest | ContextRequest,
@@ -220,7 +235,7 @@ class OpenedIndex:
         *,
         with_evidence: bool,
     ) -> _Done:
-        """Search in one call of the engine, and once more if nothing is from the period that is named."""
+        """Search in one call of the engine, and in further ones if nothing is from the period that is named."""
         query, sync = request.query, request.sync
         ids, problem = (scope.user, scope.agent, scope.session), None
         if options.wanted.types:
@@ -235,11 +250,14 @@ class OpenedIndex:
             if self._policy is depth_boost
             else recalling.depths(self._policy, request.depth, state.columns, stages.searcher)
         )
-        as_of, period, wanted, text = options.as_of, options.period, options.wanted, query
-        while True:
-            if period is not None and period.found:
-                wanted = replace(options.wanted, after=period.after, before=period.before)
-                text = period.rest if any(one.isalnum() for one in period.rest) else query
+        as_of, period = options.as_of, options.period
+        attempts: Sequence[_Attempt] = [("whole", options.wanted, query)]
+        if period is not None:
+            attempts = _attempts(period, options.wanted, query)
+        has_words = False
+        for what, wanted, text in attempts:
+            if what == "listing" and has_words:
+                continue
             after, before = recalling.bounds(wanted) if wanted is not ANY else (None, None)
             call = _Recall(
                 state.columns,
@@ -260,6 +278,7 @@ class OpenedIndex:
                 other_depth=depths[1],
                 half_life=None if options.half_life is None else options.half_life // TICK,
                 with_evidence=with_evidence,
+                is_listing=what == "listing",
             )
             most = max(recalling.AT_LEAST, recalling.DEEPER * request.limit)
             most = min(most, sys.maxsize)
@@ -290,10 +309,12 @@ class OpenedIndex:
             if sync and answer.error is not None:
                 recalling.raise_damage(answer.error)
             results, left_out, about, evidence = call.results()
-            if results or period is None or not period.found:
+            if what == "words":
+                has_words = bool(results)
+            elif results:
                 break
-            # Nothing is from that time: search without it.
-            period, wanted, text = replace(period, found=False), options.wanted, query
+        if period is not None:
+            period = replace(period, found=what != "whole", is_listed=what == "listing")
         return _Done(
             answer, is_plain, results, left_out, about, evidence, wanted, as_of, period, problem
         )

@@ -113,13 +113,15 @@ class Period(Result):
     """A period that a question names: its words, its beginning, and the first time after it.
 
     `found` says whether any memory in it was found; if not, the recall was made without it. `rest`
-    is the question without the words of the period.
+    is the question without the words of the period. `is_listed` says whether the memories in it are
+    listed, because no memory has the other words.
     """
 
     phrase: str
     after: datetime
     before: datetime
     found: bool = True
+    is_listed: Annotated[bool, Field(local=True)] = field(default=False, compare=False, repr=False)
     rest: Annotated[str, Field(local=True)] = field(default="", compare=False, repr=False)
 
     @property
@@ -127,10 +129,12 @@ class Period(Result):
         """The effect of the period on the results, and how to search without it."""
         if not self.found:
             return f"Nothing that was found is from {self}. Memories of any time are shown."
-        return (
-            f"Only memories from {_PREPOSITION.sub('', str(self))}. To search memories of any time, "
-            f'put the words in quotes: "{self.phrase}".'
-        )
+        when = _PREPOSITION.sub("", str(self))
+        shown = f"Only memories from {when}."
+        if self.is_listed:
+            why = ": no memory has the other words" if self.rest else ""
+            shown = f"The memories from {when}, newest first{why}."
+        return f'{shown} To search memories of any time, put the words in quotes: "{self.phrase}".'
 
     def __str__(self) -> str:
         last = self.before - TICK

@@ -431,6 +431,26 @@ impl FileColumns {
         }
     }
 
+    /// The first rows of at most `limit` selected files, newest first; files without a time come last.
+    pub(crate) fn newest(&self, selected: &SelectedRows, limit: usize) -> Vec<i64> {
+        let is_selected = |row: i64| match &selected.rows {
+            Some(rows) => rows.contains(row),
+            None => true,
+        };
+        let files = self.files.iter().filter_map(|file| {
+            let row = *file.rows.first()?;
+            let micros = file.facts.time.map(|time| time.time.micros);
+            is_selected(row).then_some((micros, file.facts.path.as_str(), row))
+        });
+        let mut files: Vec<_> = files.collect();
+        files.sort_by(|left, right| right.0.cmp(&left.0).then_with(|| left.1.cmp(right.1)));
+        files
+            .into_iter()
+            .take(limit)
+            .map(|(_, _, row)| row)
+            .collect()
+    }
+
     /// The words of the types of the files that a filter sees, each once.
     pub fn types(&self, filter: &RecallFilter) -> BTreeSet<&str> {
         let seen = self

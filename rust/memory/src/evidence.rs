@@ -10,7 +10,7 @@ use hedgerow_engine::retrieval::{Request, Setup, rank_in};
 use serde_json::Value;
 
 use crate::columns::FileColumns;
-use crate::recall::{FOUND, RecallHit, damaged};
+use crate::recall::{FOUND, RecallHit, RecallRequest, damaged};
 
 /// The most passages for each file, on average.
 const PASSAGES: usize = 5;
@@ -39,9 +39,41 @@ pub(crate) fn evidence(
     session: &Session<'_>,
     columns: &FileColumns,
     setup: &Setup<'_>,
-    request: &Request<'_>,
+    request: &RecallRequest<'_>,
     results: &[RecallHit],
 ) -> Result<Vec<Evidence>> {
+    let ranked = if request.is_listing {
+        first_rows(columns, results)
+    } else {
+        best_rows(session, columns, setup, &request.search, results)?
+    };
+    let named: Vec<(i64, &str)> = ranked.iter().map(|(row, _)| (*row, FOUND)).collect();
+    let mut found: Vec<Evidence> = Vec::new();
+    for ((row, score), texts) in ranked.iter().zip(session.texts(&named)?) {
+        let whole = whole(session, *row, *score, &texts)?;
+        let is_known = |one: &Evidence| one.path == whole.path && one.ordinal == whole.ordinal;
+        if !found.iter().any(is_known) {
+            found.push(whole);
+        }
+    }
+    Ok(found)
+}
+
+/// The first rows of the files of results, in their order, without a score.
+fn first_rows(columns: &FileColumns, results: &[RecallHit]) -> Vec<(i64, f64)> {
+    let numbers = (results.iter()).filter_map(|one| columns.number_of(&one.texts.path));
+    let rows = numbers.flat_map(|number| columns.rows_of(number).iter().take(PASSAGES));
+    rows.map(|row| (*row, 0.0)).collect()
+}
+
+/// The best rows of the files of results, with their scores.
+fn best_rows(
+    session: &Session<'_>,
+    columns: &FileColumns,
+    setup: &Setup<'_>,
+    request: &Request<'_>,
+    results: &[RecallHit],
+) -> Result<Vec<(i64, f64)>> {
     let files = results.iter().map(|one| one.texts.path.as_str());
     let numbers: BTreeSet<u32> = files.filter_map(|path| columns.number_of(path)).collect();
     let rows: BTreeSet<i64> = (numbers.into_iter())
@@ -60,17 +92,7 @@ pub(crate) fn evidence(
         group_by: None,
         ..*request
     };
-    let ranked = rank_in(&within, setup, &request)?.rows;
-    let named: Vec<(i64, &str)> = ranked.iter().map(|(row, _)| (*row, FOUND)).collect();
-    let mut found: Vec<Evidence> = Vec::new();
-    for ((row, score), texts) in ranked.iter().zip(session.texts(&named)?) {
-        let whole = whole(session, *row, *score, &texts)?;
-        let is_known = |one: &Evidence| one.path == whole.path && one.ordinal == whole.ordinal;
-        if !found.iter().any(is_known) {
-            found.push(whole);
-        }
-    }
-    Ok(found)
+    Ok(rank_in(&within, setup, &request)?.rows)
 }
 
 /// A passage joined with its neighbors in the same block.

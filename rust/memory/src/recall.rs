@@ -44,6 +44,8 @@ pub struct RecallRequest<'a> {
     pub half_life: Option<i64>,
     /// Whether to return the passages of the files.
     pub with_evidence: bool,
+    /// Whether to list the memories that pass the filter, newest first, instead of those that the search finds.
+    pub is_listing: bool,
 }
 
 /// A memory in the results, at its best passage.
@@ -126,9 +128,13 @@ pub fn recall(
             columns: &columns,
             request,
         };
-        let results = scoring.best(&ranked.rows)?;
+        let results = if request.is_listing {
+            scoring.listed(&columns.newest(&selected, request.limit))?
+        } else {
+            scoring.best(&ranked.rows)?
+        };
         let evidence = if request.with_evidence {
-            evidence(session, &columns, setup, &request.search, &results)?
+            evidence(session, &columns, setup, request, &results)?
         } else {
             Vec::new()
         };
@@ -237,13 +243,33 @@ impl Scoring<'_> {
             });
             results.truncate(limit);
         }
-        for result in &mut results {
+        self.add_validity(&mut results);
+        Ok(results)
+    }
+
+    /// The memories of some rows, in their order.
+    fn listed(&self, rows: &[i64]) -> Result<Vec<RecallHit>> {
+        let terms = recall_terms(self.request.query);
+        let query = ScoredQuery::new(self.request.query, &terms);
+        let rows: Vec<(i64, f64)> = rows.iter().map(|row| (*row, 0.0)).collect();
+        let named: Vec<(i64, &str)> = rows.iter().map(|(row, _)| (*row, FOUND)).collect();
+        let candidates = self.candidates(&rows, &query)?;
+        let texts = self.session.texts(&named)?;
+        let listed = candidates.iter().zip(texts);
+        let mut results = listed
+            .map(|(one, texts)| recalled(one, texts, &query, &terms))
+            .collect::<Result<Vec<_>>>()?;
+        self.add_validity(&mut results);
+        Ok(results)
+    }
+
+    fn add_validity(&self, results: &mut [RecallHit]) {
+        for result in results {
             let number = self.columns.number_of(&result.texts.path);
             if let Some(number) = number {
                 result.validity = self.columns.validity(number, self.request.filter);
             }
         }
-        Ok(results)
     }
 
     fn candidates(

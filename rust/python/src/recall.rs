@@ -186,6 +186,7 @@ pub struct PyRecall {
     other_depth: f64,
     half_life: Option<i64>,
     with_evidence: bool,
+    is_listing: bool,
     done: Mutex<Option<Recall>>,
 }
 
@@ -208,7 +209,7 @@ type BoundTuple = (i64, i64);
 #[pymethods]
 impl PyRecall {
     #[new]
-    #[pyo3(signature = (columns, searcher, query, limit, *, types, tags, writers, after, before, scope, shared, at, was_known, include_superseded, depths, other_depth, half_life, with_evidence))]
+    #[pyo3(signature = (columns, searcher, query, limit, *, types, tags, writers, after, before, scope, shared, at, was_known, include_superseded, depths, other_depth, half_life, with_evidence, is_listing))]
     #[allow(
         clippy::too_many_arguments,
         clippy::fn_params_excessive_bools,
@@ -233,6 +234,7 @@ impl PyRecall {
         other_depth: f64,
         half_life: Option<i64>,
         with_evidence: bool,
+        is_listing: bool,
     ) -> Self {
         Self {
             columns: Arc::clone(&columns.get().0),
@@ -255,6 +257,7 @@ impl PyRecall {
             other_depth,
             half_life,
             with_evidence,
+            is_listing,
             done: Mutex::default(),
         }
     }
@@ -296,6 +299,7 @@ impl PyRecall {
             other_depth: self.other_depth,
             half_life: self.half_life,
             with_evidence: self.with_evidence,
+            is_listing: self.is_listing,
         };
         let work = || {
             let done = errors::call_detached(py, || recall(index, &self.columns, &setup, &request));
