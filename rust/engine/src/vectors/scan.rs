@@ -25,6 +25,8 @@ const FEW: u32 = 8;
 /// Above this number of near vectors they are refined: with few paths the threshold is low, and a near vector
 /// has to be compared with others of its path.
 const NEAR: usize = 4096;
+/// How many times as many vectors must be near for the next comparison by paths after one that did not pay.
+const RARER: usize = 8;
 
 /// For each query all of these vectors that can be among its `limit` nearest, or as near as the last
 /// of them; with `paths` those that can be the nearest of their path in the `limit` nearest paths. All
@@ -211,6 +213,8 @@ struct Scan<'m> {
     looked: usize,
     due: usize,
     near_due: usize,
+    /// The number of near vectors above which they are compared with others of their paths.
+    by_path_due: usize,
     /// The best of those similarities that are certain.
     certain: BestSlots,
     candidates: Vec<NearSlot>,
@@ -237,6 +241,7 @@ impl<'m> Scan<'m> {
             looked: 0,
             due: limit.max(TILE).saturating_mul(2),
             near_due: NEAR.max(limit.saturating_mul(2)),
+            by_path_due: NEAR / 2,
             certain: BestSlots::new(limit, paths.is_some()),
             paths: paths.map(Paths::cursor),
             candidates: Vec::new(),
@@ -329,8 +334,12 @@ impl<'m> Scan<'m> {
             let threshold = self.certain.threshold();
             self.near.retain(|near| near.highest >= threshold);
         }
-        if self.paths.is_some() && self.near.len() > NEAR / 2 {
+        if self.paths.is_some() && self.near.len() > self.by_path_due {
+            let near = self.near.len();
             self.compare_by_path()?;
+            // A comparison costs about half of refining.
+            let has_paid = self.near.len() < near / 2;
+            self.by_path_due = if has_paid { NEAR / 2 } else { near * RARER };
         }
         Ok(())
     }
