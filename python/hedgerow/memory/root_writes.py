@@ -58,25 +58,12 @@ class RootWrites(RootReads):
         return wrapup(self._session(), request, lambda topic, most: self.recall(topic, limit=most))
 
     def _process(self, request: ProcessRequest) -> ProcessResult:
-        from . import process  # noqa: PLC0415 - slow to import
-        from .process import Selection  # noqa: PLC0415
-
-        mode = request.mode
-        most = process.LIMITS[mode] if request.limit is None else request.limit
-        scope = self._scope.own if mode == "dedupe" else self._scope
-        selection = Selection.of(request.topic, request.since, most, scope)
+        from .process import Run  # noqa: PLC0415 - slow to import
 
         def recalled(topic: str, count: int) -> list[str]:
             return [one.file for one in self.recall(topic, limit=count, depth="deep")]
 
-        return process.run(
-            mode,
-            self._session().derived,
-            selection,
-            recalled,
-            apply=request.apply,
-            progress=request.progress,
-        )
+        return Run(self._derived(), request, self._scope).result(recalled)
 
     def _edit(self, request: EditRequest) -> Memory:
         from .edit import at_section, edit  # noqa: PLC0415 - slow to import
