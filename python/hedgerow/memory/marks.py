@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from hedgerow._checks import checked_text
 from hedgerow._engine import _Marks
 from hedgerow.errors import InvalidInputError
 
@@ -97,7 +96,7 @@ def check_markable(derived: Derived, path: str) -> Document:
 def retract(derived: Derived, path: str, reason: str | None) -> list[str]:
     """Mark a memory as retracted; returns the files that were changed."""
     fields: dict[str, Any] = {RETRACTED: note.iso_time(note.now())}
-    said = "" if reason is None else note.one_line(checked_text(reason, "reason"))
+    said = "" if reason is None else note.one_line(reason)
     if said:
         fields[REASON] = said
     with locked(derived.lock):

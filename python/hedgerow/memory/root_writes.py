@@ -140,10 +140,9 @@ class RootWrites(RootReads):
 
         session = self._session()
         a, b = *session.own(request.a), *session.resolve(request.b)
-        strength, rel = request.strength, request.rel
-        link(session.derived, session.nodes(), a, b, strength=strength, relation=rel)
+        link(session.derived, session.nodes(), a, b, request)
         session.wrote([a])
-        return LinkResult(str(self._root), a, b, rel, strength=strength)
+        return LinkResult(str(self._root), a, b, request.rel, strength=request.strength)
 
     def _unlink(self, request: UnlinkRequest) -> LinkResult:
         from .links import unlink  # noqa: PLC0415 - slow to import
