@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from hedgerow._engine import _Marks
+from hedgerow._engine import Index, _FileColumns, _Marks
 from hedgerow.errors import InvalidInputError
 
 from . import files, note
@@ -37,6 +37,11 @@ class Marks:
 
     def __init__(self, found: _Marks) -> None:
         self._found = found
+
+    @classmethod
+    def of(cls, index: Index, columns: _FileColumns) -> Marks:
+        """Return the marks that an index knows."""
+        return cls(columns.marks(index))
 
     def at(self, path: str, time: datetime, *, was_known: bool = False) -> Validity:
         """Return whether a memory holds at a time.

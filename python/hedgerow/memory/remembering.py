@@ -12,7 +12,15 @@ from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from hedgerow._checks import checked_text
-from hedgerow._engine import LIKE, Index, _find_secrets, _level_two_sections, _likeness, _words_of
+from hedgerow._engine import (
+    LIKE,
+    Index,
+    _FileColumns,
+    _find_secrets,
+    _level_two_sections,
+    _likeness,
+    _words_of,
+)
 from hedgerow._times import parse_age
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.source import Source, UnreadableSourceError, passes_by, read_bytes
@@ -97,7 +105,7 @@ def one_writer(derived: Derived) -> Iterator[None]:
 
 
 def duplicate_of(
-    derived: Derived, index: Index, marks: Callable[[], Marks], text: str, scope: Scope
+    derived: Derived, index: Index, columns: _FileColumns, text: str, scope: Scope
 ) -> Duplicate | None:
     """Return the memory of a scope that holds and says the same as a text, or most nearly so."""
     words = dict.fromkeys(word for word in _words_of(text) if word[0].isalnum())
@@ -111,8 +119,10 @@ def duplicate_of(
     known = zip(documents, shares, strict=True)
     alike = [Duplicate(one.path, share) for one, share in known if share >= LIKE]
     alike.sort(key=lambda one: -one.likeness)
-    present = note.now()
-    return next((one for one in alike if marks().holds(one.file, present)), None)
+    if not alike:
+        return None
+    marks, present = Marks.of(index, columns), note.now()
+    return next((one for one in alike if marks.holds(one.file, present)), None)
 
 
 def _read(derived: Derived, path: str) -> Document | None:

@@ -158,7 +158,8 @@ class RootWrites(RootReads):
         keys: Sequence[str] = session.resolve(*request.keys)
         at = int(time.time()) if request.at is None else checked_time(request.at, "at")
         agent, outcome = request.agent, request.outcome
-        self._nodes.visit(session.config, [(agent, key, at, outcome) for key in keys])
+        visits = [(agent, key, at, outcome) for key in keys]
+        self._nodes.use(session.config, lambda store: store.visit_many(visits))
         return VisitResult(str(self._root), agent, at, outcome, tuple(keys))
 
     def agents(
