@@ -99,6 +99,11 @@ def mark_of(number: int) -> str:
     return "@" * (number + 1)
 
 
+def repository_of(folder: Path) -> Path | None:
+    """Return the folder of the git repository around a folder; None outside of a repository."""
+    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), None)
+
+
 # Vaults: folders that Obsidian or Logseq keeps, as memory roots (spec/memory.md, "Vaults").
 
 
