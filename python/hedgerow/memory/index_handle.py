@@ -236,7 +236,7 @@ class OpenedIndex:
     ) -> _Done:
         """Search in one call of the engine, and in further ones if nothing is from the period that is named."""
         query, sync = request.query, request.sync
-        ids, problem = scope.ids, None
+        ids, problem = (scope.user, scope.agent, scope.session), None  # without a call
         if options.wanted.types:
             known = state.columns.types(state.index, ids, scope.shared)
             check_types(options.wanted.types, known)
