@@ -53,7 +53,7 @@ class TestDiscover:
             "notes/d.jsonl",
             "notes/e.ndjson",
         ]
-        assert result.ignored == 1
+        assert result.passed_by["other"] == 1
         assert result.skips == []
 
     def test_paths_are_as_given(self, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:

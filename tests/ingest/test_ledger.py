@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("two_notes")
 def noted(index: Index) -> tuple[int, list[str]]:
     """Return the ledger's last change number, and its files."""
     ledger = Ledger.load(index, "files")
-    return ledger.generation, ledger.paths
+    return ledger.found.generation, ledger.found.paths()
 
 
 def in_parts(index: Index) -> tuple[int, int, int, int]:

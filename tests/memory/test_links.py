@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow import MemoryRoot
-from hedgerow._engine import FrontMatter, _Names
-from hedgerow.memory.links import Link, links_in_fields, links_in_text
+from hedgerow._engine import FrontMatter, _links_in_fields, _links_in_text, _Names
 from memory_doubles import put
 
 
@@ -25,7 +24,7 @@ def meant(
 
 
 def targets(text: str) -> list[tuple[str, bool]]:
-    return [(link.target, link.is_path) for link in links_in_text(text)]
+    return _links_in_text(text)
 
 
 @pytest.mark.parametrize(
@@ -78,9 +77,13 @@ def test_links_in_text(text: str, expected: list[tuple[str, bool]]) -> None:
     assert targets(text) == expected
 
 
-def test_links_in_text_are_weaker_than_stated_ones() -> None:
-    assert links_in_text("[[a]]") == [Link("a", "link", 0.7)]
-    assert links_in_fields(FrontMatter({"related": "a"}))[0] == [Link("a", "related", 1.0)]
+def test_links_in_text_are_weaker_than_stated_ones(tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "---\nrelated: b\n---\n[[c]]\n")
+    put(tmp_path, "b.md", "b\n")
+    put(tmp_path, "c.md", "c\n")
+    with MemoryRoot.open(tmp_path) as root:
+        edges = root.graph().edges
+    assert edges == (("a.md", "b.md", "related", 1.0), ("a.md", "c.md", "link", 0.7))
 
 
 @pytest.mark.parametrize(
@@ -100,8 +103,8 @@ def test_links_in_text_are_weaker_than_stated_ones() -> None:
 def test_links_in_front_matter(
     fields: dict[str, Any], expected: list[tuple[str, str, float]]
 ) -> None:
-    links, problems = links_in_fields(FrontMatter(fields))
-    assert [link[:3] for link in links] == expected
+    links, problems = _links_in_fields(FrontMatter(fields))
+    assert links == expected
     assert problems == []
 
 
@@ -114,7 +117,7 @@ def test_links_in_front_matter(
     ],
 )
 def test_a_strength_that_is_none_is_told(item: dict[str, Any], problem: str) -> None:
-    _, [told] = links_in_fields(FrontMatter({"related": [item]}))
+    _, [told] = _links_in_fields(FrontMatter({"related": [item]}))
     assert told.startswith(f"related: {problem}")
 
 
@@ -123,18 +126,18 @@ def test_a_strength_that_is_none_is_told(item: dict[str, Any], problem: str) -> 
 )
 def test_of_front_matter_so_much_is_read_for_links(item: Any, kept: int) -> None:
     matter = FrontMatter({f"key{number}": [item] * 1000 for number in range(60)})
-    links, [told] = links_in_fields(matter)
+    links, [told] = _links_in_fields(matter)
     assert len(links) == kept
     assert told == (
-        f"{links[-1].relation}: the links of front matter are read from 262,144 characters, with "
+        f"{links[-1][1]}: the links of front matter are read from 262,144 characters, with "
         "aliases written out; the links after these are left out"
     )
 
 
 def test_a_long_list_of_links_is_read_to_its_end() -> None:
     names = [f"notes/note-{number}" for number in range(10_000)]
-    links, problems = links_in_fields(FrontMatter({"related": names}))
-    assert [link.target for link in links] == names
+    links, problems = _links_in_fields(FrontMatter({"related": names}))
+    assert [target for target, *_ in links] == names
     assert problems == []
 
 
@@ -228,13 +231,13 @@ def test_of_several_links_the_strongest_counts_and_one_to_itself_does_not(
 
 @given(st.text(alphabet="[]|#\\`*_()<>! \nab.md-", max_size=60))
 def test_any_text_has_links_that_are_names(text: str) -> None:
-    for link in links_in_text(text):
-        assert link.target.strip()
-        assert not set(link.target) & set("\n\0")
+    for target, _ in _links_in_text(text):
+        assert target.strip()
+        assert not set(target) & set("\n\0")
 
 
 @given(st.text(max_size=40))
 def test_wikilinks_name_what_stands_in_them(name: str) -> None:
-    links, _ = links_in_fields(FrontMatter({"about": f"a [[{name}]] b"}))
+    links, _ = _links_in_fields(FrontMatter({"about": f"a [[{name}]] b"}))
     plain = not set(name) & set("[]|#\n\0")
-    assert [link.target for link in links] == [name.strip()] if plain and name.strip() else True
+    assert [target for target, *_ in links] == [name.strip()] if plain and name.strip() else True

@@ -13,9 +13,10 @@ from hedgerow._engine import (
     _inline_tags,
     _level_two_sections,
     _link_positions,
+    _links_in_fields,
+    _links_in_text,
     _markdown_chunks,
 )
-from hedgerow.memory.links import links_in_fields, links_in_text
 
 SMALL = 8 * 1024
 TIMES = 8
@@ -62,10 +63,10 @@ def read_sections(text: str) -> None:
 
 
 def read_stated_links(text: str) -> None:
-    links_in_fields(FrontMatter({"about": text}))
+    _links_in_fields(FrontMatter({"about": text}))
 
 
-READERS = [links_in_text, read_stated_links, read_sections, read_chunks]
+READERS = [_links_in_text, read_stated_links, read_sections, read_chunks]
 
 
 def seconds(read: Callable[[str], object], text: str) -> float:
@@ -102,5 +103,5 @@ def test_what_takes_the_square_of_the_length_is_told() -> None:
 
 
 def test_a_link_nested_as_deep_as_anybody_writes_is_found() -> None:
-    assert [link.target for link in links_in_text("> " * 60 + "- " * 30 + "[[a]]")] == ["a"]
-    assert links_in_text("> " * 200 + "[[a]]\n\n[x](b.md)")[0].target == "b.md"
+    assert [target for target, _ in _links_in_text("> " * 60 + "- " * 30 + "[[a]]")] == ["a"]
+    assert _links_in_text("> " * 200 + "[[a]]\n\n[x](b.md)")[0][0] == "b.md"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
-from hedgerow.memory.links import link_positions
+from hedgerow._engine import _link_positions
 from memory_doubles import put
 
 LINKS = """---
@@ -249,4 +249,4 @@ class TestPositions:
         "piece", ["[a](", "[[", "![", "<a href=", "`[[a]]`\n\n[r]: x\n", "[a]: (("]
     )
     def test_hostile_texts_take_linear_time(self, piece: str) -> None:
-        link_positions(piece * 20_000)
+        _link_positions(piece * 20_000)

@@ -8,11 +8,13 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, ClassVar
 
 from hedgerow._checks import checked_flag, listed
 from hedgerow._dual import run
 from hedgerow._engine import Index, _FilesRun
+from hedgerow._operations.fields import Field
+from hedgerow._operations.shapes import Result
 from hedgerow._retrieval.embedding import embedding_missing, encoding
 from hedgerow.embedders._forms import forms_of, sparse_forms_of
 from hedgerow.embedders.base import AnyEmbedder
@@ -27,7 +29,7 @@ _SCOPE = "files"
 
 
 @dataclass(slots=True)
-class IndexReport:
+class IndexReport(Result):
     """What a run did, in chunks where not said otherwise.
 
     `files` were read, now or before, `total_files` were found; `passed_by` counts what was found
@@ -38,35 +40,23 @@ class IndexReport:
     """
 
     files: int = 0
-    total_files: int = 0
+    total_files: Annotated[int, Field(local=True)] = 0
     removed_files: int = 0
-    passed_by: Counter[str] = field(default_factory=Counter)
-    named: list[PassedBy] = field(default_factory=list)
+    passed_by: Annotated[Counter[str], Field(local=True)] = field(default_factory=Counter)
+    named: Annotated[list[PassedBy], Field(local=True)] = field(default_factory=list)
     added: int = 0
     changed: int = 0
     unchanged: int = 0
     removed: int = 0
-    skips: list[Skip] = field(default_factory=list)
+    skips: Annotated[list[Skip], Field(key="skipped")] = field(default_factory=list)
     embedded: int | None = None
+
+    JSON_PROPERTIES: ClassVar[Mapping[str, str]] = {"ignored": "ignored"}
 
     @property
     def ignored(self) -> int:
         """The number of files with a name of another kind."""
         return self.passed_by["other"]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the run as `hedgerow index --json` prints it."""
-        return {
-            "files": self.files,
-            "removedFiles": self.removed_files,
-            "ignored": self.ignored,
-            "added": self.added,
-            "changed": self.changed,
-            "unchanged": self.unchanged,
-            "removed": self.removed,
-            "skipped": [skip.to_dict() for skip in self.skips],
-            **({} if self.embedded is None else {"embedded": self.embedded}),
-        }
 
 
 class IndexRun:
@@ -109,17 +99,11 @@ class IndexRun:
         try:
             run.run(self._index, ledger.found, files, [one.path for one in gone], progress)
         finally:
-            self._count(run)
+            report = self.report
+            report.files, report.removed_files, *counts, skips = run.report()
+            report.added, report.changed, report.unchanged, report.removed = counts
+            report.skips += [Skip(*skip) for skip in skips]
         return self.report
-
-    def _count(self, run: _FilesRun) -> None:
-        """Add the changes to the report."""
-        report = self.report
-        files, removed_files, added, changed, unchanged, removed, skips = run.report()
-        report.files, report.removed_files = files, removed_files
-        report.added, report.changed, report.unchanged = added, changed, unchanged
-        report.removed = removed
-        report.skips += [Skip(*skip) for skip in skips]
 
     def _gone(self, ledger: Ledger) -> list[Record]:
         """Return the files under the paths that are not read any more.

@@ -56,7 +56,7 @@ class Ledger:
     """The records of an index as they were when they were loaded, by path.
 
     `is_current` says that they are about the folder `scope` and made by these readers; otherwise
-    all files have to be read again. `is_new` says that nothing has been noted yet.
+    all files have to be read again.
     """
 
     def __init__(self, ledger: _Ledger, note: str, file: Path | None) -> None:
@@ -64,7 +64,6 @@ class Ledger:
         self.note = note
         self._file = file
         self.is_current = ledger.is_current
-        self.is_new = ledger.is_new
 
     @classmethod
     def load(cls, index: Index, scope: str, *, facts: bool = False) -> Ledger:
@@ -79,7 +78,7 @@ class Ledger:
         of their path, or with `by_source_file` of that file in their metadata.
         """
         index = into if isinstance(into, Index) else into.index
-        if self.is_current and (by_source_file or len(index) == self.chunks):
+        if self.is_current and (by_source_file or len(index) == self.found.chunks):
             return self
         if isinstance(into, Index):
             ledger = _prepared_index(into, self.found, by_source_file)
@@ -92,18 +91,8 @@ class Ledger:
         ledger = self.found.refreshed(index)
         return self if ledger is None else Ledger(ledger, self.note, self._file)
 
-    @property
-    def generation(self) -> int:
-        """The number of the last change that is known."""
-        return self.found.generation
-
     def __len__(self) -> int:
         return len(self.found)
-
-    @property
-    def paths(self) -> list[str]:
-        """The paths of all files, in order."""
-        return self.found.paths()
 
     def record(self, path: str) -> Record | None:
         """Return the record of a path."""
@@ -126,24 +115,20 @@ class Ledger:
         """Return the number of files below a folder that changed since they were read, or are gone."""
         return self.found.stale(listing.found, folder)
 
-    def failures(self) -> list[Record]:
-        """Return the records with something to report, in path order."""
+    @cached_property
+    def _failures(self) -> list[Record]:
+        """The records with something to report, in path order."""
         return list(map(self._record, self.found.rows(skips=True)))
 
-    @cached_property
+    @property
     def skips(self) -> list[Skip]:
         """The reported problems of files, in path order."""
-        return [skip for record in self.failures() for skip in record.skips]
+        return [skip for record in self._failures for skip in record.skips]
 
     @property
     def documents(self) -> int:
         """The number of readable files."""
-        return len(self) - sum(record.failed for record in self.failures())
-
-    @property
-    def chunks(self) -> int:
-        """The number of chunks of the files."""
-        return self.found.chunks
+        return len(self) - sum(record.failed for record in self._failures)
 
     def _record(self, row: Row) -> Record:
         path, signature, settled, digest, chunks, skips, facts = row

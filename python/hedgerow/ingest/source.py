@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from hedgerow._engine import Chunk, _decode, _Listing, _read_chunks, _Rules, _signature, _text_of
 from hedgerow._operations.fields import Field
@@ -159,15 +159,11 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class PassedBy:
+class PassedBy(Result):
     """A file or folder that was not read; a folder ends with a slash. `code` is of PASSED_BY."""
 
     path: str
     code: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the documented JSON."""
-        return {"path": self.path, "code": self.code}
 
 
 class Listing:
@@ -230,11 +226,6 @@ class Discovery:
     passed_by: Counter[str] = field(default_factory=Counter)
     named: list[PassedBy] = field(default_factory=list)
     named_files: set[str] = field(default_factory=set)
-
-    @property
-    def ignored(self) -> int:
-        """The number of files with a name of another kind."""
-        return self.passed_by["other"]
 
 
 def list_folder(folder: str | os.PathLike[str], rules: Rules, *, named: bool = False) -> Listing:

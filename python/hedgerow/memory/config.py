@@ -6,7 +6,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +18,7 @@ from hedgerow._operations.shapes import Result
 from hedgerow.embedders.by_name import check_name
 from hedgerow.errors import HedgerowError, InvalidInputError
 
-from . import files, note
+from . import files, note, trust
 from .names import (
     AGENTS,
     CONFIG,
@@ -29,14 +29,14 @@ from .names import (
     VAULTS,
     detect_vault,
     folder_for_notes,
+    repository_of,
 )
-from .trust import Choices
+from .trust import Choices, TrustRequest
 
 if TYPE_CHECKING:
     from hedgerow.typing import Durability
 
     from .results import RootStatus
-    from .trust import TrustRequest
 
 
 ENVIRONMENT = "HEDGEROW_MEMORY_ROOT"
@@ -46,6 +46,7 @@ LIMIT = 1024 * 1024
 
 _LONGEST_SHOWN = 60
 _ADDRESS = re.compile(r"https?://[!-~]{1,500}\Z")
+_REMOTE = 'the URL of a server, as in "https://notes.example:7411"'
 
 
 @dataclass(frozen=True)
@@ -138,9 +139,9 @@ def read_config(root: Path, choices: Choices = Choices()) -> Config:  # noqa: B0
         _embedder(settings),
         exclude=_patterns(settings, "exclude"),
         include=_patterns(settings, "include"),
-        remote=_remote(settings),
+        remote=_optional(settings, "remote", _ADDRESS.match, _REMOTE),
         defaults=_defaults(settings),
-        vault=_vault(settings),
+        vault=_optional(settings, "vault", VAULTS.__contains__, " or ".join(VAULTS)),
         durability=_durability(settings),
         daily_notes=_daily_notes(settings),
     )
@@ -167,18 +168,12 @@ def _as_allowed(config: Config, choices: Choices) -> Config:
 def _requests(config: Config, *, with_embedder: bool) -> Iterator[TrustRequest]:
     """Yield the requests of a configuration that reach beyond the root."""
     if with_embedder and config.embedder is not None:
-        from .trust import embedder  # noqa: PLC0415 - slow to import
-
-        if request := embedder(config.root, config.embedder):
-            yield request
+        request = trust.embedder(config.root, config.embedder)
+        yield from () if request is None else (request,)
     if config.remote is not None:
-        from .trust import remote  # noqa: PLC0415 - slow to import
-
-        yield remote(config.root, config.remote)
+        yield trust.remote(config.root, config.remote)
     if not config.source_root.is_relative_to(config.root):
-        from .trust import index_root  # noqa: PLC0415 - slow to import
-
-        yield index_root(config.root, config.source_root)
+        yield trust.index_root(config.root, config.source_root)
 
 
 def _shown(value: Any) -> str:
@@ -242,14 +237,6 @@ def _embedder(settings: _Settings) -> str | None:
     raise settings.invalid(problem, "embedder")
 
 
-def _remote(settings: _Settings) -> str | None:
-    given = settings.get("remote")
-    if given is None or (isinstance(given, str) and _ADDRESS.match(given)):
-        return given
-    problem = 'remote must be the URL of a server, as in "https://notes.example:7411"'
-    raise settings.invalid(problem, "remote")
-
-
 def _defaults(settings: _Settings) -> Mapping[str, Mapping[str, str]]:
     """Return the default ages after which new memories of a type expire or are stale."""
     from hedgerow._times import parse_age  # noqa: PLC0415 - slow to import
@@ -271,11 +258,14 @@ def _defaults(settings: _Settings) -> Mapping[str, Mapping[str, str]]:
     return ages_by_type
 
 
-def _vault(settings: _Settings) -> str | None:
-    given = settings.get("vault")
-    if given is None or (isinstance(given, str) and given in VAULTS):
+def _optional(
+    settings: _Settings, key: str, is_valid: Callable[[str], object], form: str
+) -> str | None:
+    """Return a text that may be missing."""
+    given = settings.get(key)
+    if given is None or (isinstance(given, str) and given and is_valid(given)):
         return given
-    raise settings.invalid(f"vault must be {' or '.join(VAULTS)}", "vault")
+    raise settings.invalid(f"{key} must be {form}", key)
 
 
 def _durability(settings: _Settings) -> Durability:
@@ -329,7 +319,9 @@ def read_status(root: Path, choices: Choices = Choices()) -> RootStatus:  # noqa
     from .results import RootStatus  # noqa: PLC0415 - slow to import
 
     config = read_config(root, choices)
-    refused = (*config.not_allowed, *_refused_models(root, choices))
+    refused = config.not_allowed
+    if (root / AGENTS).is_dir():
+        refused += choices.refused(trust.agent_models(root))
     if config.file is None:
         message = (
             "No hedgerow.json: a legacy/manual root. Everything works; "
@@ -339,14 +331,6 @@ def read_status(root: Path, choices: Choices = Choices()) -> RootStatus:  # noqa
     message = config.problem or f"This hedgerow supports schema v{config.schema_version}."
     version, compatible = config.schema_version, config.problem is None
     return RootStatus(str(root), config.file, True, version, compatible, message, refused)
-
-
-def _refused_models(root: Path, choices: Choices) -> Iterator[TrustRequest]:
-    """Yield the models that agents in a root ask for and its user has not allowed."""
-    if (root / AGENTS).is_dir():
-        from .trust import agent_models  # noqa: PLC0415 - slow to import
-
-        yield from choices.refused(agent_models(root))
 
 
 def root_from_environment() -> Path | None:
@@ -497,20 +481,13 @@ def initialize(
         check_name(embedder)
     root = checked_path(path, "path", code="root_not_found")
     with files.system_errors("make", root):  # as for a name that is too long
-        exists = root.exists()
-    if exists:
-        root = existing_root(root)
-        config = _readable_config(root, force=force)
-        if config is not None and (config.code == "root_too_new" or not force):
-            config.check()
-    else:
-        config = None
-        with files.system_errors("make", root):
+        if not root.exists():
             files.make_folders(root)
-        root = root.resolve()
-    file = config.file if config is not None and config.file and not force else None
-    kept = config.vault if file is not None and config is not None else detect_vault(root)
-    tool = kept or ("obsidian" if vault else None)
+    root = existing_root(root)
+    kept = _config_to_keep(root, force=force)
+    tool = detect_vault(root) if kept is None else kept.vault
+    if tool is None and vault:
+        tool = "obsidian"
     if tool is None:
         folders = tuple(DIRECTORIES.values())
         for folder in folders:
@@ -520,38 +497,40 @@ def initialize(
         folders = (folder_for_notes(root, tool),)
         with files.system_errors("make", root / DERIVED):
             (root / DERIVED).mkdir(exist_ok=True)
-    is_ignorable = tool is None or _is_in_repository(root)
+    is_ignorable = tool is None or repository_of(root) is not None
     ignored = is_ignorable and _ignore_derived(root / ".gitignore")
-    version = SCHEMA_VERSION if file is None or config is None else config.schema_version
-    if file is None:
+    name = CONFIG if kept is None else kept.file or CONFIG
+    if kept is None:
         data = _bytes_of(root / CONFIG)
         files.update(root / CONFIG, _fresh_config(folders).encode(), expected=data, root=root)
     for key, value in (("embedder", embedder), ("vault", tool)):
         if value is not None:
-            _write_setting(root / (file or CONFIG), key, value, root)
+            _write_setting(root / name, key, value, root)
     return InitResult(
         root=str(root),
-        config_file=file or CONFIG,
-        schema_version=version,
-        config_created=file is None,
+        config_file=name,
+        schema_version=SCHEMA_VERSION if kept is None else kept.schema_version,
+        config_created=kept is None,
         memory_dirs=folders,
         gitignore_updated=ignored,
         vault=tool,
     )
 
 
-def _readable_config(root: Path, *, force: bool) -> Config | None:
-    """Read a configuration; with `force`, one that cannot be read counts as none."""
+def _config_to_keep(root: Path, *, force: bool) -> Config | None:
+    """Return the configuration of a root; None if a new one is to be written.
+
+    With `force`, one that cannot be read counts as none; one of a newer schema is an error.
+    """
     try:
-        return read_config(root)
+        config = read_config(root)
     except HedgerowError:
         if force:
             return None
         raise
-
-
-def _is_in_repository(root: Path) -> bool:
-    return any((folder / ".git").exists() for folder in (root, *root.parents))
+    if config.code == "root_too_new" or not force:
+        config.check()
+    return None if force or config.file is None else config
 
 
 def _fresh_config(folders: Sequence[str]) -> str:

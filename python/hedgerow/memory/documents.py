@@ -87,8 +87,7 @@ def memory_rules(
 def read_documents(base: Path, rules: Rules, scope: Scope = Scope()) -> _Documents:  # noqa: B008 - frozen
     """Read all memories of a folder that a scope sees, in path order."""
     listing = rules.compiled.list(base, False)
-    ids = scope.user, scope.agent, scope.session
-    return _Documents(base, listing, rules.is_vault, rules.day_format, ids, scope.shared)
+    return _Documents(base, listing, rules.is_vault, rules.day_format, scope.ids, scope.shared)
 
 
 def unread(documents: _Documents) -> tuple[Skip, ...]:

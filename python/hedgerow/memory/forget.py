@@ -15,9 +15,8 @@ from .derived import Derived, forget_joint, open_store_to_write, open_to_write
 from .documents import read_documents
 from .edit import data_of, path_of
 from .files import locked, remove, system_errors, update
-from .history import repository_of
 from .links import OWN_FIELDS
-from .names import TEMPORARY_SUFFIX
+from .names import TEMPORARY_SUFFIX, repository_of
 from .process import without_source
 from .results import ForgetResult
 from .sync import sync, write_manifest

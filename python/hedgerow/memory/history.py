@@ -21,6 +21,7 @@ from hedgerow.ingest.source import UnreadableSourceError, decode
 from .documents import Document, parse_document
 from .edit import data_of, writers_of
 from .marks import REASON, RETRACTED, SUPERSEDED_BY, SUPERSEDES
+from .names import repository_of
 from .note import now, one_line
 from .operations import DiffRequest
 from .results import Diff, Event, History
@@ -198,11 +199,6 @@ class GitFile:
             if self._shallow:
                 (folder / "shallow").write_bytes(self._shallow)
             yield folder
-
-
-def repository_of(folder: Path) -> Path | None:
-    """Return the folder of the git repository around a folder; None outside of a repository."""
-    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), None)
 
 
 def _git_folders(git: Path) -> tuple[Path, Path]:

@@ -52,7 +52,6 @@ from .derived import (
     is_of_no_use,
 )
 from .documents import CODES, notices_of
-from .marks import Marks
 from .names import check_types
 from .note import now
 from .operations import ContextRequest, GrepRequest, RecallRequest
@@ -237,7 +236,7 @@ class OpenedIndex:
     ) -> _Done:
         """Search in one call of the engine, and in further ones if nothing is from the period that is named."""
         query, sync = request.query, request.sync
-        ids, problem = (scope.user, scope.agent, scope.session), None
+        ids, problem = (scope.user, scope.agent, scope.session), None  # without a call
         if options.wanted.types:
             known = state.columns.types(state.index, ids, scope.shared)
             check_types(options.wanted.types, known)
@@ -411,22 +410,20 @@ class OpenedIndex:
 
     def grep(self, config: Config, request: GrepRequest, scope: Scope) -> GrepResult:
         """Search the files of a scope for a pattern, after bringing the index up to date with `sync`."""
-        derived = Derived.of(config)
         wanted = RecallFilter.of(request.types, request.tags, (), None, None, now())
 
-        def search() -> GrepResult:
+        def search(index: Index, columns: _FileColumns) -> GrepResult:
             if wanted.types:
-                check_types(wanted.types, self._types(derived, scope))
-            index = self._index(derived)
-            lines, count, files, skips = self._columns_of(index).grep(
+                check_types(wanted.types, columns.types(index, scope.ids, scope.shared))
+            lines, count, files, skips = columns.grep(
                 index,
-                derived.source_root,
+                config.source_root,
                 request.pattern,
                 regex=request.regex,
                 ignore_case=request.ignore_case,
                 types=list(wanted.types),
                 tags=list(wanted.tags),
-                scope=(scope.user, scope.agent, scope.session),
+                scope=scope.ids,
                 shared=scope.shared,
                 limit=min(request.limit, sys.maxsize),
                 context=request.context,
@@ -436,7 +433,7 @@ class OpenedIndex:
                 for file, line, text, before, after in lines
             )
             unreadable = tuple(Skip(*skip) for skip in skips)
-            return GrepResult(str(self._root), count, files, matches, unreadable)
+            return GrepResult(self._name, count, files, matches, unreadable)
 
         found, skips = self._current(config, search, sync=request.sync)
         # A file that the index could not read either is in both.
@@ -454,47 +451,23 @@ class OpenedIndex:
 
     def unreadable(self, config: Config) -> list[Skip]:
         """Return the files that the index could not read at the last sync."""
-        skips = self._known(Derived.of(config)).skips
+        derived = Derived.of(config)
+        skips = self._files.ledger_of(derived, self._index(derived)).skips
         return [skip for skip in skips if skip.code not in CODES]
 
-    def marks(self, config: Config, *, sync: bool, fresh: bool = False) -> Marks:
-        """Return the marks of all memories, up to date with `sync`.
+    def read(
+        self,
+        config: Config,
+        answer: Callable[[Index, _FileColumns], T],
+        *,
+        sync: bool,
+        fresh: bool = False,
+    ) -> T:
+        """Return what an index and the columns of its files answer, up to date with `sync`.
 
         The index is not compared with the files if it is `fresh`: just brought up to date.
         """
-        derived = Derived.of(config)
-        return self._current(config, lambda: self._marks(derived), sync=sync, fresh=fresh)[0]
-
-    def visible(
-        self, config: Config, scope: Scope, *, sync: bool, fresh: bool = False
-    ) -> frozenset[str] | None:
-        """Return the files of a scope, up to date with `sync`; None for all. `fresh` is as in `marks`."""
-        if not scope:
-            return None
-        derived = Derived.of(config)
-
-        def files() -> frozenset[str]:
-            index = self._index(derived)
-            ids = (scope.user, scope.agent, scope.session)
-            return frozenset(self._columns_of(index).paths_in(index, ids, scope.shared))
-
-        return self._current(config, files, sync=sync, fresh=fresh)[0]
-
-    def passing(self, config: Config, wanted: RecallFilter, scope: Scope) -> frozenset[str]:
-        """Return the files of a scope with the wanted tags and writers, in the state of the last sync."""
-
-        def files() -> frozenset[str]:
-            index = self._index(Derived.of(config))
-            found = self._columns_of(index).paths_passing(
-                index,
-                tags=list(wanted.tags),
-                writers=list(wanted.writers),
-                scope=(scope.user, scope.agent, scope.session),
-                shared=scope.shared,
-            )
-            return frozenset(found)
-
-        return self._current(config, files, sync=False)[0]
+        return self._current(config, answer, sync=sync, fresh=fresh)[0]
 
     def duplicate(self, config: Config, text: str, scope: Scope) -> Duplicate | None:
         """Return the memory of a scope that says what a text says, as of the last sync, if there is one.
@@ -503,16 +476,16 @@ class OpenedIndex:
         """
         derived = Derived.of(config)
 
-        def search() -> Duplicate | None:
+        def search(index: Index, columns: _FileColumns) -> Duplicate | None:
             from .remembering import duplicate_of  # noqa: PLC0415 - to write only
 
-            index, marks = self._index(derived), lambda: self._marks(derived)
-            return duplicate_of(derived, index, marks, text, scope)
+            return duplicate_of(derived, index, columns, text, scope)
 
         try:
             if derived.index.exists():
                 with suppress(IndexFileError):
-                    return search()
+                    index = self._index(derived)
+                    return search(index, self._columns_of(index))
             # A sync rebuilds a missing or damaged index, and upgrades an older one.
             return self._current(config, search, sync=True)[0]
         except HedgerowError as error:
@@ -527,11 +500,10 @@ class OpenedIndex:
         None where the root has no embedder, or where it fails, which is logged.
         """
 
-        def search() -> list[str] | None:
+        def search(index: Index, _: _FileColumns) -> list[str] | None:
             embedder = None if leg == "bm25" else self._ready_model(config, sync=sync)[0]
             if leg != "bm25" and embedder is None:
                 return None
-            index = self._index(Derived.of(config))
             where = recalling.filter_of(scope)
             most = recalling.RANKED
             return recalling.ranked(index, embedder, query, most, whole=sync, where=where)
@@ -539,18 +511,29 @@ class OpenedIndex:
         return self._current(config, search, sync=sync)[0]
 
     def _current(
-        self, config: Config, search: Callable[[], T], *, sync: bool, fresh: bool = False
+        self,
+        config: Config,
+        search: Callable[[Index, _FileColumns], T],
+        *,
+        sync: bool,
+        fresh: bool = False,
     ) -> tuple[T, list[Skip]]:
         """Search, after a sync if `sync` is set. A damaged index is rebuilt.
 
-        Also returns what the index could not read. `fresh` is as in `marks`.
+        Also returns what the index could not read. `fresh` is as in `read`.
         """
+        derived = Derived.of(config)
+
+        def attempt() -> T:
+            index = self._index(derived)
+            return search(index, self._columns_of(index))
+
         skips = [] if fresh else self._brought_up_to_date(config, None, sync=sync)
         try:
-            return search(), skips
+            return attempt(), skips
         except HedgerowError as error:
-            skips = self._rebuild(Derived.of(config), error, sync=sync)
-        return search(), skips
+            skips = self._rebuild(derived, error, sync=sync)
+        return attempt(), skips
 
     def _rebuild(self, derived: Derived, error: HedgerowError, *, sync: bool) -> list[Skip]:
         """Rebuild a damaged index with `sync`. Returns the files that it could not read.
@@ -589,21 +572,6 @@ class OpenedIndex:
         if not sync:
             return FreshnessCheck(ledger.skips)
         return self._check.look(derived, ledger)
-
-    def _known(self, derived: Derived) -> Ledger:
-        """Return the ledger of the index, with the changes since the last call."""
-        return self._files.ledger_of(derived, self._index(derived))
-
-    def _marks(self, derived: Derived) -> Marks:
-        """Return the marks that the index knows."""
-        index = self._index(derived)
-        return Marks(self._columns_of(index).marks(index))
-
-    def _types(self, derived: Derived, scope: Scope) -> list[str]:
-        """Return the words of types in a scope."""
-        ids = (scope.user, scope.agent, scope.session)
-        index = self._index(derived)
-        return self._columns_of(index).types(index, ids, scope.shared)
 
     def embed(self, config: Config, progress: Progress | None = None) -> None:
         """Embed the chunks without a vector; does nothing without an embedder. Raises its errors."""

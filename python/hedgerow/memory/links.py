@@ -9,17 +9,16 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from hedgerow._checks import checked_text, shown
-from hedgerow._engine import FrontMatter, _link_positions, _links_in_fields, _links_in_text, _Names
+from hedgerow._engine import FrontMatter, _links_in_fields, _Names
 from hedgerow.errors import HedgerowError, InvalidInputError
 
 from .derived import Derived
-from .documents import Document
 from .edit import Change, ListItems, planned
 from .files import locked
 from .names import DERIVED
+from .operations import LinkRequest
 from .root_files import NodeState
 
 RELATIONS: tuple[str, ...] = (
@@ -32,58 +31,7 @@ RELATIONS: tuple[str, ...] = (
 )
 """Keys of front matter whose values are paths or names; under other keys only `[[name]]` links."""
 
-IN_TEXT = 0.7
-STATED = 1.0
-"""The strength of a link in the text, and of one in front matter."""
-
 _NOT_WALKED = frozenset({".git", DERIVED, "node_modules"})
-
-
-class Link(NamedTuple):
-    """One link as it is written; with `is_path` it is relative to the folder of its file."""
-
-    target: str
-    relation: str
-    strength: float
-    is_path: bool = False
-
-
-class LinkPosition(NamedTuple):
-    """A name or a destination in a source: `start` and `end` count bytes of UTF-8.
-
-    `target` is its text without escapes; `is_path` is false for a `[[name]]`.
-    """
-
-    start: int
-    end: int
-    target: str
-    is_path: bool
-
-
-def links_in_text(text: str) -> list[Link]:
-    """Return the links of a Markdown text, in order, without those in code and comments."""
-    return [Link(target, "link", IN_TEXT, is_path) for target, is_path in _links_in_text(text)]
-
-
-def link_positions(text: str) -> tuple[list[LinkPosition], list[str]]:
-    """Return the positions of the links of a Markdown text in order, and the paths in its HTML.
-
-    Links to images and attachments count too; none in code, comments and escapes.
-    """
-    links, html_paths = _link_positions(text)
-    return [LinkPosition(*link) for link in links], html_paths
-
-
-def links_in_fields(matter: FrontMatter) -> tuple[list[Link], list[str]]:
-    """Return the links of front matter, and the problems of some."""
-    links, problems = _links_in_fields(matter)
-    return [Link(*link) for link in links], problems
-
-
-def links_of(document: Document) -> tuple[tuple[Link, ...], list[str]]:
-    """Return the links of a memory, and the problems of some in its front matter."""
-    stated, problems = links_in_fields(document.matter)
-    return (*stated, *links_in_text(document.body)), problems
 
 
 def without_attachments(missing: Sequence[tuple[str, str]], base: Path) -> list[tuple[str, str]]:
@@ -104,11 +52,6 @@ def _attachments(base: Path) -> Iterator[str]:
         for name in names:
             if not name.lower().endswith(".md"):
                 yield (prefix + name).replace(os.sep, "/")
-
-
-def leads_to(link: Link, source: str, target: str, names: _Names) -> bool:
-    """Return whether a link in the file `source` means another."""
-    return names.find(link.target, link.is_path, source) == target
 
 
 OWN_FIELDS = frozenset(
@@ -155,30 +98,21 @@ def is_relation(name: str) -> bool:
     return bool(_RELATION.match(name)) and name not in OWN_FIELDS
 
 
-def link(  # noqa: PLR0913 - the parts of a link
-    derived: Derived, state: NodeState, a: str, b: str, *, strength: float, relation: str
-) -> str:
-    """Write a link from `a` to `b` into the front matter of `a`; returns its path."""
+def link(derived: Derived, state: NodeState, a: str, b: str, request: LinkRequest) -> None:
+    """Write a link from `a` to `b` into the front matter of `a`."""
+    relation, strength, name = request.rel, request.strength, written_name(b)
     _check(a, b, relation)
-    is_number = isinstance(strength, int | float) and not isinstance(strength, bool)
-    if not is_number or not 0 < strength <= 1:
-        raise InvalidInputError(
-            f"the strength must be above 0 and at most 1, not {shown(strength)}",
-            code="invalid_edge",
-        )
-    name = written_name(b)
     if relation not in RELATIONS and not name.startswith("[["):
         raise InvalidInputError(
             f"the name {b!r} cannot be written in [[ ]]; use one of the relations "
             f"{', '.join(RELATIONS)}",
             code="invalid_edge",
         )
-    item: Any = name if strength == STATED else {"to": name, "strength": float(strength)}
+    item: Any = name if strength == 1 else {"to": name, "strength": float(strength)}
     leads = leads_of(state, a, b, relation)
     items = ListItems(relation, [item], lambda old: old != item and leads(old))
     with locked(derived.lock):
         planned(derived.source_root, a, Change([items])).write()
-    return a
 
 
 def written_name(path: str) -> str:
@@ -192,8 +126,11 @@ def unlink(derived: Derived, state: NodeState, a: str, b: str, *, relation: str)
     items = ListItems(relation, drop=leads_of(state, a, b, relation))
     with locked(derived.lock):
         removed = planned(derived.source_root, a, Change([items])).write()
-    in_text = [Link(*one) for one in state.nodes.links(a) if one[1] == "link"]
-    if not removed and any(leads_to(one, a, b, state.names()) for one in in_text):
+    names, links = state.names(), state.nodes.links(a)
+    is_in_text = any(
+        kind == "link" and names.find(target, is_path, a) == b for target, kind, _, is_path in links
+    )
+    if not removed and is_in_text:
         raise HedgerowError(
             f"the link from {a} to {b} is in the text of {a}; remove it there",
             code="invalid_edge",
@@ -204,7 +141,7 @@ def unlink(derived: Derived, state: NodeState, a: str, b: str, *, relation: str)
 def _check(a: str, b: str, relation: str) -> None:
     if a == b:
         raise InvalidInputError(f"the memory {a!r} cannot be linked to itself", code="invalid_edge")
-    if not is_relation(checked_text(relation, "rel")):
+    if not is_relation(relation):
         raise InvalidInputError(
             f"the relation must be a key of front matter that has no other meaning, such as "
             f"{', '.join(RELATIONS)}; not {relation!r}",
@@ -217,7 +154,7 @@ def leads_of(state: NodeState, a: str, b: str, relation: str) -> Callable[[Any],
     names = state.names()
 
     def leads(item: Any) -> bool:
-        links, _ = links_in_fields(FrontMatter({relation: [item]}))
-        return any(leads_to(one, a, b, names) for one in links)
+        links, _ = _links_in_fields(FrontMatter({relation: [item]}))
+        return any(names.find(target, False, a) == b for target, *_ in links)
 
     return leads

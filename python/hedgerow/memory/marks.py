@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from hedgerow._checks import checked_text
-from hedgerow._engine import _Marks
+from hedgerow._engine import Index, _FileColumns, _Marks
 from hedgerow.errors import InvalidInputError
 
 from . import files, note
@@ -38,6 +37,11 @@ class Marks:
 
     def __init__(self, found: _Marks) -> None:
         self._found = found
+
+    @classmethod
+    def of(cls, index: Index, columns: _FileColumns) -> Marks:
+        """Return the marks that an index knows."""
+        return cls(columns.marks(index))
 
     def at(self, path: str, time: datetime, *, was_known: bool = False) -> Validity:
         """Return whether a memory holds at a time.
@@ -97,7 +101,7 @@ def check_markable(derived: Derived, path: str) -> Document:
 def retract(derived: Derived, path: str, reason: str | None) -> list[str]:
     """Mark a memory as retracted; returns the files that were changed."""
     fields: dict[str, Any] = {RETRACTED: note.iso_time(note.now())}
-    said = "" if reason is None else note.one_line(checked_text(reason, "reason"))
+    said = "" if reason is None else note.one_line(reason)
     if said:
         fields[REASON] = said
     with locked(derived.lock):

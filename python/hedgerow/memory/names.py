@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
@@ -99,6 +99,11 @@ def mark_of(number: int) -> str:
     return "@" * (number + 1)
 
 
+def repository_of(folder: Path) -> Path | None:
+    """Return the folder of the git repository around a folder; None outside of a repository."""
+    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), None)
+
+
 # Vaults: folders that Obsidian or Logseq keeps, as memory roots (spec/memory.md, "Vaults").
 
 
@@ -111,10 +116,11 @@ _LIMIT = 1 << 20
 """The most bytes of a file of settings that are read."""
 
 _DRAWINGS = ("*.excalidraw.md",)
-_TEMPLATES = (
+TEMPLATES = (
     (".obsidian/templates.json", "folder"),
     (".obsidian/plugins/templater-obsidian/data.json", "templates_folder"),
 )
+"""The settings of Obsidian with a folder of templates: the file, and its key."""
 _EXCALIDRAW = (".obsidian/plugins/obsidian-excalidraw-plugin/data.json", "folder")
 _PERIODIC_NOTES = ".obsidian/plugins/periodic-notes/data.json"
 _EDN_TEXT = r':%s\s+"((?:[^"\\]|\\.){1,200})"'
@@ -142,8 +148,8 @@ def vault_patterns(root: Path, vault: str) -> tuple[str, ...]:
     """
     if vault == "logseq":
         return ("/logseq/", *_DRAWINGS)
-    settings = [*_TEMPLATES, _EXCALIDRAW]
-    folders = [_folder(_setting(root, file, key)) for file, key in settings]
+    settings = [*TEMPLATES, _EXCALIDRAW]
+    folders = [_folder(setting(root, file, key)) for file, key in settings]
     names = dict.fromkeys(one for one in folders if one is not None)
     return (*_DRAWINGS, *(f"/{_escaped(name)}/" for name in names))
 
@@ -156,11 +162,11 @@ def daily_note_format(root: Path, vault: str) -> str | None:
     if vault == "logseq":
         found = _edn_text(root, "journal/file-name-format")
         return None if found is None else _JAVA_TOKEN.sub(_moment_token, found)
-    daily = _setting(root, _PERIODIC_NOTES, "daily")
+    daily = setting(root, _PERIODIC_NOTES, "daily")
     if isinstance(daily, dict) and daily.get("enabled"):
         given = daily.get("format")
     else:
-        given = _setting(root, ".obsidian/daily-notes.json", "format")
+        given = setting(root, ".obsidian/daily-notes.json", "format")
     return given.strip() or None if isinstance(given, str) else None
 
 
@@ -173,11 +179,11 @@ def _moment_token(found: re.Match[str]) -> str:
 def folder_for_notes(root: Path, vault: str) -> str:
     """Return the folder, below the root, in which a vault keeps new notes; `.` for the root itself."""
     if vault == "logseq":
-        return _edn_folder(root, "pages-directory") or "pages"
-    place = _setting(root, ".obsidian/app.json", "newFileLocation")
+        return _folder(_edn_text(root, "pages-directory")) or "pages"
+    place = setting(root, ".obsidian/app.json", "newFileLocation")
     if place != "folder":
         return "."
-    return _folder(_setting(root, ".obsidian/app.json", "newFileFolderPath")) or "."
+    return _folder(setting(root, ".obsidian/app.json", "newFileFolderPath")) or "."
 
 
 def _escaped(name: str) -> str:
@@ -185,7 +191,7 @@ def _escaped(name: str) -> str:
     return _SPECIAL.sub(r"\\\1", name)
 
 
-def _setting(root: Path, file: str, key: str) -> Any:
+def setting(root: Path, file: str, key: str) -> Any:
     """Return a value of a file of settings; None if it cannot be read."""
     text = _read(root / file)
     with suppress(ValueError, RecursionError):
@@ -194,21 +200,12 @@ def _setting(root: Path, file: str, key: str) -> Any:
     return None
 
 
-def _edn_folder(root: Path, key: str) -> str | None:
-    """Return a folder that Logseq's configuration names outside of comments."""
-    return _folder(_edn_text(root, key))
-
-
 def _edn_text(root: Path, key: str) -> str | None:
     """Return a text of Logseq's configuration, outside of comments; None without it."""
     pattern = re.compile(_EDN_TEXT % re.escape(key))
-    found = (pattern.search(line) for line in _edn_lines(root))
+    lines = _read(root / "logseq" / "config.edn").splitlines()
+    found = (pattern.search(line.partition(";")[0]) for line in lines)
     return next((one[1] for one in found if one), None)
-
-
-def _edn_lines(root: Path) -> Iterator[str]:
-    for line in _read(root / "logseq" / "config.edn").splitlines():
-        yield line.partition(";")[0]
 
 
 def _read(file: Path) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from hedgerow._checks import checked_text
 from hedgerow._engine import Store, _is_unlinked, _Names
 from hedgerow.errors import HedgerowError, IndexFileError, InvalidInputError
-from hedgerow.typing import Legs, Progress, Time, VisitOutcome
+from hedgerow.typing import Progress
 
 from .config import Config
 from .derived import (
@@ -24,11 +24,6 @@ from .files import locked, system_errors
 from .links import without_attachments
 from .results import RootGraph
 from .root_files import FileCheck, FreshnessCheck, NodeState
-
-if TYPE_CHECKING:
-    from hedgerow._engine import Pipeline
-    from hedgerow.results import QueryResult
-
 
 T = TypeVar("T")
 
@@ -44,36 +39,13 @@ class NodeStore:
         self._check = check
         self._files = check.files
 
-    def query(  # noqa: PLR0913 - what a query depends on
-        self,
-        config: Config,
-        pipeline: str | Iterable[str] | Pipeline,
-        *,
-        now: Time | None,
-        terms: Iterable[str] | None,
-        legs: Legs,
-        explain: bool,
-        sync: bool,
-        within: Iterable[str] | None = None,
-    ) -> QueryResult:
-        """Run a pipeline, after bringing the store up to date with `sync`."""
+    def use(self, config: Config, work: Callable[[Store], T], *, sync: bool = True) -> T:
+        """Work with the store, after bringing it up to date with `sync`; after damage once more."""
 
-        def work() -> QueryResult:
-            store = self.open(config, sync=sync)
-            return store.query(
-                pipeline, now=now, terms=terms, legs=legs, explain=explain, within=within
-            )
+        def attempt() -> T:
+            return work(self.open(config, sync=sync))
 
-        return self._mended(config, work) if sync else work()
-
-    def visit(self, config: Config, visits: Iterable[tuple[str, str, Time, VisitOutcome]]) -> None:
-        """Note visits (agent, path, time, outcome), which are kept in the store alone."""
-        noted = list(visits)
-
-        def work() -> None:
-            self.open(config, sync=True).visit_many(noted)
-
-        self._mended(config, work)
+        return self._mended(config, attempt) if sync else attempt()
 
     def graph(self, config: Config, *, sync: bool) -> RootGraph:
         """Return all edges, and the links that lead nowhere."""

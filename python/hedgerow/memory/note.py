@@ -6,14 +6,13 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from datetime import datetime, timezone
-from difflib import get_close_matches
 from typing import Any
 
-from hedgerow._checks import checked_text, shown
+from hedgerow._checks import checked_text
 from hedgerow._engine import _render_front_matter, _shorten
 from hedgerow.errors import InvalidInputError
 
-from .names import DIRECTORIES, is_device
+from .names import is_device
 
 _LONGEST_TITLE = 60
 _SLUG_LIMIT = 80
@@ -126,18 +125,6 @@ def checked_body(body: str) -> str:
             code="invalid_note",
         )
     return text
-
-
-def checked_type(kind: str) -> str:
-    """Return a type of memory; InvalidInputError for any other word."""
-    if kind not in DIRECTORIES:
-        near = get_close_matches(kind, DIRECTORIES, 1) if isinstance(kind, str) else []
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise InvalidInputError(
-            f"type must be one of {', '.join(DIRECTORIES)}, not {shown(kind)}{hint}",
-            code="invalid_option",
-        )
-    return kind
 
 
 def with_heading(title: str, body: str) -> str:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
-from itertools import starmap
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from hedgerow._checks import checked_count, checked_text
 from hedgerow._engine import (
     _PAGE_FRAME,
     _Documents,
@@ -28,7 +25,6 @@ from hedgerow.ingest.source import (
     read_bytes,
     text_of,
 )
-from hedgerow.typing import Progress, QuestionDate
 
 from . import files, note
 from .derived import Derived, check_reports
@@ -36,179 +32,138 @@ from .documents import Document, memory_rules, parse_document, read_documents, u
 from .edit import Change, changed_text
 from .files import locked
 from .marks import supersede
-from .names import DERIVED, DIRECTORIES
+from .names import DERIVED
+from .operations import ProcessRequest
 from .results import Audit, AuditFinding, ProcessResult
 from .scope import Scope, front_matter_of
 from .times import Validity, checked_start, micros_of
-
-# The memories that a run looks at: about a topic, since a day, the newest first.
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """The selection that was requested; `since` and `topic` are None if not given."""
-
-    topic: str | None
-    since: datetime | None
-    limit: int
-    scope: Scope = Scope()  # noqa: RUF009 - frozen
-
-    @classmethod
-    def of(
-        cls,
-        topic: str | None,
-        since: QuestionDate | None,
-        limit: int,
-        scope: Scope = Scope(),  # noqa: B008 - frozen
-    ) -> Selection:
-        """Check the request; a blank topic is none."""
-        given = "" if topic is None else note.one_line(checked_text(topic, "topic"))
-        return cls(
-            given or None,
-            None if since is None else checked_start(since, "since", note.now()),
-            checked_count(limit, "limit"),
-            scope,
-        )
-
-    @property
-    def parts(self) -> tuple[str | None, int | None, int]:
-        """The topic, the time in microseconds since 1970, and the limit."""
-        since = None if self.since is None else micros_of(self.since)
-        return self.topic, since, min(self.limit, sys.maxsize)
-
 
 LIMITS = {"lint": 100_000, "synthesize": 8, "dedupe": 100_000}
 """The modes, each with its default limit on memories."""
 
 
-def run(  # noqa: PLR0913 - what a run depends on
-    mode: str,
-    derived: Derived,
-    selection: Selection,
-    recall: Callable[[str, int], Sequence[str]],
-    *,
-    apply: bool,
-    progress: Progress | None = None,
-) -> ProcessResult:
-    """Run a mode; `recall` is as in `run_synthesize`, and `progress` as in `run_dedupe`."""
-    if mode == "lint":
-        return run_lint(derived, selection, apply=apply)
-    if mode == "dedupe":
-        return run_dedupe(derived, selection, progress, apply=apply)
-    return run_synthesize(derived, selection, recall, apply=apply)
+class Run:
+    """A run over the memories of a scope: those about a topic, since a day, the newest first."""
 
+    def __init__(self, derived: Derived, request: ProcessRequest, scope: Scope) -> None:
+        """Check the request; a blank topic is none."""
+        now, since = note.now(), request.since
+        limit = LIMITS[request.mode] if request.limit is None else request.limit
+        self._derived = derived
+        self._request = request
+        self._scope = scope.own if request.mode == "dedupe" else scope
+        self._topic = note.one_line(request.topic or "") or None
+        self._limit = min(limit, sys.maxsize)
+        after = None if since is None else micros_of(checked_start(since, "since", now))
+        self._selected = self._topic, after, self._limit
+        self._now = now
 
-def run_lint(derived: Derived, selection: Selection, *, apply: bool) -> ProcessResult:
-    """Lint the root; write the report if applied."""
-    documents, unreadable = _selected(derived, selection)
-    now = note.now()
-    found, examined, about = documents.lint(selection.parts, micros_of(now))
-    findings = list(starmap(Finding, found))
-    time = note.iso_time(now)
-    name = note.slug(selection.topic or "", "all")
-    path = f"{DERIVED}/reports/lint-{note.day(now)}-{name}{selection.scope.suffix}.md"
-    summary = ["1 finding." if len(findings) == 1 else f"{len(findings)} findings."]
-    if examined < about:
-        summary.append(f"The newest {examined:,} of {about:,} memories were read: raise the limit.")
-    if apply:
-        check_reports(derived)
-        report = render_report(findings, selection.topic, time, unreadable)
-        files.replace(derived.root / path, report)
-    else:
-        summary += map(str, findings)
-    return ProcessResult(
-        str(derived.root), "lint", apply, selection.topic, (path,), tuple(summary), unreadable
-    )
+    def result(self, recall: Callable[[str, int], Sequence[str]]) -> ProcessResult:
+        """Run the mode of the request.
 
+        `recall` syncs the index and returns the paths of so many memories about a topic.
+        """
+        if self._request.mode == "synthesize":
+            return self._synthesize(recall)
+        return self._lint() if self._request.mode == "lint" else self._dedupe()
 
-def run_synthesize(
-    derived: Derived,
-    selection: Selection,
-    recall: Callable[[str, int], Sequence[str]],
-    *,
-    apply: bool,
-) -> ProcessResult:
-    """Choose the sources of a page; write the page if applied.
+    def _documents(self) -> tuple[_Documents, tuple[Skip, ...]]:
+        """Read the memories of the scope, and say what could not be read.
 
-    `recall` syncs the index and returns the paths of so many memories about a topic. A plan takes
-    the same steps as its application, and both name their sources. Raises HedgerowError (`no_sources`)
-    if there are none.
-    """
-    topic = checked_topic(selection)
-    found = recall(topic, max(2 * selection.limit, 12))
-    documents, unreadable = _selected(derived, selection)
-    paths, ended = documents.sources(selection.parts, found, micros_of(note.now()))
-    if not paths:
-        raise HedgerowError(
-            f"No source memories found for {topic!r}; remember something about it first, or "
-            "choose another topic",
-            code="no_sources",
-        )
+        A file that cannot be read has no known scope, so within a scope none is reported.
+        """
+        documents = read_documents(self._derived.source_root, self._derived.rules, self._scope)
+        return documents, () if self._scope else unread(documents)
 
-    def parsed(path: str) -> Document:
-        text = documents.text_of(path) or ""
-        return parse_document(path, text.encode(), derived.rules)
+    def _done(
+        self, files: Iterable[str], summary: Iterable[str], unreadable: Iterable[Skip]
+    ) -> ProcessResult:
+        root, of = str(self._derived.root), self._request
+        parts = tuple(files), tuple(summary), tuple(unreadable)
+        return ProcessResult(root, of.mode, of.apply, self._topic, *parts)
 
-    changed = [(parsed(one), Validity.of_texts(*of)) for one, of in ended if of is not None]
-    path = page_path(topic, selection.scope, derived.folder_of("page"))
-    count = "1 source memory" if len(paths) == 1 else f"{len(paths)} source memories"
-    if apply:
-        sources = [parsed(one) for one in paths]
+    def _lint(self) -> ProcessResult:
+        """Lint the root; write the report if applied."""
+        documents, unreadable = self._documents()
+        found, examined, about = documents.lint(self._selected, micros_of(self._now))
+        findings = [f"[{rule}] {text}" for rule, text in found]
+        name = f"{note.slug(self._topic or '', 'all')}{self._scope.suffix}"
+        path = f"{DERIVED}/reports/lint-{note.day(self._now)}-{name}.md"
+        summary = ["1 finding." if len(findings) == 1 else f"{len(findings)} findings."]
+        if examined < about:
+            summary.append(
+                f"The newest {examined:,} of {about:,} memories were read: raise the limit."
+            )
+        if self._request.apply:
+            check_reports(self._derived)
+            report = render_report(findings, self._topic, note.iso_time(self._now), unreadable)
+            files.replace(self._derived.root / path, report)
+        else:
+            summary += findings
+        return self._done([path], summary, unreadable)
+
+    def _synthesize(self, recall: Callable[[str, int], Sequence[str]]) -> ProcessResult:
+        """Choose the sources of a page; write the page if applied.
+
+        A plan takes the same steps as its application, and both name their sources. Raises
+        InvalidInputError without a topic, and HedgerowError (`no_sources`) if no memory is about it.
+        """
+        derived, topic, scope = self._derived, self._topic, self._scope
+        if topic is None:
+            raise InvalidInputError("a page needs a topic; name its subject", code="invalid_option")
+        found = recall(topic, max(2 * self._limit, 12))
+        documents, unreadable = self._documents()
+        paths, ended = documents.sources(self._selected, found, micros_of(self._now))
+        if not paths:
+            raise HedgerowError(
+                f"No source memories found for {topic!r}; remember something about it first, or "
+                "choose another topic",
+                code="no_sources",
+            )
+
+        def parsed(path: str) -> Document:
+            text = documents.text_of(path) or ""
+            return parse_document(path, text.encode(), derived.rules)
+
+        name = f"{note.undated_name(topic, 'page', 'page')}{scope.suffix}.md"
+        path = (PurePosixPath(derived.folder_of("page")) / name).as_posix()
+        count = "1 source memory" if len(paths) == 1 else f"{len(paths)} source memories"
+        if not self._request.apply:
+            act = f"Would {'update' if (derived.root / path).exists() else 'create'} it"
+            return self._done([path], [f"{act} from {count}.", *paths], unreadable)
+        changed = [(parsed(one), Validity.of_texts(*of)) for one, of in ended if of is not None]
         with locked(derived.lock):
-            is_new = write_page(derived.root, path, topic, sources, selection.scope, changed)
-        act = "Created" if is_new else "Updated"
-        after = ["The next recall or index run reads the page."]
-    else:
-        act = f"Would {'update' if (derived.root / path).exists() else 'create'} it"
-        after = []
-    summary = (f"{act} from {count}.", *paths, *after)
-    return ProcessResult(
-        str(derived.root), "synthesize", apply, topic, (path,), summary, unreadable
-    )
+            is_new = write_page(derived.root, path, topic, list(map(parsed, paths)), scope, changed)
+        head = f"{'Created' if is_new else 'Updated'} from {count}."
+        after = "The next recall or index run reads the page."
+        return self._done([path], [head, *paths, after], unreadable)
 
+    def _dedupe(self) -> ProcessResult:
+        """Find memories that say the same; if applied, mark all but the oldest of each as superseded.
 
-def run_dedupe(
-    derived: Derived, selection: Selection, progress: Progress | None = None, *, apply: bool
-) -> ProcessResult:
-    """Find memories that say the same; if applied, mark all but the oldest of each as superseded.
-
-    A memory that says nearly the same as an older one is named and stays as it is.
-    `progress(done, total)` counts the memories that were compared.
-    """
-    documents, unreadable = _selected(derived, selection)
-    copies, alike = documents.duplicates(selection.parts, micros_of(note.now()), progress)
-    changed: dict[str, None] = {}
-    refused = list(unreadable)
-    sentences: list[str] = []
-    done = "superseded" if apply else "would be superseded"
-    for copy, kept in copies:
-        if apply:
-            try:
-                changed |= dict.fromkeys(supersede(derived, copy, kept))
-            except HedgerowError as error:
-                refused.append(Skip(copy, error.code, error.message))
-                continue
-        sentences.append(f"{copy}: {done} by {kept}, which says the same.")
-    sentences += [
-        f"{one} says nearly the same as {other} ({share:.0%} of the words): left as it is."
-        for one, other, share in alike
-    ]
-    found = "1 duplicate." if len(copies) == 1 else f"{len(copies)} duplicates."
-    plan = dict.fromkeys(file for copy, kept in copies for file in (kept, copy))
-    files = tuple(changed if apply else plan)
-    summary = (found, *sentences)
-    return ProcessResult(
-        str(derived.root), "dedupe", apply, selection.topic, files, summary, tuple(refused)
-    )
-
-
-def _selected(derived: Derived, selection: Selection) -> tuple[_Documents, tuple[Skip, ...]]:
-    """Read the memories of the scope of a selection, and say what could not be read.
-
-    A file that cannot be read has no known scope, so within a scope none is reported.
-    """
-    documents = read_documents(derived.source_root, derived.rules, selection.scope)
-    return documents, () if selection.scope else unread(documents)
+        A memory that says nearly the same as an older one is named and stays as it is.
+        """
+        request = self._request
+        documents, unreadable = self._documents()
+        copies, alike = documents.duplicates(self._selected, micros_of(self._now), request.progress)
+        changed: dict[str, None] = {}
+        refused = list(unreadable)
+        sentences = ["1 duplicate." if len(copies) == 1 else f"{len(copies)} duplicates."]
+        done = "superseded" if request.apply else "would be superseded"
+        for copy, kept in copies:
+            if request.apply:
+                try:
+                    changed |= dict.fromkeys(supersede(self._derived, copy, kept))
+                except HedgerowError as error:
+                    refused.append(Skip(copy, error.code, error.message))
+                    continue
+            sentences.append(f"{copy}: {done} by {kept}, which says the same.")
+        sentences += [
+            f"{one} says nearly the same as {other} ({share:.0%} of the words): left as it is."
+            for one, other, share in alike
+        ]
+        plan = dict.fromkeys(file for copy, kept in copies for file in (kept, copy))
+        return self._done(changed if request.apply else plan, sentences, refused)
 
 
 # Findings of lint (spec/memory.md, "Lint").
@@ -231,19 +186,8 @@ LINT_RULES: dict[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A finding: the rule, and a sentence with paths in backticks."""
-
-    rule: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"[{self.rule}] {self.text}"
-
-
 def render_report(
-    findings: Sequence[Finding], topic: str | None, time: str, unreadable: Sequence[Skip] = ()
+    findings: Sequence[str], topic: str | None, time: str, unreadable: Sequence[Skip] = ()
 ) -> str:
     """Format the report as Markdown."""
     title = f"# Memory lint report: {topic}" if topic else "# Memory lint report"
@@ -266,19 +210,6 @@ _MOST_TAGS = 8
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _BULLET = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 _HEADING = re.compile(r"\s{0,3}#{1,6}(?:\s|\Z)")
-
-
-def checked_topic(selection: Selection) -> str:
-    """Return the topic of a page; InvalidInputError without one."""
-    if selection.topic is None:
-        raise InvalidInputError("a page needs a topic; name its subject", code="invalid_option")
-    return selection.topic
-
-
-def page_path(topic: str, scope: Scope, folder: str = DIRECTORIES["page"]) -> str:
-    """Return the path, below the root, of the page of a scope about a topic in a folder."""
-    name = f"{note.undated_name(topic, 'page', 'page')}{scope.suffix}.md"
-    return (PurePosixPath(folder) / name).as_posix()
 
 
 def write_page(  # noqa: PLR0913, PLR0917 - the parts of a page

@@ -6,13 +6,21 @@ import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from datetime import date, datetime
-from pathlib import Path, PurePosixPath
+from dataclasses import replace
+from datetime import date
+from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from hedgerow._checks import checked_flag, checked_text, checked_texts
-from hedgerow._engine import LIKE, Index, _find_secrets, _level_two_sections, _likeness, _words_of
+from hedgerow._checks import checked_text
+from hedgerow._engine import (
+    LIKE,
+    Index,
+    _FileColumns,
+    _find_secrets,
+    _level_two_sections,
+    _likeness,
+    _words_of,
+)
 from hedgerow._times import parse_age
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.source import Source, UnreadableSourceError, passes_by, read_bytes
@@ -26,44 +34,32 @@ from .files import locked
 from .links import written_name
 from .marks import SUPERSEDES, Marks, check_markable, supersede
 from .names import DIRECTORIES, separate_tags
-from .note import checked_body, checked_type, iso_time, now, title_of
+from .note import iso_time, now
 from .operations import RememberRequest, SupersedeRequest, WrapupRequest
 from .recall import filter_of, ranked
-from .results import RememberResult, Validation
+from .results import Recall, RelatedMemory, RememberResult, Validation, WrapupResult
 from .root_files import RootFiles
 from .scope import Scope, front_matter_of
+from .session import Session
 from .sync import sync_one
 from .times import checked_end
 
 # Texts that look like secrets: keys, tokens, passwords and card numbers (spec/memory.md, "Secrets").
 
 
-@dataclass(frozen=True, slots=True)
-class Secret:
-    """A text that looks like a secret: its kind and its line, from 1.
-
-    `start` has its first characters, which name the issuer; it is empty for a password.
-    """
-
-    kind: str
-    line: int
-    start: str
-
-    def __str__(self) -> str:
-        start = f" ({self.start}…)" if self.start else ""
-        return f"{self.kind} on line {self.line}{start}"
-
-
 def check_no_secret(text: str, title: str = "", *, allowed: bool) -> None:
-    """Raise InvalidInputError (`looks_like_secret`) if a text or its title has one, unless allowed."""
-    if checked_flag(allowed, "allow_secret"):
-        return
+    """Raise InvalidInputError (`looks_like_secret`) if a text or its title has one, unless allowed.
+
+    The error has the kind of the first one, its line, and its first characters, which name the issuer.
+    """
     for part, name in ((text, "text"), (title, "title")):
-        if found := _find_secrets(part):
+        if not allowed and (found := _find_secrets(part)):
+            kind, line, start = found[0]
+            shown = f" ({start}…)" if start else ""
             more = f" and {len(found) - 1} more" if len(found) > 1 else ""
             raise InvalidInputError(
-                f"the {name} looks like it has a secret: {Secret(*found[0])}{more}; nothing was written. "
-                "Remove the secret, or write it with --allow-secret (allow_secret=True)",
+                f"the {name} looks like it has a secret: {kind} on line {line}{shown}{more}; nothing was "
+                "written. Remove the secret, or write it with --allow-secret (allow_secret=True)",
                 code="looks_like_secret",
             )
 
@@ -109,7 +105,7 @@ def one_writer(derived: Derived) -> Iterator[None]:
 
 
 def duplicate_of(
-    derived: Derived, index: Index, marks: Callable[[], Marks], text: str, scope: Scope
+    derived: Derived, index: Index, columns: _FileColumns, text: str, scope: Scope
 ) -> Duplicate | None:
     """Return the memory of a scope that holds and says the same as a text, or most nearly so."""
     words = dict.fromkeys(word for word in _words_of(text) if word[0].isalnum())
@@ -123,17 +119,10 @@ def duplicate_of(
     known = zip(documents, shares, strict=True)
     alike = [Duplicate(one.path, share) for one, share in known if share >= LIKE]
     alike.sort(key=lambda one: -one.likeness)
-    present = note.now()
-    return next((one for one in alike if marks().holds(one.file, present)), None)
-
-
-def error_of(found: Duplicate) -> HedgerowError:
-    """Return the error of a text that is remembered already."""
-    return HedgerowError(
-        f'nothing was written: {found}; keep both with on_duplicate="keep" (--force), or put the '
-        'new one in its place with on_duplicate="supersede" (--supersede)',
-        code="duplicate_memory",
-    )
+    if not alike:
+        return None
+    marks, present = Marks.of(index, columns), note.now()
+    return next((one for one in alike if marks.holds(one.file, present)), None)
 
 
 def _read(derived: Derived, path: str) -> Document | None:
@@ -152,78 +141,25 @@ WRAPUP_SECTIONS = ("Findings", "Decisions", "Conflicts / Corrections", "Open Que
 _MOST_NAMES = 20
 
 
-def write_memory(  # noqa: PLR0913 - the parts of a memory
-    root: Path,
-    body: str,
-    *,
+def write_memory(  # noqa: PLR0913, PLR0917 - the parts of a memory
+    derived: Derived,
+    kind: str,
     title: str,
-    kind: str = "note",
-    folder: str | None = None,
-    tags: Sequence[str] = (),
-    fields: Mapping[str, Any] | None = None,
-    scope: Scope = Scope(),  # noqa: B008 - frozen
+    body: str,
+    tags: Sequence[str],
+    fields: Mapping[str, Any],
+    scope: Scope,
 ) -> str:
     """Write a memory that a user asks to keep; returns its path below the root, with `/`.
 
-    It is written to `folder`, by default that of its type.
     `fields` are put into its front matter after those that each has, and the scope after these.
-
-    Raises InvalidInputError for an unknown type or a blank text, before anything is written.
     """
-    note.checked_type(kind)
-    text = note.checked_body(body)
+    stated = {"confidence": "user-reviewed", "tags": separate_tags(tags), **fields}
+    stated |= front_matter_of(scope)
     line = note.checked_title(title, "Untitled memory")
-    time = note.now()
-    matter = {
-        "type": kind,
-        "title": line,
-        "source": "hedgerow-remember",
-        "created_at": note.iso_time(time),
-        "updated_at": note.iso_time(time),
-        "confidence": "user-reviewed",
-        "tags": separate_tags(checked_texts(tags, "tags")),
-        **(fields or {}),
-        **front_matter_of(scope),
-    }
-    name = note.slug(line, "untitled")
     return _write(
-        root, folder or DIRECTORIES[kind], name, time, note.render_note(matter, line, text)
+        derived, "hedgerow-remember", kind, line, note.slug(line, "untitled"), body, stated
     )
-
-
-def write_wrapup(  # noqa: PLR0913 - the parts of a memory
-    root: Path,
-    body: str,
-    *,
-    title: str,
-    topic: str | None,
-    folder: str | None = None,
-    tags: Sequence[str] = (),
-    fields: Mapping[str, Any] | None = None,
-    scope: Scope = Scope(),  # noqa: B008 - frozen
-) -> str:
-    """Write the wrapup of a session, already checked; returns its path below the root.
-
-    `fields` are put into its front matter as in `write_memory`.
-    """
-    line = note.checked_title(title, "Session wrapup")
-    time = note.now()
-    matter: dict[str, Any] = {
-        "type": "session",
-        "title": line,
-        "source": "hedgerow-wrapup",
-        "created_at": note.iso_time(time),
-        "updated_at": note.iso_time(time),
-        "confidence": "agent-drafted",
-        "review": "user-review-recommended",
-        "tags": separate_tags(checked_texts(tags, "tags")),
-    }
-    if topic is not None:
-        matter["recall_topic"] = topic
-    matter |= {**(fields or {}), **front_matter_of(scope)}
-    name = note.slug(line, "session-wrapup")
-    text = note.render_note(matter, line, body)
-    return _write(root, folder or DIRECTORIES["session"], name, time, text)
 
 
 def checked_wrapup(body: str) -> str:
@@ -259,8 +195,20 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(f"## {name}" for name in names)
 
 
-def _write(root: Path, folder: str, name: str, time: datetime, text: str) -> str:
+def _write(  # noqa: PLR0913, PLR0917 - the parts of a memory
+    derived: Derived,
+    source: str,
+    kind: str,
+    title: str,
+    name: str,
+    body: str,
+    stated: Mapping[str, Any],
+) -> str:
     """Write under the first free name; two processes never get the same one."""
+    root, folder, time = derived.root, derived.folder_of(kind), note.now()
+    at = note.iso_time(time)
+    matter = {"type": kind, "title": title, "source": source, "created_at": at, "updated_at": at}
+    text = note.render_note({**matter, **stated}, title, body)
     files.check_folders(root, folder)
     base = f"{note.day(time)}-{name}"
     milliseconds = int(time.timestamp() * 1000)
@@ -281,57 +229,74 @@ def _write(root: Path, folder: str, name: str, time: datetime, text: str) -> str
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
-def remember(  # noqa: PLR0913 - the parts of a memory
-    derived: Derived,
-    text: str,
-    *,
-    title: str,
-    kind: str,
-    tags: Sequence[str],
-    fields: Mapping[str, Any] | None = None,
-    scope: Scope = Scope(),  # noqa: B008 - frozen
-    instead_of: str | None = None,
-    files: RootFiles | None = None,
-) -> RememberResult:
-    """Write a memory, with further `fields` of front matter, and index it.
+def remember(session: Session, request: RememberRequest, files: RootFiles) -> RememberResult:
+    """Write a memory and index it, unless a memory says the same.
 
-    It takes the place of the memory `instead_of`, if one is given. `files` are the index and the store of
-    a handle.
+    `files` are the index and the store of a handle.
     """
-    said = dict(fields or {})
-    if instead_of is not None:
-        check_markable(derived, instead_of)
-        _check_inside(derived, kind)
-        said[SUPERSEDES] = [written_name(instead_of)]
-    file = write_memory(
-        derived.root,
-        text,
-        title=title,
-        kind=kind,
-        folder=derived.folder_of(checked_type(kind)),
-        tags=tags,
-        fields=said,
-        scope=scope,
-    )
-    done = _indexed(derived, file, files)
-    if instead_of is not None:
-        supersede(derived, instead_of, indexed_path(derived, file))
-    return replace(done, superseded=instead_of)
+    body = note.checked_body(request.text)
+    check_no_secret(body, request.title, allowed=request.allow_secret)
+    derived, kind, same = session.derived, request.type, None
+    fields = _stated_fields(session, request, kind)
+    with one_writer(derived):
+        if request.on_duplicate != "keep":
+            same = session.index.duplicate(session.config, body, session.scope.own)
+        if same is not None and request.on_duplicate == "error":
+            raise HedgerowError(
+                f'nothing was written: {same}; keep both with on_duplicate="keep" (--force), or put '
+                'the new one in its place with on_duplicate="supersede" (--supersede)',
+                code="duplicate_memory",
+            )
+        if same is not None:
+            check_markable(derived, same.file)
+            _check_inside(derived, kind)
+            fields[SUPERSEDES] = [written_name(same.file)]
+        file = write_memory(derived, kind, request.title, body, request.tags, fields, session.scope)
+        done = _indexed(derived, file, files)
+        if same is not None:
+            supersede(derived, same.file, indexed_path(derived, file))
+    return replace(done, superseded=None if same is None else same.file)
 
 
-def stated_fields(
-    request: RememberRequest | WrapupRequest | SupersedeRequest, defaults: Mapping[str, str]
-) -> dict[str, str]:
+def wrapup(
+    session: Session, request: WrapupRequest, recall: Callable[[str, int], Recall]
+) -> WrapupResult:
+    """Write the wrapup of a session, after a recall of its topic."""
+    fields = _stated_fields(session, request, "session")
+    body = checked_wrapup(request.text)
+    check_no_secret(body, request.title, allowed=request.allow_secret)
+    topic = request.topic
+    related = RelatedMemory.of(None if topic is None else recall(topic, request.limit))
+    title = note.checked_title(request.title, "Session wrapup")
+    stated = {
+        "confidence": "agent-drafted",
+        "review": "user-review-recommended",
+        "tags": separate_tags(request.tags),
+        **({} if topic is None else {"recall_topic": topic}),
+        **fields,
+        **front_matter_of(session.scope),
+    }
+    name = note.slug(title, "session-wrapup")
+    file = _write(session.derived, "hedgerow-wrapup", "session", title, name, body, stated)
+    stored = note.with_heading(title, body)
+    return WrapupResult(str(session.derived.root), file, title, topic, stored, related)
+
+
+def _stated_fields(
+    session: Session, request: RememberRequest | WrapupRequest | SupersedeRequest, kind: str
+) -> dict[str, Any]:
     """Return the front matter of who writes a memory, when it expires and when a review is due.
 
-    `defaults` has an age for each of the times that is not given. Raises InvalidInputError for a date
+    The root has an age for each of the times that is not given. Raises InvalidInputError for a date
     that does not exist, and for a name of a writer that is blank or too long.
     """
-    given_until = None if isinstance(request, WrapupRequest) else request.valid_until
-    given_review = None if isinstance(request, WrapupRequest) else request.stale_after
-    until = defaults.get("validUntil") if given_until is None else given_until
-    review = defaults.get("staleAfter") if given_review is None else given_review
-    fields: dict[str, str] = {}
+    until = review = None
+    if not isinstance(request, WrapupRequest):
+        until, review = request.valid_until, request.stale_after
+    defaults = session.config.defaults.get(kind, {})
+    until = defaults.get("validUntil") if until is None else until
+    review = defaults.get("staleAfter") if review is None else review
+    fields: dict[str, Any] = {}
     if request.written_by is not None:
         fields[WRITTEN_BY] = checked_writer(request.written_by)
     if until is not None:
@@ -357,66 +322,47 @@ def _written_date(given: QuestionDate, name: str) -> str:
     return given if _DATE.match(given) else iso_time(time)
 
 
-def _indexed(derived: Derived, file: str, files: RootFiles | None) -> RememberResult:
+def _indexed(derived: Derived, file: str, files: RootFiles) -> RememberResult:
     """Index a new file, unless no recall would find it."""
-    root, written = str(derived.root), derived.root / file
+    problem: str | None = None
+    written = derived.root / file
     if not written.is_relative_to(derived.source_root):
         problem = f"it lies outside indexRoot ({derived.source_root}), which alone is searched"
-        return _unindexed(root, file, problem)
-    inside = written.relative_to(derived.source_root).as_posix()
-    if passes_by(derived.rules, inside):
+    elif passes_by(derived.rules, inside := indexed_path(derived, file)):
         problem = "hedgerow.json excludes it, or a folder above it is hidden"
-        return _unindexed(root, file, problem)
-    try:
-        skip = sync_one(derived, inside, files)
-    except HedgerowError as error:
-        problem = f"Not indexed yet: {error.message}. The next recall reads it."
-        return RememberResult(root, file, indexed=False, problem=problem)
-    return (
-        RememberResult(root, file, indexed=True)
-        if skip is None
-        else _unindexed(root, file, skip.reason)
-    )
+    else:
+        try:
+            skip = sync_one(derived, inside, files)
+        except HedgerowError as error:
+            problem = f"Not indexed yet: {error.message}. The next recall reads it."
+            return RememberResult(str(derived.root), file, indexed=False, problem=problem)
+        problem = None if skip is None else skip.reason
+    if problem is not None:
+        problem = f"Not indexed: {problem}. No recall finds it."
+    return RememberResult(str(derived.root), file, indexed=problem is None, problem=problem)
 
 
-def _unindexed(root: str, file: str, reason: str) -> RememberResult:
-    """Return a memory that was written and that no recall finds."""
-    problem = f"Not indexed: {reason}. No recall finds it."
-    return RememberResult(root, file, indexed=False, problem=problem)
-
-
-def remember_instead(  # noqa: PLR0913 - the parts of a memory
-    derived: Derived,
-    old: str,
-    text: str,
-    *,
-    request: SupersedeRequest,
-    defaults: Mapping[str, Mapping[str, str]],
-    scope: Scope,
+def remember_instead(
+    session: Session, old: str, request: SupersedeRequest, text: str
 ) -> tuple[str, list[str]]:
     """Write a memory that takes the place of another; returns its path and the changed files.
 
     Both are to be indexed by the caller. Type and tags are those of the other if the request has none, and
-    the title is the beginning of the text. `defaults` has the ages of `stated_fields` by type.
+    the title is the beginning of the text.
     """
-    tags = request.tags
+    derived, tags = session.derived, request.tags
     before = check_markable(derived, old)
     stated = before.matter.text("type")
-    kind = checked_type(request.type or (stated if stated in DIRECTORIES else "note"))
+    kind = request.type or (stated if stated in DIRECTORIES else "note")
     _check_inside(derived, kind)
     if tags is None:
         kept = before.metadata.get("tags")
         tags = [one for one in kept if isinstance(one, str)] if isinstance(kept, list) else []
-    file = write_memory(
-        derived.root,
-        text,
-        title=request.title or title_of(checked_body(text)),
-        kind=kind,
-        folder=derived.folder_of(kind),
-        tags=tags,
-        fields={**stated_fields(request, defaults.get(kind, {})), SUPERSEDES: [written_name(old)]},
-        scope=scope,
-    )
+    body = note.checked_body(text)
+    title = request.title or note.title_of(body)
+    fields = _stated_fields(session, request, kind)
+    fields[SUPERSEDES] = [written_name(old)]
+    file = write_memory(derived, kind, title, body, tags, fields, session.scope)
     new = indexed_path(derived, file)
     return new, supersede(derived, old, new)
 
@@ -428,7 +374,7 @@ def indexed_path(derived: Derived, file: str) -> str:
 
 def _check_inside(derived: Derived, kind: str) -> None:
     """Raise InvalidInputError where a new memory could not take the place of another."""
-    folder = derived.folder_of(checked_type(kind))
+    folder = derived.folder_of(kind)
     if not (derived.root / folder).is_relative_to(derived.source_root):
         raise InvalidInputError(
             f"a new {kind} would lie outside indexRoot ({derived.source_root}), which alone is "

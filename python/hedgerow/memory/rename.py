@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote
 
-from hedgerow._checks import checked_text
-from hedgerow._engine import _Names
+from hedgerow._engine import _link_positions, _links_in_fields, _links_in_text, _Names
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.source import Skip, UnreadableSourceError, decode, passes_by
 
@@ -21,7 +20,7 @@ from .derived import Derived
 from .documents import parse_document
 from .edit import data_of, path_of
 from .files import locked
-from .links import RELATIONS, link_positions, links_of
+from .links import RELATIONS
 from .names import compared, is_refused_by_windows
 from .root_files import NodeState
 
@@ -39,7 +38,7 @@ def new_path(derived: Derived, file: str, to: str) -> str:
     Raises InvalidInputError for a path that no memory can have, and HedgerowError where a folder of
     it is a link: before any link to the memory is changed.
     """
-    path = to if checked_text(to, "to").lower().endswith(".md") else f"{to}.md"
+    path = to if to.lower().endswith(".md") else f"{to}.md"
     if "/" not in path:
         path = posixpath.join(posixpath.dirname(file), path)
     is_bad = "\\" in path or _CONTROL.search(path)
@@ -142,8 +141,10 @@ def _relink(derived: Derived, writer: _Writer) -> tuple[bool, list[str]]:
 
 def _found(path: str, text: str, place: str, names: _Names) -> list[str | None]:
     """Return the files that the links of a text mean, in their order, if the file is at `place`."""
-    links, _ = links_of(parse_document(path, text.encode()))
-    return [names.find(link.target, link.is_path, place) for link in links]
+    document = parse_document(path, text.encode())
+    stated, _ = _links_in_fields(document.matter)
+    links = [*((target, False) for target, *_ in stated), *_links_in_text(document.body)]
+    return [names.find(target, is_path, place) for target, is_path in links]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,14 +172,14 @@ class _Writer:
         block = "\n".join(map(self._line, lines[:body]))
         block = _PLAIN.sub(self._plain, block)
         below = "\n".join(lines[body:])
-        links, html_paths = link_positions(below)
+        links, html_paths = _link_positions(below)
         source, done = below.encode(), 0
         parts = []
-        for link in links:
-            new = self._destination(link.target) if link.is_path else self._named(link.target)
-            if link.start >= done and new != link.target:
-                parts += [source[done : link.start], new.encode()]
-                done = link.end
+        for start, end, target, is_path in links:  # in bytes, without those in code and comments
+            new = self._destination(target) if is_path else self._named(target)
+            if start >= done and new != target:
+                parts += [source[done:start], new.encode()]
+                done = end
         rest = b"".join([*parts, source[done:]]).decode()
         html = [one for one in html_paths if self._destination(one) != one]
         return "\n".join([block, rest]) if body else rest, html

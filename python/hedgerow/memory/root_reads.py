@@ -211,17 +211,15 @@ class RootReads(RootOperations):
         store to read.
         """
         checked_flag(explain, "explain")
-        session = self._session(sync=sync)
-        return self._nodes.query(
-            session.config,
-            pipeline,
-            now=now,
-            terms=terms,
-            legs=self._legs(sync=sync),
-            explain=explain,
-            sync=sync,
-            within=session.visible(),
-        )
+        session, legs = self._session(sync=sync), self._legs(sync=sync)
+        within = session.visible()
+
+        def work(store: Store) -> QueryResult:
+            return store.query(
+                pipeline, now=now, terms=terms, legs=legs, explain=explain, within=within
+            )
+
+        return self._nodes.use(session.config, work, sync=sync)
 
     def store(self, *, sync: bool = True, progress: Progress | None = None) -> Store:
         """Return the open store whose nodes are the files, up to date with `sync`.

@@ -32,7 +32,6 @@ from .results import (
     MarkResult,
     Memory,
     ProcessResult,
-    RelatedMemory,
     RememberResult,
     RenameResult,
     VisitResult,
@@ -49,82 +48,22 @@ class RootWrites(RootReads):
     """The part of `MemoryRoot` that writes."""
 
     def _remember(self, request: RememberRequest) -> RememberResult:
-        from . import note  # noqa: PLC0415 - slow to import
-        from .remembering import (  # noqa: PLC0415
-            check_no_secret,
-            error_of,
-            one_writer,
-            remember,
-            stated_fields,
-        )
+        from .remembering import remember  # noqa: PLC0415 - slow to import
 
-        body = note.checked_body(request.text)
-        check_no_secret(body, request.title, allowed=request.allow_secret)
-        session = self._session()
-        fields = stated_fields(request, session.config.defaults.get(request.type, {}))
-        old = None
-        with one_writer(session.derived):
-            if request.on_duplicate != "keep":
-                same = self._opened.duplicate(session.config, body, self._scope.own)
-                if same is not None and request.on_duplicate == "error":
-                    raise error_of(same)
-                old = same.file if same else None
-            return remember(
-                session.derived,
-                request.text,
-                title=request.title,
-                kind=request.type,
-                tags=request.tags,
-                fields=fields,
-                scope=self._scope,
-                instead_of=old,
-                files=self._check.files,
-            )
+        return remember(self._session(), request, self._check.files)
 
     def _wrapup(self, request: WrapupRequest) -> WrapupResult:
-        from . import note, remembering  # noqa: PLC0415 - slow to import
-        from .remembering import check_no_secret, stated_fields  # noqa: PLC0415
+        from .remembering import wrapup  # noqa: PLC0415 - slow to import
 
-        derived = self._derived()
-        fields = stated_fields(request, self._config().defaults.get("session", {}))
-        body = remembering.checked_wrapup(request.text)
-        check_no_secret(body, request.title, allowed=request.allow_secret)
-        topic = request.topic
-        related = None if topic is None else self.recall(topic, limit=request.limit)
-        file = remembering.write_wrapup(
-            self._root,
-            body,
-            title=request.title,
-            topic=topic,
-            folder=derived.folder_of("session"),
-            tags=request.tags,
-            fields=fields,
-            scope=self._scope,
-        )
-        line = note.checked_title(request.title, "Session wrapup")
-        stored = note.with_heading(line, body)
-        return WrapupResult(str(self._root), file, line, topic, stored, RelatedMemory.of(related))
+        return wrapup(self._session(), request, lambda topic, most: self.recall(topic, limit=most))
 
     def _process(self, request: ProcessRequest) -> ProcessResult:
-        from . import process  # noqa: PLC0415 - slow to import
-        from .process import Selection  # noqa: PLC0415
-
-        mode = request.mode
-        most = process.LIMITS[mode] if request.limit is None else request.limit
-        scope = self._scope.own if mode == "dedupe" else self._scope
-        selection = Selection.of(request.topic, request.since, most, scope)
+        from .process import Run  # noqa: PLC0415 - slow to import
 
         def recalled(topic: str, count: int) -> list[str]:
             return [one.file for one in self.recall(topic, limit=count, depth="deep")]
 
-        return process.run(
-            mode,
-            self._session().derived,
-            selection,
-            recalled,
-            apply=request.apply,
-            progress=request.progress,
-        )
+        return Run(self._derived(), request, self._scope).result(recalled)
 
     def _edit(self, request: EditRequest) -> Memory:
         from .edit import at_section, edit  # noqa: PLC0415 - slow to import
@@ -148,8 +87,8 @@ class RootWrites(RootReads):
         return RenameResult(str(self._root), path, new, tuple(changed), tuple(by_hand))
 
     def _supersede(self, request: SupersedeRequest) -> MarkResult:
-        from . import marks, remembering  # noqa: PLC0415 - slow to import
-        from .remembering import check_no_secret  # noqa: PLC0415
+        from . import marks  # noqa: PLC0415 - slow to import
+        from .remembering import check_no_secret, remember_instead  # noqa: PLC0415
 
         check_no_secret(request.text or "", allowed=request.allow_secret)
         session = self._session()
@@ -157,14 +96,7 @@ class RootWrites(RootReads):
             old, new = session.own(request.old, request.by)
             return self._marked(session, old, marks.supersede(session.derived, old, new))
         [old] = session.own(request.old)
-        new, changed = remembering.remember_instead(
-            session.derived,
-            old,
-            request.text or "",
-            request=request,
-            defaults=session.config.defaults,
-            scope=self._scope,
-        )
+        new, changed = remember_instead(session, old, request, request.text or "")
         return self._marked(session, old, changed, new)
 
     def _retract(self, request: RetractRequest) -> MarkResult:
@@ -208,10 +140,9 @@ class RootWrites(RootReads):
 
         session = self._session()
         a, b = *session.own(request.a), *session.resolve(request.b)
-        strength, rel = request.strength, request.rel
-        link(session.derived, session.nodes(), a, b, strength=strength, relation=rel)
+        link(session.derived, session.nodes(), a, b, request)
         session.wrote([a])
-        return LinkResult(str(self._root), a, b, rel, strength=strength)
+        return LinkResult(str(self._root), a, b, request.rel, strength=request.strength)
 
     def _unlink(self, request: UnlinkRequest) -> LinkResult:
         from .links import unlink  # noqa: PLC0415 - slow to import
@@ -227,7 +158,8 @@ class RootWrites(RootReads):
         keys: Sequence[str] = session.resolve(*request.keys)
         at = int(time.time()) if request.at is None else checked_time(request.at, "at")
         agent, outcome = request.agent, request.outcome
-        self._nodes.visit(session.config, [(agent, key, at, outcome) for key in keys])
+        visits = [(agent, key, at, outcome) for key in keys]
+        self._nodes.use(session.config, lambda store: store.visit_many(visits))
         return VisitResult(str(self._root), agent, at, outcome, tuple(keys))
 
     def agents(

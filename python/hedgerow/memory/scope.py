@@ -56,6 +56,11 @@ class Scope:
         return cls(**{key: _scope_id(value) for key, value in given.items()}, shared=shared)
 
     @property
+    def ids(self) -> tuple[str | None, str | None, str | None]:
+        """The user, the agent and the session."""
+        return self.user, self.agent, self.session
+
+    @property
     def own(self) -> Scope:
         """The scope without shared memories, for writing."""
         return replace(self, shared=False)

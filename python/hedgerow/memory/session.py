@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from .config import Config
 from .derived import Derived
@@ -23,8 +23,10 @@ from .root_files import NodeState
 from .scope import Scope
 
 if TYPE_CHECKING:
-    from hedgerow._engine import Store
+    from hedgerow._engine import Index, Store, _FileColumns
     from hedgerow.typing import Progress
+
+T = TypeVar("T")
 
 
 class Session:
@@ -74,20 +76,34 @@ class Session:
 
     def marks(self) -> Marks:
         """Return the marks that the files state."""
-        fresh, self._index_fresh = self._index_fresh, self._sync
-        return self.index.marks(self.config, sync=self._sync, fresh=fresh)
+        return self._read(Marks.of)
 
     def passing(self, wanted: RecallFilter) -> frozenset[str]:
         """Return the files of the scope with the wanted tags and writers, in the state of the last sync."""
-        return self.index.passing(self.config, wanted, self.scope)
+        ids, shared = self.scope.ids, self.scope.shared
+        tags, writers = list(wanted.tags), list(wanted.writers)
+
+        def files(index: Index, columns: _FileColumns) -> frozenset[str]:
+            found = columns.paths_passing(
+                index, tags=tags, writers=writers, scope=ids, shared=shared
+            )
+            return frozenset(found)
+
+        return self.index.read(self.config, files, sync=False)
 
     def visible(self, scope: Scope | None = None) -> frozenset[str] | None:
         """Return the files of the scope, or of another one; None for all."""
         wanted = self.scope if scope is None else scope
         if not wanted:
             return None
+        return self._read(
+            lambda index, columns: frozenset(columns.paths_in(index, wanted.ids, wanted.shared))
+        )
+
+    def _read(self, answer: Callable[[Index, _FileColumns], T]) -> T:
+        """Return an answer of the index, which is brought up to date unless it just was."""
         fresh, self._index_fresh = self._index_fresh, self._sync
-        return self.index.visible(self.config, wanted, sync=self._sync, fresh=fresh)
+        return self.index.read(self.config, answer, sync=self._sync, fresh=fresh)
 
     def _bring_up_to_date(self) -> bool:
         """Whether the store is due; a sync of it brings the index up to date too."""

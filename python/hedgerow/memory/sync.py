@@ -143,17 +143,14 @@ def _sync(  # noqa: PLR0913 - the options of a sync
         return _report(derived, listing, run, changes.gone)
 
 
-def sync_one(derived: Derived, path: str, files: RootFiles | None = None) -> Skip | None:
+def sync_one(derived: Derived, path: str, files: RootFiles) -> Skip | None:
     """Read one file that was just written; returns why the index does not have it, if it does not."""
-    return _failure(sync_written(derived, [path], files), path)
+    record = sync_written(derived, [path], files).record(path)
+    return record.skips[0] if record is not None and record.failed else None
 
 
 def sync_written(
-    derived: Derived,
-    paths: Sequence[str],
-    files: RootFiles | None = None,
-    *,
-    with_store: bool = False,
+    derived: Derived, paths: Sequence[str], files: RootFiles, *, with_store: bool = False
 ) -> Ledger:
     """Read files that were just written; all files, if index or store have read nothing yet.
 
@@ -161,19 +158,14 @@ def sync_written(
     the store of a handle.
     """
     check_folder(derived)
-    known = RootFiles() if files is None else files
-    try:
-        if derived.index.exists():
-            with locked(derived.lock):
-                run = _Run(derived, known, with_store=with_store)
-                if run.has_read:
-                    run.sync(_Changes.written(_signed(derived, paths)), relink=with_store)
-                    return run.ledger
-        sync(derived, files=known, with_store=with_store)
-        return known.ledger(derived)
-    finally:
-        if files is None:
-            known.close()
+    if derived.index.exists():
+        with locked(derived.lock):
+            run = _Run(derived, files, with_store=with_store)
+            if run.has_read:
+                run.sync(_Changes.written(_signed(derived, paths)), relink=with_store)
+                return run.ledger
+    sync(derived, files=files, with_store=with_store)
+    return files.ledger(derived)
 
 
 def _signed(derived: Derived, paths: Sequence[str]) -> list[tuple[str, str]]:
@@ -245,12 +237,6 @@ class _Run:
         self.added_files += added
         self.changed_files += changed
         self.ledger = self.ledger.refreshed(self._index)
-
-
-def _failure(ledger: Ledger, path: str) -> Skip | None:
-    """Return why a file could not be read."""
-    record = ledger.record(path)
-    return record.skips[0] if record is not None and record.failed else None
 
 
 def _report(derived: Derived, listing: Listing, run: _Run, removed: int) -> SyncReport:

@@ -155,11 +155,6 @@ class Consent(Result):
     value: str
     allowed_at: str
 
-    def is_for(self, request: TrustRequest) -> bool:
-        """Report whether it is for just this."""
-        asked = (request.root, request.setting, request.value)
-        return (self.root, self.setting, self.value) == asked
-
 
 def consents_file() -> Path:
     """Return the file of the consents, which need not exist.
@@ -189,6 +184,11 @@ def read_consents() -> list[Consent]:
         raise _unusable(file, "it is not what hedgerow wrote; repair or remove it") from error
 
 
+def _subject(one: Consent | TrustRequest) -> tuple[str, str, str]:
+    """Return the subject of a request or a consent: a consent is for just this."""
+    return one.root, one.setting, one.value
+
+
 def without_consent(requests: Iterable[TrustRequest]) -> tuple[TrustRequest, ...]:
     """Return the requests without a consent.
 
@@ -198,21 +198,21 @@ def without_consent(requests: Iterable[TrustRequest]) -> tuple[TrustRequest, ...
     left = [request for request in requests if request.root not in roots]
     if not left:
         return ()
+    allowed: set[tuple[str, str, str]] = set()
     try:
-        consents = read_consents()
+        allowed.update(map(_subject, read_consents()))
     except HedgerowError as error:
         _logger.warning("%s", error.message)
-        consents = []
-    return tuple(one for one in left if not any(consent.is_for(one) for consent in consents))
+    return tuple(one for one in left if _subject(one) not in allowed)
 
 
 def allow(requests: Iterable[TrustRequest]) -> None:
     """Store the consent to these requests."""
     with _changing() as (file, consents):
         at = note.iso_time(note.now())
-        new = [Consent(one.root, one.setting, one.value, at) for one in requests]
-        known = {(one.root, one.setting, one.value) for one in new}
-        kept = [one for one in consents if (one.root, one.setting, one.value) not in known]
+        new = [Consent(*_subject(one), at) for one in requests]
+        known = set(map(_subject, new))
+        kept = [one for one in consents if _subject(one) not in known]
         _write(file, [*kept, *new])
 
 
@@ -237,7 +237,7 @@ def _changing() -> Iterator[tuple[Path, list[Consent]]]:
 
 def _write(file: Path, consents: Iterable[Consent]) -> None:
     roots: dict[str, list[dict[str, str]]] = {}
-    for one in sorted(consents, key=lambda one: (one.root, one.setting, one.value)):
+    for one in sorted(consents, key=_subject):
         entry = {"setting": one.setting, "value": one.value, "allowedAt": one.allowed_at}
         roots.setdefault(one.root, []).append(entry)
     value = {"version": _VERSION, "roots": roots}
@@ -300,13 +300,9 @@ class Choices:
 
     def refused(self, asked: Iterable[TrustRequest]) -> tuple[TrustRequest, ...]:
         """Return the requests of a root that are not allowed."""
-        requests = tuple(asked)
-        if self.trust is not None:
-            return () if self.trust else requests
-        if not requests:
-            return ()
-
-        return without_consent(requests)
+        if self.trust is None:
+            return without_consent(asked)
+        return () if self.trust else tuple(asked)
 
     def tell(self, refused: Iterable[TrustRequest]) -> None:
         """Report each request that is not allowed, once; without `notify` it is logged."""

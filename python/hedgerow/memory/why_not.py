@@ -9,6 +9,7 @@ from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
 
 from .config import Config
+from .marks import Marks
 from .operations import RecallRequest
 from .recall import Moment
 from .results import Recall
@@ -69,7 +70,9 @@ def why_not(
     for skip in opened.unreadable(config):
         if skip.path == file:
             return answer("unreadable", f"{file} could not be read: {skip.reason}.")
-    state = Moment.of(request.as_of, scope).validity(opened.marks(config, sync=False), file)
+    state = Moment.of(request.as_of, scope).validity(
+        opened.read(config, Marks.of, sync=False), file
+    )
     if state.why is not None and not request.include_superseded:
         said = f"{file} does not hold ({state}); --include-superseded finds it."
         return answer(state.why, said)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hedgerow.errors import HedgerowError
 from hedgerow.ingest.source import Skip
 
 from .exports import Items, Memory, list_in, read_parts, time_from
@@ -26,31 +25,39 @@ class Turn(NamedTuple):
 
 def chatgpt(source: Path) -> Items:
     """Read the export of ChatGPT: the ZIP archive, its folder, or one of its conversations files."""
-    return _sessions(source, "chatgpt", _chatgpt_id, _chatgpt_turns, ("title", "create_time"))
+    return _sessions(
+        source, "chatgpt", ("conversation_id", "id"), _chatgpt_turns, ("title", "create_time")
+    )
 
 
 def claude(source: Path) -> Items:
     """Read the export of Claude: the ZIP archive, its folder, or its conversations.json."""
-    return _sessions(source, "claude", _claude_id, _claude_turns, ("name", "created_at"))
+    return _sessions(source, "claude", ("uuid",), _claude_turns, ("name", "created_at"))
 
 
 def _sessions(
     source: Path,
     tool: str,
-    id_of: Callable[[dict[str, Any]], object],
+    ids: tuple[str, ...],
     turns_of: Callable[[dict[str, Any]], list[Turn]],
     names: tuple[str, str],
 ) -> Items:
+    """Yield the sessions of an export; `ids` are the fields with the id of a conversation.
+
+    `names` are the fields with its title and its time.
+    """
     for name, value in read_parts(source, _FILE):
         if isinstance(value, Skip):
             yield value
             continue
         for at, chat in enumerate(list_in(value, source, "conversations")):
             where = f"{name}[{at}]"
-            if not isinstance(chat, dict) or not isinstance(id_of(chat), str):
+            given = [chat.get(one) for one in ids] if isinstance(chat, dict) else []
+            id_ = next(filter(None, given), None)
+            if not isinstance(id_, str):
                 yield Skip(where, "refused", "it is no conversation with an id")
                 continue
-            yield from _session(where, tool, str(id_of(chat)), chat, turns_of, names)
+            yield from _session(where, tool, id_, chat, turns_of, names)
 
 
 def _session(  # noqa: PLR0913, PLR0917 - what a session is made of
@@ -76,22 +83,14 @@ def _session(  # noqa: PLR0913, PLR0917 - what a session is made of
     if not said:
         yield Skip(where, "empty", "nobody says anything in it")
         return
-    memory = Memory(
+    yield Memory(
         id_,
         "\n\n".join(said),
         title if isinstance(title, str) else "",
         "session",
         created=created,
         fields={"session_id": id_},
-    )
-    try:
-        yield memory.item(tool)
-    except HedgerowError as error:
-        yield Skip(where, "refused", error.message)
-
-
-def _chatgpt_id(chat: dict[str, Any]) -> object:
-    return chat.get("conversation_id") or chat.get("id")
+    ).item(tool, where)
 
 
 def _chatgpt_turns(chat: dict[str, Any]) -> list[Turn]:
@@ -169,10 +168,6 @@ def _chatgpt_text(content: Any) -> str | None:
     said = (part.get("text", _LEFT_OUT) if isinstance(part, dict) else part for part in parts)
     texts = [part for part in said if isinstance(part, str)]
     return "\n\n".join(part for part in texts if part.strip()) if texts or not parts else None
-
-
-def _claude_id(chat: dict[str, Any]) -> object:
-    return chat.get("uuid")
 
 
 def _claude_turns(chat: dict[str, Any]) -> list[Turn]:

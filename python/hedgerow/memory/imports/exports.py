@@ -9,7 +9,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import partial
@@ -123,43 +123,38 @@ def list_in(value: Any, source: Path, *keys: str) -> list[Any]:
     return value
 
 
-def _member(file: Path, name: str) -> bytes:
+@contextmanager
+def _archive(file: Path) -> Iterator[zipfile.ZipFile]:
+    """Open a ZIP archive. Raises InvalidInputError if it cannot be read."""
     try:
         with zipfile.ZipFile(file) as archive:
-            members = sorted(
-                (one for one in archive.namelist() if PurePosixPath(one).name == name), key=len
-            )
-            if not members:
-                raise _refused(file, f"it holds no {name}")
-            with archive.open(members[0]) as stream:
-                return _limited(stream, file)
+            yield archive
     except _BAD_ARCHIVE as error:
         raise _refused(file, f"it is no ZIP archive that can be read ({error})") from error
+
+
+def _member(file: Path, name: str) -> bytes:
+    """Read the member of an archive with such a name, in the folder nearest to its top."""
+    with _archive(file) as archive:
+        members = [one for one in archive.namelist() if PurePosixPath(one).name == name]
+        if not members:
+            raise _refused(file, f"it holds no {name}")
+        with archive.open(min(members, key=len)) as stream:
+            return _limited(stream, file)
 
 
 def _members(file: Path, pattern: re.Pattern[str]) -> list[str]:
     """Return the members of an archive with such a name, in the folder nearest to its top."""
-    try:
-        with zipfile.ZipFile(file) as archive:
-            names = [
-                one for one in archive.namelist() if pattern.fullmatch(PurePosixPath(one).name)
-            ]
-    except _BAD_ARCHIVE as error:
-        raise _refused(file, f"it is no ZIP archive that can be read ({error})") from error
-    top = min((PurePosixPath(one).parent for one in names), key=_depth, default=None)
+    with _archive(file) as archive:
+        names = [one for one in archive.namelist() if pattern.fullmatch(PurePosixPath(one).name)]
+    folders = {PurePosixPath(one).parent for one in names}
+    top = min(folders, key=lambda one: (len(one.parts), str(one)), default=None)
     return [one for one in names if PurePosixPath(one).parent == top]
 
 
-def _depth(folder: PurePosixPath) -> tuple[int, str]:
-    return len(folder.parts), str(folder)
-
-
 def _json_member(file: Path, name: str) -> Any:
-    try:
-        with zipfile.ZipFile(file) as archive, archive.open(name) as stream:
-            data = _limited(stream, file)
-    except _BAD_ARCHIVE as error:
-        raise _refused(file, f"it is no ZIP archive that can be read ({error})") from error
+    with _archive(file) as archive, archive.open(name) as stream:
+        data = _limited(stream, file)
     return _parsed(data, file)
 
 
@@ -209,11 +204,18 @@ class Memory:
     scope: Scope = field(default_factory=Scope)
     fields: Mapping[str, Any] = field(default_factory=dict)
 
-    def item(self, tool: str) -> Item:
-        """Return the file that it becomes, whose name ends with a hash of its id.
+    def item(self, tool: str, where: str, line: int | None = None) -> Item | Skip:
+        """Return the file that it becomes, or a Skip at its place in the export.
 
-        Raises InvalidInputError for a blank text, and for half of a surrogate pair anywhere.
+        A blank text is skipped, and half of a surrogate pair anywhere.
         """
+        try:
+            return self._item(tool)
+        except HedgerowError as error:
+            return Skip(where, "refused", error.message, line)
+
+    def _item(self, tool: str) -> Item:
+        """Return the file that it becomes, whose name ends with a hash of its id."""
         checked_text(self.id, "the id")
         title = note.checked_title(self.title or note.title_of(self.text), "Untitled memory")
         matter: dict[str, Any] = {"type": self.kind, "title": title, "source": tool}
@@ -288,7 +290,7 @@ def _item(record: Any, where: str, tool: str, line: int | None = None) -> Item |
     own = str(given) if isinstance(given, str | int) and str(given).strip() else ""
     kind, title = record.get("type"), record.get("title")
     created = time_from(record.get("date")) or time_from(record.get("created_at"))
-    memory = Memory(
+    return Memory(
         own or hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16],
         text,
         title if isinstance(title, str) else "",
@@ -298,11 +300,7 @@ def _item(record: Any, where: str, tool: str, line: int | None = None) -> Item |
         time_from(record.get("updated_at")),
         _scope(record),
         _fields(record),
-    )
-    try:
-        return memory.item(tool)
-    except HedgerowError as error:
-        return Skip(where, "refused", error.message, line)
+    ).item(tool, where, line)
 
 
 def _scope(record: dict[str, Any]) -> Scope:

@@ -109,18 +109,14 @@ def _sessions(source: Path, tool: str, model: str) -> Items:
         names = {"user": "User", "assistant": model}
         parts = [f"## {names[one.role]}\n\n{_without_headings(one.text)}" for one in found.turns]
         first = next(one.text for one in found.turns if one.role == "user")
-        memory = Memory(
+        yield Memory(
             found.id,
             "\n\n".join(parts),
             _kept(found.title) or first.partition("\n")[0][:_LONGEST_TITLE],
             "session",
             created=found.created,
             fields={"session_id": found.id},
-        )
-        try:
-            yield memory.item(tool)
-        except HedgerowError as error:
-            yield Skip(name, "refused", error.message)
+        ).item(tool, name)
 
 
 def _files(source: Path) -> Iterator[tuple[str, Path]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Iterator
 from pathlib import Path, PurePosixPath
@@ -13,16 +12,12 @@ from hedgerow.ingest.source import Skip, Source, UnreadableSourceError, list_fol
 from hedgerow.memory.documents import Document, memory_rules, parse_document
 from hedgerow.memory.edit import Change, ListItems, changed_text
 from hedgerow.memory.links import is_relation
-from hedgerow.memory.names import DIRECTORIES
+from hedgerow.memory.names import DIRECTORIES, TEMPLATES, setting
 
 from .exports import Item, Items
 
 _PASSED_BY = {"other": "not Markdown", "link": "a link"}
-_TEMPLATES = frozenset({"templates", "template"})
-_SETTINGS = (
-    (".obsidian/templates.json", "folder"),
-    (".obsidian/plugins/templater-obsidian/data.json", "templates_folder"),
-)
+_NAMES_OF_TEMPLATES = frozenset({"templates", "template"})
 _RELATION = re.compile(r"\s*[-*]\s+(\w[\w -]*)\Z")
 _NAME = re.compile(r"[^\[\]|#\n]+")
 _MOST_RELATIONS = 100
@@ -93,22 +88,16 @@ def _is_empty(document: Document) -> bool:
 
 def _template_folders(source: Path) -> frozenset[str]:
     """Return the folders of templates that the settings of Obsidian name, in lower case."""
-    found = set()
-    for file, key in _SETTINGS:
-        try:
-            value = json.loads((source / file).read_bytes())[key]
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            continue
-        if isinstance(value, str) and value.strip("/ "):
-            found.add(value.strip("/ ").casefold())
-    return frozenset(found)
+    named = [setting(source, file, key) for file, key in TEMPLATES]
+    folders = [one.strip("/ ").casefold() for one in named if isinstance(one, str)]
+    return frozenset(one for one in folders if one)
 
 
 def _is_template(path: str, folders: Collection[str]) -> bool:
     """Whether a note is in a folder of templates, by the settings or by the name of the folder."""
     parents = [str(one).casefold() for one in PurePosixPath(path).parents]
     return any(
-        one in folders or one.rpartition("/")[2].strip("_- 0123456789") in _TEMPLATES
+        one in folders or one.rpartition("/")[2].strip("_- 0123456789") in _NAMES_OF_TEMPLATES
         for one in parents
     )
 
