@@ -12,7 +12,7 @@ import click
 from hedgerow.memory.operations import ContextRequest, RecallRequest
 
 from .options import TEXT, Command, F, json_option, option, request_options, sync_option
-from .output import echo, make_console, visible, write_json
+from .output import echo, make_console, visible, wants_json, write_json, wrote_json
 from .place import (
     open_memory,
     open_root,
@@ -107,7 +107,6 @@ def recall(  # noqa: PLR0913 - one argument for each option that is more than pa
     explain: bool,
     why_not: str | None,
     report: str | None,
-    as_json: bool,
     **options: Any,
 ) -> None:
     """Find memories about a question or a topic, the best first.
@@ -129,7 +128,7 @@ def recall(  # noqa: PLR0913 - one argument for each option that is more than pa
     _check_packing(budget, per_file, diversify=diversify, explain=explain or report is not None)
     if why_not is not None:
         local = open_roots() or open_root()
-        _show_why_not(local.why_not(query, why_not, limit=limit, **options), as_json=as_json)
+        _show_why_not(local.why_not(query, why_not, limit=limit, **options))
         return
     several = open_roots()
     memory = several or open_memory()
@@ -139,7 +138,7 @@ def recall(  # noqa: PLR0913 - one argument for each option that is more than pa
     if budget is not None:
         options |= {} if per_file is None else {"per_file": per_file}
         options |= {"diversify": True} if diversify else {}
-        _show_context(memory.context(query, budget=budget, **options), as_json=as_json)
+        _show_context(memory.context(query, budget=budget, **options))
         return
     found = memory.recall(query, limit=limit, explain=True, **options)
     answer(
@@ -149,7 +148,6 @@ def recall(  # noqa: PLR0913 - one argument for each option that is more than pa
         explain=explain,
         report=report,
         sync=options.get("sync", True),
-        as_json=as_json,
     )
 
 
@@ -161,10 +159,8 @@ def roots_text(found: Recall | MemoryList) -> str:
     return "\n".join(f"Memory root {'@' * at}/: {visible(one)}" for at, one in named)
 
 
-def _show_why_not(found: RecallWhyNot, *, as_json: bool) -> None:
-    if as_json:
-        write_json(found.to_dict())
-    else:
+def _show_why_not(found: RecallWhyNot) -> None:
+    if not wrote_json(found):
         echo(visible(str(found)))
 
 
@@ -221,14 +217,13 @@ def answer(  # noqa: PLR0913 - the options of output
     explain: bool,
     report: str | None,
     sync: bool,
-    as_json: bool,
 ) -> None:
     """Write the result of a recall as a report, if one is wanted, and as JSON or text."""
     if report is not None and not found.roots:
         links = links_of(memory, found, sync=sync)
         whole = found.to_dict(explain=True)
         write_report(report, kind="root", name=memory.name, answer=whole, links=links)
-    if as_json:
+    if wants_json():
         written = {} if report is None else {"report": report}
         write_json(found.to_dict(explain=explain) | written)
         return
@@ -237,9 +232,8 @@ def answer(  # noqa: PLR0913 - the options of output
     show_results(found, explain=explain, report=report)
 
 
-def _show_context(found: Context, *, as_json: bool) -> None:
-    if as_json:
-        write_json(found.to_dict())
+def _show_context(found: Context) -> None:
+    if wrote_json(found):
         return
     show_skips(found.unreadable)
     show_notices(found.notices, found.period)
