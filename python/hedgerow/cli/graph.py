@@ -69,19 +69,8 @@ def _show_figures(opened: OpenStore) -> None:
     figures = figures_of(opened.store)
     links = None if opened.root is None else opened.root.graph()
     if wants_json():
-        value = {
-            **opened.source,
-            "nodes": figures.nodes,
-            "edges": figures.edges,
-            "types": figures.types,
-            "relations": figures.relations,
-            "alone": figures.alone,
-            "meanDegree": round(figures.mean_degree, 4),
-            "components": figures.components,
-            "communities": [community._asdict() for community in figures.communities],
-            "mostLinked": [{"key": key, "degree": n} for key, n in figures.most_linked],
-            "stale": figures.stale,
-        }
+        value = opened.source | figures.to_dict()
+        value["meanDegree"] = round(figures.mean_degree, 4)
         if links is not None:
             value["unresolved"] = [{"file": file, "link": to} for file, to in links.unresolved]
             value["skipped"] = [skip.to_dict() for skip in links.skips]

@@ -16,7 +16,6 @@ from hedgerow import (
     Response,
     Retriever,
     WhyNot,
-    explain_query,
 )
 from hedgerow._json.highlight import Highlighter
 from hedgerow._retrieval.operations import RetrievalOptions, SearchRequest, whole_page
@@ -84,14 +83,7 @@ def run(asked: SearchArguments) -> Search:
         return Search(
             asked=asked,
             chunks=len(index),
-            explanation=explain_query(
-                asked.request.query,
-                asked.alias,
-                tokenizer=index.tokenizer,
-                operator=asked.ranking.operator,
-                matching=response.trace.matching,
-                stopwords=index.stopwords,
-            ),
+            explanation=retriever.explain(request.query),
             response=response,
             highlighter=Highlighter(response.trace.match_query, index.tokenizer),
             tokenizer=index.tokenizer,
