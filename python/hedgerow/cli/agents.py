@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -305,20 +305,13 @@ def _model(url: str | None, *, wanted: bool) -> Iterator[library.ModelClient | N
         yield model
 
 
-class _Checked(NamedTuple):
-    folder: Path
-    definitions: Mapping[str, library.AgentDefinition]
-    problems: Sequence[library.Problem]
-    warnings: Sequence[library.Problem]
-
-
-def _checked(folder: str | None, db: str | None) -> _Checked:
+def _checked(folder: str | None, db: str | None) -> library.Agents | library.AgentLibrary:
+    """Read the agents of a folder, by the rules of the store if there is one."""
     is_named = db is not None or is_root_named()
     if not is_named and not (folder is None and _is_in_a_root()):
         return _without_a_store(Path("agents" if folder is None else folder))
     with open_store(db) as opened:
-        agents = _agents_of(opened, _folder_of(opened, folder), None)
-        return _Checked(agents.folder, agents.definitions, agents.problems, agents.warnings)
+        return _agents_of(opened, _folder_of(opened, folder), None)
 
 
 def _is_in_a_root() -> bool:
@@ -327,17 +320,17 @@ def _is_in_a_root() -> bool:
     return (root_from_environment() or nearest_root(Path.cwd()).root) is not None
 
 
-def _without_a_store(folder: Path) -> _Checked:
+def _without_a_store(folder: Path) -> library.AgentLibrary:
     if not folder.is_dir():
         raise InvalidInputError(
             f"there is no folder {folder}; name the one that has the agents", code="path_not_found"
         )
     found = library.AgentLibrary(folder)
     found.reload()
-    return _Checked(folder, found.definitions, found.problems, found.warnings)
+    return found
 
 
-def _write(checked: _Checked) -> None:
+def _write(checked: library.Agents | library.AgentLibrary) -> None:
     for problem in checked.problems:
         echo(visible(str(problem)))
     for warning in checked.warnings:
