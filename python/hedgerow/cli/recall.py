@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     )
     from hedgerow.memory.roots import MemoryRoots
     from hedgerow.memory.times import Period
-    from hedgerow.memory.why_not import RecallWhyNot
     from hedgerow.remote import RemoteRoot
 
 _NOTHING = "No memory matches found."
@@ -128,7 +127,9 @@ def recall(  # noqa: PLR0913 - one argument for each option that is more than pa
     _check_packing(budget, per_file, diversify=diversify, explain=explain or report is not None)
     if why_not is not None:
         local = open_roots() or open_root()
-        _show_why_not(local.why_not(query, why_not, limit=limit, **options))
+        reason = local.why_not(query, why_not, limit=limit, **options)
+        if not wrote_json(reason):
+            echo(visible(str(reason)))
         return
     several = open_roots()
     memory = several or open_memory()
@@ -157,11 +158,6 @@ def roots_text(found: Recall | MemoryList) -> str:
         return f"Memory root: {visible(found.root)}"
     named = enumerate(found.roots, start=1)
     return "\n".join(f"Memory root {'@' * at}/: {visible(one)}" for at, one in named)
-
-
-def _show_why_not(found: RecallWhyNot) -> None:
-    if not wrote_json(found):
-        echo(visible(str(found)))
 
 
 def recall_mode(context: click.Context, name: str) -> str:
@@ -238,7 +234,7 @@ def _show_context(found: Context) -> None:
     show_skips(found.unreadable)
     show_notices(found.notices, found.period)
     if found.period is not None:
-        show_period(found.period, err=True)
+        echo(visible(found.period.notice), err=True)
     echo(str(found) or _NOTHING)
 
 
@@ -262,7 +258,7 @@ def show_results(found: Recall, *, explain: bool = False, report: str | None = N
         echo("\n\n".join(_block(rank, one, explain=explain) for rank, one in ranked))
     if found.period is not None:
         echo()
-        show_period(found.period)
+        echo(visible(found.period.notice))
     if found.left_out:
         _show_left_out(found.left_out)
     if explain and found.trace is not None:
@@ -285,11 +281,6 @@ def show_notices(notices: Sequence[str], period: Period | None) -> None:
     for notice in notices:
         if not notice.startswith(NOT_ALLOWED) and (period is None or notice != period.notice):
             echo(f"Note: {visible(notice)}", err=True)
-
-
-def show_period(period: Period, *, err: bool = False) -> None:
-    """Print the period that narrowed the results, and how to search without it."""
-    echo(visible(period.notice), err=err)
 
 
 def _show_nothing(found: Recall) -> None:
