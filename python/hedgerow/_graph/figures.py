@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any
 
 from hedgerow._engine import Store
+from hedgerow._operations.fields import Field
+from hedgerow._operations.shapes import Result
 from hedgerow.errors import InvalidInputError
 
 MOST = 10
@@ -17,7 +19,8 @@ Edge = tuple[str, str, str, float]
 """Source, target, relation, strength."""
 
 
-class Community(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Community:
     """A community: its most linked node, its number of nodes, and its isolation."""
 
     id: int
@@ -27,7 +30,15 @@ class Community(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class GraphFigures:
+class LinkedNode:
+    """A node, and the number of nodes that it shares an edge with."""
+
+    key: str
+    degree: int
+
+
+@dataclass(frozen=True, slots=True)
+class GraphFigures(Result):
     """Counts of a graph. Edges are counted as in the algorithms, without direction.
 
     `components` are the sizes of the connected parts of two nodes or more, the largest first.
@@ -43,9 +54,9 @@ class GraphFigures:
     alone: int
     mean_degree: float
     components: Sequence[int]
-    grouped: int
+    grouped: Annotated[int, Field(local=True)]
     communities: Sequence[Community]
-    most_linked: Sequence[tuple[str, int]]
+    most_linked: Sequence[LinkedNode]
     stale: bool
 
 
@@ -77,7 +88,7 @@ def figures_of(store: Store) -> GraphFigures:
         components=_components(edges),
         grouped=len(communities),
         communities=communities[:MOST],
-        most_linked=[(key, degrees[key]) for key in linked[:MOST]],
+        most_linked=[LinkedNode(key, degrees[key]) for key in linked[:MOST]],
         stale=result.stale,
     )
 

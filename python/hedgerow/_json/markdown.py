@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
@@ -170,19 +170,16 @@ def _remembered(_: Request[Any], done: results.RememberResult) -> str:
 
 
 def _wrapped_up(_: Request[Any], done: results.WrapupResult) -> str:
-    related = _named([one.file for one in done.related])
+    related = ", ".join(one.file for one in done.related)
     return f"Wrote {done.file}." + (f" Related memories: {related}." if related else "")
 
 
 def _marked(_: Request[Any], done: results.MarkResult) -> str:
     state = str(done.validity) or "holds"
     wrote = "" if done.written is None else f"Wrote {done.written}. "
-    changed = f"Changed {_named(done.changed)}." if done.changed else "Nothing had to be changed."
+    changed = ", ".join(done.changed)
+    changed = f"Changed {changed}." if changed else "Nothing had to be changed."
     return f"{wrote}{done.file}: {state}. {changed}"
-
-
-def _named(files: Collection[str]) -> str:
-    return ", ".join(files)
 
 
 def _grep(_: Request[Any], found: results.GrepResult) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from hedgerow import PipelineError, parse_pipeline
+from hedgerow._operations.shapes import to_json
 
 if TYPE_CHECKING:
     from hedgerow import Pipeline, QueryResult
@@ -45,14 +46,5 @@ def query_answer(result: QueryResult, *, shown: bool, explain: bool) -> dict[str
     value |= {"pairs": result.pairs, "warnings": result.warnings, "stale": result.stale}
     if explain:
         stages = result.stages[:-1] if shown else result.stages
-        value["stages"] = [
-            {
-                "name": stage.name,
-                "rowsIn": stage.rows_in,
-                "rowsOut": stage.rows_out,
-                "candidates": stage.candidates,
-                "ms": round(stage.ms, 3),
-            }
-            for stage in stages
-        ]
+        value["stages"] = [to_json(stage) | {"ms": round(stage.ms, 3)} for stage in stages]
     return value

@@ -119,31 +119,28 @@ class Operations:
         raise NotImplementedError
 
 
-def method(request: Callable[P, Request[R_co]]) -> Callable[Concatenate[Any, P], R_co]:
-    """Make the method of an operation: its parameters are the fields of the request.
+def methods(
+    request: Callable[P, Request[R_co]],
+) -> tuple[
+    Callable[Concatenate[Any, P], R_co], Callable[Concatenate[Any, P], Coroutine[Any, Any, R_co]]
+]:
+    """Make the method of an operation, and the asynchronous one.
 
-    It calls `_perform` of its object.
+    Their parameters are the fields of the request. They call `_perform` and `_aperform` of their
+    object.
     """
 
     def call(self: Any, /, *args: P.args, **options: P.kwargs) -> R_co:
         done: R_co = self._perform(request(*args, **options))
         return done
 
-    _describe(call, request, is_async=False)
-    return call
-
-
-def async_method(
-    request: Callable[P, Request[R_co]],
-) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R_co]]:
-    """Make the asynchronous method of an operation; it awaits `_aperform` of its object."""
-
-    async def call(self: Any, /, *args: P.args, **options: P.kwargs) -> R_co:
+    async def acall(self: Any, /, *args: P.args, **options: P.kwargs) -> R_co:
         done: R_co = await self._aperform(request(*args, **options))
         return done
 
-    _describe(call, request, is_async=True)
-    return call
+    _describe(call, request, is_async=False)
+    _describe(acall, request, is_async=True)
+    return call, acall
 
 
 def _describe(call: Any, request: Any, *, is_async: bool) -> None:
@@ -159,6 +156,12 @@ def _describe(call: Any, request: Any, *, is_async: bool) -> None:
 def _signature(request: Any) -> inspect.Signature:
     """Return the signature of the methods of an operation: that of its request, after `self`."""
     return inspect.signature(request.__init__).replace(return_annotation=Any)
+
+
+def requests_of(table: type[Operations]) -> dict[str, type[Request[Any]]]:
+    """Return the requests of the methods of a class, by the name of the operation, in order."""
+    made = (vars(member).get("__request__") for member in vars(table).values() if callable(member))
+    return {one.operation.name: one for one in made if one is not None}
 
 
 def sent_arguments(request: Request[Any]) -> dict[str, Any]:

@@ -19,8 +19,8 @@ from hedgerow._operations.operation import (
     Operation,
     Operations,
     Request,
-    async_method,
-    method,
+    methods,
+    requests_of,
 )
 from hedgerow._profiles import CANDIDATES
 from hedgerow.errors import HedgerowError, InvalidInputError
@@ -350,27 +350,17 @@ class IndexOperations(Operations):
     name. Arguments of a wrong type or out of bounds raise InvalidInputError.
     """
 
-    search = method(SearchRequest)
-    asearch = async_method(SearchRequest)
-    why_not = method(WhyNotRequest)
-    awhy_not = async_method(WhyNotRequest)
-    explain = method(ExplainRequest)
-    aexplain = async_method(ExplainRequest)
-    stats = method(StatsRequest)
-    astats = async_method(StatsRequest)
-    get = method(GetRequest)
-    aget = async_method(GetRequest)
-    get_many = method(GetManyRequest)
-    aget_many = async_method(GetManyRequest)
-    count = method(CountRequest)
-    acount = async_method(CountRequest)
-    update = method(UpdateRequest)
-    aupdate = async_method(UpdateRequest)
-    upsert = method(UpsertRequest)
-    aupsert = async_method(UpsertRequest)
-    delete = method(DeleteRequest)
-    adelete = async_method(DeleteRequest)
-    asearch_many = async_method(SearchManyRequest)
+    search, asearch = methods(SearchRequest)
+    why_not, awhy_not = methods(WhyNotRequest)
+    explain, aexplain = methods(ExplainRequest)
+    stats, astats = methods(StatsRequest)
+    get, aget = methods(GetRequest)
+    get_many, aget_many = methods(GetManyRequest)
+    count, acount = methods(CountRequest)
+    update, aupdate = methods(UpdateRequest)
+    upsert, aupsert = methods(UpsertRequest)
+    delete, adelete = methods(DeleteRequest)
+    asearch_many = methods(SearchManyRequest)[1]
     if TYPE_CHECKING:  # `on_error` decides whether errors are among the results
 
         @overload
@@ -396,7 +386,7 @@ class IndexOperations(Operations):
         def search_many(self, queries: Iterable[str], **options: Any) -> list[Any]: ...
 
     else:
-        search_many = method(SearchManyRequest)
+        search_many = methods(SearchManyRequest)[0]
 
     def delete_path(self, path: str) -> int:
         """Remove every chunk of a path, and return the number of removed chunks."""
@@ -407,9 +397,5 @@ class IndexOperations(Operations):
         return await self._aperform(DeleteRequest(paths=(path,)))
 
 
-OPERATIONS: Mapping[str, type[Request[Any]]] = {
-    member.__request__.operation.name: member.__request__
-    for member in vars(IndexOperations).values()
-    if hasattr(member, "__request__")
-}
+OPERATIONS: Mapping[str, type[Request[Any]]] = requests_of(IndexOperations)
 """The requests of the operations, by name."""

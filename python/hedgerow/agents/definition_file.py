@@ -1,47 +1,36 @@
 """Reading the file of an agent, with all its problems (spec/agents.md, "Definitions").
 
-The code follows the layout of the file, from top to bottom.
+From the bottom up: files, values with their positions, checks of single values, and the reader,
+which follows the layout of a file from top to bottom.
 """
 
 from __future__ import annotations
 
 import errno
+import json
 import os
+import re
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from os import PathLike
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any, TypeVar
 
-from hedgerow._engine import Pipeline, _TomlText, parse_pipeline
+from hedgerow._engine import Pipeline, _shorten, _TomlText, parse_pipeline
 from hedgerow._operations.fields import Field
-from hedgerow.errors import PipelineError
+from hedgerow._operations.shapes import checked
+from hedgerow.errors import InvalidInputError, PipelineError
 
 from .actions import ACTIONS
-from .definition import AgentDefinition, Bounds
-from .definition_fields import (
-    MOST_PROBLEMS,
-    NAME,
-    SCHEMA,
-    Source,
-    Table,
-    TooManyProblemsError,
-    WrongValueError,
-    agent_name,
-    inner_path,
-    like_a_name,
-    placeholder_label,
-    quoted,
-    schedule_of,
-    schema,
-    withheld,
-)
+from .definition import PERIODS, WITHHELD, AgentDefinition, Bounds, period_of
 from .directives import directives_in
 from .problems import DefinitionError, Lines, Problem, nearest
-from .template import Placeholder, TemplateMistake, scan
+from .template import Placeholder, TemplateMistake, check_placeholder, parse_placeholder, scan
+
+# Files.
 
 LARGEST = 1 << 20
 """The most bytes of a definition or a template."""
@@ -92,6 +81,221 @@ def _check(status: os.stat_result) -> None:
     if kind != stat.S_IFREG:
         raise RefusedFileError(f"is {_KINDS.get(kind, 'no file')}; put a regular file there")
 
+
+# Values, with their positions.
+
+T = TypeVar("T")
+
+_KeyPath = tuple[str | int, ...]
+"""Keys from the top level down, and indexes of arrays."""
+
+_COUNT = Field(least=1, most=1_000_000_000)
+_MOST_PROBLEMS = 100
+"""The most problems that are reported for one file."""
+
+_SCHEMA = 1
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,63}")
+
+_LONGEST_MESSAGE = 300
+_LONGEST_SHOWN = 60
+
+
+class _WrongValueError(Exception):
+    """A value cannot be used; in a string, `index` is the character at fault."""
+
+    def __init__(
+        self, message: str, suggestion: str | None = None, index: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.suggestion = suggestion
+        self.index = index
+
+
+class _TooManyProblemsError(Exception):
+    """The file exceeds the limit of problems, so that the rest is skipped."""
+
+
+class _Source:
+    """A file being read, with its positions and the problems found so far."""
+
+    def __init__(self, file: Path, toml: _TomlText) -> None:
+        self.file = file
+        self.toml = toml
+        self.problems: list[Problem] = []
+
+    def wrong_key(self, path: _KeyPath, message: str, suggestion: str | None = None) -> None:
+        """Add a problem at a key, or at the nearest table above it that the file has."""
+        while path and self.toml.key(path) is None:
+            path = path[:-1]
+        self._add(self.toml.key(path) if path else None, message, suggestion)
+
+    def wrong_value(self, path: _KeyPath, error: _WrongValueError) -> None:
+        """Add a problem at a value, or at the character of a string that the error names."""
+        self._add(self.toml.value(path, error.index), str(error), error.suggestion)
+
+    def _add(self, at: tuple[int, int] | None, message: str, suggestion: str | None) -> None:
+        if len(self.problems) == _MOST_PROBLEMS:
+            raise _TooManyProblemsError
+        shortened = _shorten(message, _LONGEST_MESSAGE)
+        self.problems.append(Problem(self.file, *(at or (1, 1)), shortened, suggestion))
+
+
+class _Table:
+    """A table of the file."""
+
+    def __init__(self, source: _Source, values: Mapping[str, Any], path: _KeyPath = ()) -> None:
+        self._source = source
+        self._path = path
+        self.values = values
+
+    def table(self, name: str) -> _Table | None:
+        """Return a subtable, empty if the file has none; None, with a problem, for another type."""
+        values = self.values.get(name, {})
+        if isinstance(values, dict):
+            return _Table(self._source, values, (*self._path, name))
+        self._source.wrong_key((*self._path, name), f"{name} must be a table; write [{name}]")
+        return None
+
+    def take(
+        self,
+        key: str,
+        of: type,
+        default: T,
+        check: Callable[[Any], T] | None = None,
+        field: Field = _COUNT,
+    ) -> T:
+        """Return the checked value of a key; the default if it is missing, or wrong (a problem).
+
+        `field` has the bounds of a number, by default those of a count.
+        """
+        if key not in self.values:
+            return default
+        found = self._checked(
+            (*self._path, key), partial(_typed, self.values[key], of, field), check
+        )
+        return default if found is None else found[0]
+
+    def take_each(self, key: str, check: Callable[[str], T]) -> list[T] | None:
+        """Return the checked strings of an array; None if it is missing or any of them is wrong."""
+        if key not in self.values:
+            return None
+        path = (*self._path, key)
+        values = self._checked(path, partial(_typed, self.values[key], tuple[Any, ...], Field()))
+        if values is None:
+            return None
+        results = [
+            self._checked((*path, index), partial(_typed, one, str, Field()), check)
+            for index, one in enumerate(values[0])
+        ]
+        found = [one[0] for one in results if one is not None]
+        return found if len(found) == len(results) else None
+
+    def _checked(
+        self,
+        path: _KeyPath,
+        typed: Callable[[str], Any],
+        check: Callable[[Any], Any] | None = None,
+    ) -> tuple[Any] | None:
+        """Return the checked value at a path; None, with a problem, for a wrong one."""
+        name = path[-1] if isinstance(path[-1], str) else f"{path[-2]}[{path[-1]}]"
+        try:
+            value = typed(name)
+            return (value if check is None else check(value),)
+        except InvalidInputError as error:
+            self._source.wrong_value(path, _WrongValueError(error.message))
+        except _WrongValueError as error:
+            self._source.wrong_value(path, error)
+        return None
+
+    def require(self, key: str, example: str) -> None:
+        """Add a problem if a key is missing, with an example of it."""
+        if key not in self.values:
+            where = f" in [{'.'.join(map(str, self._path))}]" if self._path else ""
+            self._source.wrong_key((*self._path, key), f"{key} is missing{where}; write {example}")
+
+
+def _typed(value: Any, of: Any, field: Field, name: str) -> Any:
+    found = checked(value, of, field, name)
+    if of is str and not found.strip():
+        raise _WrongValueError(f"{name} is blank; write something or leave it out")
+    return found
+
+
+# Checks of single values.
+
+
+def _quoted(text: str) -> str:
+    """Return a text in quotes, cut if it is long."""
+    return _shorten(json.dumps(text, ensure_ascii=False), _LONGEST_SHOWN)
+
+
+def _withheld(op: str) -> str:
+    """Check an action of `allow`."""
+    if op not in WITHHELD:
+        message = f"allow takes {' and '.join(WITHHELD)}, and not {_quoted(op)}"
+        raise _WrongValueError(message, nearest(op, WITHHELD))
+    return op
+
+
+def _schema(number: int) -> int:
+    """Check the schema of the file."""
+    if number > _SCHEMA:
+        raise _WrongValueError(
+            f"the file is for a newer hedgerow (schema {number}; this one reads {_SCHEMA}); "
+            "upgrade hedgerow"
+        )
+    if number < _SCHEMA:
+        raise _WrongValueError(f"schema must be {_SCHEMA}, not {number}")
+    return number
+
+
+def _agent_name(name: str) -> str:
+    """Check the name of an agent."""
+    if not _NAME.fullmatch(name):
+        raise _WrongValueError(
+            f"{_quoted(name)} is not a name for an agent; use 1 to 64 of a-z, 0-9 and -, a letter first",
+            _like_a_name(name),
+        )
+    return name
+
+
+def _like_a_name(word: str) -> str | None:
+    """Return the name that is most like a word; None if there is none."""
+    name = re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")[:64]
+    return name if _NAME.fullmatch(name) else None
+
+
+def _inner_path(name: str) -> str:
+    """Check the path of a template, which must be inside the folder of its agent."""
+    parts = PurePosixPath(name.replace("\\", "/")).parts
+    absolute = PurePosixPath(name).is_absolute() or PureWindowsPath(name).drive
+    if absolute or ".." in parts:
+        raise _WrongValueError(
+            f'{_quoted(name)} is outside the folder of the agents; name a file in it, without ".."'
+        )
+    if "\0" in name:
+        raise _WrongValueError(f"{_quoted(name)} is not a file name")
+    return name
+
+
+def _placeholder_label(written: str) -> str:
+    """Check an entry of `placeholders`; returns the label of the placeholder."""
+    name, key = parse_placeholder(written)
+    wrong = check_placeholder(name, key)
+    if wrong:
+        raise _WrongValueError(*wrong)
+    return name if key is None else f"{name}:{key}"
+
+
+def _schedule_of(schedule: str) -> tuple[str, int | None]:
+    """Check a schedule; returns it with its period in seconds."""
+    try:
+        return schedule, period_of(schedule)
+    except ValueError as error:
+        raise _WrongValueError(str(error), nearest(schedule, PERIODS)) from error
+
+
+# The definition.
 
 _KEYS = {
     "": ("schema", "name", "enabled", "query", "prompt", "execution"),
@@ -163,13 +367,13 @@ def read_definition(
     except ValueError as error:
         message, line, column = error.args
         return _unusable(data, Problem(file, line, column, f"this is not TOML: {message}"))
-    return _Reader(Source(file, toml), data, read, bounds).reading()
+    return _Reader(_Source(file, toml), data, read, bounds).reading()
 
 
 class _Reader:
     """Reads a file that is valid TOML."""
 
-    def __init__(self, source: Source, data: bytes, read: Read, bounds: Bounds) -> None:
+    def __init__(self, source: _Source, data: bytes, read: Read, bounds: Bounds) -> None:
         self._bounds = bounds
         self._source = source
         self._file = source.file
@@ -182,16 +386,16 @@ class _Reader:
     def reading(self) -> Reading:
         try:
             return self._reading(self._source.toml.values())
-        except TooManyProblemsError:
+        except _TooManyProblemsError:
             problems = sorted(self._source.problems, key=_order)
             last = problems[-1].line, problems[-1].column
-            more = Problem(self._file, *last, f"there are more problems than {MOST_PROBLEMS}")
+            more = Problem(self._file, *last, f"there are more problems than {_MOST_PROBLEMS}")
             return Reading(self._hash.hexdigest(), None, (*problems, more))
 
     def _reading(self, values: dict[str, Any]) -> Reading:
-        top = Table(self._source, values)
+        top = _Table(self._source, values)
         self._unknown_keys(values)
-        top.take("schema", int, SCHEMA, schema, Field())
+        top.take("schema", int, _SCHEMA, _schema, Field())
         name = self._name(top)
         enabled = top.take("enabled", bool, default=True)
         query, prompt, execution = (top.table(name) for name in ("query", "prompt", "execution"))
@@ -219,14 +423,14 @@ class _Reader:
                     path = (table, key) if table else (key,)
                     self._source.wrong_key(path, *_unknown(key, table))
 
-    def _name(self, top: Table) -> str:
+    def _name(self, top: _Table) -> str:
         stem = self._file.stem
-        if "name" not in top.values and not NAME.fullmatch(stem):
-            message = f"the file's name, {quoted(stem)}, is not a name for an agent; write name = "
-            self._source.wrong_key(("name",), f'{message}"…" or rename it', like_a_name(stem))
-        return top.take("name", str, stem, agent_name)
+        if "name" not in top.values and not _NAME.fullmatch(stem):
+            message = f"the file's name, {_quoted(stem)}, is not a name for an agent; write name = "
+            self._source.wrong_key(("name",), f'{message}"…" or rename it', _like_a_name(stem))
+        return top.take("name", str, stem, _agent_name)
 
-    def _query(self, query: Table) -> dict[str, Any]:
+    def _query(self, query: _Table) -> dict[str, Any]:
         query.require("pipeline", 'pipeline = "all | limit:20"')
         return {
             "pipeline": query.take("pipeline", str, None, self._pipeline),
@@ -239,22 +443,22 @@ class _Reader:
         except PipelineError as error:
             message = error.message.partition("\n")[0]
             meant = f'; did you mean "{error.suggestion}"?'
-            raise WrongValueError(
+            raise _WrongValueError(
                 message.removesuffix(meant), error.suggestion, error.start
             ) from error
         if pipeline.to_string().endswith("| count"):
             message = "an agent works on nodes and count returns a number; leave it out"
-            raise WrongValueError(message, index=written.rindex("count"))
+            raise _WrongValueError(message, index=written.rindex("count"))
         return pipeline
 
-    def _execution(self, execution: Table) -> dict[str, Any]:
+    def _execution(self, execution: _Table) -> dict[str, Any]:
         execution.require("model", 'model = "…", a name that the model client knows')
         on_demand: tuple[str, int | None] = ("on-demand", None)
-        schedule, period = execution.take("schedule", str, on_demand, schedule_of)
+        schedule, period = execution.take("schedule", str, on_demand, _schedule_of)
         return {
             "model": execution.take("model", str, ""),
             "actions": tuple(dict.fromkeys(execution.take_each("actions", self._action) or ())),
-            "allow": tuple(dict.fromkeys(execution.take_each("allow", withheld) or ())),
+            "allow": tuple(dict.fromkeys(execution.take_each("allow", _withheld) or ())),
             "schedule": schedule,
             "period_s": period,
             "max_runs_per_period": execution.take("max_runs_per_period", int, 1),
@@ -267,7 +471,7 @@ class _Reader:
         for op in definition.withheld:
             path = ("execution", "actions", definition.actions.index(op))
             message = f'the agent may not {op}, which "allow" does not list; add {op} to allow'
-            self._source.wrong_value(path, WrongValueError(message))
+            self._source.wrong_value(path, _WrongValueError(message))
         asked = [
             TemplateMistake(offset, f"the template asks for {word}, and the agent may not {op}")
             for word, op, offset in directives_in(definition.template)
@@ -278,17 +482,17 @@ class _Reader:
 
     def _action(self, op: str) -> str:
         if op not in ACTIONS:
-            message = f"there is no action {quoted(op)}; there are {', '.join(ACTIONS)}"
-            raise WrongValueError(message, nearest(op, ACTIONS))
+            message = f"there is no action {_quoted(op)}; there are {', '.join(ACTIONS)}"
+            raise _WrongValueError(message, nearest(op, ACTIONS))
         if op not in self._bounds.actions:
             known = ", ".join(self._bounds.actions)
-            raise WrongValueError(f"no agent of {self._bounds.place} can {op}; it can {known}")
+            raise _WrongValueError(f"no agent of {self._bounds.place} can {op}; it can {known}")
         return op
 
-    def _prompt(self, prompt: Table) -> dict[str, Any]:
+    def _prompt(self, prompt: _Table) -> dict[str, Any]:
         max_chars = prompt.take("max_chars", int, 60_000)
         node_chars = prompt.take("node_chars", int, 4_000)
-        listed = prompt.take_each("placeholders", placeholder_label)
+        listed = prompt.take_each("placeholders", _placeholder_label)
         template = self._template(prompt)
         found, mistakes = scan(template or "")
         self._is_inline = "inline" in prompt.values
@@ -310,7 +514,7 @@ class _Reader:
             "node_chars": node_chars,
         }
 
-    def _template(self, prompt: Table) -> str | None:
+    def _template(self, prompt: _Table) -> str | None:
         """The text of the template; None, with a problem, if there is none."""
         if "template" in prompt.values and "inline" in prompt.values:
             message = "template and inline exclude each other; leave one out"
@@ -323,33 +527,33 @@ class _Reader:
         return None
 
     def _template_text(self, name: str) -> str:
-        file = self._file.parent / inner_path(name)
+        file = self._file.parent / _inner_path(name)
         self._template_file = file
         try:
             data = self._read(file)
         except FileNotFoundError as error:
             message = (
-                f"there is no file {quoted(name)} next to this one; write it, or correct the name"
+                f"there is no file {_quoted(name)} next to this one; write it, or correct the name"
             )
-            raise WrongValueError(message) from error
+            raise _WrongValueError(message) from error
         except OSError as error:
-            raise WrongValueError(f"the template {_refusal(error)}") from error
+            raise _WrongValueError(f"the template {_refusal(error)}") from error
         self._hash.update(b"\0")
         self._hash.update(data)
         try:
             template = data.decode("utf-8-sig").replace("\r\n", "\n")
         except UnicodeDecodeError as error:
             self._template_problems.append(Problem(file, *_position_of(data, error), _NOT_UTF8))
-            raise WrongValueError(f"the template {quoted(name)} cannot be read") from error
+            raise _WrongValueError(f"the template {_quoted(name)} cannot be read") from error
         if not template.strip():
-            raise WrongValueError(f"the template {quoted(name)} is blank; write the prompt there")
+            raise _WrongValueError(f"the template {_quoted(name)} is blank; write the prompt there")
         return template
 
     def _add_mistakes(self, template: str | None, mistakes: Sequence[TemplateMistake]) -> None:
         """Add the mistakes in the template, which is part of this file or a separate file."""
         for found in mistakes:
             if self._is_inline:
-                error = WrongValueError(found.message, found.suggestion, found.offset)
+                error = _WrongValueError(found.message, found.suggestion, found.offset)
                 self._source.wrong_value(("prompt", "inline"), error)
             else:
                 at = Lines(template or "").line_and_column(found.offset)
@@ -363,12 +567,12 @@ class _Reader:
         for index, label in enumerate(listed):
             if label not in used:
                 message = f'"{label}" is listed, but not used in the template; remove it'
-                self._source.wrong_value((*path, index), WrongValueError(message))
+                self._source.wrong_value((*path, index), _WrongValueError(message))
         known = set(listed)
         for label in used:
             if label not in known:
                 message = f'the template uses {{{{{label}}}}}; add "{label}" to the list'
-                self._source.wrong_value(path, WrongValueError(message))
+                self._source.wrong_value(path, _WrongValueError(message))
 
 
 def _unknown(key: str, table: str) -> tuple[str, str | None]:
@@ -378,7 +582,7 @@ def _unknown(key: str, table: str) -> tuple[str, str | None]:
         if key in keys:
             belongs = f"in [{home}]" if home else "at the top"
             return f"{key} is{where or ' at the top'} and belongs {belongs}", None
-    return f"there is no key {quoted(key)}{where}", nearest(key, _KEYS[table])
+    return f"there is no key {_quoted(key)}{where}", nearest(key, _KEYS[table])
 
 
 _NOT_UTF8 = "this is not UTF-8; save the file as UTF-8"

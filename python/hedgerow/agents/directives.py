@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from hedgerow.errors import InvalidInputError
 
@@ -20,43 +20,31 @@ from .actions import (
 )
 from .problems import encodable, nearest
 
-_OPS = {
-    "LINK": "link-add",
-    "WEIGHT": "weight",
-    "CATEGORIZE": "categorize",
-    "WRITE_NODE": "write-node",
-    "REFINE": "refine",
-    "DELETE": "delete",
-    "RENAME": "rename",
-    "NOTE": "note",
+
+class _Form(NamedTuple):
+    """The form of a directive: its action, its arguments, the same in words, and the end of its block."""
+
+    op: str
+    parameters: tuple[str, ...] = ()
+    usage: str = ""
+    closer: str = ""
+
+
+_FORMS = {
+    "LINK": _Form("link-add", ("a", "b", "strength"), "two keys and an optional strength"),
+    "WEIGHT": _Form("weight", ("key", "value"), "a key and a number"),
+    "CATEGORIZE": _Form("categorize", ("key", "category"), "a key and a category"),
+    "WRITE_NODE": _Form("write-node", ("key",), "one key", "END_NODE"),
+    "REFINE": _Form("refine", ("key",), "one key", "END_REFINE"),
+    "DELETE": _Form("delete", ("key",), "one key"),
+    "RENAME": _Form("rename", ("key", "new_key"), "the old key and the new key"),
+    "NOTE": _Form("note"),
 }
-"""The action each directive stands for."""
+"""The directives by their words. The strength of a link is optional; a note is not split into words."""
 
-_NAMES_OF = {op: name for name, op in _OPS.items()}
-_CLOSERS = {"WRITE_NODE": "END_NODE", "REFINE": "END_REFINE"}
-
-_PARAMETERS = {
-    "LINK": ("a", "b", "strength"),
-    "WEIGHT": ("key", "value"),
-    "CATEGORIZE": ("key", "category"),
-    "WRITE_NODE": ("key",),
-    "REFINE": ("key",),
-    "DELETE": ("key",),
-    "RENAME": ("key", "new_key"),
-}
-"""The arguments of each directive; the strength of a link is optional."""
-
-_USAGE = {
-    "LINK": "two keys and an optional strength",
-    "WEIGHT": "a key and a number",
-    "CATEGORIZE": "a key and a category",
-    "WRITE_NODE": "one key",
-    "REFINE": "one key",
-    "DELETE": "one key",
-    "RENAME": "the old key and the new key",
-}
-
-_NAMES = "|".join(_OPS)
+_NAMES_OF = {form.op: name for name, form in _FORMS.items()}
+_CLOSERS = {form.closer for form in _FORMS.values() if form.closer}
+_NAMES = "|".join(_FORMS)
 _DIRECTIVE = re.compile(rf"({_NAMES})(?:\s+(.*))?\s*")
 _MISPLACED = re.compile(rf"[\s>*+\-`_#\d.)]*({_NAMES})(?=[\s:*`]|$)")
 _NAMED = re.compile(rf"(?<![\w-])({_NAMES})(?![\w-])")
@@ -87,7 +75,7 @@ class DirectiveReader:
         found = _DIRECTIVE.fullmatch(line)
         if found is None:
             return _not_a_directive(index + 1, line), index + 1
-        if found[1] in _CLOSERS:
+        if _FORMS[found[1]].closer:
             return self._block(index, found[1], found[2] or "")
         return _requested(
             index + 1, line, found[1], lambda: _values(found[1], found[2] or "")
@@ -99,13 +87,13 @@ class DirectiveReader:
         end, reason = self._end_of_block(index + 1, name)
         text = "\n".join(self.lines[index:end])
         if reason:
-            return RejectedPart(index + 1, text, reason, _OPS[name]), end
+            return RejectedPart(index + 1, text, reason, _FORMS[name].op), end
         inside = self.lines[index + 1 : end - 1]
         return _requested(index + 1, text, name, lambda: _block_values(name, rest, inside)), end
 
     def _end_of_block(self, index: int, name: str) -> tuple[int, str]:
         """Return the index after the block, and the problem with its end, if any."""
-        closer = _CLOSERS[name]
+        closer = _FORMS[name].closer
         for end in range(index, len(self.lines)):
             mark = _MARK.match(self.lines[end])
             if mark is None or mark[2]:
@@ -125,14 +113,14 @@ def directives_in(template: str) -> Iterator[tuple[str, str, int]]:
     for found in _NAMED.finditer(template):
         if found[1] not in seen:
             seen.add(found[1])
-            yield found[1], _OPS[found[1]], found.start()
+            yield found[1], _FORMS[found[1]].op, found.start()
 
 
 def _requested(line: int, text: str, name: str, values: Any) -> RequestedAction | RejectedPart:
     try:
-        return RequestedAction(line, text, _OPS[name], values())
+        return RequestedAction(line, text, _FORMS[name].op, values())
     except WrongActionError as error:
-        return RejectedPart(line, text, str(error), _OPS[name])
+        return RejectedPart(line, text, str(error), _FORMS[name].op)
 
 
 def _not_a_directive(line: int, text: str) -> RejectedPart | None:
@@ -140,15 +128,15 @@ def _not_a_directive(line: int, text: str) -> RejectedPart | None:
     misplaced = _MISPLACED.match(text)
     if misplaced:
         reason = f"{misplaced[1]} must begin its line, with a space after it"
-        return RejectedPart(line, text, reason, _OPS[misplaced[1]])
+        return RejectedPart(line, text, reason, _FORMS[misplaced[1]].op)
     upper = _UPPER.match(text)
     if upper is None:
         return None
     name = upper[1]
-    if name in _CLOSERS.values():
+    if name in _CLOSERS:
         return RejectedPart(line, text, f"{name} closes nothing")
-    near = nearest(name, _OPS)
-    meant = f'; did you mean "{near}"?' if near else f"; there are {', '.join(_OPS)}"
+    near = nearest(name, _FORMS)
+    meant = f'; did you mean "{near}"?' if near else f"; there are {', '.join(_FORMS)}"
     return RejectedPart(line, text, f'there is no directive "{name}"{meant}')
 
 
@@ -156,10 +144,10 @@ def _values(name: str, rest: str) -> dict[str, Any]:
     if name == "NOTE":
         return {"text": _note(rest)}
     words = _words(rest, name)
-    parameters = _PARAMETERS[name]
+    parameters = _FORMS[name].parameters
     least = len(parameters) - (name == "LINK")
     if not least <= len(words) <= len(parameters):
-        raise WrongActionError(f"{name} takes {_USAGE[name]}; quote keys with spaces")
+        raise WrongActionError(f"{name} takes {_FORMS[name].usage}; quote keys with spaces")
     return {
         parameter: _number(word) if parameter in _NUMBERS else word
         for parameter, word in zip(parameters, words, strict=False)
@@ -247,13 +235,13 @@ def write_action(action: Action) -> str:
     name = _NAMES_OF[action.op]
     if isinstance(action, Note):
         return f"{name} {json.dumps(action.text, ensure_ascii=False)}"
-    values = [getattr(action, parameter) for parameter in _PARAMETERS[name]]
+    values = [getattr(action, parameter) for parameter in _FORMS[name].parameters]
     words = [quoted(value) if isinstance(value, str) else repr(value) for value in values]
     lines = [" ".join([name, *words])]
     if isinstance(action, WriteNode):
         lines += [*_headers(action), ""]
     if isinstance(action, (WriteNode, Refine)):
-        lines += [*map(_with_backslash, action.content.split("\n")), _CLOSERS[name]]
+        lines += [*map(_with_backslash, action.content.split("\n")), _FORMS[name].closer]
     return "\n".join(lines)
 
 

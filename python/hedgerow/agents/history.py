@@ -94,13 +94,8 @@ def runs_of(store: Store, agent: str, now: int, limit: int) -> list[AgentRun]:
 def records_of(store: Store, run: int) -> list[ActionRecord]:
     """Read the outcomes of the actions of a run, in the order of the reply."""
     records = _run_records(store, run)
-    return [ActionRecord(line, _action(text), reason) for line, text, reason in records]
-
-
-def _action(text: str) -> dict[str, Any] | str:
-    """Decode an action, or an invalid one, which is stored as a JSON string."""
-    value: dict[str, Any] | str = json.loads(text)
-    return value
+    # An invalid action is stored as a JSON string.
+    return [ActionRecord(line, json.loads(text), reason) for line, text, reason in records]
 
 
 def _run(fields: dict[str, Any] | None) -> AgentRun | None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,8 +17,17 @@ from hedgerow._operations.fields import camel_case
 from hedgerow._operations.shapes import with_camel_case
 
 from .failures import FAILED, INTERRUPTED
-from .options import TEXT, Command, F, json_option, option, text_option
-from .output import echo, json_bytes, make_console, plural, visible, write_json
+from .options import TEXT, Command, F, json_option, json_option_with, option, text_option
+from .output import (
+    echo,
+    json_bytes,
+    make_console,
+    plural,
+    visible,
+    wants_json,
+    write_json,
+    wrote_json,
+)
 from .place import db_option, is_root_named, open_store, place_options
 
 if TYPE_CHECKING:
@@ -83,7 +92,7 @@ def _model_option(command: F) -> F:
 @_store_options
 @_agents_option
 @json_option
-def list_(*, folder: str | None, as_json: bool, db: str | None) -> None:
+def list_(*, folder: str | None, db: str | None) -> None:
     """List the agents with their schedules, whether they are due and why not, and their last run.
 
     \b
@@ -94,8 +103,7 @@ def list_(*, folder: str | None, as_json: bool, db: str | None) -> None:
     """
     with _working(db, folder) as working:
         statuses = working.statuses()
-        if as_json:
-            write_json({"agents": [with_camel_case(status.to_dict()) for status in statuses]})
+        if wrote_json({"agents": [with_camel_case(status.to_dict()) for status in statuses]}):
             return
         _show_statuses(statuses, working.folder)
 
@@ -116,7 +124,6 @@ def run(  # noqa: PLR0913 - one argument for each option
     folder: str | None,
     model_url: str | None,
     dry_run: bool,
-    as_json: bool,
     db: str | None,
 ) -> None:
     """Run the agent NAME now, whether it is due or not.
@@ -133,16 +140,12 @@ def run(  # noqa: PLR0913 - one argument for each option
     with _working(db, folder, name, url=model_url, asks=not dry_run) as working:
         if dry_run:
             rehearsed = working.dry_run(name)
-            if as_json:
-                write_json(rehearsed.to_dict())
-            else:
+            if not wrote_json(rehearsed):
                 _show_dry_run(rehearsed)
             return
         with library.stopped_by_signals(working):
             report = working.run(name)
-        if as_json:
-            write_json({camel_case(name): value for name, value in report.to_dict().items()})
-        else:
+        if not wrote_json({camel_case(name): value for name, value in report.to_dict().items()}):
             _show_report(report)
         if report.status in _EXIT_CODES:
             context.exit(_EXIT_CODES[report.status])
@@ -160,10 +163,8 @@ def run(  # noqa: PLR0913 - one argument for each option
     show_default=True,
     help="How often to look for an agent that is due.",
 )
-@option("--json", "as_json", is_flag=True, help="Write each run as one line of JSON.")
-def daemon(
-    *, folder: str | None, model_url: str | None, tick: float, as_json: bool, db: str | None
-) -> None:
+@json_option_with("Write each run as one line of JSON.")
+def daemon(*, folder: str | None, model_url: str | None, tick: float, db: str | None) -> None:
     """Run agents whenever they are due, until SIGTERM or Ctrl-C.
 
     \b
@@ -181,9 +182,7 @@ def daemon(
                 name, why = status.definition.name, status.verdict.sentence
                 echo(visible(f"{name} is not run. {why}"), err=True)
         with library.stopped_by_signals(working):
-            library.serve(
-                working, tick_s=tick, on_tick=lambda done: _show_tick(done, as_json=as_json)
-            )
+            library.serve(working, tick_s=tick, on_tick=_show_tick)
         echo("Stopped.", err=True)
 
 
@@ -192,7 +191,7 @@ def daemon(
 @_store_options
 @_agents_option
 @json_option
-def resume(*, name: str, folder: str | None, as_json: bool, db: str | None) -> None:
+def resume(*, name: str, folder: str | None, db: str | None) -> None:
     """Forget the failures of the agent NAME, so that it runs again when it is due.
 
     \b
@@ -200,9 +199,7 @@ def resume(*, name: str, folder: str | None, as_json: bool, db: str | None) -> N
     """
     with _working(db, folder) as working:
         working.resume(name)
-        if as_json:
-            write_json({"agent": name, "resumed": True})
-        else:
+        if not wrote_json({"agent": name, "resumed": True}):
             echo(f"{visible(name)} runs again when it is due.")
 
 
@@ -211,7 +208,7 @@ def resume(*, name: str, folder: str | None, as_json: bool, db: str | None) -> N
 @_store_options
 @json_option
 @click.pass_context
-def check(context: click.Context, /, *, folder: str | None, as_json: bool, db: str | None) -> None:
+def check(context: click.Context, /, *, folder: str | None, db: str | None) -> None:
     """Check the agents of FOLDER and the templates they name.
 
     \b
@@ -224,7 +221,7 @@ def check(context: click.Context, /, *, folder: str | None, as_json: bool, db: s
     may not do is a warning.
     """
     checked = _checked(folder, db)
-    if as_json:
+    if wants_json():
         warnings = [warning.to_dict() for warning in checked.warnings]
         write_json(
             {
@@ -308,20 +305,13 @@ def _model(url: str | None, *, wanted: bool) -> Iterator[library.ModelClient | N
         yield model
 
 
-class _Checked(NamedTuple):
-    folder: Path
-    definitions: Mapping[str, library.AgentDefinition]
-    problems: Sequence[library.Problem]
-    warnings: Sequence[library.Problem]
-
-
-def _checked(folder: str | None, db: str | None) -> _Checked:
+def _checked(folder: str | None, db: str | None) -> library.Agents | library.AgentLibrary:
+    """Read the agents of a folder, by the rules of the store if there is one."""
     is_named = db is not None or is_root_named()
     if not is_named and not (folder is None and _is_in_a_root()):
         return _without_a_store(Path("agents" if folder is None else folder))
     with open_store(db) as opened:
-        agents = _agents_of(opened, _folder_of(opened, folder), None)
-        return _Checked(agents.folder, agents.definitions, agents.problems, agents.warnings)
+        return _agents_of(opened, _folder_of(opened, folder), None)
 
 
 def _is_in_a_root() -> bool:
@@ -330,17 +320,17 @@ def _is_in_a_root() -> bool:
     return (root_from_environment() or nearest_root(Path.cwd()).root) is not None
 
 
-def _without_a_store(folder: Path) -> _Checked:
+def _without_a_store(folder: Path) -> library.AgentLibrary:
     if not folder.is_dir():
         raise InvalidInputError(
             f"there is no folder {folder}; name the one that has the agents", code="path_not_found"
         )
     found = library.AgentLibrary(folder)
     found.reload()
-    return _Checked(folder, found.definitions, found.problems, found.warnings)
+    return found
 
 
-def _write(checked: _Checked) -> None:
+def _write(checked: library.Agents | library.AgentLibrary) -> None:
     for problem in checked.problems:
         echo(visible(str(problem)))
     for warning in checked.warnings:
@@ -407,12 +397,12 @@ def _show_dry_run(rehearsed: library.DryRun) -> None:
     echo("Nothing was stored.")
 
 
-def _show_tick(tick: library.Tick, *, as_json: bool) -> None:
+def _show_tick(tick: library.Tick) -> None:
     """Print the run of a tick, and on stderr problems that are new."""
     _show_problems(tick.problems)
     if tick.report is None:
         return
-    if as_json:
+    if wants_json():
         echo(json_bytes(tick.report.to_dict()))
     else:
         _show_report(tick.report)

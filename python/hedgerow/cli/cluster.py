@@ -14,7 +14,7 @@ from hedgerow._operations.fields import camel_case
 from .failures import FAILED, interruptible
 from .models import EmbedderOptions, embedder_of, embedder_option
 from .options import TEXT, Command, json_option, option
-from .output import echo, plural, progress_bar, show_rows, visible, write_json
+from .output import echo, plural, progress_bar, show_rows, visible, wants_json, write_json
 from .place import CollectionUrl, check_exists, connection, opened_collection, server_options
 
 if TYPE_CHECKING:
@@ -53,7 +53,6 @@ def copy(  # noqa: PLR0913 - one argument for each option
     replicas: int,
     fast: bool,
     optimize: bool,
-    as_json: bool,
     **server: Any,
 ) -> None:
     """Write all chunks of the index FILE, with their vectors, into the collection NAME.
@@ -95,7 +94,7 @@ def copy(  # noqa: PLR0913 - one argument for each option
                 if optimize:
                     collection.optimize()
     seconds = round(time.monotonic() - started, 3)
-    if as_json:
+    if wants_json():
         counts = {"written": copied.written, "unchanged": copied.unchanged, "seconds": seconds}
         if copied.sparse_left_out:
             counts["sparseLeftOut"] = copied.sparse_left_out
@@ -115,9 +114,7 @@ def copy(  # noqa: PLR0913 - one argument for each option
 @server_options
 @embedder_option("The model that makes the new vectors:")
 @json_option
-def reembed(
-    *, place: tuple[str, str], embedder: EmbedderOptions, as_json: bool, **server: Any
-) -> None:
+def reembed(*, place: tuple[str, str], embedder: EmbedderOptions, **server: Any) -> None:
     """Replace all vectors of the collection NAME with those of --embedder.
 
     \b
@@ -136,7 +133,7 @@ def reembed(
             count = Retriever(collection, embedder=model).reembed(progress=progress)
         stats = collection.stats()
     seconds = round(time.monotonic() - started, 3)
-    if as_json:
+    if wants_json():
         counts = {"embedded": count, "chunks": stats.chunks, "dimensions": stats.dimensions}
         made = {"embedder": stats.embedder, "seconds": seconds}
         write_json({"url": place[0], "name": place[1]} | counts | made)
@@ -152,9 +149,7 @@ def reembed(
 @server_options
 @json_option
 @click.pass_context
-def status(
-    context: click.Context, /, *, place: tuple[str, str], as_json: bool, **server: Any
-) -> None:
+def status(context: click.Context, /, *, place: tuple[str, str], **server: Any) -> None:
     """Show what the collection NAME has, how its shards are, and how long its server takes.
 
     \b
@@ -169,7 +164,7 @@ def status(
         with collection._point_in_time() as moment:  # noqa: SLF001 - of this package
             moment.counts([])
         milliseconds = round((time.perf_counter() - started) * 1000, 1)
-    if as_json:
+    if wants_json():
         write_json(
             {"url": place[0], "name": place[1]}
             | {camel_case(name): value for name, value in asdict(found).items()}

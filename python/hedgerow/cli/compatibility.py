@@ -17,7 +17,7 @@ from hedgerow.memory.operations import ProcessRequest
 from .failures import UnfinishedError
 from .maintenance import run_process
 from .options import Command, json_option, request_options
-from .output import echo, visible, write_json
+from .output import echo, visible, wrote_json
 from .place import NO_ROOT, open_memory, place_options
 from .recall import RECIPE, answer, recall_mode, syncing
 
@@ -28,7 +28,7 @@ RECIPES = ("status", "index", "search", "recall", "process", "remember", "wrapup
 @click.command("status", cls=Command)
 @place_options(scope=False)
 @json_option
-def status(*, as_json: bool) -> None:
+def status() -> None:
     """Show which memory root is used, and whether this version of hedgerow supports it.
 
     \b
@@ -36,8 +36,7 @@ def status(*, as_json: bool) -> None:
       hedgerow status --root memory --json
     """
     found = open_memory(several=False).status()
-    if as_json:
-        write_json(found.to_dict())
+    if wrote_json(found):
         return
     echo(f"Memory root: {visible(found.root)}")
     echo(f"Initialized: {'yes' if found.initialized else 'no'}")
@@ -68,7 +67,7 @@ def instructions() -> None:
 )
 @place_options()
 @json_option
-def process(*, apply: bool, as_json: bool, **options: Any) -> None:
+def process(*, apply: bool, **options: Any) -> None:
     """Process the memories of a root, as `lint`, `dedupe` and `synthesize` do.
 
     \b
@@ -77,7 +76,7 @@ def process(*, apply: bool, as_json: bool, **options: Any) -> None:
 
     Without --apply it shows what it would do, and exits with 2.
     """
-    run_process(apply=apply, as_json=as_json, **options)
+    run_process(apply=apply, **options)
     if not apply:
         raise UnfinishedError("Nothing was written: this is what would be. To do it, add --apply.")
 
@@ -119,7 +118,6 @@ def search_root(  # noqa: PLR0913 - the options of a search
     sync: bool,
     explain: bool,
     report: str | None,
-    as_json: bool,
 ) -> None:
     """Search a memory root, as `recall` does, but without filters and heading."""
     memory = open_memory(NO_ROOT, several=False)
@@ -133,4 +131,4 @@ def search_root(  # noqa: PLR0913 - the options of a search
         **syncing(memory, sync=sync),
     )
     found = replace(found, mode=recall_mode(context, "search"))
-    answer(memory, found, explain=explain, report=report, sync=sync, as_json=as_json)
+    answer(memory, found, explain=explain, report=report, sync=sync)

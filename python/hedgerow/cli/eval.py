@@ -42,8 +42,17 @@ from .models import (
     embedder_option,
     recorded_embedder,
 )
-from .options import TEXT, Command, F, given_options, option, repeated_option, text_option
-from .output import echo, progress_bar, write_json
+from .options import (
+    TEXT,
+    Command,
+    F,
+    given_options,
+    json_option_with,
+    option,
+    repeated_option,
+    text_option,
+)
+from .output import echo, progress_bar, wants_json, write_json
 from .params import Choices
 from .place import check_exists, db_option
 
@@ -143,7 +152,7 @@ def _list_option(
 )
 @option("--chart", metavar="FILE", type=TEXT, help="Draw the table, as .svg or .png.")
 @option("--per-query", metavar="FILE", type=TEXT, help="Write every query's figures, as TSV.")
-@option("--json", "as_json", is_flag=True, help="Write counts and figures as JSON.")
+@json_option_with("Write counts and figures as JSON.")
 def command(  # noqa: PLR0913 - one argument for each option
     *,
     db: str | None,
@@ -156,7 +165,6 @@ def command(  # noqa: PLR0913 - one argument for each option
     compare: str | None,
     chart: str | None,
     per_query: str | None,
-    as_json: bool,
     **options: Any,
 ) -> None:
     """Search for judged queries in several ways, and measure the first ten results of each.
@@ -185,7 +193,7 @@ def command(  # noqa: PLR0913 - one argument for each option
             per_query,
             compare,
         )
-        talks.run(wish, as_json=as_json)
+        talks.run(wish)
         return
     _refuse_options_of_conversations()
     measure({}, {})  # a missing extra is an error before anything is searched
@@ -203,7 +211,7 @@ def command(  # noqa: PLR0913 - one argument for each option
         draw(found[0].outcomes, chart)
     if per_query is not None:
         _write_per_query(found[0], per_query)
-    if as_json:
+    if wants_json():
         each = [_as_json(one) for one in found]
         write_json(each[0] if len(each) == 1 else {"folders": each})
         return

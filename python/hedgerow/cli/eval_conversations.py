@@ -20,7 +20,7 @@ from hedgerow.typing import JudgedBy, JudgedMode
 from .failures import interruptible
 from .models import EmbedderOptions, embedder_of
 from .options import given_options
-from .output import echo, make_console, plural, progress_bar, visible, write_json
+from .output import echo, make_console, plural, progress_bar, visible, wants_json, write_json
 
 _OPTIONS = frozenset(
     {
@@ -78,7 +78,7 @@ class _Run:
     left_out: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_LEFT_OUT, 0))
 
 
-def run(asked: ConversationArguments, *, as_json: bool) -> None:
+def run(asked: ConversationArguments) -> None:
     """Search each conversation for its questions, and show the figures by type of question."""
     for name, parameter in given_options():
         if name not in _OPTIONS:
@@ -95,7 +95,7 @@ def run(asked: ConversationArguments, *, as_json: bool) -> None:
     changed = None if former is None else differences(found.measured, former)
     if asked.per_query is not None:
         write(found.measured, asked.per_query, asked.depth)
-    if as_json:
+    if wants_json():
         _write_json(asked, found, changed)
     else:
         _show(asked, found, changed)

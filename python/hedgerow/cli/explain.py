@@ -9,7 +9,7 @@ import click
 from hedgerow import Query, compile_fts, compile_match, parse_query
 
 from .options import TEXT, Command, json_option
-from .output import echo, visible, write_json
+from .output import echo, visible, wrote_json
 from .params import alias_option, language_options
 
 
@@ -18,7 +18,7 @@ from .params import alias_option, language_options
 @alias_option
 @language_options
 @json_option
-def explain(text: str, *, alias: Any, operator: Any, matching: Any, as_json: bool) -> None:
+def explain(text: str, *, alias: Any, operator: Any, matching: Any) -> None:
     """Show the tokens of a query, the normative text it compiles to, and what SQLite runs.
 
     \b
@@ -32,8 +32,7 @@ def explain(text: str, *, alias: Any, operator: Any, matching: Any, as_json: boo
     query = parse_query(text)
     fts = compile_fts(text, alias, operator=operator)
     match = compile_match(text, alias, operator=operator, matching=matching)
-    if as_json:
-        write_json(query.to_dict() | {"fts": fts, "match": match})
+    if wrote_json(query.to_dict() | {"fts": fts, "match": match}):
         return
     for line in _tokens(query):
         echo(line)

@@ -124,13 +124,8 @@ def _failed(error: HedgerowError, *, as_json: bool) -> int:
     """Report an error of ours; a pipeline that cannot be parsed is wrong usage."""
     if not isinstance(error, PipelineError):
         return _report(error.code, error.message, as_json=as_json)
-    fields = {
-        "kind": error.kind,
-        "stage": error.stage,
-        "start": error.start,
-        "end": error.end,
-        "suggestion": error.suggestion,
-    }
+    names = ("kind", "stage", "start", "end", "suggestion")
+    fields = {name: getattr(error, name) for name in names}
     return _report(error.code, error.message, as_json=as_json, exit_code=USAGE, fields=fields)
 
 

@@ -18,7 +18,16 @@ from hedgerow.memory.operations import ShowRequest
 
 from .failures import FAILED, UnfinishedError, interruptible
 from .options import TEXT, Command, json_option, option, repeated_option, request_options
-from .output import echo, has_terminal, plural, show_rows, visible, write_json
+from .output import (
+    echo,
+    has_terminal,
+    plural,
+    show_rows,
+    visible,
+    wants_json,
+    write_json,
+    wrote_json,
+)
 from .params import filter_options, json_or_text
 from .place import check_exists, db_option, is_root_named, is_target, place_options, scope
 
@@ -39,7 +48,7 @@ _POSITION = re.compile(r"(?P<path>.+)(?P<mark>[#:])(?P<number>\d{1,18})", re.DOT
 @click.command("stats", cls=Command)
 @db_option("The index.", required=True)
 @json_option
-def stats(*, db: str, as_json: bool) -> None:
+def stats(*, db: str) -> None:
     """Count the chunks, paths and vectors of an index, and show its size and settings: its
     tokenizer, its stop words, and its declared keys.
 
@@ -52,8 +61,7 @@ def stats(*, db: str, as_json: bool) -> None:
     check_exists(db)
     with Index.open(db, read_only=True) as index:
         found, stopwords = index.stats(), index.stopwords
-    if as_json:
-        write_json(stats_answer(db, found, stopwords).to_dict())
+    if wrote_json(stats_answer(db, found, stopwords)):
         return
     show_rows(_described(db, found, stopwords))
 
@@ -98,7 +106,7 @@ def _size(count: int) -> str:
 @db_option("The index.", required=True)
 @json_option
 @click.pass_context
-def check(context: click.Context, *, db: str, as_json: bool) -> None:
+def check(context: click.Context, *, db: str) -> None:
     """Look for damage: in the file, in the full-text index, and between it and the chunks.
 
     \b
@@ -111,7 +119,7 @@ def check(context: click.Context, *, db: str, as_json: bool) -> None:
     check_exists(db)
     with _opened(db) as index:
         problems, chunks, read_only = index.check(), _count(index), index.read_only
-    if as_json:
+    if wants_json():
         found = {"ok": not problems, "db": db, "chunks": chunks}
         write_json(found | {"readOnly": read_only, "problems": problems})
     else:
@@ -152,7 +160,7 @@ def _count(index: Index) -> int | None:
 @click.argument("target", metavar="TARGET", type=TEXT)
 @db_option("The index to copy.", required=True)
 @json_option
-def backup(*, target: str, db: str, as_json: bool) -> None:
+def backup(*, target: str, db: str) -> None:
     """Copy an index into the file TARGET, as a complete snapshot.
 
     \b
@@ -172,7 +180,7 @@ def backup(*, target: str, db: str, as_json: bool) -> None:
     with Index.open(target, read_only=True) as copy:
         chunks = len(copy)
     size, seconds = Path(target).stat().st_size, round(time.monotonic() - started, 3)
-    if as_json:
+    if wants_json():
         counts = {"chunks": chunks, "sizeBytes": size, "seconds": seconds}
         write_json({"db": db, "backup": target} | counts)
         return
@@ -188,7 +196,7 @@ def backup(*, target: str, db: str, as_json: bool) -> None:
 @db_option("The index, in place of --root.")
 @place_options()
 @json_option
-def show(*, what: str, db: str | None, as_json: bool, **part: Any) -> None:
+def show(*, what: str, db: str | None, **part: Any) -> None:
     """Print the memory KEY: a path, the name of a file, or a title; or a part of it.
 
     \b
@@ -211,7 +219,7 @@ def show(*, what: str, db: str | None, as_json: bool, **part: Any) -> None:
     if db is None:
         from .memories import show_memory  # noqa: PLC0415 - of roots alone
 
-        show_memory(what, as_json=as_json, **part)
+        show_memory(what, **part)
         return
     if any(part.values()):
         raise click.UsageError(
@@ -228,8 +236,7 @@ def show(*, what: str, db: str | None, as_json: bool, **part: Any) -> None:
             "shows ids",
             code="unknown_chunk",
         )
-    if as_json:
-        write_json({"db": db, "chunks": [ChunkAnswer.of(chunk).to_dict() for chunk in found]})
+    if wrote_json({"db": db, "chunks": [ChunkAnswer.of(chunk).to_dict() for chunk in found]}):
         return
     for position, chunk in enumerate(found):
         if position:
@@ -273,7 +280,6 @@ def chunks(
     db: str,
     limit: int,
     count: bool,
-    as_json: bool,
 ) -> None:
     """List the chunks that pass all filters, in the order in which they were first written.
 
@@ -288,7 +294,7 @@ def chunks(
     with Index.open(db, read_only=True) as index:
         number = index.count(where)
         shown = [] if count else list(islice(index.chunks(where), limit))
-    if as_json:
+    if wants_json():
         listed = {} if count else {"chunks": [ChunkAnswer.of(chunk).to_dict() for chunk in shown]}
         write_json({"db": db, "count": number} | listed)
         return
@@ -327,7 +333,6 @@ def update(  # noqa: PLR0913 - one argument for each option
     no_tags: bool,
     db: str,
     yes: bool,
-    as_json: bool,
 ) -> None:
     """Change metadata and tags of the chunks that pass all filters. Nothing is embedded again.
 
@@ -349,25 +354,19 @@ def update(  # noqa: PLR0913 - one argument for each option
     with Index.open(db, read_only=True) as index:
         number = index.count(where)
     question = f"Change {plural(number, 'chunk')} of {visible(db)}?"
-    if (
-        number
-        and not yes
-        and not _confirmed(question, number, "change", "changed", as_json=as_json)
-    ):
+    if number and not yes and not _confirmed(question, number, "change", "changed"):
         return
     if number:
         with Index.open(db) as index:
             given = tags if tags or no_tags else None
             number = index.update(where, metadata=metadata, tags=given)
-    if as_json:
-        write_json({"db": db, "updated": number})
-    else:
+    if not wrote_json({"db": db, "updated": number}):
         echo(f"Updated {plural(number, 'chunk')} of {visible(db)}.")
 
 
-def _confirmed(question: str, count: int, verb: str, done: str, *, as_json: bool) -> bool:
+def _confirmed(question: str, count: int, verb: str, done: str) -> bool:
     """Ask before chunks are changed or removed; raises UnfinishedError if nobody can answer."""
-    if as_json or not has_terminal():
+    if wants_json() or not has_terminal():
         chunks = plural(count, "chunk")
         raise UnfinishedError(f"Nothing was {done}: {chunks} would be. To {verb} them, add --yes.")
     if click.confirm(question):
@@ -396,14 +395,13 @@ def _metadata_of(values: Sequence[str]) -> dict[str, Any]:
 @db_option("The index.", required=True)
 @option("--yes", is_flag=True, help="Remove them without asking.")
 @json_option
-def delete(  # noqa: PLR0913 - one argument for each option
+def delete(
     *,
     ids: tuple[str, ...],
     paths: tuple[str, ...],
     where: Filters,
     db: str,
     yes: bool,
-    as_json: bool,
 ) -> None:
     """Remove the chunks of these IDs, all chunks of each --path, and those that pass all filters.
 
@@ -424,19 +422,13 @@ def delete(  # noqa: PLR0913 - one argument for each option
         if where != Filters():
             passing = [chunk.id for chunk in index.chunks(where)]
             found = list(dict.fromkeys([*found, *passing]))
-    if not as_json:
+    if not wants_json():
         _show_plan(db, found, missing)
     question = f"Remove {plural(len(found), 'chunk')} from {visible(db)}?"
-    if (
-        found
-        and not yes
-        and not _confirmed(question, len(found), "remove", "removed", as_json=as_json)
-    ):
+    if found and not yes and not _confirmed(question, len(found), "remove", "removed"):
         return
     removed = _delete(db, found) if found else 0
-    if as_json:
-        write_json({"db": db, "removed": removed, "ids": found, "missing": missing})
-    else:
+    if not wrote_json({"db": db, "removed": removed, "ids": found, "missing": missing}):
         echo(f"Removed {plural(removed, 'chunk')} from {visible(db)}.")
 
 

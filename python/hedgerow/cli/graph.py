@@ -11,7 +11,7 @@ from hedgerow._graph.figures import Neighborhood, figures_of, neighborhood_of
 from hedgerow.memory.operations import LinkRequest, LinksRequest, VisitRequest
 
 from .options import TEXT, Command, json_option, option, request_options
-from .output import echo, plural, visible, write_json
+from .output import echo, plural, visible, wants_json, write_json, wrote_json
 from .place import OpenStore, memory_of, open_store, scope, server_of, store_options, time_option
 
 if TYPE_CHECKING:
@@ -30,9 +30,7 @@ _LISTED = 1000
 )
 @store_options
 @json_option
-def graph(
-    *, key: str | None, svg: str | None, hops: int | None, db: str | None, as_json: bool
-) -> None:
+def graph(*, key: str | None, svg: str | None, hops: int | None, db: str | None) -> None:
     """Count nodes, links and communities; with KEY, show the links of a memory.
 
     \b
@@ -52,38 +50,27 @@ def graph(
         if key is None or svg is not None:
             raise click.UsageError("A server shows the links of one KEY, without --svg.")
         found = server.links(key, hops=hops or 1, limit=_LISTED)
-        _tell_part(found.to_dict(), as_json=as_json)
+        _tell_part(found.to_dict())
         return
     if scope() is not None and (key is None or svg):
         raise click.UsageError("--scope goes with a KEY, without --svg.")
     with open_store(db, reads=True) as opened:
         if key is None:
-            _show_figures(opened, as_json=as_json)
+            _show_figures(opened)
             return
         name = opened.key(key)
         if svg is not None:
-            _draw(opened, name, svg, hops or 2, as_json=as_json)
+            _draw(opened, name, svg, hops or 2)
             return
-        _show_part(opened, name, hops or 1, as_json=as_json)
+        _show_part(opened, name, hops or 1)
 
 
-def _show_figures(opened: OpenStore, *, as_json: bool) -> None:
+def _show_figures(opened: OpenStore) -> None:
     figures = figures_of(opened.store)
     links = None if opened.root is None else opened.root.graph()
-    if as_json:
-        value = {
-            **opened.source,
-            "nodes": figures.nodes,
-            "edges": figures.edges,
-            "types": figures.types,
-            "relations": figures.relations,
-            "alone": figures.alone,
-            "meanDegree": round(figures.mean_degree, 4),
-            "components": figures.components,
-            "communities": [community._asdict() for community in figures.communities],
-            "mostLinked": [{"key": key, "degree": n} for key, n in figures.most_linked],
-            "stale": figures.stale,
-        }
+    if wants_json():
+        value = opened.source | figures.to_dict()
+        value["meanDegree"] = round(figures.mean_degree, 4)
         if links is not None:
             value["unresolved"] = [{"file": file, "link": to} for file, to in links.unresolved]
             value["skipped"] = [skip.to_dict() for skip in links.skips]
@@ -94,18 +81,17 @@ def _show_figures(opened: OpenStore, *, as_json: bool) -> None:
     show_figures(opened.name, figures, links)
 
 
-def _show_part(opened: OpenStore, key: str, hops: int, *, as_json: bool) -> None:
+def _show_part(opened: OpenStore, key: str, hops: int) -> None:
     if opened.root is None:
         part = neighborhood_of(opened.store, key, hops=hops, most=_LISTED)
         answer = {**opened.source, **part.to_dict(), "unresolved": []}
     else:
         answer = opened.root.links(key, hops=hops, limit=_LISTED).to_dict()
-    _tell_part(answer, as_json=as_json)
+    _tell_part(answer)
 
 
-def _tell_part(answer: Mapping[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        write_json(answer)
+def _tell_part(answer: Mapping[str, Any]) -> None:
+    if wrote_json(answer):
         return
     from .store_text import show_part  # noqa: PLC0415 - brings rich
 
@@ -113,14 +99,14 @@ def _tell_part(answer: Mapping[str, Any], *, as_json: bool) -> None:
     show_part(part, answer["unresolved"], answer.get("validities", {}))
 
 
-def _draw(opened: OpenStore, key: str, file: str, hops: int, *, as_json: bool) -> None:
+def _draw(opened: OpenStore, key: str, file: str, hops: int) -> None:
     from hedgerow._graph.svg import MOST_DRAWN, draw  # noqa: PLC0415 - needs an extra
 
     part = neighborhood_of(opened.store, key, hops=hops, most=MOST_DRAWN)
     rows = opened.store.query("all | select:key,type,weight").rows or []
     facts = {str(row[0]): (str(row[1]), float(row[2])) for row in rows}
     Path(file).write_text(draw(part, facts), encoding="utf-8", newline="\n")
-    if as_json:
+    if wants_json():
         fields = {"key": key, "svg": file, "nodes": len(part.hops), "leftOut": part.left_out}
         write_json({**opened.source, **fields})
         return
@@ -148,7 +134,6 @@ def link(  # noqa: PLR0913 - one argument for each option
     rel: str | None,
     remove: bool,
     db: str | None,
-    as_json: bool,
 ) -> None:
     """Link A to B: in a root by a line in the front matter of A, with --db by an edge.
 
@@ -164,7 +149,7 @@ def link(  # noqa: PLR0913 - one argument for each option
     if memory := memory_of(db, writes=True):
         relation = rel or "related"
         done = memory.unlink(a, b, relation) if remove else memory.link(a, b, strength, relation)
-        _show_link(done.to_dict(), as_json=as_json)
+        _show_link(done.to_dict())
         return
     with open_store(db) as opened:
         ends = {**opened.source, "a": a, "b": b, "rel": rel or "link"}
@@ -173,13 +158,12 @@ def link(  # noqa: PLR0913 - one argument for each option
         else:
             opened.store.link(a, b, strength, ends["rel"])
             act = {"strength": strength}
-        _show_link({**ends, **act}, as_json=as_json)
+        _show_link({**ends, **act})
 
 
-def _show_link(answer: Mapping[str, Any], *, as_json: bool) -> None:
+def _show_link(answer: Mapping[str, Any]) -> None:
     """Report the change of a link, in the fields of the JSON."""
-    if as_json:
-        write_json(answer)
+    if wrote_json(answer):
         return
     names = f"{visible(answer['a'])} to {visible(answer['b'])} ({visible(answer['rel'])})"
     if "strength" in answer:
@@ -197,9 +181,7 @@ def _show_link(answer: Mapping[str, Any], *, as_json: bool) -> None:
 @request_options(VisitRequest, "outcome")
 @store_options
 @json_option
-def visit(  # noqa: PLR0913 - one argument for each option
-    *, agent: str, keys: Sequence[str], at: int, outcome: Any, db: str | None, as_json: bool
-) -> None:
+def visit(*, agent: str, keys: Sequence[str], at: int, outcome: Any, db: str | None) -> None:
     """Record that AGENT visited each KEY, for `visited:`, `not-visited:` and `recency`.
 
     \b
@@ -213,16 +195,14 @@ def visit(  # noqa: PLR0913 - one argument for each option
     if not agent.strip():
         raise click.UsageError("AGENT must not be empty; name an agent.")
     if memory := memory_of(db, writes=True):
-        _show_visits(memory.visit(agent, keys, at, outcome).to_dict(), as_json=as_json)
+        _show_visits(memory.visit(agent, keys, at, outcome).to_dict())
         return
     with open_store(db) as opened:
         opened.store.visit_many([(agent, key, at, outcome) for key in keys])
         fields = {"agent": agent, "at": at, "outcome": outcome, "keys": list(keys)}
-        _show_visits({**opened.source, **fields}, as_json=as_json)
+        _show_visits({**opened.source, **fields})
 
 
-def _show_visits(answer: Mapping[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        write_json(answer)
-    else:
+def _show_visits(answer: Mapping[str, Any]) -> None:
+    if not wrote_json(answer):
         echo(f"Recorded {plural(len(answer['keys']), 'visit')} of {visible(answer['agent'])}.")

@@ -30,7 +30,9 @@ from .output import (
     skipped_json,
     skipped_text,
     visible,
+    wants_json,
     write_json,
+    wrote_json,
 )
 from .params import StopWords, Tokenizer
 from .place import NO_ROOT, check_exists, db_option, is_root_named, open_root, place_options
@@ -115,7 +117,6 @@ def command(  # noqa: PLR0913 - one argument for each option
     allow_empty: bool,
     verbose: bool,
     strict: bool,
-    as_json: bool,
 ) -> None:
     """Read Markdown, text and JSON Lines under each PATH into the index --db, or, without PATH,
     the memory root --root into its own index.
@@ -135,9 +136,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     """
     if db is None:
         _check_root_options()
-        done = _index_root(
-            has_paths=bool(paths), allow_empty=allow_empty, verbose=verbose, as_json=as_json
-        )
+        done = _index_root(has_paths=bool(paths), allow_empty=allow_empty, verbose=verbose)
         if strict and done.skips:
             context.exit(FAILED)
         return
@@ -148,12 +147,12 @@ def command(  # noqa: PLR0913 - one argument for each option
             name = "--retokenize" if retokenize else "--reembed"
             raise click.UsageError(f"{name} reads no files: leave PATH out.")
         if retokenize:
-            _retokenize(db, tokenizer or _DEFAULT_TOKENIZER, as_json=as_json)
+            _retokenize(db, tokenizer or _DEFAULT_TOKENIZER)
         else:
-            _reembed(db, embedder, as_json=as_json)
+            _reembed(db, embedder)
         return
     if not paths:
-        _declare(db, declared, as_json=as_json)
+        _declare(db, declared)
         return
     from hedgerow.ingest import IndexRun, Rules, discover  # noqa: PLC0415 - not needed by --help
 
@@ -176,7 +175,7 @@ def command(  # noqa: PLR0913 - one argument for each option
         embedded = None if found.embedder is None else _embed(index, found.embedder, db)
         report, stats = run.report, index.stats()
     seconds = round(time.monotonic() - started, 3)
-    if as_json:
+    if wants_json():
         counts = _as_json(report, db, stats.chunks, seconds)
         counts |= skipped_json(report.passed_by, report.named) if verbose else {}
         counts |= {"notices": [found.notice]} if found.notice is not None else {}
@@ -190,16 +189,14 @@ def command(  # noqa: PLR0913 - one argument for each option
         context.exit(FAILED)
 
 
-def _declare(db: str, declared: Sequence[str], *, as_json: bool) -> None:
+def _declare(db: str, declared: Sequence[str]) -> None:
     """Declare keys of an index that exists, and read no files."""
     if not declared:
         raise click.UsageError("Missing argument 'PATH...': what to read into --db.")
     check_exists(db)
     with Index.open(db, metadata_index=declared) as index:
         keys = index.stats().metadata_index
-    if as_json:
-        write_json({"db": db, "metadataIndex": keys})
-    else:
+    if not wrote_json({"db": db, "metadataIndex": keys}):
         echo(f"Declared in {visible(db)}: {visible(', '.join(keys))}")
 
 
@@ -214,7 +211,7 @@ def _check_root_options() -> None:
             )
 
 
-def _index_root(*, has_paths: bool, allow_empty: bool, verbose: bool, as_json: bool) -> SyncReport:
+def _index_root(*, has_paths: bool, allow_empty: bool, verbose: bool) -> SyncReport:
     """Index a memory root as `index` without an index file does."""
     memory = open_root(NO_ROOT)
     if has_paths:
@@ -224,7 +221,7 @@ def _index_root(*, has_paths: bool, allow_empty: bool, verbose: bool, as_json: b
         )
     with progress_bar("Indexing") as progress:
         report = memory.index(progress=progress, allow_empty=allow_empty)
-    if as_json:
+    if wants_json():
         more = skipped_json(report.passed_by, report.named) if verbose else {}
         write_json(report.to_dict() | more)
         return report
@@ -246,12 +243,12 @@ def _index_root(*, has_paths: bool, allow_empty: bool, verbose: bool, as_json: b
     return report
 
 
-def _retokenize(db: str, tokenizer: Tokenizer, *, as_json: bool) -> None:
+def _retokenize(db: str, tokenizer: Tokenizer) -> None:
     check_exists(db)
     with Index.open(db) as index, progress_bar("Indexing") as progress:
         before = index.tokenizer
         changed = index.retokenize(tokenizer, progress=progress)
-    if as_json:
+    if wants_json():
         write_json({"db": db, "tokenizer": tokenizer, "before": before, "changed": changed})
     elif changed:
         echo(f"{db} has the tokenizer {tokenizer} now, in place of {before}.")
@@ -259,7 +256,7 @@ def _retokenize(db: str, tokenizer: Tokenizer, *, as_json: bool) -> None:
         echo(f"{db} has the tokenizer {tokenizer} already.")
 
 
-def _reembed(db: str, embedder: EmbedderOptions, *, as_json: bool) -> None:
+def _reembed(db: str, embedder: EmbedderOptions) -> None:
     """Replace the vectors of all chunks with those of another embedder."""
     if embedder.name is None:
         raise click.UsageError("--reembed needs --embedder NAME, which makes the vectors.")
@@ -272,7 +269,7 @@ def _reembed(db: str, embedder: EmbedderOptions, *, as_json: bool) -> None:
             count = Retriever(index, embedder=model).reembed(progress=progress)
         stats = index.stats()
     seconds = round(time.monotonic() - started, 3)
-    if as_json:
+    if wants_json():
         write_json(
             {
                 "db": db,

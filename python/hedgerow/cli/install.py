@@ -14,7 +14,7 @@ import click
 from hedgerow import HedgerowError
 
 from .options import Command, F, json_option, option
-from .output import echo, visible, write_json
+from .output import echo, visible, wants_json, write_json, wrote_json
 from .place import named_roots, open_root, open_roots, place_options
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _install_options(command: F) -> F:
 
 @click.command("install", cls=Command)
 @_install_options
-def install(*, tool: str, project: bool, apply: bool, as_json: bool) -> None:
+def install(*, tool: str, project: bool, apply: bool) -> None:
     """Give the agent TOOL the memory: its MCP server, and hooks for the start and end of a session.
 
     \b
@@ -66,22 +66,21 @@ def install(*, tool: str, project: bool, apply: bool, as_json: bool) -> None:
                 f"{tool} is configured by hand: leave --apply and --project out, and paste the text."
             )
         found = snippet(tool, roots)
-        if as_json:
-            write_json({"tool": tool, "places": list(found.places), "text": found.text})
+        if wrote_json({"tool": tool, "places": list(found.places), "text": found.text}):
             return
         echo(f"Add this to the configuration of {tool}:\n\n{found.text}\n")
         for place in found.places:
             echo(f"- {place}")
         return
     folder = Path.cwd() if project else None
-    _show(tool, add(tool, roots, folder, apply=apply), apply=apply, as_json=as_json)
+    _show(tool, add(tool, roots, folder, apply=apply), apply=apply)
     if find_spec("mcp") is None:
         echo('Note: the server needs the extra "mcp": pip install "hedgerow[mcp]"', err=True)
 
 
 @click.command("uninstall", cls=Command)
 @_install_options
-def uninstall(*, tool: str, project: bool, apply: bool, as_json: bool) -> None:
+def uninstall(*, tool: str, project: bool, apply: bool) -> None:
     """Take out of the configuration of the agent TOOL what `hedgerow install` added.
 
     \b
@@ -97,11 +96,11 @@ def uninstall(*, tool: str, project: bool, apply: bool, as_json: bool) -> None:
     if tool not in APPLIED:
         raise click.UsageError(f"{tool} is configured by hand: remove the text that you pasted.")
     folder = Path.cwd() if project else None
-    _show(tool, remove(tool, named_roots(), folder, apply=apply), apply=apply, as_json=as_json)
+    _show(tool, remove(tool, named_roots(), folder, apply=apply), apply=apply)
 
 
-def _show(tool: str, changes: Sequence[Change], *, apply: bool, as_json: bool) -> None:
-    if as_json:
+def _show(tool: str, changes: Sequence[Change], *, apply: bool) -> None:
+    if wants_json():
         parts = [{"file": one.file, "state": one.state, "text": one.text} for one in changes]
         write_json({"tool": tool, "applied": apply, "changes": parts})
         return

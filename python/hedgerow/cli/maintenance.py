@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow.memory.operations import ProcessRequest
+from hedgerow.memory.operations import Mode, ProcessRequest
 
 from .failures import FAILED, UnfinishedError
 from .options import TEXT, Command, json_option, option, request_options, text_option
@@ -23,7 +23,9 @@ from .output import (
     show_skipped,
     skipped_json,
     visible,
+    wants_json,
     write_json,
+    wrote_json,
 )
 from .place import (
     NO_ROOT_FOR_MEMORY,
@@ -72,14 +74,13 @@ _APPLY = {"help": "Write; without it, only show what would be written."}
 )
 @place_options(scope=False, target=False, trust=False, hidden=True)
 @json_option
-def init(  # noqa: PLR0913 - one argument for each option
+def init(
     *,
     folder: str | None,
     force: bool,
     embedder: str | None,
     yes: bool,
     vault: bool,
-    as_json: bool,
 ) -> None:
     """Make the folder DIR a memory root.
 
@@ -107,7 +108,7 @@ def init(  # noqa: PLR0913 - one argument for each option
     from hedgerow.memory import MemoryRoot  # noqa: PLC0415
 
     done = MemoryRoot.initialize(path, force=force, embedder=embedder, vault=vault)
-    if as_json:
+    if wants_json():
         _allow_embedder(path, yes=yes, asks=False)
         write_json(done.to_dict())
         return
@@ -166,7 +167,6 @@ def import_(
     format: str,  # noqa: A002 - its name in the help
     source: str,
     apply: bool,
-    as_json: bool,
 ) -> None:
     """Read memories from SOURCE, a file or folder of another tool, and write each as a file.
 
@@ -182,43 +182,49 @@ def import_(
     memory = open_root()
     with progress_bar("Importing") as progress:
         done = memory.import_from(source, format, apply=apply, progress=progress)
-    if as_json:
-        write_json(done.to_dict())
+    if wrote_json(done):
         return
     _show_imported(done)
     if done.counts.keys() & {"new", "changed"}:
-        _tell_dry_run(apply=apply, as_json=as_json)
+        _tell_dry_run(apply=apply)
 
 
 def _show_imported(done: ImportResult) -> None:
-    for skip in done.unreadable[:_SHOWN]:
-        echo(f"Skipped {visible(str(skip))}", err=True)
-    if len(done.unreadable) > _SHOWN:
-        more = len(done.unreadable) - _SHOWN
-        echo(f"Skipped {more:,} more (--json has all)", err=True)
+    show_skips(done.unreadable, _SHOWN)
     for action, label in _ACTIONS.items():
-        files = [one.file for one in done.memories if one.action == action]
-        for file in files[:_SHOWN]:
-            echo(f"{label}: {visible(file)}")
-        if len(files) > _SHOWN:
-            echo(f"{label}: {len(files) - _SHOWN:,} more (--json has all)")
-    for file in done.gone[:_SHOWN]:
-        echo(f"No longer in the export, kept: {visible(file)}")
-    if len(done.gone) > _SHOWN:
-        echo(f"No longer in the export, kept: {len(done.gone) - _SHOWN:,} more (--json has all)")
+        _show_files(label, [one.file for one in done.memories if one.action == action])
+    _show_files("No longer in the export, kept", done.gone)
     counts = ", ".join(f"{count:,} {action}" for action, count in done.counts.items())
     echo(f"{plural(len(done.memories), 'memory', 'memories')}: {counts or 'none'}.")
+
+
+def _show_files(label: str, files: Sequence[str]) -> None:
+    for file in files[:_SHOWN]:
+        echo(f"{label}: {visible(file)}")
+    if len(files) > _SHOWN:
+        echo(f"{label}: {len(files) - _SHOWN:,} more (--json has all)")
 
 
 # lint, dedupe, synthesize
 
 
-@click.command("lint", cls=Command)
-@click.argument("topic", type=TEXT, nargs=-1)
-@request_options(ProcessRequest, "since", "limit", "apply", apply=_APPLY)
-@place_options()
-@json_option
-def lint(*, topic: tuple[str, ...], apply: bool, as_json: bool, **options: Any) -> None:
+def _process_command(mode: Mode, help_text: str, *, needs_topic: bool = False) -> click.Command:
+    """Make the command of a mode of `process`, whose arguments are the topic."""
+
+    @click.command(mode, cls=Command, help=help_text)
+    @click.argument("topic", type=TEXT, nargs=-1, required=needs_topic)
+    @request_options(ProcessRequest, "since", "limit", "apply", apply=_APPLY)
+    @place_options()
+    @json_option
+    def command(*, topic: tuple[str, ...], apply: bool, **options: Any) -> None:
+        run_process(mode, apply=apply, topic=" ".join(topic) or None, **options)
+        _tell_dry_run(apply=apply)
+
+    return command
+
+
+lint = _process_command(
+    "lint",
     """Find what needs attention, in all memories or those about TOPIC.
 
     \b
@@ -229,18 +235,11 @@ def lint(*, topic: tuple[str, ...], apply: bool, as_json: bool, **options: Any) 
     Reports pages without sources or out of date, duplicate titles, declared conflicts, marks that
     contradict each other, and open questions that seem answered. --apply also writes the report
     into .hedgerow/reports.
-    """
-    about = " ".join(topic) or None
-    run_process("lint", apply=apply, as_json=as_json, topic=about, **options)
-    _tell_dry_run(apply=apply, as_json=as_json)
+    """,
+)
 
-
-@click.command("dedupe", cls=Command)
-@click.argument("topic", type=TEXT, nargs=-1)
-@request_options(ProcessRequest, "since", "limit", "apply", apply=_APPLY)
-@place_options()
-@json_option
-def dedupe(*, topic: tuple[str, ...], apply: bool, as_json: bool, **options: Any) -> None:
+dedupe = _process_command(
+    "dedupe",
     """Mark copies of a memory as superseded by the oldest one; `hedgerow restore` undoes it.
 
     \b
@@ -248,36 +247,28 @@ def dedupe(*, topic: tuple[str, ...], apply: bool, as_json: bool, **options: Any
       hedgerow dedupe hedge --apply
 
     Memories that say nearly the same are only listed.
-    """
-    about = " ".join(topic) or None
-    run_process("dedupe", apply=apply, as_json=as_json, topic=about, **options)
-    _tell_dry_run(apply=apply, as_json=as_json)
+    """,
+)
 
-
-@click.command("synthesize", cls=Command)
-@click.argument("topic", type=TEXT, nargs=-1, required=True)
-@request_options(ProcessRequest, "since", "limit", "apply", apply=_APPLY)
-@place_options()
-@json_option
-def synthesize(*, topic: tuple[str, ...], apply: bool, as_json: bool, **options: Any) -> None:
+synthesize = _process_command(
+    "synthesize",
     """Write or update a page about TOPIC, which quotes a line of each memory about it.
 
     \b
       hedgerow synthesize slug control
       hedgerow synthesize hedge --since 30d --apply
-    """
-    run_process("synthesize", apply=apply, as_json=as_json, topic=" ".join(topic), **options)
-    _tell_dry_run(apply=apply, as_json=as_json)
+    """,
+    needs_topic=True,
+)
 
 
-def run_process(mode: Any, *, apply: bool, as_json: bool, **options: Any) -> None:
+def run_process(mode: Any, *, apply: bool, **options: Any) -> None:
     """Process a root and show the result; `dedupe` asks for consent in a terminal first."""
     memory = open_memory(writes=apply)
-    if apply and mode == "dedupe" and not as_json:
+    if apply and mode == "dedupe" and not wants_json():
         _confirm_pairs(_processed(memory, mode, apply=False, **options))
     done = _processed(memory, mode, apply=apply, **options)
-    if as_json:
-        write_json(done.to_dict())
+    if wrote_json(done):
         return
     show_skips(done.unreadable)
     echo(f"Mode: {done.mode}")
@@ -309,8 +300,8 @@ def _confirm_pairs(plan: ProcessResult) -> None:
     echo()
 
 
-def _tell_dry_run(*, apply: bool, as_json: bool) -> None:
-    if not apply and not as_json:
+def _tell_dry_run(*, apply: bool) -> None:
+    if not apply and not wants_json():
         echo(_DRY_RUN)
 
 
@@ -321,7 +312,7 @@ def _tell_dry_run(*, apply: bool, as_json: bool) -> None:
 @click.argument("source", metavar="[SOURCE]", type=TEXT, required=False)
 @place_options()
 @json_option
-def audit(*, source: str | None, as_json: bool) -> None:
+def audit(*, source: str | None) -> None:
     """Find memories that need attention, each with the command that mends it.
 
     \b
@@ -342,8 +333,7 @@ def audit(*, source: str | None, as_json: bool) -> None:
         from hedgerow.memory.process import audit_export  # noqa: PLC0415 - slow to import
 
         found = audit_export(Path(source))
-    if as_json:
-        write_json(found.to_dict())
+    if wrote_json(found):
         return
     show_skips(found.unreadable)
     for one in found.findings:
@@ -365,7 +355,7 @@ def audit(*, source: str | None, as_json: bool) -> None:
 @place_options(scope=False, target=False, remote=False)
 @json_option
 @click.pass_context
-def doctor(context: click.Context, *, verbose: bool, as_json: bool) -> None:
+def doctor(context: click.Context, *, verbose: bool) -> None:
     """Check the engine, the memory root, its index and links, permissions and integrations.
 
     \b
@@ -386,7 +376,7 @@ def doctor(context: click.Context, *, verbose: bool, as_json: bool) -> None:
     if path is None:
         raise click.UsageError(NO_ROOT_FOR_MEMORY)
     found = diagnose(path, trust=is_trusted())
-    if as_json:
+    if wants_json():
         counts = found.index.facts.get("passedBy", {})
         more = skipped_json(counts, found.passed_by) if verbose else {}
         write_json(found.to_dict() | more)
@@ -414,7 +404,7 @@ def _show_diagnosis(found: Diagnosis, *, verbose: bool) -> None:
 @option("--list", "listed", is_flag=True, help="List the permissions of every root.")
 @option("--revoke", is_flag=True, help="Forget the permissions of the root.")
 @json_option
-def trust(*, yes: bool, listed: bool, revoke: bool, as_json: bool) -> None:
+def trust(*, yes: bool, listed: bool, revoke: bool) -> None:
     """Show the models, servers and folders outside itself that a memory root asks for, and allow them.
 
     \b
@@ -430,25 +420,25 @@ def trust(*, yes: bool, listed: bool, revoke: bool, as_json: bool) -> None:
     if yes + listed + revoke > 1:
         raise click.UsageError("--yes, --list and --revoke exclude each other.")
     if listed:
-        _list(as_json=as_json)
+        _list()
     elif revoke:
-        _revoke(as_json=as_json)
+        _revoke()
     else:
-        _ask(open_root(), yes=yes, as_json=as_json)
+        _ask(open_root(), yes=yes)
 
 
-def _ask(memory: MemoryRoot, *, yes: bool, as_json: bool) -> None:
+def _ask(memory: MemoryRoot, *, yes: bool) -> None:
     """Show the requests without consent, and store the user's consent."""
     from hedgerow.memory.trust import allow  # noqa: PLC0415 - slow to import
 
     root, pending = str(memory.path), memory.status().not_allowed
-    if not as_json:
+    if not wants_json():
         _show_requests(root, pending)
-    can_ask = not as_json and has_terminal()
+    can_ask = not wants_json() and has_terminal()
     allowed = [one for one in pending if yes or (can_ask and _agrees(one))]
     if allowed:
         allow(allowed)
-    if as_json:
+    if wants_json():
         left = [one for one in pending if one not in allowed]
         write_json(_as_json(root, allowed=allowed, notAllowed=left))
     elif pending and (yes or can_ask):
@@ -471,12 +461,12 @@ def _agrees(request: TrustRequest) -> bool:
     return click.confirm(f"Allow {request.setting}, to {visible(request.effect)}?")
 
 
-def _list(*, as_json: bool) -> None:
+def _list() -> None:
     from hedgerow.memory.trust import consents_file, read_consents  # noqa: PLC0415 - slow
 
     path = _real_root()
     found = [one for one in read_consents() if path in (None, one.root)]
-    if as_json:
+    if wants_json():
         value = {"file": str(consents_file()), "allowed": [one.to_dict() for one in found]}
         write_json(value)
         return
@@ -485,13 +475,12 @@ def _list(*, as_json: bool) -> None:
     echo(f"{plural(len(found), 'consent')} in {visible(str(consents_file()))}.")
 
 
-def _revoke(*, as_json: bool) -> None:
+def _revoke() -> None:
     from hedgerow.memory.trust import revoke  # noqa: PLC0415 - slow to import
 
     path = _real_root() or str(open_root().path)
     gone = revoke(path)
-    if as_json:
-        write_json(_as_json(path, revoked=gone))
+    if wrote_json(_as_json(path, revoked=gone)):
         return
     for one in gone:
         echo(_line(one))

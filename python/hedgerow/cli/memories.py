@@ -29,7 +29,7 @@ from hedgerow.memory.operations import (
 
 from .failures import FAILED
 from .options import TEXT, Command, json_option, option, request_options, sync_option
-from .output import echo, has_terminal, plural, visible, write_json
+from .output import echo, has_terminal, plural, visible, wrote_json
 from .place import (
     NO_ROOT,
     offer_own_root,
@@ -70,7 +70,6 @@ def remember(
     title: str | None,
     force: bool,
     supersede: bool,
-    as_json: bool,
     **options: Any,
 ) -> None:
     """Write TEXT, or standard input, as a new Markdown file, and index it.
@@ -95,8 +94,7 @@ def remember(
     done = memory.remember(body, title=line, on_duplicate=choice, **options)
     if done.problem:
         echo(visible(done.problem), err=True)
-    if as_json:
-        write_json(done.to_dict())
+    if wrote_json(done):
         return
     echo(f"Remembered: {visible(done.file)}")
     if done.superseded is not None:
@@ -112,7 +110,7 @@ def remember(
 )
 @place_options()
 @json_option
-def wrapup(*, title: str | None, topic: str | None, as_json: bool, **options: Any) -> None:
+def wrapup(*, title: str | None, topic: str | None, **options: Any) -> None:
     """Write standard input as the wrapup of a session.
 
     \b
@@ -125,8 +123,7 @@ def wrapup(*, title: str | None, topic: str | None, as_json: bool, **options: An
     line = _required_title(title)
     memory = open_memory(writes=True)
     done = memory.wrapup(read_stdin(), title=line, topic=topic or None, **options)
-    if as_json:
-        write_json(done.to_dict())
+    if wrote_json(done):
         return
     if done.related.query is None:
         echo("Related memory preflight skipped: --topic not provided.")
@@ -153,7 +150,7 @@ def _required_title(title: str | None) -> str:
 @request_options(ListRequest, limit={"default": _LISTED})
 @place_options()
 @json_option
-def list_(*, as_json: bool, **options: Any) -> None:
+def list_(**options: Any) -> None:
     """List the memories of a root, most recently changed first: date, type, file, title, state.
 
     \b
@@ -162,8 +159,7 @@ def list_(*, as_json: bool, **options: Any) -> None:
       hedgerow list --superseded
     """
     found = (open_roots() or open_memory()).list(**options)
-    if as_json:
-        write_json(found.to_dict())
+    if wrote_json(found):
         return
     for one in found.memories:
         day = datetime.fromtimestamp(one.timestamp, timezone.utc).strftime("%Y-%m-%d")
@@ -191,7 +187,7 @@ def list_(*, as_json: bool, **options: Any) -> None:
 @place_options()
 @json_option
 @click.pass_context
-def grep(ctx: click.Context, /, *, pattern: str, sync: bool, as_json: bool, **options: Any) -> None:
+def grep(ctx: click.Context, /, *, pattern: str, sync: bool, **options: Any) -> None:
     """Find the lines of memories that have PATTERN, a text, or with --regex a regular expression.
 
     \b
@@ -205,9 +201,7 @@ def grep(ctx: click.Context, /, *, pattern: str, sync: bool, as_json: bool, **op
     memory = open_memory()
     with usage_errors():
         found = memory.grep(pattern, **options, **syncing(memory, sync=sync))
-    if as_json:
-        write_json(found.to_dict())
-    else:
+    if not wrote_json(found):
         _show_matches(found)
     if not found.count:
         ctx.exit(FAILED)
@@ -231,11 +225,10 @@ def _show_matches(found: GrepResult) -> None:
         echo("Nothing found.", err=True)
 
 
-def show_memory(key: str, *, as_json: bool, **part: Any) -> None:
+def show_memory(key: str, **part: Any) -> None:
     """Show a memory, or a part of it, as `show` without an index file does."""
     found = open_memory(NO_ROOT).show(key, **part)
-    if as_json:
-        write_json(found.to_dict())
+    if wrote_json(found):
         return
     lines = "" if found.lines is None else f":{found.lines[0]}-{found.lines[1]}"
     echo(visible(f"{found.file}{lines}"), err=True)
@@ -251,7 +244,7 @@ def show_memory(key: str, *, as_json: bool, **part: Any) -> None:
 @request_options(HistoryRequest)
 @place_options()
 @json_option
-def history(*, key: str, limit: int, as_json: bool) -> None:
+def history(*, key: str, limit: int) -> None:
     """Say what happened to the memory KEY, the newest first: when, what, which file, by whom.
 
     \b
@@ -262,8 +255,7 @@ def history(*, key: str, limit: int, as_json: bool) -> None:
     superseded it, and, if the root is in a git repository, from the commits that changed it.
     """
     found = open_memory().history(key, limit=limit)
-    if as_json:
-        write_json(found.to_dict())
+    if wrote_json(found):
         return
     for notice in found.notices:
         echo(f"Note: {visible(notice)}", err=True)
@@ -292,7 +284,7 @@ def _event(one: Event) -> str:
 @request_options(DiffRequest, old={"metavar": "STATE"}, new={"metavar": "STATE"})
 @place_options()
 @json_option
-def diff(*, key: str, old: str | None, new: str | None, as_json: bool) -> None:
+def diff(*, key: str, old: str | None, new: str | None) -> None:
     """Compare two states of the memory KEY, as a unified diff.
 
     \b
@@ -304,9 +296,7 @@ def diff(*, key: str, old: str | None, new: str | None, as_json: bool) -> None:
     is compared with the newest commit in which it was different, or with the memory it superseded.
     """
     found = open_memory().diff(key, old=old, new=new)
-    if as_json:
-        write_json(found.to_dict())
-    else:
+    if not wrote_json(found):
         echo(found.text.rstrip("\n") or "No difference.")
 
 
@@ -330,7 +320,6 @@ def edit(
     text: str | None,
     section: str | None,
     digest: str | None,
-    as_json: bool,
     **how: Any,
 ) -> None:
     """Edit the memory KEY, a path, a file name or a title, or a section of it, in $EDITOR.
@@ -366,9 +355,7 @@ def edit(
         done = _written(write, new)
     else:
         done = write(read_stdin() if text is None else text)
-    if as_json:
-        write_json(done.to_dict())
-    else:
+    if not wrote_json(done):
         echo(f"Changed: {visible(done.file)}")
 
 
@@ -400,7 +387,7 @@ def _written(write: Callable[[str], Memory], new: str) -> Memory:
 @click.argument("new", type=TEXT)
 @place_options()
 @json_option
-def rename(*, key: str, new: str, as_json: bool) -> None:
+def rename(*, key: str, new: str) -> None:
     """Give the memory KEY another path, and change the links to it in all files.
 
     \b
@@ -410,8 +397,7 @@ def rename(*, key: str, new: str, as_json: bool) -> None:
     KEY is a path, a file name or a title; NEW a path, or a name in the same folder.
     """
     done = open_memory(writes=True).rename(key, new)
-    if as_json:
-        write_json(done.to_dict())
+    if wrote_json(done):
         return
     echo(f"Renamed: {visible(done.file)} to {visible(done.to)}")
     for file in done.changed:
@@ -436,7 +422,7 @@ def rename(*, key: str, new: str, as_json: bool) -> None:
 )
 @place_options()
 @json_option
-def supersede(*, old: str, text: str | None, by: str | None, as_json: bool, **options: Any) -> None:
+def supersede(*, old: str, text: str | None, by: str | None, **options: Any) -> None:
     """Mark the memory OLD as superseded by another memory, or by a new text.
 
     \b
@@ -458,7 +444,7 @@ def supersede(*, old: str, text: str | None, by: str | None, as_json: bool, **op
         done = memory.supersede(old, text=read_stdin() if text is None else text, **options)
     else:
         done = memory.supersede(old, by)
-    _show_marked(done, as_json=as_json)
+    _show_marked(done)
 
 
 @click.command("retract", cls=Command)
@@ -466,7 +452,7 @@ def supersede(*, old: str, text: str | None, by: str | None, as_json: bool, **op
 @request_options(RetractRequest, "reason")
 @place_options()
 @json_option
-def retract(*, key: str, reason: str | None, as_json: bool) -> None:
+def retract(*, key: str, reason: str | None) -> None:
     """Mark the memory KEY as no longer holding, from now on.
 
     \b
@@ -475,25 +461,24 @@ def retract(*, key: str, reason: str | None, as_json: bool) -> None:
     KEY is a path, a file name or a title. The file is kept, but recall leaves it out unless asked
     with --include-superseded or --as-of. `hedgerow restore KEY` undoes it.
     """
-    _show_marked(open_memory(writes=True).retract(key, reason), as_json=as_json)
+    _show_marked(open_memory(writes=True).retract(key, reason))
 
 
 @click.command("restore", cls=Command)
 @click.argument("key", type=TEXT)
 @place_options()
 @json_option
-def restore(*, key: str, as_json: bool) -> None:
+def restore(*, key: str) -> None:
     """Undo supersede or retract for the memory KEY, in every file that records it.
 
     \b
       hedgerow restore findings/slugs.md
     """
-    _show_marked(open_memory(writes=True).restore(key), as_json=as_json)
+    _show_marked(open_memory(writes=True).restore(key))
 
 
-def _show_marked(done: MarkResult, *, as_json: bool) -> None:
-    if as_json:
-        write_json(done.to_dict())
+def _show_marked(done: MarkResult) -> None:
+    if wrote_json(done):
         return
     if done.written is not None:
         echo(f"Remembered: {visible(done.written)}")
@@ -509,7 +494,7 @@ def _show_marked(done: MarkResult, *, as_json: bool) -> None:
 @request_options(ForgetRequest, "purge")
 @place_options()
 @json_option
-def forget(*, key: str, purge: bool, as_json: bool) -> None:
+def forget(*, key: str, purge: bool) -> None:
     """Delete the memory KEY, and everything about it in the index, store, manifest and reports.
 
     \b
@@ -525,8 +510,7 @@ def forget(*, key: str, purge: bool, as_json: bool) -> None:
             "keeps the file."
         )
     done = open_memory(writes=True).forget(key, purge=True)
-    if as_json:
-        write_json(done.to_dict())
+    if wrote_json(done):
         return
     for file in (done.file, *done.reports):
         echo(f"Deleted: {visible(file)}")

@@ -1,4 +1,4 @@
-"""Embedders and rerankers for commands: by name, closed when the command is done."""
+"""Embedders for commands: by name, closed when the command is done."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from hedgerow import Embedder, HedgerowError, Index, Reranker
+from hedgerow import Embedder, HedgerowError, Index
 from hedgerow._retrieval.embedding import RecordedEmbedder
 from hedgerow._retrieval.embedding import embedder_of as embedder_recorded_in
 
@@ -80,29 +80,10 @@ def embedder_of(wanted: EmbedderOptions) -> Iterator[Embedder | None]:
     try:
         yield embedder
     finally:
-        _close(embedder)
-
-
-@contextmanager
-def reranker_of(name: str | None) -> Iterator[Reranker | None]:
-    """Open the reranker of a name; None for None."""
-    if name is None:
-        yield None
-        return
-    from hedgerow.rerankers import reranker_named  # noqa: PLC0415 - only when it is asked for
-
-    reranker = reranker_named(name)
-    try:
-        yield reranker
-    finally:
-        _close(reranker)
-
-
-def _close(adapter: object) -> None:
-    """Let go of its connections; a model in this process has none."""
-    close = getattr(adapter, "close", None)
-    if close is not None:
-        close()
+        # A model in this process has no connections to close.
+        close = getattr(embedder, "close", None)
+        if close is not None:
+            close()
 
 
 @dataclass(frozen=True, slots=True)

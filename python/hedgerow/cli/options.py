@@ -12,7 +12,7 @@ import click
 from hedgerow import __version__
 from hedgerow._operations.fields import declared, without_none
 
-from .output import echo
+from .output import AS_JSON, echo
 
 if TYPE_CHECKING:
     from hedgerow._operations.fields import FieldSpec
@@ -259,6 +259,15 @@ def sync_option(command: F, *, hidden: bool = False) -> F:
     return option("--no-sync", "sync", **attributes)(command)
 
 
-def json_option(command: F) -> F:
-    """Add `--json`."""
-    return option("--json", "as_json", is_flag=True, help="Write the result as JSON.")(command)
+def json_option_with(help_text: str) -> Callable[[F], F]:
+    """Add `--json`, which `wants_json` and `wrote_json` read."""
+
+    def keep(context: click.Context, _: click.Parameter, given: bool) -> None:
+        context.meta[AS_JSON] = given
+
+    attributes: dict[str, Any] = {"is_flag": True, "expose_value": False, "callback": keep}
+    return option("--json", "as_json", help=help_text, **attributes)
+
+
+json_option = json_option_with("Write the result as JSON.")
+"""Add `--json` to a command that has one result."""

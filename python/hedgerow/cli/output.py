@@ -103,6 +103,27 @@ def log_printably() -> None:
         logging.lastResort.setFormatter(PrintableFormatter())
 
 
+AS_JSON = "hedgerow.as_json"
+"""The key of the context of click under which `--json` is kept, so that no command passes it on."""
+
+
+def wants_json() -> bool:
+    """Return whether the running command was given `--json`."""
+    found: bool = click.get_current_context().meta.get(AS_JSON, False)
+    return found
+
+
+def wrote_json(result: Any) -> bool:
+    """Write a result as JSON if the command was given `--json`, and return whether it was.
+
+    A result is a mapping, or has `to_dict`.
+    """
+    if wants_json():
+        write_json(result if isinstance(result, dict) else result.to_dict())
+        return True
+    return False
+
+
 def write_json(value: Any) -> None:
     """Write one JSON object to stdout, indented by two."""
     echo(json_bytes(value, indent=2))

@@ -10,7 +10,7 @@ from hedgerow import parse_pipeline
 from hedgerow._json.query import query_answer, shown_columns, with_columns
 
 from .options import TEXT, Command, json_option, option, repeated_option, sync_option
-from .output import write_json
+from .output import wants_json, write_json
 from .place import open_store, server_of, store_options, time_option
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ def command(  # noqa: PLR0913 - one argument for each option
     sync: bool,
     explain: bool,
     only_keys: bool,
-    as_json: bool,
 ) -> None:
     """Select memories of a root, or nodes of the store --db, by a pipeline.
 
@@ -60,20 +59,20 @@ def command(  # noqa: PLR0913 - one argument for each option
     with those columns. spec/pipeline.md describes every stage. Finding nothing is not an error.
     """
     text, terms = _asked(words, stages)
-    if only_keys and (as_json or explain):
+    if only_keys and (wants_json() or explain):
         raise click.UsageError("--keys writes keys alone; leave --json and --explain out.")
     if not sync and db is not None:
         raise click.UsageError("--no-sync goes with --root DIR.")
     if server := server_of(db):
         if not sync:
             raise click.UsageError("--no-sync goes with --root DIR.")
-        _at_server(server, text, terms, now, explain=explain, only_keys=only_keys, as_json=as_json)
+        _at_server(server, text, terms, now, explain=explain, only_keys=only_keys)
         return
     with open_store(db, sync=sync, reads=True) as opened:
         pipeline = parse_pipeline(text, terms=terms, types=opened.store.types)
         wanted, shown = with_columns(pipeline, opened.store.types)
         result = opened.query(pipeline if only_keys else wanted, now=now, explain=explain)
-        if as_json:
+        if wants_json():
             value = {"pipeline": str(pipeline), **opened.source, "now": now}
             write_json(value | query_answer(result, shown=shown, explain=explain))
             return
@@ -95,9 +94,8 @@ def _at_server(  # noqa: PLR0913 - one argument for each option
     *,
     explain: bool,
     only_keys: bool,
-    as_json: bool,
 ) -> None:
-    if as_json:
+    if wants_json():
         write_json(server.query_json(text, now=now, terms=terms, explain=explain))
         return
     from .store_text import show, show_keys, show_notices  # noqa: PLC0415 - brings rich

@@ -12,7 +12,7 @@ import click
 from hedgerow.memory.operations import ContextRequest, RecallRequest
 
 from .options import TEXT, Command, F, json_option, option, request_options, sync_option
-from .output import echo, make_console, visible, write_json
+from .output import echo, make_console, visible, wants_json, write_json, wrote_json
 from .place import (
     open_memory,
     open_root,
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     )
     from hedgerow.memory.roots import MemoryRoots
     from hedgerow.memory.times import Period
-    from hedgerow.memory.why_not import RecallWhyNot
     from hedgerow.remote import RemoteRoot
 
 _NOTHING = "No memory matches found."
@@ -107,7 +106,6 @@ def recall(  # noqa: PLR0913 - one argument for each option that is more than pa
     explain: bool,
     why_not: str | None,
     report: str | None,
-    as_json: bool,
     **options: Any,
 ) -> None:
     """Find memories about a question or a topic, the best first.
@@ -129,7 +127,9 @@ def recall(  # noqa: PLR0913 - one argument for each option that is more than pa
     _check_packing(budget, per_file, diversify=diversify, explain=explain or report is not None)
     if why_not is not None:
         local = open_roots() or open_root()
-        _show_why_not(local.why_not(query, why_not, limit=limit, **options), as_json=as_json)
+        reason = local.why_not(query, why_not, limit=limit, **options)
+        if not wrote_json(reason):
+            echo(visible(str(reason)))
         return
     several = open_roots()
     memory = several or open_memory()
@@ -139,7 +139,7 @@ def recall(  # noqa: PLR0913 - one argument for each option that is more than pa
     if budget is not None:
         options |= {} if per_file is None else {"per_file": per_file}
         options |= {"diversify": True} if diversify else {}
-        _show_context(memory.context(query, budget=budget, **options), as_json=as_json)
+        _show_context(memory.context(query, budget=budget, **options))
         return
     found = memory.recall(query, limit=limit, explain=True, **options)
     answer(
@@ -149,7 +149,6 @@ def recall(  # noqa: PLR0913 - one argument for each option that is more than pa
         explain=explain,
         report=report,
         sync=options.get("sync", True),
-        as_json=as_json,
     )
 
 
@@ -159,13 +158,6 @@ def roots_text(found: Recall | MemoryList) -> str:
         return f"Memory root: {visible(found.root)}"
     named = enumerate(found.roots, start=1)
     return "\n".join(f"Memory root {'@' * at}/: {visible(one)}" for at, one in named)
-
-
-def _show_why_not(found: RecallWhyNot, *, as_json: bool) -> None:
-    if as_json:
-        write_json(found.to_dict())
-    else:
-        echo(visible(str(found)))
 
 
 def recall_mode(context: click.Context, name: str) -> str:
@@ -221,14 +213,13 @@ def answer(  # noqa: PLR0913 - the options of output
     explain: bool,
     report: str | None,
     sync: bool,
-    as_json: bool,
 ) -> None:
     """Write the result of a recall as a report, if one is wanted, and as JSON or text."""
     if report is not None and not found.roots:
         links = links_of(memory, found, sync=sync)
         whole = found.to_dict(explain=True)
         write_report(report, kind="root", name=memory.name, answer=whole, links=links)
-    if as_json:
+    if wants_json():
         written = {} if report is None else {"report": report}
         write_json(found.to_dict(explain=explain) | written)
         return
@@ -237,14 +228,13 @@ def answer(  # noqa: PLR0913 - the options of output
     show_results(found, explain=explain, report=report)
 
 
-def _show_context(found: Context, *, as_json: bool) -> None:
-    if as_json:
-        write_json(found.to_dict())
+def _show_context(found: Context) -> None:
+    if wrote_json(found):
         return
     show_skips(found.unreadable)
     show_notices(found.notices, found.period)
     if found.period is not None:
-        show_period(found.period, err=True)
+        echo(visible(found.period.notice), err=True)
     echo(str(found) or _NOTHING)
 
 
@@ -268,7 +258,7 @@ def show_results(found: Recall, *, explain: bool = False, report: str | None = N
         echo("\n\n".join(_block(rank, one, explain=explain) for rank, one in ranked))
     if found.period is not None:
         echo()
-        show_period(found.period)
+        echo(visible(found.period.notice))
     if found.left_out:
         _show_left_out(found.left_out)
     if explain and found.trace is not None:
@@ -291,11 +281,6 @@ def show_notices(notices: Sequence[str], period: Period | None) -> None:
     for notice in notices:
         if not notice.startswith(NOT_ALLOWED) and (period is None or notice != period.notice):
             echo(f"Note: {visible(notice)}", err=True)
-
-
-def show_period(period: Period, *, err: bool = False) -> None:
-    """Print the period that narrowed the results, and how to search without it."""
-    echo(visible(period.notice), err=err)
 
 
 def _show_nothing(found: Recall) -> None:

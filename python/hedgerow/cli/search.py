@@ -23,7 +23,7 @@ from .options import (
     sync_option,
     text_option,
 )
-from .output import echo, visible, write_json
+from .output import echo, visible, wants_json, write_json
 from .params import alias_option, filter_options, ranking_options
 from .place import CollectionUrl, db_option, place_options, server_options, usage_errors
 from .report import report_option, write_report
@@ -92,7 +92,6 @@ def command(  # noqa: PLR0913 - one argument for each option
     where: Filters,
     explain: bool,
     report: str | None,
-    as_json: bool,
     **options: Any,
 ) -> None:
     """Search the index --db or the collection --url for TEXT, the best first.
@@ -129,7 +128,6 @@ def command(  # noqa: PLR0913 - one argument for each option
             sync=sync,
             explain=explain,
             report=report,
-            as_json=as_json,
         )
         return
     from .search_run import SearchArguments, run  # noqa: PLC0415 - a root does without
@@ -154,7 +152,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     if report is not None:
         name = asked.db if asked.url else Path(asked.db).name
         write_report(report, kind="index", name=name, answer=_as_json(search, explain=True))
-    if as_json:
+    if wants_json():
         written = {} if report is None else {"report": report}
         write_json(_as_json(search, explain=explain) | written)
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +17,13 @@ from hedgerow import (
     Response,
     Retriever,
     WhyNot,
-    explain_query,
 )
 from hedgerow._json.highlight import Highlighter
 from hedgerow._retrieval.operations import RetrievalOptions, SearchRequest, whole_page
 from hedgerow.ranking import Ranking
 
 from .files import chunks_at
-from .models import EmbedderOptions, check_prompts, embedder_of, recorded_embedder, reranker_of
+from .models import EmbedderOptions, check_prompts, embedder_of, recorded_embedder
 from .place import check_exists, opened_collection
 
 if TYPE_CHECKING:
@@ -67,14 +67,12 @@ class Search:
 
 def run(asked: SearchArguments) -> Search:
     """Search the index or the collection, which must be there."""
-    with (
-        embedder_of(asked.embedder) as named,
-        reranker_of(asked.rerank) as reranker,
-        _opened(asked) as index,
-    ):
+    with embedder_of(asked.embedder) as named, _opened(asked) as index, ExitStack() as stack:
         embedder, notices = _embedder(asked, index, named)
-        parts: dict[str, Any] = {"embedder": embedder, "reranker": reranker}
-        retriever = Retriever(index, **parts, aliases=asked.alias, ranking=asked.ranking)
+        parts: dict[str, Any] = {"embedder": embedder, "reranker": asked.rerank}
+        retriever = stack.enter_context(
+            Retriever(index, **parts, aliases=asked.alias, ranking=asked.ranking)
+        )
         request = whole_page(asked.request, asked.ranking)
         response = retriever._perform(request)  # noqa: SLF001 - of the same package
         why_not = None
@@ -84,14 +82,7 @@ def run(asked: SearchArguments) -> Search:
         return Search(
             asked=asked,
             chunks=len(index),
-            explanation=explain_query(
-                asked.request.query,
-                asked.alias,
-                tokenizer=index.tokenizer,
-                operator=asked.ranking.operator,
-                matching=response.trace.matching,
-                stopwords=index.stopwords,
-            ),
+            explanation=retriever.explain(request.query),
             response=response,
             highlighter=Highlighter(response.trace.match_query, index.tokenizer),
             tokenizer=index.tokenizer,

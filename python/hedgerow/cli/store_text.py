@@ -37,8 +37,8 @@ def show_figures(name: str, figures: GraphFigures, graph: RootGraph | None) -> N
         _show_communities(console, figures)
     if figures.most_linked:
         table = _table("most linked", numbers=["links"])
-        for key, degree in figures.most_linked:
-            table.add_row(Text(visible(key), style="cyan"), Text(f"{degree:,}"))
+        for one in figures.most_linked:
+            table.add_row(Text(visible(one.key), style="cyan"), Text(f"{one.degree:,}"))
         console.print()
         console.print(table)
     if graph is not None:

@@ -16,8 +16,8 @@ from hedgerow._operations.operation import (
     Operation,
     Operations,
     Request,
-    async_method,
-    method,
+    methods,
+    requests_of,
 )
 from hedgerow._times import checked_time
 from hedgerow.errors import InvalidInputError
@@ -641,55 +641,29 @@ class RootOperations(Operations):
     name. Arguments of a wrong type or out of bounds raise InvalidInputError.
     """
 
-    recall = method(RecallRequest)
-    arecall = async_method(RecallRequest)
-    context = method(ContextRequest)
-    acontext = async_method(ContextRequest)
-    remember = method(RememberRequest)
-    aremember = async_method(RememberRequest)
-    wrapup = method(WrapupRequest)
-    awrapup = async_method(WrapupRequest)
-    process = method(ProcessRequest)
-    aprocess = async_method(ProcessRequest)
-    list = method(ListRequest)
-    alist = async_method(ListRequest)
-    grep = method(GrepRequest)
-    agrep = async_method(GrepRequest)
-    show = method(ShowRequest)
-    ashow = async_method(ShowRequest)
-    edit = method(EditRequest)
-    aedit = async_method(EditRequest)
-    rename = method(RenameRequest)
-    arename = async_method(RenameRequest)
-    supersede = method(SupersedeRequest)
-    asupersede = async_method(SupersedeRequest)
-    retract = method(RetractRequest)
-    aretract = async_method(RetractRequest)
-    restore = method(RestoreRequest)
-    arestore = async_method(RestoreRequest)
-    forget = method(ForgetRequest)
-    aforget = async_method(ForgetRequest)
-    link = method(LinkRequest)
-    alink = async_method(LinkRequest)
-    unlink = method(UnlinkRequest)
-    aunlink = async_method(UnlinkRequest)
-    history = method(HistoryRequest)
-    ahistory = async_method(HistoryRequest)
-    diff = method(DiffRequest)
-    adiff = async_method(DiffRequest)
-    links = method(LinksRequest)
-    alinks = async_method(LinksRequest)
-    visit = method(VisitRequest)
-    avisit = async_method(VisitRequest)
-    audit = method(AuditRequest)
-    aaudit = async_method(AuditRequest)
-    status = method(StatusRequest)
-    astatus = async_method(StatusRequest)
+    recall, arecall = methods(RecallRequest)
+    context, acontext = methods(ContextRequest)
+    remember, aremember = methods(RememberRequest)
+    wrapup, awrapup = methods(WrapupRequest)
+    process, aprocess = methods(ProcessRequest)
+    list, alist = methods(ListRequest)
+    grep, agrep = methods(GrepRequest)
+    show, ashow = methods(ShowRequest)
+    edit, aedit = methods(EditRequest)
+    rename, arename = methods(RenameRequest)
+    supersede, asupersede = methods(SupersedeRequest)
+    retract, aretract = methods(RetractRequest)
+    restore, arestore = methods(RestoreRequest)
+    forget, aforget = methods(ForgetRequest)
+    link, alink = methods(LinkRequest)
+    unlink, aunlink = methods(UnlinkRequest)
+    history, ahistory = methods(HistoryRequest)
+    diff, adiff = methods(DiffRequest)
+    links, alinks = methods(LinksRequest)
+    visit, avisit = methods(VisitRequest)
+    audit, aaudit = methods(AuditRequest)
+    status, astatus = methods(StatusRequest)
 
 
-OPERATIONS: Mapping[str, type[Request[Any]]] = {
-    member.__request__.operation.name: member.__request__
-    for member in vars(RootOperations).values()
-    if hasattr(member, "__request__")
-}
+OPERATIONS: Mapping[str, type[Request[Any]]] = requests_of(RootOperations)
 """The requests of the operations, by name."""

@@ -372,17 +372,6 @@ def _escaped(text: str) -> str:
 # Audits (spec/memory.md, "Audit").
 
 
-AUDIT_RULES: dict[str, str] = {
-    "secret": "a text that looks like a key, a token, a password or a card number",
-    "empty": "a memory without text",
-    "duplicate": "a memory that says the same as an earlier one, or nearly the same",
-    "contradiction": "memories whose marks contradict each other",
-    "expired": "a memory that is no longer valid",
-    "repeated-recall": "a text that a recall printed, or that an earlier memory has",
-}
-"""The rules, in the order of findings, each with its meaning."""
-
-
 def audit_root(derived: Derived, scope: Scope = Scope()) -> Audit:  # noqa: B008 - frozen
     """Audit the memories of a scope of a root. Nothing is written."""
     documents = read_documents(derived.source_root, derived.rules, scope)
