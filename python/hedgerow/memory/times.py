@@ -157,9 +157,8 @@ def period_in(query: str, asked: datetime) -> Period | None:
     found = periods[0]
     around = f"{plain[: found.start()]}\0{plain[found.end() :]}"
     is_near = found["ago"] and _ABOUT.search(around)
-    if is_near or _TIME.search(around) or _BOUND.search(around) or _is_ahead(found, around):
-        return None
-    if _is_name(found[0], around):
+    is_other = is_near or _TIME.search(around) or _BOUND.search(around)
+    if is_other or _is_ahead(found, around) or _is_name(found[0], around):
         return None
     if re.match(r"\s(?:of|to|and|or|on)\b|[-/.:]\w", plain[found.end() :], re.IGNORECASE):
         return None
@@ -210,10 +209,8 @@ def _days(  # noqa: PLR0911 - one for each kind of phrase
         case {"weekday": weekday}:
             back = (today.weekday() - _DAYS.index(weekday) - 1) % 7 + 1
             return today - back * _DAY, today - (back - 1) * _DAY
-        case {"rolling": unit} | {"lately": unit}:
-            return _back(today, unit, 1) + _DAY, today + _DAY
-        case {"past": number, "pastunit": unit}:
-            return _back(today, unit, _number(number)) + _DAY, today + _DAY
+        case {"pastunit": unit} | {"rolling": unit} | {"lately": unit}:
+            return _back(today, unit, _number(named.get("past", "a"))) + _DAY, today + _DAY
         case {"ago": number, "agounit": "day"}:
             start = today - _number(number) * _DAY
             return start, start + _DAY
