@@ -326,6 +326,41 @@ class TestProblems:
         assert len(done.memories) == 1
         assert done.unreadable[0].path == "conversations.json[0]"
 
+    def test_a_conversation_without_id_and_name_is_known_by_its_text(
+        self, root: MemoryRoot
+    ) -> None:
+        source = root.path / "conversations.json"
+        said = {
+            "author": {"role": "user"},
+            "content": {"parts": ["Which slugs \ud83e eat hostas?"]},
+        }
+        chats = [
+            {"title": "Slugs \ud83e", "mapping": {"a": {"message": said}}},
+            {
+                "title": None,
+                "mapping": {"b": {"message": {**said, "content": {"parts": ["Hi.\0 Ana here."]}}}},
+            },
+        ]
+        source.write_text(json.dumps(chats))
+        done = moved(root, "chatgpt", source)
+        assert not done.unreadable
+        texts = [(root.path / one.file).read_text() for one in done.memories]
+        assert [text.split("\n")[2] for text in texts] == [
+            'title: "Slugs ?"',
+            'title: "Hi. Ana here."',
+        ]
+        assert "Which slugs ? eat hostas?" in texts[0]
+        assert moved(root, "chatgpt", source).counts == {"unchanged": 2}
+        nameless = [
+            {
+                "uuid": "u",
+                "name": "",
+                "chat_messages": [{"sender": "human", "text": "Moss in the lawn?\nHow?"}],
+            }
+        ]
+        source.write_text(json.dumps(nameless))
+        assert '\ntitle: "Moss in the lawn?"\n' in text_of(root, moved(root, "claude", source))
+
     def test_ids_in_a_circle_end(self, root: MemoryRoot) -> None:
         said = {"author": {"role": "user"}, "content": {"parts": ["Hi."]}}
         mapping = {one: {"message": said, "parent": to} for one, to in ("ab", "ba")}

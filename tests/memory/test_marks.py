@@ -339,6 +339,21 @@ class TestMarking:
             assert caught.value.code == "invalid_front_matter"
         assert files_in(root.path) == before
 
+    def test_a_circle_is_refused(self, root: MemoryRoot) -> None:
+        for name in "abc":
+            put(root.path, f"{name}.md", f"text {name}\n")
+        root.supersede("a", "b")
+        root.supersede("b", "c")
+        before = files_in(root.path)
+        for old in ("b", "c"):
+            with pytest.raises(InvalidInputError, match=r"restore a\.md first") as caught:
+                root.supersede(old, "a")
+            assert caught.value.code == "invalid_edge"
+        assert files_in(root.path) == before
+        root.restore("a")
+        root.supersede("c", "a")
+        assert [root.validity(name).holds for name in "abc"] == [True, False, False]
+
     def test_what_is_refused(self, root: MemoryRoot) -> None:
         put(root.path, "old.md", self.OLD)
         with pytest.raises(InvalidInputError, match="cannot supersede itself"):

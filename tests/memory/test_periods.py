@@ -31,6 +31,12 @@ SATURDAY = datetime(2026, 4, 18, 9, 30, tzinfo=timezone.utc)
         ("in the last 7 days", "in the last 7 days (2026-04-12 to 2026-04-18)"),
         ("past 2 weeks", "past 2 weeks (2026-04-05 to 2026-04-18)"),
         ("the past 2 months", "the past 2 months (2026-02-19 to 2026-04-18)"),
+        ("what did I do in the last week?", "in the last week (2026-04-12 to 2026-04-18)"),
+        ("over the last month", "over the last month (2026-03-19 to 2026-04-18)"),
+        ("slugs in the past week", "in the past week (2026-04-12 to 2026-04-18)"),
+        ("the past year", "the past year (2025-04-19 to 2026-04-18)"),
+        ("WHAT WAS SAID LAST WEEK", "LAST WEEK (2026-04-06 to 2026-04-12)"),
+        ("Slugs? Yesterday", "Yesterday (2026-04-17)"),
         ("3 days ago", "3 days ago (2026-04-15)"),
         ("2 weeks ago", "2 weeks ago (2026-03-30 to 2026-04-05)"),
         ("1 month ago", "1 month ago (2026-03-01 to 2026-03-31)"),
@@ -67,7 +73,8 @@ def test_other_words_are_none(query: str) -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        "plan NOT yesterday", "what did we not do yesterday", "plans before last week",
+        "the song Yesterday", "what did they say on Last Week Tonight", "1.5 weeks ago", "2,5 days ago",
+        "-3 days ago", "plan NOT yesterday", "what did we not do yesterday", "plans before last week",
         "everything except what we said last week", "notes since last month", "until yesterday",
         "last week or earlier", "older than 3 weeks ago", "why didn't it run yesterday?",
         "yesterday and last Friday", "last week and in March", "the day after yesterday",

@@ -81,6 +81,23 @@ class TestRename:
         linked.rename("notes/hedge.md", "notes/wall.md")
         assert text(linked, "notes/x/y.md") == "[[notes/wall]]\n"
 
+    def test_a_link_by_file_name_follows_though_the_title_is_the_same(
+        self, linked: MemoryRoot
+    ) -> None:
+        put(linked.path, "notes/Gate.md", "# Gate\n\nBy the door.\n")
+        put(
+            linked.path,
+            "notes/x.md",
+            "---\nrelated: Gate\n---\n[[Gate]], [[gate|it]] and ![[notes/Gate#When]]\n",
+        )
+        linked.rename("notes/Gate.md", "Garden gate")
+        assert text(linked, "notes/x.md") == (
+            "---\nrelated: Garden gate\n---\n"
+            "[[Garden gate]], [[Garden gate|it]] and ![[notes/Garden gate#When]]\n"
+        )
+        linked.rename("notes/Garden gate.md", "fences/Garden gate")
+        assert "[[Garden gate]], [[Garden gate|it]]" in text(linked, "notes/x.md")
+
     def test_names_with_spaces_and_scripts(self, linked: MemoryRoot) -> None:
         linked.rename("hedge", "Živý plot 1")
         links = text(linked, "notes/links.md")

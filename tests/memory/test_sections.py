@@ -126,6 +126,13 @@ class TestReading:
         assert root.show("C##Setup").text == "# Setup\n\nof C#\n"
         assert root.show("C#Setup").text == "# Setup\n\nof C\n"
 
+    @pytest.mark.parametrize("key", ["[[hedge#Care]]", " [[notes/hedge#care|oiling]] "])
+    def test_a_key_may_be_a_link(self, hedge: MemoryRoot, key: str) -> None:
+        assert hedge.show(key).text == hedge.show("hedge#Care").text
+        assert hedge.show("[[hedge]]").text == hedge.show("[[hedge|it]]").text
+        with pytest.raises(InvalidInputError, match="there is no memory"):
+            hedge.show("[[gone]]")
+
     @pytest.mark.parametrize("key", ["gone#Care", "#Care", "gone#", "##", "#" * 3000])
     def test_a_key_of_no_memory_is_named_whole(self, hedge: MemoryRoot, key: str) -> None:
         with pytest.raises(InvalidInputError) as raised:

@@ -167,7 +167,7 @@ _MOST_TRIES = 8
 def at_section(resolve: Callable[[str], list[str]], request: R) -> tuple[str, R]:
     """Return the file that the key of a request means, and the request with the section it names.
 
-    A key is a name, or a name and a section after `#`. A file whose own name has a `#` comes first, then
+    A key is a name, or a name and a section after `#`, also as a link in `[[...]]`. A file whose own name has a `#` comes first, then
     the longest name. Raises InvalidInputError as `resolve` does.
     """
     key = request.key
@@ -176,7 +176,7 @@ def at_section(resolve: Callable[[str], list[str]], request: R) -> tuple[str, R]
     except InvalidInputError as error:
         if error.code != "unknown_node" or request.section is not None or "#" not in key:
             raise
-        name = key
+        name = key = key.strip().removeprefix("[[").removesuffix("]]").partition("|")[0]
         for _ in range(_MOST_TRIES):
             name, sign, _ = name.rpartition("#")
             section = key[len(name) + 1 :].strip()

@@ -92,6 +92,21 @@ def supersede(derived: Derived, old: str, new: str) -> list[str]:
         return _written(derived, {path: Change([items]) for path, items in marks.items()})
 
 
+def check_no_circle(marks: Marks, old: str, new: str) -> None:
+    """Raise InvalidInputError if `old` already supersedes `new`, directly or through others.
+
+    Marks in a circle do not count: all memories in it would hold.
+    """
+    chain = [new]
+    for path in chain:
+        chain += [one for one in marks.said_to_supersede(path) if one not in chain]
+    if old in chain and old != new:
+        raise InvalidInputError(
+            f"{old} supersedes {new}, perhaps through others: restore {new} first if it is true again",
+            code="invalid_edge",
+        )
+
+
 def check_markable(derived: Derived, path: str) -> Document:
     """Read a memory that is to be marked; HedgerowError where its front matter cannot be edited."""
     planned(derived.source_root, path, Change([ListItems(SUPERSEDED_BY, ["[[_]]"])]))

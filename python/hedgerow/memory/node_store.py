@@ -131,13 +131,15 @@ def key_of(
     name: str,
     prefers: Callable[[str], bool] = lambda _: True,
 ) -> str:
-    """Return the file that a path, a name or a title means, as in `[[name]]`.
+    """Return the file that a path, a name or a title means, as in `[[name]]`, also in these brackets.
 
     `names` are those of the files that count, and `paths` returns these. Of several files the only one
     that `prefers` is true of counts. Raises InvalidInputError if there is no such file
     (`unknown_node`), or still more than one (`ambiguous_node`).
     """
     found = names.candidates(checked_text(name, "key"))
+    if not found and name.strip().startswith("[[") and name.strip().endswith("]]"):
+        found = names.candidates(name.strip()[2:-2].partition("|")[0])
     if len(found) > 1:
         found = [one for one in found if prefers(one)] or found
     if len(found) == 1:

@@ -239,8 +239,10 @@ class _Writer:
         target = self.names.find(name.strip(), False, self.path)
         if target is None:
             return name
+        # A title still leads there, but other programs find the file by its name alone.
+        is_renamed = target == self.file and _stem(name) == _stem(self.file) != _stem(self.to)
         target = self.to if target == self.file else target
-        if self.after.find(name.strip(), False, self.path_after) == target:
+        if not is_renamed and self.after.find(name.strip(), False, self.path_after) == target:
             return name
         suffix = ".md" if name.strip().lower().endswith(".md") else ""
         short = posixpath.basename(target)[: -len(".md")] + suffix
@@ -248,6 +250,11 @@ class _Writer:
         is_short = "/" not in name
         fits = self.after.find(short, False, self.path_after) == target
         return short if is_short and fits else whole
+
+
+def _stem(name: str) -> str:
+    """The file name that a name or a path ends with, without `.md`, as names are compared."""
+    return compared(posixpath.basename(name.strip())).removesuffix(".md")
 
 
 def _split(href: str) -> tuple[str, str, str]:

@@ -94,6 +94,7 @@ class RootWrites(RootReads):
         session = self._session()
         if request.by is not None:
             old, new = session.own(request.old, request.by)
+            marks.check_no_circle(session.marks(), old, new)
             return self._marked(session, old, marks.supersede(session.derived, old, new))
         [old] = session.own(request.old)
         new, changed = remember_instead(session, old, request, request.text or "")

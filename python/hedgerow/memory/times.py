@@ -34,9 +34,11 @@ _COUNT = rf"[1-9]\d{{0,3}}|{'|'.join(_NUMBERS)}"
 _WRITTEN = "written|noted|recorded|remembered|saved|added|dated"
 
 _PERIOD = re.compile(
-    rf"""\b(?=[^\W\d]{{2}}|(?:a|\d{{1,4}})\s[dwmy])(?:
+    rf"""(?<![\d][.,])(?<!-)\b(?=[^\W\d]{{2}}|(?:a|\d{{1,4}})\s[dwmy])(?:
         (?P<day>(?:the\s)?day\sbefore\syesterday|today|yesterday)
       | the\s(?P<unitbefore>week|month|year)\sbefore\slast(?!\s(?:week|month|year))
+      | (?:(?:in|over|within|during|for)\s)?the\spast\s(?P<rolling>week|month|year)
+      | (?:in|over|within|during|for)\sthe\slast\s(?P<lately>week|month|year)
       | (?P<which>this|last|previous)\s(?P<unit>week|month|year)
       | last\s(?P<weekday>{"|".join(_DAYS)})
       | (?:in\s|over\s|within\s)?(?:the\s)?(?:last|past)\s(?P<past>{_COUNT})\s(?P<pastunit>day|week|month|year)s?
@@ -49,7 +51,7 @@ _PERIOD = re.compile(
 )
 
 _PREPOSITION = re.compile(
-    rf"\A(?:(?:{_WRITTEN})\s)?(?:from|in|during|over|within)\s", re.IGNORECASE
+    rf"\A(?:(?:{_WRITTEN})\s)?(?:from|in|during|over|within|for)\s", re.IGNORECASE
 )
 
 _TIME = re.compile(
@@ -159,7 +161,8 @@ def period_in(query: str, asked: datetime) -> Period | None:
     found = periods[0]
     around = f"{plain[: found.start()]}\0{plain[found.end() :]}"
     is_near = found["ago"] and _ABOUT.search(around)
-    if is_near or _TIME.search(around) or _BOUND.search(around) or _is_ahead(found, around):
+    is_other = is_near or _TIME.search(around) or _BOUND.search(around)
+    if is_other or _is_ahead(found, around) or _is_name(found[0], around):
         return None
     if re.match(r"\s(?:of|to|and|or|on)\b|[-/.:]\w", plain[found.end() :], re.IGNORECASE):
         return None
@@ -172,6 +175,13 @@ def period_in(query: str, asked: datetime) -> Period | None:
     if found["pastmonth"] and before > asked:
         return None
     return Period(found[0], after, before, rest=rest)
+
+
+def _is_name(phrase: str, around: str) -> bool:
+    """Whether a phrase is a name, as in "the song Yesterday": in capitals within a sentence without them."""
+    before = around[: around.index("\0")].rstrip()
+    is_within = bool(before) and before[-1] not in ".?!:;"
+    return is_within and phrase[:1].isupper() and bool(re.search(r"\b[a-z]", around))
 
 
 def _is_ahead(found: re.Match[str], around: str) -> bool:
@@ -203,8 +213,8 @@ def _days(  # noqa: PLR0911 - one for each kind of phrase
         case {"weekday": weekday}:
             back = (today.weekday() - _DAYS.index(weekday) - 1) % 7 + 1
             return today - back * _DAY, today - (back - 1) * _DAY
-        case {"past": number, "pastunit": unit}:
-            return _back(today, unit, _number(number)) + _DAY, today + _DAY
+        case {"pastunit": unit} | {"rolling": unit} | {"lately": unit}:
+            return _back(today, unit, _number(named.get("past", "a"))) + _DAY, today + _DAY
         case {"ago": number, "agounit": "day"}:
             start = today - _number(number) * _DAY
             return start, start + _DAY

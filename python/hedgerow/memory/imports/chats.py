@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from hedgerow.ingest.source import Skip
+from hedgerow.memory.note import title_of
 
-from .exports import Items, Memory, list_in, read_parts, time_from
+from .exports import Items, Memory, digest_of, list_in, read_parts, time_from
 
 _FILE = "conversations"
 _LEFT_OUT = "*(something that is no text was left out)*"
+_SHORTEST_TITLE = 10
+"""The fewest characters of a first line that says what a conversation is about, unlike "Hello!"."""
 _ODD = (TypeError, AttributeError, KeyError, ValueError, RecursionError)
 """What reading a record of another form than an export's raises."""
 
@@ -52,45 +55,63 @@ def _sessions(
             continue
         for at, chat in enumerate(list_in(value, source, "conversations")):
             where = f"{name}[{at}]"
-            given = [chat.get(one) for one in ids] if isinstance(chat, dict) else []
-            id_ = next(filter(None, given), None)
-            if not isinstance(id_, str):
-                yield Skip(where, "refused", "it is no conversation with an id")
+            if not isinstance(chat, dict):
+                yield Skip(where, "refused", "it is no conversation")
                 continue
+            id_ = next(filter(None, map(chat.get, ids)), None)
             yield from _session(where, tool, id_, chat, turns_of, names)
 
 
 def _session(  # noqa: PLR0913, PLR0917 - what a session is made of
     where: str,
     tool: str,
-    id_: str,
+    given_id: object,
     chat: dict[str, Any],
     turns_of: Callable[[dict[str, Any]], list[Turn]],
     names: tuple[str, str],
 ) -> Items:
-    """Yield the session that a conversation becomes, and each message that has no text."""
-    title, created = chat.get(names[0]), time_from(chat.get(names[1]))
+    """Yield the session that a conversation becomes, and each message that has no text.
+
+    Without an id the text of the conversation is its id. Without a title the first line that is long
+    enough for one is its title.
+    """
+    named, created = chat.get(names[0]), time_from(chat.get(names[1]))
     try:
         turns = turns_of(chat)
     except _ODD:
         yield Skip(where, "refused", "its messages have another form than an export's")
         return
-    said = [f"## {one.who}\n\n{one.text.strip()}" for one in turns if one.text and one.text.strip()]
+    whole = [(one.who, _whole(one.text).strip()) for one in turns if one.text]
+    spoken = [(who, text) for who, text in whole if text]
     lost = sum(one.text is None for one in turns)
     if lost:
         count = "1 message was" if lost == 1 else f"{lost} messages were"
         yield Skip(where, "refused", f"{count} left out: without an author or a text")
-    if not said:
+    if not spoken:
         yield Skip(where, "empty", "nobody says anything in it")
         return
+    text = "\n\n".join(f"## {who}\n\n{said}" for who, said in spoken)
+    title = _whole(named) if isinstance(named, str) else ""
+    id_ = given_id if isinstance(given_id, str) and given_id.strip() else digest_of(text)
     yield Memory(
         id_,
-        "\n\n".join(said),
-        title if isinstance(title, str) else "",
+        text,
+        title if title.strip() else _first_line(said for _, said in spoken),
         "session",
         created=created,
         fields={"session_id": id_},
     ).item(tool, where)
+
+
+def _first_line(texts: Iterable[str]) -> str:
+    """Return the beginning of the first text that is no mere greeting, for a title; empty if all are."""
+    titles = (title_of(text.replace(_LEFT_OUT, "")) for text in texts)
+    return next((title for title in titles if len(title) >= _SHORTEST_TITLE), "")
+
+
+def _whole(text: str) -> str:
+    """Return a text without NUL characters, and with a question mark for half of a surrogate pair."""
+    return text.encode(errors="replace").decode().replace("\0", "")
 
 
 def _chatgpt_turns(chat: dict[str, Any]) -> list[Turn]:

@@ -250,6 +250,11 @@ def time_from(value: object) -> datetime | None:
     return None if found is None else utc(found)
 
 
+def digest_of(text: str) -> str:
+    """Return the id of a record that has none: a digest of its text."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
 def texts_from(value: object) -> tuple[str, ...]:
     """Return the texts of a list; none for anything else."""
     if not isinstance(value, list):
@@ -291,7 +296,7 @@ def _item(record: Any, where: str, tool: str, line: int | None = None) -> Item |
     kind, title = record.get("type"), record.get("title")
     created = time_from(record.get("date")) or time_from(record.get("created_at"))
     return Memory(
-        own or hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16],
+        own or digest_of(text),
         text,
         title if isinstance(title, str) else "",
         kind if isinstance(kind, str) and kind in DIRECTORIES else "note",
