@@ -168,7 +168,7 @@ class MemoryRoots(RootOperations):
 
     async def _aperform(self, request: Request[R]) -> R:
         def steps() -> Steps[R]:
-            done: R = yield Call(self._perform, (request,))
+            done: R = yield Call(self._perform, request)
             return done
 
         return await arun(steps())
