@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 import time
@@ -72,6 +73,11 @@ def test_scores_are_those_of_one_root_with_all_files(
         number = item.file.count("@") - 1
         assert item.root == found.roots[number] == str(folders[number])
         assert (folders[number] / item.file.lstrip("@/")).is_file()
+
+
+def test_asynchronous_methods_answer_as_the_others(both: MemoryRoots) -> None:
+    assert asyncio.run(both.arecall("hedge")) == both.recall("hedge")
+    assert asyncio.run(both.ashow("@/old.md")) == both.show("@/old.md")
 
 
 def test_changes_of_each_root_are_seen(both: MemoryRoots, folders: tuple[Path, Path]) -> None:

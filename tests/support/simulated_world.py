@@ -17,7 +17,7 @@ from typing import Any
 from unittest import mock
 
 import hedgerow as hr
-from hedgerow.memory import files, index_handle, note, root_writes, sync
+from hedgerow.memory import files, index_handle, note, root, sync
 
 ZONES = ("UTC", "America/Los_Angeles", "Pacific/Auckland", "Asia/Kolkata")
 BEGIN = datetime(2026, 3, 28, 22, 30, tzinfo=timezone.utc)
@@ -62,7 +62,7 @@ class Clock:
         with (
             mock.patch.object(note, "datetime", Datetime),
             mock.patch.object(index_handle, "time", Time()),
-            mock.patch.object(root_writes, "time", Time()),
+            mock.patch.object(root, "time", Time()),
         ):
             try:
                 set_zone("UTC")

@@ -9,10 +9,10 @@ import logging
 import os
 import shutil
 import stat
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -189,20 +189,13 @@ def _own_patterns(root: Path, source_root: Path, vault: str | None) -> tuple[str
     """Return the patterns of files that are never memories: definitions of agents, and parts of a
     vault.
     """
-    agents = _agents_pattern(root, source_root)
-    if vault is None:
-        return agents
+    folder = root / AGENTS
     # In a vault `agents` may be a folder of notes.
-    has_agents = any((root / AGENTS).glob("*.toml"))
-    return (*(agents if has_agents else ()), *vault_patterns(root, vault))
-
-
-def _agents_pattern(root: Path, source_root: Path) -> tuple[str, ...]:
-    """Return the pattern that means the folder of agents alone, if it is in the indexed folder."""
-    agents = root / AGENTS
-    if not agents.is_relative_to(source_root):
-        return ()
-    return (f"/{glob.escape(agents.relative_to(source_root).as_posix())}",)
+    has_agents = vault is None or any(folder.glob("*.toml"))
+    agents: tuple[str, ...] = ()
+    if has_agents and folder.is_relative_to(source_root):
+        agents = (f"/{glob.escape(folder.relative_to(source_root).as_posix())}",)
+    return agents if vault is None else (*agents, *vault_patterns(root, vault))
 
 
 def check_folder(derived: Derived) -> None:
@@ -243,7 +236,7 @@ def _foreign(file: Path) -> IndexFileError:
     return IndexFileError(
         f"{file} was not made by you on this machine, so it is not read; leave out --no-sync "
         "(sync=False) once, and it is rebuilt from the files",
-        code="index_foreign",
+        code=FOREIGN,
     )
 
 
@@ -292,10 +285,10 @@ def quarantine_foreign(derived: Derived, known: Collection[tuple[int, int]] = ()
     """
     ensure_key()
     with system_errors("change", derived.folder):
-        _disown(derived, known)
+        _quarantine_foreign(derived, known)
 
 
-def _disown(derived: Derived, known: Collection[tuple[int, int]]) -> None:
+def _quarantine_foreign(derived: Derived, known: Collection[tuple[int, int]]) -> None:
     for file in (derived.index, derived.store):
         for suffix in ("-wal", "-shm", "-journal"):
             beside = file.with_name(file.name + suffix)
@@ -326,14 +319,33 @@ def open_to_write(derived: Derived) -> Index:
 
     Keywords of an index with another tokenizer are indexed again: the file is from an earlier version.
     """
+
+    def opened() -> Index:
+        return Index.open(derived.index, durability=derived.durability)
+
+    index = _rebuilt(opened, partial(discard, derived))
+    return with_words(index, index)
+
+
+def open_store_to_write(derived: Derived) -> Store:
+    """Open the store, as `open_to_write` does the index."""
+
+    def opened() -> Store:
+        return Store.open(derived.store, types=NODE_TYPES, durability=derived.durability)
+
+    store = _rebuilt(opened, partial(quarantine_store, derived))
+    return with_words(store, store.index)
+
+
+def _rebuilt(opened: Callable[[], T], remove: Callable[[IndexFileError], None]) -> T:
+    """Open a file; one that cannot be read is removed first, so that opening makes a new one."""
     try:
-        index = Index.open(derived.index, durability=derived.durability)
+        return opened()
     except IndexFileError as error:
         if not is_of_no_use(error):
             raise
-        discard(derived, error)
-        index = Index.open(derived.index, durability=derived.durability)
-    return with_words(index, index)
+        remove(error)
+    return opened()
 
 
 def is_of_no_use(error: IndexFileError) -> bool:
@@ -345,21 +357,6 @@ def damage_in(error: HedgerowError) -> IndexFileError | None:
     """Return the damage that an error reports, or that kept a search from answering; else None."""
     cause = error.__cause__ if isinstance(error, RetrievalError) else error
     return cause if isinstance(cause, IndexFileError) and is_of_no_use(cause) else None
-
-
-def open_store_to_write(derived: Derived) -> Store:
-    """Open the store. Rebuilds it if it is damaged or not a store.
-
-    Keywords of a store with another tokenizer are indexed again, as those of an index.
-    """
-    try:
-        store = Store.open(derived.store, types=NODE_TYPES, durability=derived.durability)
-    except IndexFileError as error:
-        if not is_of_no_use(error):
-            raise
-        quarantine_store(derived, error)
-        store = Store.open(derived.store, types=NODE_TYPES, durability=derived.durability)
-    return with_words(store, store.index)
 
 
 def with_words(opened: T, index: Index) -> T:

@@ -201,7 +201,7 @@ def show(derived: Derived, file: str, request: ShowRequest) -> Memory:
     Raises InvalidInputError if the file cannot be read or has no such part.
     """
     data = data_of(derived, file)
-    text = _text(data, file)
+    text = decoded(data, f"the memory {file}")
     parts = (request.section, request.limit, request.budget)
     if not request.offset and parts == (None, None, None):
         return Memory(file, text, digest_of(data))
@@ -213,13 +213,13 @@ def show(derived: Derived, file: str, request: ShowRequest) -> Memory:
     return Memory(file, part, digest_of(data), lines, remaining)
 
 
-def _text(data: bytes, file: str) -> str:
+def decoded(data: bytes, name: str) -> str:
     """Decode a file without its byte order mark; InvalidInputError for one that is not text."""
     try:
         return decode(data)
     except UnreadableSourceError as error:
         raise InvalidInputError(
-            f"the memory {file} cannot be read: {error.reason}", code="invalid_note"
+            f"{name} cannot be read: {error.reason}", code="invalid_note"
         ) from error
 
 
@@ -232,7 +232,8 @@ def edit(derived: Derived, file: str, request: EditRequest, scope: Scope) -> Mem
     if request.replace is None or request.text.strip():
         _check_text(request.text)
     data = data_of(derived, file)
-    if not _is_digest(request.digest, data):
+    given = request.digest
+    if len(given) < SHORTEST_DIGEST or not digest_of(data).startswith(given):
         raise _changed(file)
     text = _edited(data, file, request)
     _check_text(text)
@@ -260,7 +261,7 @@ def _edited(data: bytes, file: str, request: EditRequest) -> str:
     section, new = request.section, request.text
     if section is None and not request.append and not request.prepend and request.replace is None:
         return new
-    text, mark = _text(data, file), _BOM if data.startswith(_BOM.encode()) else ""
+    text, mark = decoded(data, f"the memory {file}"), _BOM if data.startswith(_BOM.encode()) else ""
     if request.replace is not None:
         place = "once"
     elif request.append:
@@ -276,11 +277,6 @@ def _check_text(text: str) -> None:
             f"a memory has a text, without NUL and of at most {LONGEST:,} characters",
             code="invalid_note",
         )
-
-
-def _is_digest(given: str, data: bytes) -> bool:
-    """Return whether bytes have a digest that begins with `given`."""
-    return len(given) >= SHORTEST_DIGEST and digest_of(data).startswith(given)
 
 
 def _changed(file: str) -> HedgerowError:

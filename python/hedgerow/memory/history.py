@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 from hedgerow._engine import _is_retracted, _unified_diff
 from hedgerow.errors import HedgerowError, InvalidInputError
-from hedgerow.ingest.source import UnreadableSourceError, decode
+from hedgerow.ingest.source import UnreadableSourceError
 
 from .documents import Document, parse_document
-from .edit import data_of, writers_of
+from .edit import data_of, decoded, writers_of
 from .marks import REASON, RETRACTED, SUPERSEDED_BY, SUPERSEDES
 from .names import repository_of
 from .note import now, one_line
@@ -92,25 +92,16 @@ class GitFile:
             cut = _small(shallow) if shallow.is_file() else b""
             objects = (common / "objects").resolve(strict=True)
             if not objects.is_relative_to(common):
-                raise _unreadable(top, "its folder of objects is a link out of it")
+                raise _unread("its folder of objects is a link out of it", top)
         except (OSError, ValueError) as error:
-            raise _unreadable(top, str(error)) from error
+            raise _unread(str(error), top) from error
         path = (folder / file).relative_to(top).as_posix()
         return None if head is None else cls(objects, head, cut, path)
 
     def commits(self, limit: int) -> list[Commit]:
         """Return the commits that changed the file, also under other names, the newest first."""
-        fields = self._run(
-            *(
-                "log",
-                "--follow",
-                "-z",
-                "--name-only",
-                f"--max-count={limit}",
-                f"--format={_FORMAT}",
-            ),
-            *("--", self._path),
-        ).split(b"\0")
+        options = "--follow", "-z", "--name-only", f"--max-count={limit}", f"--format={_FORMAT}"
+        fields = self._run("log", *options, "--", self._path).split(b"\0")
         texts = [field.decode(errors="replace") for field in fields]
         found: list[Commit] = []
         path = self._path
@@ -140,9 +131,7 @@ class GitFile:
         """Run git, and return its output. Raises HedgerowError if it fails or takes too long."""
         git = shutil.which("git")
         if git is None:
-            raise HedgerowError(
-                "the history of the repository was not read: git is not installed", code="root_io"
-            )
+            raise _unread("git is not installed")
         with self._repository() as folder:
             environment = {
                 **{name: os.environ[name] for name in _INHERITED if name in os.environ},
@@ -169,20 +158,12 @@ class GitFile:
                     check=False,
                 )
             except subprocess.TimeoutExpired as error:
-                raise HedgerowError(
-                    f"the history of the repository was not read: git took longer than {SECONDS:.0f} s",
-                    code="root_io",
-                ) from error
+                raise _unread(f"git took longer than {SECONDS:.0f} s") from error
             except OSError as error:
-                raise HedgerowError(
-                    f"the history of the repository was not read: git cannot run ({error.strerror})",
-                    code="root_io",
-                ) from error
+                raise _unread(f"git cannot run ({error.strerror})") from error
         if done.returncode:
             said = done.stderr.decode(errors="replace").strip().partition("\n")[0][:200]
-            raise HedgerowError(
-                f"the history of the repository was not read: git failed ({said})", code="root_io"
-            )
+            raise _unread(f"git failed ({said})")
         return done.stdout
 
     @contextmanager
@@ -257,9 +238,10 @@ def _time(seconds: str) -> datetime | None:
         return None
 
 
-def _unreadable(top: Path, problem: str) -> HedgerowError:
+def _unread(problem: str, top: Path | None = None) -> HedgerowError:
+    named = "" if top is None else f" {top}"
     return HedgerowError(
-        f"the history of the repository {top} was not read: {problem}", code="root_io"
+        f"the history of the repository{named} was not read: {problem}", code="root_io"
     )
 
 
@@ -312,7 +294,7 @@ def diff(root: Path, session: Session, file: str, request: DiffRequest) -> Diff:
 
     def text_in(commit: Commit) -> str:
         assert repository is not None  # noqa: S101 - it has commits
-        return _decoded(repository.text_at(commit), f"{file} in the commit {commit.id[:_SHORT]}")
+        return decoded(repository.text_at(commit), f"{file} in the commit {commit.id[:_SHORT]}")
 
     def state(name: str) -> tuple[str, str]:
         """Return the name and the text of a state."""
@@ -443,16 +425,7 @@ def _document(session: Session, path: str) -> Document:
 
 
 def _present(session: Session, path: str) -> str:
-    return _decoded(data_of(session.derived, path), path)
-
-
-def _decoded(data: bytes, name: str) -> str:
-    try:
-        return decode(data)
-    except UnreadableSourceError as error:
-        raise InvalidInputError(
-            f"{name} cannot be read: {error.reason}", code="invalid_note"
-        ) from error
+    return decoded(data_of(session.derived, path), path)
 
 
 def _plain(text: str) -> str:

@@ -67,7 +67,6 @@ if TYPE_CHECKING:
     from hedgerow._engine import _RecallTuple
     from hedgerow.why_not import WhyNot
 
-    from .remembering import Duplicate
     from .times import Period
 
 
@@ -469,25 +468,20 @@ class OpenedIndex:
         """
         return self._current(config, answer, sync=sync, fresh=fresh)[0]
 
-    def duplicate(self, config: Config, text: str, scope: Scope) -> Duplicate | None:
-        """Return the memory of a scope that says what a text says, as of the last sync, if there is one.
+    def read_if_possible(
+        self, config: Config, answer: Callable[[Index, _FileColumns], T]
+    ) -> T | None:
+        """Return what an index answers as of the last sync; None, which is logged, if it fails.
 
-        An index that fails is no reason not to keep a text: None then. Who indexes it is told why.
+        A sync rebuilds a missing or damaged index, and upgrades an older one.
         """
         derived = Derived.of(config)
-
-        def search(index: Index, columns: _FileColumns) -> Duplicate | None:
-            from .remembering import duplicate_of  # noqa: PLC0415 - to write only
-
-            return duplicate_of(derived, index, columns, text, scope)
-
         try:
             if derived.index.exists():
                 with suppress(IndexFileError):
                     index = self._index(derived)
-                    return search(index, self._columns_of(index))
-            # A sync rebuilds a missing or damaged index, and upgrades an older one.
-            return self._current(config, search, sync=True)[0]
+                    return answer(index, self._columns_of(index))
+            return self.read(config, answer, sync=True)
         except HedgerowError as error:
             _logger.info("%s was not searched for duplicates: %s", self._root, error.message)
             return None

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING, NamedTuple
 
-from hedgerow._checks import checked_texts
 from hedgerow._engine import Index, Searcher, _FileColumns
 from hedgerow._times import checked_half_life
 from hedgerow.embedders import AnyEmbedder
@@ -69,9 +68,9 @@ class RecallFilter:
         if not types and not tags and not writers and after is None and before is None:
             return ANY
         return cls(
-            frozenset(type_word(one) for one in checked_texts(types, "types")),
-            frozenset(map(compared, separate_tags(checked_texts(tags, "tags")))),
-            frozenset(map(compared, checked_texts(writers, "written_by"))),
+            frozenset(map(type_word, types)),
+            frozenset(map(compared, separate_tags(tags))),
+            frozenset(map(compared, writers)),
             None if after is None else checked_start(after, "after", now),
             None if before is None else checked_start(before, "before", now),
         )

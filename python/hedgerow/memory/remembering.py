@@ -240,7 +240,13 @@ def remember(session: Session, request: RememberRequest, files: RootFiles) -> Re
     fields = _stated_fields(session, request, kind)
     with one_writer(derived):
         if request.on_duplicate != "keep":
-            same = session.index.duplicate(session.config, body, session.scope.own)
+            # An index that fails is no reason not to keep a text.
+            same = session.index.read_if_possible(
+                session.config,
+                lambda index, columns: duplicate_of(
+                    derived, index, columns, body, session.scope.own
+                ),
+            )
         if same is not None and request.on_duplicate == "error":
             raise HedgerowError(
                 f'nothing was written: {same}; keep both with on_duplicate="keep" (--force), or put '

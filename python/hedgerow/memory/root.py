@@ -4,37 +4,103 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from hedgerow._checks import checked_flag, checked_path
-from hedgerow.typing import Durability, Progress
+from hedgerow._checks import checked_flag, checked_list, checked_path
+from hedgerow._dual import Call, Steps, arun
+from hedgerow._engine import _settled_signatures
+from hedgerow._operations.operation import Request
+from hedgerow._times import checked_time
+from hedgerow.errors import InvalidInputError
+from hedgerow.typing import Durability, Legs, Progress, QuestionDate, Time
 
 from . import config
-from .config import InitResult
+from .config import Config, InitResult, read_config, read_status
 from .derived import Derived
+from .edit import at_section, edit, show
 from .index_handle import OpenedIndex
-from .names import CONFIG, LEGACY_CONFIG
+from .links import link, unlink
+from .marks import check_no_circle, restore, retract, supersede
+from .names import AGENTS, CONFIG, LEGACY_CONFIG
 from .node_store import NodeStore
-from .results import DepthPolicy, depth_boost
+from .operations import (
+    AuditRequest,
+    ContextRequest,
+    DiffRequest,
+    EditRequest,
+    ForgetRequest,
+    GrepRequest,
+    HistoryRequest,
+    LinkRequest,
+    LinksRequest,
+    ListRequest,
+    ProcessRequest,
+    RecallRequest,
+    RememberRequest,
+    RenameRequest,
+    RestoreRequest,
+    RetractRequest,
+    RootOperations,
+    ShowRequest,
+    StatusRequest,
+    SupersedeRequest,
+    UnlinkRequest,
+    VisitRequest,
+    WrapupRequest,
+)  # fmt: skip
+from .recall import Moment, resolved_options
+from .results import (
+    Audit,
+    Context,
+    DepthPolicy,
+    Diff,
+    Edge,
+    ForgetResult,
+    GrepResult,
+    History,
+    LinkResult,
+    Links,
+    MarkResult,
+    Memory,
+    MemoryList,
+    ProcessResult,
+    Recall,
+    RememberResult,
+    RenameResult,
+    RootGraph,
+    RootStatus,
+    VisitResult,
+    WrapupResult,
+    depth_boost,
+)  # fmt: skip
 from .root_files import FileCheck, IndexState, index_state
-from .root_writes import RootWrites
 from .scope import Scope
-from .trust import Choices
+from .session import Session, listed
+from .times import HOLDS, Validity
+from .trust import Choices, agent_model
 
 if TYPE_CHECKING:
+    from hedgerow._engine import Pipeline, Store
+    from hedgerow.agents import AgentDefinition, Agents, ModelClient
     from hedgerow.embedders import AnyEmbedder
+    from hedgerow.results import QueryResult
 
     from .imports.moving import ImportResult
     from .sync import SyncReport
+    from .why_not import RecallWhyNot
 
 __all__ = ["MemoryRoot"]
+
+R = TypeVar("R")
 
 _OTHER_NAMES = {"read": "show", "aread": "ashow"}
 
 
-class MemoryRoot(RootWrites):
+class MemoryRoot(RootOperations):
     """A folder whose Markdown files are memories (spec/memory.md).
 
     The files are the source of truth: people read, edit and commit them. What is derived from
@@ -79,7 +145,8 @@ class MemoryRoot(RootWrites):
         self._root = root
         self._scope = Scope.of(scope, shared=shared)
         self._choices = Choices(trust, embedder, notify, durability)
-        self._configured = self._stamp = None
+        self._configured: Config | None = None
+        self._stamp: list[str | None] | None = None
         self._config_files = f"{root}/{CONFIG}", f"{root}/{LEGACY_CONFIG}"
         self._check = FileCheck(watch=watch)
         self._opened = OpenedIndex(root, depth_policy, embedder, self._check)
@@ -190,6 +257,347 @@ class MemoryRoot(RootWrites):
         view._scope = self._scope.narrowed(wanted)  # noqa: SLF001 - of this class
         return view
 
+    def close(self) -> None:
+        """Close index, store and embedder; the next call opens them again."""
+        self._opened.close()
+        self._nodes.close()
+        self._check.close()
+
+    def __enter__(self) -> MemoryRoot:  # noqa: PYI034 - not for subclasses
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"MemoryRoot({str(self._root)!r})"
+
+    # Operations that read.
+
+    def _perform(self, request: Request[R]) -> R:
+        """Carry out a request: each operation is a method with an underscore before its name."""
+        done: R = getattr(self, f"_{request.operation.name}")(request)
+        return done
+
+    async def _aperform(self, request: Request[R]) -> R:
+        def steps() -> Steps[R]:
+            done: R = yield Call(self._perform, request)
+            return done
+
+        return await arun(steps())
+
+    def _recall(self, request: RecallRequest) -> Recall:
+        config = self._configured
+        # Looked up without a call: each costs a recall time.
+        if (
+            config is None
+            or self._stamp is None
+            or self._stamp != _settled_signatures(self._config_files)
+        ):
+            config = self._config()
+        explains = request.explain
+        return self._opened.recall(config, request, self._scope, is_explained=explains)[0]
+
+    def _context(self, request: ContextRequest) -> Context:
+        from . import context  # noqa: PLC0415 - slow to import
+
+        found, passages = self._opened.recall(
+            self._config(), request, self._scope, with_evidence=True
+        )
+        count = request.count_tokens or context.estimated_tokens
+        return context.pack(
+            found, passages, request.budget, request.per_file, count, diversify=request.diversify
+        )
+
+    def _list(self, request: ListRequest) -> MemoryList:
+        session = self._session()
+        return listed(self._root, session, request, Moment.of(None, self._scope))
+
+    def _grep(self, request: GrepRequest) -> GrepResult:
+        return self._opened.grep(self._config(), request, self._scope)
+
+    def _show(self, request: ShowRequest) -> Memory:
+        session = self._session()
+        file, request = at_section(session.resolve, request)
+        return show(session.derived, file, request)
+
+    def _history(self, request: HistoryRequest) -> History:
+        from .history import history  # noqa: PLC0415 - slow to import
+
+        session = self._session()
+        [file] = session.resolve(request.key)
+        return history(self._root, session, file, request.limit)
+
+    def _diff(self, request: DiffRequest) -> Diff:
+        from .history import diff  # noqa: PLC0415 - slow to import
+
+        session = self._session()
+        [file] = session.resolve(request.key)
+        return diff(self._root, session, file, request)
+
+    def _links(self, request: LinksRequest) -> Links:
+        from hedgerow._graph.figures import around  # noqa: PLC0415 - slow to import
+
+        session = self._session()
+        [key] = session.resolve(request.key)
+        graph = session.graph()
+        part = around(graph.edges, key, hops=request.hops, most=request.limit)
+        return Links(
+            str(self._root),
+            key,
+            part.hops,
+            tuple(Edge(*edge) for edge in part.edges),
+            part.left_out,
+            tuple(to for file, to in graph.unresolved if file == key),
+            self._validities(session, part.hops, None),
+            session.titles(part.hops),
+        )
+
+    def _audit(self, _: AuditRequest) -> Audit:
+        from .process import audit_root  # noqa: PLC0415 - slow to import
+
+        return audit_root(self._derived(), self._scope)
+
+    def _status(self, _: StatusRequest) -> RootStatus:
+        return replace(read_status(self._root, self._choices), watch=self._check.state)
+
+    def resolve(self, key: str, *, sync: bool = True) -> str:
+        """Return the path of the memory that a path, a name or a title means, as in `[[name]]`.
+
+        Of several memories the one that holds counts. Raises InvalidInputError: `unknown_node` if
+        there is no such memory, `ambiguous_node` if several hold, or none.
+        """
+        return self._session(sync=sync).resolve(key)[0]
+
+    def why_not(self, query: str, key: str, *, sync: bool = True, **options: Any) -> RecallWhyNot:
+        """Return why a memory is not among the results of `recall`, which takes the same options.
+
+        `key` is a path, a name or a title. `str()` of the answer is the reason in words. Searches without
+        a limit, so its time grows with the size of the root. Raises InvalidInputError as `resolve` and
+        `recall` do.
+        """
+        from .why_not import why_not  # noqa: PLC0415 - slow to import
+
+        request = RecallRequest(query, **options, sync=False)
+        resolved_options(request)  # raises for a date that does not exist, before a sync
+        session = self._session(sync=sync)
+        session.nodes()
+        # No name can mean a file that cannot be read.
+        unreadable = [] if self._scope else self._opened.unreadable(session.config)
+        is_path = any(skip.path == key for skip in unreadable)
+        file = key if is_path else session.resolve(key)[0]
+        return why_not(self._opened, session.config, request, self._scope, file)
+
+    def query(
+        self,
+        pipeline: str | Iterable[str] | Pipeline,
+        *,
+        now: Time | None = None,
+        terms: Iterable[str] | None = None,
+        explain: bool = False,
+        sync: bool = True,
+    ) -> QueryResult:
+        """Select memories by a pipeline (spec/pipeline.md): the files are the nodes of a store.
+
+        Their keys are their paths below the indexed folder, as in a recall. `search` and `rank`
+        find what a recall would. The other arguments are those of `Store.query`. Without `sync`
+        store and index are read as they are.
+
+        Raises PipelineError for a pipeline that cannot be read, and IndexFileError if there is no
+        store to read.
+        """
+        checked_flag(explain, "explain")
+        session, legs = self._session(sync=sync), self._legs(sync=sync)
+        within = session.visible()
+
+        def work(store: Store) -> QueryResult:
+            return store.query(
+                pipeline, now=now, terms=terms, legs=legs, explain=explain, within=within
+            )
+
+        return self._nodes.use(session.config, work, sync=sync)
+
+    def store(self, *, sync: bool = True, progress: Progress | None = None) -> Store:
+        """Return the open store whose nodes are the files, up to date with `sync`.
+
+        It is for reading, and for recording visits; nodes and edges are changed by editing the
+        files. It is closed with the root. `progress(done, total)` is called as files are read.
+        Raises InvalidInputError (`incompatible_options`) for a root with a scope.
+        """
+        self._check_whole("store")
+        return self._session(sync=sync).store(progress)
+
+    def graph(self, *, sync: bool = True) -> RootGraph:
+        """Return the links between memories, and those that lead to no file."""
+        return self._session(sync=sync).graph()
+
+    def validity(
+        self, key: str, *, as_of: QuestionDate | None = None, sync: bool = True
+    ) -> Validity:
+        """Return whether a memory holds, now or at `as_of`, and why not.
+
+        `key` is a path, a name or a title. Raises InvalidInputError as `resolve` does.
+        """
+        session = self._session(sync=sync)
+        [path] = session.resolve(key)
+        return Moment.of(as_of, self._scope).validity(session.marks(), path)
+
+    def validities(
+        self, keys: Iterable[str], *, as_of: QuestionDate | None = None, sync: bool = True
+    ) -> dict[str, Validity]:
+        """Return the validity, now or at `as_of`, of each memory with marks that count, by path.
+
+        `keys` are paths as in results; those that mean no memory are ignored.
+        """
+        wanted = checked_list(keys, "keys", "invalid_option")
+        return self._validities(self._session(sync=sync), wanted, as_of)
+
+    def _validities(
+        self, session: Session, keys: Iterable[str], as_of: QuestionDate | None
+    ) -> dict[str, Validity]:
+        at, marks = Moment.of(as_of, self._scope), session.marks()
+        seen = (key for key in keys if self._scope.has(marks.scope(key)))
+        found = {key: at.validity(marks, key) for key in seen}
+        return {key: validity for key, validity in found.items() if validity != HOLDS}
+
+    # Operations that write.
+
+    def _remember(self, request: RememberRequest) -> RememberResult:
+        from .remembering import remember  # noqa: PLC0415 - slow to import
+
+        return remember(self._session(), request, self._check.files)
+
+    def _wrapup(self, request: WrapupRequest) -> WrapupResult:
+        from .remembering import wrapup  # noqa: PLC0415 - slow to import
+
+        return wrapup(self._session(), request, lambda topic, most: self.recall(topic, limit=most))
+
+    def _process(self, request: ProcessRequest) -> ProcessResult:
+        from .process import Run  # noqa: PLC0415 - slow to import
+
+        def recalled(topic: str, count: int) -> list[str]:
+            return [one.file for one in self.recall(topic, limit=count, depth="deep")]
+
+        return Run(self._derived(), request, self._scope).result(recalled)
+
+    def _edit(self, request: EditRequest) -> Memory:
+        session = self._session()
+        file, request = at_section(session.own, request)
+        done = edit(session.derived, file, request, self._scope.own)
+        session.wrote([file])
+        return done
+
+    def _rename(self, request: RenameRequest) -> RenameResult:
+        from . import rename as renaming  # noqa: PLC0415 - slow to import
+
+        session = self._session()
+        [path] = session.own(request.key)
+        new = renaming.new_path(session.derived, path, request.to)
+        changed, by_hand = renaming.rename(
+            session.derived, session.nodes(), path, new, session.visible(self._scope.own)
+        )
+        self._session().nodes()
+        return RenameResult(str(self._root), path, new, tuple(changed), tuple(by_hand))
+
+    def _supersede(self, request: SupersedeRequest) -> MarkResult:
+        from .remembering import check_no_secret, remember_instead  # noqa: PLC0415
+
+        check_no_secret(request.text or "", allowed=request.allow_secret)
+        session = self._session()
+        if request.by is not None:
+            old, new = session.own(request.old, request.by)
+            check_no_circle(session.marks(), old, new)
+            return self._marked(session, old, supersede(session.derived, old, new))
+        [old] = session.own(request.old)
+        new, changed = remember_instead(session, old, request, request.text or "")
+        return self._marked(session, old, changed, new)
+
+    def _retract(self, request: RetractRequest) -> MarkResult:
+        session = self._session()
+        [path] = session.own(request.key)
+        return self._marked(session, path, retract(session.derived, path, request.reason))
+
+    def _restore(self, request: RestoreRequest) -> MarkResult:
+        session = self._session()
+        [path] = session.own(request.key, ended=True)
+        marks = session.marks()
+        news = [
+            one for one in marks.said_to_supersede(path) if self._scope.own.has(marks.scope(one))
+        ]
+        return self._marked(session, path, restore(session.derived, session.nodes(), path, news))
+
+    def _marked(
+        self, session: Session, path: str, changed: list[str], written: str | None = None
+    ) -> MarkResult:
+        """Sync, and return the result for a memory that was marked."""
+        session.wrote([*changed, *([] if written is None else [written])])
+        validity = Moment.of(None, self._scope).validity(session.marks(), path)
+        return MarkResult(str(self._root), path, tuple(changed), validity, written)
+
+    def _forget(self, request: ForgetRequest) -> ForgetResult:
+        from .forget import forget  # noqa: PLC0415 - slow to import
+
+        session = self._session()
+        [path] = session.own(request.key)
+        named_by = sorted(
+            {source for source, target, *_ in session.graph().edges if target == path}
+        )
+        return forget(session.derived, path, named_by, session.visible())
+
+    def _link(self, request: LinkRequest) -> LinkResult:
+        session = self._session()
+        a, b = *session.own(request.a), *session.resolve(request.b)
+        link(session.derived, session.nodes(), a, b, request)
+        session.wrote([a])
+        return LinkResult(str(self._root), a, b, request.rel, strength=request.strength)
+
+    def _unlink(self, request: UnlinkRequest) -> LinkResult:
+        session = self._session()
+        a, b = *session.own(request.a), *session.resolve(request.b)
+        removed = unlink(session.derived, session.nodes(), a, b, relation=request.rel)
+        session.wrote([a])
+        return LinkResult(str(self._root), a, b, request.rel, removed=removed)
+
+    def _visit(self, request: VisitRequest) -> VisitResult:
+        session = self._session()
+        keys: Sequence[str] = session.resolve(*request.keys)
+        at = int(time.time()) if request.at is None else checked_time(request.at, "at")
+        agent, outcome = request.agent, request.outcome
+        visits = [(agent, key, at, outcome) for key in keys]
+        self._nodes.use(session.config, lambda store: store.visit_many(visits))
+        return VisitResult(str(self._root), agent, at, outcome, tuple(keys))
+
+    def agents(
+        self,
+        model: ModelClient | None = None,
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        refuses: Callable[[AgentDefinition], str | None] | None = None,
+    ) -> Agents:
+        """Put agents to work on the memories (spec/memory.md, "Agents").
+
+        `folder` has their definitions, by default `agents` in the root; `model` answers their
+        prompts. `refuses` is that of `Agents`. Close the root when they are done.
+        """
+        self._check_whole("agents")
+        from hedgerow.agents import Agents  # noqa: PLC0415 - slow to import
+
+        from .agents import RootWorkspace  # noqa: PLC0415 - slow to import
+
+        definitions = self._root / AGENTS if folder is None else checked_path(folder, "folder")
+        return Agents(RootWorkspace(self), definitions, model, refuses=refuses)
+
+    def refuses_model(self, definition: AgentDefinition) -> str | None:
+        """Return why an agent may not use its model at OpenAI, as a sentence; None if it may.
+
+        The agents of a root choose a model and what is sent to it, so the user has to allow each
+        model (spec/memory.md, "Trust").
+        """
+        refused = self._choices.refused([agent_model(self._root, definition.model)])
+        return refused[0].notice if refused else None
+
+    # The index, imports and the state of the root.
+
     def sync(self, *, progress: Progress | None = None, allow_empty: bool = False) -> SyncReport:
         """Bring the index up to date with the files, and its vectors if there is an embedder.
 
@@ -255,17 +663,42 @@ class MemoryRoot(RootWrites):
         name = self._config().embedder
         return "keywords" if name is None else f"hybrid, with {name}"
 
-    def close(self) -> None:
-        """Close index, store and embedder; the next call opens them again."""
-        self._opened.close()
-        self._nodes.close()
-        self._check.close()
+    def _session(self, *, sync: bool = True) -> Session:
+        """Begin an operation."""
+        checked_flag(sync, "sync")
+        return Session(self._config(), self._opened, self._nodes, self._scope, sync=sync)
 
-    def __enter__(self) -> MemoryRoot:  # noqa: PYI034 - not for subclasses
-        return self
+    def _check_whole(self, method: str) -> None:
+        """Raise InvalidInputError for a method that concerns the whole root, if there is a scope."""
+        if self._scope:
+            raise InvalidInputError(
+                f"{method} is about the whole root, not about the {self._scope}; open the root "
+                "without a scope",
+                code="incompatible_options",
+            )
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def _legs(self, *, sync: bool = True) -> Legs:
+        """Return what `search` and `rank` find in a pipeline: what a recall would."""
+        found = self._config()
+        return lambda query, leg: self._opened.leg(found, query, leg, self._scope, sync=sync)
 
-    def __repr__(self) -> str:
-        return f"MemoryRoot({str(self._root)!r})"
+    def _config(self) -> Config:
+        """Return the configuration, read again if it may have changed; HedgerowError if we cannot use it.
+
+        Returns the same object until the configuration changes.
+        """
+        stamp = _settled_signatures(self._config_files)
+        if stamp is not None and stamp == self._stamp and self._configured is not None:
+            return self._configured
+        found = read_config(self._root, self._choices)
+        found.check()
+        self._choices.tell(found.not_allowed)
+        if self._configured is None or found != self._configured:
+            self._configured = found
+        # Consents and the target of an indexRoot may change without a change of the file.
+        is_alone = not found.requests and found.source_root == found.root
+        self._stamp = stamp if is_alone else None
+        return self._configured
+
+    def _derived(self) -> Derived:
+        return Derived.of(self._config())

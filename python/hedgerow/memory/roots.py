@@ -88,24 +88,19 @@ class MemoryRoots(RootOperations):
         Raises InvalidInputError for no root or more than 5, for a folder that is not there
         (`root_not_found`), and if one is in another.
         """
-
-        def opened(path: str | os.PathLike[str]) -> MemoryRoot:
-            return MemoryRoot.open(
-                path,
-                embedder=embedder,
-                trust=trust,
-                notify=notify,
-                scope=scope,
-                shared=shared,
-                durability=durability,
-                watch=watch,
-            )
-
+        options: dict[str, Any] = {
+            "embedder": embedder,
+            "trust": trust,
+            "scope": scope,
+            "shared": shared,
+            "durability": durability,
+            "watch": watch,
+        }
         if not 0 < len(paths) <= MOST_ROOTS:
             raise InvalidInputError(
                 f"give 1 to {MOST_ROOTS} roots, not {len(paths)}", code="invalid_option"
             )
-        roots = [opened(path) for path in paths]
+        roots = [MemoryRoot.open(path, notify=notify, **options) for path in paths]
         for at, one in enumerate(roots):
             for other in roots[:at]:
                 if one.path.is_relative_to(other.path) or other.path.is_relative_to(one.path):
@@ -114,16 +109,8 @@ class MemoryRoots(RootOperations):
                         "them",
                         code="invalid_option",
                     )
-        return cls(
-            roots,
-            embedder=embedder,
-            trust=trust,
-            notify=_ignored,
-            scope=scope,
-            shared=shared,
-            durability=durability,
-            watch=watch,
-        )
+        # Each root reports its notices itself.
+        return cls(roots, notify=lambda _: None, **options)
 
     @property
     def roots(self) -> tuple[MemoryRoot, ...]:
@@ -181,7 +168,7 @@ class MemoryRoots(RootOperations):
 
     async def _aperform(self, request: Request[R]) -> R:
         def steps() -> Steps[R]:
-            done: R = yield Call(self._perform, (request,))
+            done: R = yield Call(self._perform, request)
             return done
 
         return await arun(steps())
@@ -324,7 +311,3 @@ class _JointRoot(MemoryRoot):
             members=tuple(configs),
         )
         return self._configured
-
-
-def _ignored(_: str) -> None:
-    """Ignore a notice, which the root itself reports."""

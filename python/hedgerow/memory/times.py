@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta, timezone
-from typing import Annotated, Any, ClassVar, Literal, cast
+from typing import Annotated, Any, ClassVar, Literal, NoReturn, cast
 
 from hedgerow._checks import shown
 from hedgerow._dates import MONTHS, WEEKDAYS
@@ -327,17 +327,11 @@ def checked_end(given: date | str, name: str, now: datetime) -> datetime:
     if isinstance(given, date):
         time = utc(given)
         if time is not None and not isinstance(given, datetime):
-            time = _end_of_day(time)
+            time += _DAY - TICK
     else:
         period = period_of(given, now)
         time = parse_end(given) if period is None else utc(period[1] - TICK)
-    if time is None:
-        raise InvalidInputError(
-            f"{name} must be a date that exists, as in 2026-04-18 or 2026-04-18T09:30Z, not "
-            f"{shown(given)}",
-            code="invalid_option",
-        )
-    return time
+    return time or _refused(given, name)
 
 
 def checked_start(given: date | str, name: str, now: datetime) -> datetime:
@@ -353,13 +347,15 @@ def checked_start(given: date | str, name: str, now: datetime) -> datetime:
         parsed = parse_time(given) if age is None else now - age
         parsed = parsed if period is None else period[0]
         time = None if parsed is None else utc(parsed)
-    if time is None:
-        raise InvalidInputError(
-            f"{name} must be a date that exists, as in 2026-04-18 or 2026-04-18T09:30Z, or an age "
-            f"as in 30d or 2w, not {shown(given)}",
-            code="invalid_option",
-        )
-    return time
+    return time or _refused(given, name, ", or an age as in 30d or 2w")
+
+
+def _refused(given: date | str, name: str, more: str = "") -> NoReturn:
+    raise InvalidInputError(
+        f"{name} must be a date that exists, as in 2026-04-18 or 2026-04-18T09:30Z{more}, not "
+        f"{shown(given)}",
+        code="invalid_option",
+    )
 
 
 def checked_question_date(given: date | str, now: datetime) -> datetime:
@@ -371,11 +367,6 @@ def checked_question_date(given: date | str, now: datetime) -> datetime:
     if isinstance(given, date):
         return aware(given) or now
     return parse_time(given) or checked_start(given, "question_date", now)
-
-
-def _end_of_day(time: datetime) -> datetime:
-    """The last moment of the day that begins at a time."""
-    return time + (_DAY - TICK)
 
 
 # Whether a memory holds, and why not (spec/memory.md, "What holds").
@@ -441,11 +432,11 @@ class Validity(Result):
         """Return the validity of fields whose times are ISO texts."""
         return cls(
             cast("Why | None", why),
-            _time_in_json(since),
+            None if since is None else datetime.fromisoformat(since),
             by,
             reason,
             doubtful,
-            _time_in_json(stale_since),
+            None if stale_since is None else datetime.fromisoformat(stale_since),
         )
 
     def __str__(self) -> str:
@@ -475,7 +466,3 @@ _SHOWN = 3
 def _listed(paths: tuple[str, ...]) -> str:
     more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
     return ", ".join(paths[:_SHOWN]) + more
-
-
-def _time_in_json(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
