@@ -352,6 +352,11 @@ def is_of_no_use(error: IndexFileError) -> bool:
     return error.code in _OF_NO_USE
 
 
+def is_mended_by_sync(error: IndexFileError) -> bool:
+    """Report whether a sync rebuilds the file, because it is damaged, or upgrades an older one."""
+    return error.code == OLDER or is_of_no_use(error)
+
+
 def damage_in(error: HedgerowError) -> IndexFileError | None:
     """Return the damage that an error reports, or that kept a search from answering; else None."""
     cause = error.__cause__ if isinstance(error, RetrievalError) else error

@@ -44,11 +44,11 @@ from . import vectors
 from .config import Config
 from .derived import (
     FOREIGN,
-    OLDER,
     TOKENIZER,
     Derived,
     damage_in,
     identity_of,
+    is_mended_by_sync,
     is_of_no_use,
 )
 from .documents import CODES, notices_of
@@ -542,8 +542,7 @@ class OpenedIndex:
             index = self._index(derived) if identity_of(derived.index) else None
             ledger = None if index is None else self._files.ledger_of(derived, index)
         except IndexFileError as error:
-            # A sync rebuilds a damaged index, and upgrades an older one.
-            if not (error.code == OLDER or is_of_no_use(error)):
+            if not is_mended_by_sync(error):
                 raise
             index = ledger = None
         # An earlier version may have made it with another tokenizer.
