@@ -12,10 +12,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from hedgerow._engine import Index, Store, _Ledger, _prepared_index, _prepared_store
+from hedgerow._engine import Index, Store, _Ledger, _Listing, _prepared_index, _prepared_store
 from hedgerow.errors import IndexFileError
 
-from .source import Listing, Skip
+from .source import Skip
 
 READERS = 7
 """Incremented when files are read in another way: every index then reads its files again."""
@@ -103,17 +103,17 @@ class Ledger:
         """Return all records, in path order."""
         return map(self._record, self.found.rows())
 
-    def has_read(self, listing: Listing, folder: Path) -> bool:
+    def has_read(self, listing: _Listing, folder: Path) -> bool:
         """Tell whether the listed files below a folder are just these, and all are read as they are.
 
         Files that were read so soon after a change that another may not show are compared by content,
         if they are few.
         """
-        return self.found.has_read(listing.found, folder)
+        return self.found.has_read(listing, folder)
 
-    def stale(self, listing: Listing, folder: Path) -> int:
+    def stale(self, listing: _Listing, folder: Path) -> int:
         """Return the number of files below a folder that changed since they were read, or are gone."""
-        return self.found.stale(listing.found, folder)
+        return self.found.stale(listing, folder)
 
     @cached_property
     def _failures(self) -> list[Record]:

@@ -166,57 +166,14 @@ class PassedBy(Result):
     code: str
 
 
-class Listing:
-    """What is below one folder, by paths relative to it, in the order of names.
-
-    `files` maps each file to its signature. `unknown` are files and folders that could not be looked
-    at, so that nothing is known of them: each as its path, a folder as the beginning of the paths
-    below it. `passed_by` counts by reason; `named` lists the same where that was asked for. `unused`
-    are the patterns of `exclude` that decide about nothing.
-    """
-
-    def __init__(self, found: _Listing) -> None:
-        self.found = found
-        self.skips = [Skip(*one) for one in found.skips] if found.skips else []
-
-    @property
-    def passed_by(self) -> Counter[str]:
-        """Counts of skipped files, by reason."""
-        return Counter(dict(self.found.passed_by))
-
-    @property
-    def named(self) -> list[PassedBy]:
-        """The skipped files, if requested."""
-        return [PassedBy(*one) for one in self.found.named]
-
-    @property
-    def unknown(self) -> list[str]:
-        """Files and folders whose status is unknown."""
-        return self.found.unknown
-
-    @property
-    def leftovers(self) -> list[str]:
-        """Files that a killed writer may have left."""
-        return self.found.leftovers
-
-    @property
-    def unused(self) -> list[str]:
-        """Patterns of `exclude` that match nothing."""
-        return self.found.unused
-
-    @cached_property
-    def files(self) -> dict[str, str]:
-        """The signature of each file by its path."""
-        return self.found.files
-
-
 @dataclass(slots=True)
 class Discovery:
     """What was found under the paths that were asked for.
 
     `covered` are these paths, absolute: a file below them that an index has and `sources` lacks is
     gone. `unknown` are files and folders that could not be looked at, `named_files` are
-    files that were asked for by name; `passed_by` and `named` are as in a Listing.
+    files that were asked for by name; `passed_by` counts by reason what is not
+    read, and `named` lists the same where that was asked for.
     """
 
     sources: list[Source] = field(default_factory=list)
@@ -228,9 +185,12 @@ class Discovery:
     named_files: set[str] = field(default_factory=set)
 
 
-def list_folder(folder: str | os.PathLike[str], rules: Rules, *, named: bool = False) -> Listing:
-    """List the files below a folder that the rules take; with `named` also the skipped ones."""
-    return Listing(rules.compiled.list(folder, named))
+def list_folder(folder: str | os.PathLike[str], rules: Rules, *, named: bool = False) -> _Listing:
+    """List the files below a folder that the rules take; with `named` also the skipped ones.
+
+    Paths are relative to the folder, in the order of names.
+    """
+    return rules.compiled.list(folder, named)
 
 
 def discover(paths: Sequence[str], rules: Rules | None = None, *, named: bool = False) -> Discovery:
@@ -285,12 +245,12 @@ def _visit(given: str, rules: Rules, found: Discovery, seen: set[str], *, named:
         if file not in seen:
             seen.add(file)
             found.sources.append(Source(above + path, file, sign))
-    for skip in listing.skips:
-        path = shown if skip.path == "." else above + skip.path
-        found.skips.append(Skip(printable(path), skip.code, skip.reason))
+    for path, code, reason, _ in listing.skips:
+        where = shown if path == "." else above + path
+        found.skips.append(Skip(printable(where), code, reason))
     found.unknown += [base + path.replace("/", os.sep).rstrip(os.sep) for path in listing.unknown]
-    found.passed_by += listing.passed_by
-    found.named += [PassedBy(printable(above) + one.path, one.code) for one in listing.named]
+    found.passed_by += Counter(dict(listing.passed_by))
+    found.named += [PassedBy(printable(above) + path, code) for path, code in listing.named]
 
 
 def _problem(path: str, status: os.stat_result) -> Skip | None:

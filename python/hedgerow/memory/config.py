@@ -6,7 +6,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -46,7 +46,6 @@ LIMIT = 1024 * 1024
 
 _LONGEST_SHOWN = 60
 _ADDRESS = re.compile(r"https?://[!-~]{1,500}\Z")
-_REMOTE = 'the URL of a server, as in "https://notes.example:7411"'
 
 
 @dataclass(frozen=True)
@@ -139,9 +138,9 @@ def read_config(root: Path, choices: Choices = Choices()) -> Config:  # noqa: B0
         _embedder(settings),
         exclude=_patterns(settings, "exclude"),
         include=_patterns(settings, "include"),
-        remote=_optional(settings, "remote", _ADDRESS.match, _REMOTE),
+        remote=_remote(settings),
         defaults=_defaults(settings),
-        vault=_optional(settings, "vault", VAULTS.__contains__, " or ".join(VAULTS)),
+        vault=_vault(settings),
         durability=_durability(settings),
         daily_notes=_daily_notes(settings),
     )
@@ -258,14 +257,19 @@ def _defaults(settings: _Settings) -> Mapping[str, Mapping[str, str]]:
     return ages_by_type
 
 
-def _optional(
-    settings: _Settings, key: str, is_valid: Callable[[str], object], form: str
-) -> str | None:
-    """Return a text that may be missing."""
-    given = settings.get(key)
-    if given is None or (isinstance(given, str) and given and is_valid(given)):
+def _remote(settings: _Settings) -> str | None:
+    given = settings.get("remote")
+    if given is None or (isinstance(given, str) and _ADDRESS.match(given)):
         return given
-    raise settings.invalid(f"{key} must be {form}", key)
+    problem = 'remote must be the URL of a server, as in "https://notes.example:7411"'
+    raise settings.invalid(problem, "remote")
+
+
+def _vault(settings: _Settings) -> str | None:
+    given = settings.get("vault")
+    if given is None or (isinstance(given, str) and given in VAULTS):
+        return given
+    raise settings.invalid(f"vault must be {' or '.join(VAULTS)}", "vault")
 
 
 def _durability(settings: _Settings) -> Durability:
@@ -392,18 +396,14 @@ def _upward(start: Path) -> Iterator[tuple[Path, str | None]]:
     """Yield the folders from `start` upward, each with the border that lies below it, if any."""
     home = _home()
     starts_at_home = home is not None and start.is_relative_to(home)
-    device = _device(start)
+    device = start.stat().st_dev
     border = None
     for folder in (start, *start.parents):
-        if border is None and _device(folder) != device:
+        if border is None and folder.stat().st_dev != device:
             border = f"{start} is on another file system"
         yield folder, border
         if border is None and starts_at_home and folder == home:
             border = "it is above the home folder"
-
-
-def _device(folder: Path) -> int:
-    return folder.stat().st_dev
 
 
 def _home() -> Path | None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from hedgerow._engine import Index, Store, _Listing, _sync_note
 from hedgerow.errors import HedgerowError, IndexFileError, RetrievalError
 from hedgerow.ingest.ledger import SCOPE as LEDGER_NOTE
-from hedgerow.ingest.source import Listing, Rules, list_folder
+from hedgerow.ingest.source import Rules, list_folder
 
 from .config import Config
 from .documents import memory_rules
@@ -94,7 +94,7 @@ class Derived:
             config.__dict__["_derived"] = known
         return known
 
-    def listing(self, *, named: bool = False) -> Listing:
+    def listing(self, *, named: bool = False) -> _Listing:
         """List the files that are read; `named` keeps what is passed by.
 
         Those of several roots that are recalled together begin with `@/`, `@@/` and so on.
@@ -102,10 +102,9 @@ class Derived:
         if not self.members:
             return list_folder(self.source_root, self.rules, named=named)
         parts = [
-            (mark_of(number), one.listing(named=named).found)
-            for number, one in enumerate(self.members)
+            (mark_of(number), one.listing(named=named)) for number, one in enumerate(self.members)
         ]
-        return Listing(_Listing.joined(parts))
+        return _Listing.joined(parts)
 
     def folder_of(self, kind: str) -> str:
         """Return the folder, below the root, for new memories of a type; `.` for the root itself."""
@@ -121,7 +120,7 @@ class Derived:
         )
         return [(start, one.rules.day_format) for start, one in roots if one.rules.day_format]
 
-    def unused(self, listing: Listing) -> list[str]:
+    def unused(self, listing: _Listing) -> list[str]:
         """Return the patterns of `exclude` in hedgerow.json that match nothing."""
         own = _own_patterns(self.root, self.source_root, self.vault)
         return [pattern for pattern in listing.unused if pattern not in own]
@@ -351,6 +350,11 @@ def _rebuilt(opened: Callable[[], T], remove: Callable[[IndexFileError], None]) 
 def is_of_no_use(error: IndexFileError) -> bool:
     """Report whether the file cannot be read at all, so that a new one loses nothing."""
     return error.code in _OF_NO_USE
+
+
+def is_mended_by_sync(error: IndexFileError) -> bool:
+    """Report whether a sync rebuilds the file, because it is damaged, or upgrades an older one."""
+    return error.code == OLDER or is_of_no_use(error)
 
 
 def damage_in(error: HedgerowError) -> IndexFileError | None:

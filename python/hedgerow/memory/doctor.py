@@ -24,6 +24,17 @@ _INTEGRATIONS = {
     "claude": ".claude/skills/hedgerow-memory/SKILL.md",
     "pi": ".pi/agent/extensions/hedgerow-memory.ts",
 }
+_KEYS = {
+    "engine": "engine",
+    "memory_root": "memoryRoot",
+    "index": "index",
+    "links": "links",
+    "files": "files",
+    "permissions": "permissions",
+}
+"""The checks in the order of the report, each with its key in JSON."""
+
+_NOT_CHECKED = "Not looked at."
 _SHOWN = 3
 
 
@@ -62,27 +73,15 @@ class Diagnosis:
     def checks(self) -> list[tuple[str, Check]]:
         """Return the checks with their names, in the order of the report."""
         return [
-            ("Engine", self.engine),
-            ("Memory root", self.memory_root),
-            ("Index", self.index),
-            ("Links", self.links),
-            ("Files", self.files),
-            ("Permissions", self.permissions),
+            *((name.replace("_", " ").capitalize(), getattr(self, name)) for name in _KEYS),
             *((f"Integration {name}", check) for name, check in self.integrations.items()),
         ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the documented JSON."""
-        return {
-            "ok": self.ok,
-            "engine": self.engine.to_dict(),
-            "memoryRoot": self.memory_root.to_dict(),
-            "index": self.index.to_dict(),
-            "links": self.links.to_dict(),
-            "files": self.files.to_dict(),
-            "permissions": self.permissions.to_dict(),
-            "integrations": {name: check.to_dict() for name, check in self.integrations.items()},
-        }
+        named = {key: getattr(self, name).to_dict() for name, key in _KEYS.items()}
+        integrations = {name: check.to_dict() for name, check in self.integrations.items()}
+        return {"ok": self.ok, **named, "integrations": integrations}
 
 
 def diagnose(path: Path, *, trust: bool | None = None) -> Diagnosis:
@@ -117,6 +116,11 @@ def diagnose(path: Path, *, trust: bool | None = None) -> Diagnosis:
     )
 
 
+def _warning(message: str, *, ok: bool = False, **facts: Any) -> Check:
+    """Return a check that makes nothing unhealthy."""
+    return Check(ok, message, facts, is_warning=True)
+
+
 def _engine() -> Check:
     facts = {"version": __version__}
     try:
@@ -131,21 +135,21 @@ def _engine() -> Check:
 
 def _index(root: MemoryRoot | None) -> tuple[Check, tuple[PassedBy, ...]]:
     if root is None:
-        return _not_looked_at(), ()
+        return _warning(_NOT_CHECKED), ()
     try:
         broken, aside = _broken(root), _put_aside(root)
         facts: dict[str, Any] = {"broken": broken, "putAside": aside}
         kept = f" Quarantined by a sync: {', '.join(aside)}." if aside else ""
         if broken:
             message = f"Damaged: {_some(broken)}. The next recall or query rebuilds it.{kept}"
-            return Check(ok=False, message=message, facts=facts, is_warning=True), ()
+            return _warning(message, **facts), ()
         state = root.index_state()
     except HedgerowError as error:
-        return Check(ok=False, message=error.message, facts={}, is_warning=True), ()
+        return _warning(error.message), ()
     how = f"Retrieval: {root.retrieval}."
     if state is None:
         message = f"Not made yet; the first recall makes it. {how}{kept}"
-        return Check(ok=False, message=message, facts=facts, is_warning=True), ()
+        return _warning(message, **facts), ()
     stale = state.stale > 0
     behind = f"{state.stale} files have changed since; the next recall reads them."
     passed = f" Passed by: {state.passed_by.total():,} (--verbose names them)."
@@ -159,7 +163,7 @@ def _index(root: MemoryRoot | None) -> tuple[Check, tuple[PassedBy, ...]]:
         "stale": stale,
         "passedBy": dict(state.passed_by),
     }
-    return Check(not stale, message, facts, is_warning=True), state.named
+    return _warning(message, ok=not stale, **facts), state.named
 
 
 def _broken(root: MemoryRoot) -> list[str]:
@@ -190,12 +194,11 @@ def _put_aside(root: MemoryRoot) -> list[str]:
 def _links_and_files(root: MemoryRoot | None) -> tuple[Check, Check]:
     """Check the links of all files, and whether all of each could be read."""
     if root is None:
-        return _not_looked_at(), _not_looked_at()
+        return _warning(_NOT_CHECKED), _warning(_NOT_CHECKED)
     try:
         derived = Derived.of(root._config())  # noqa: SLF001 - of the same package
     except HedgerowError as error:
-        failed = Check(ok=False, message=error.message, facts={}, is_warning=True)
-        return failed, failed
+        return _warning(error.message), _warning(error.message)
     documents = read_documents(derived.source_root, derived.rules)
     problems = [*unread(documents), *starmap(Skip, documents.problems())]
     problems += [*_bad_format(derived), *starmap(Skip, documents.ambiguous_days())]
@@ -217,30 +220,24 @@ def _bad_format(derived: Derived) -> list[Skip]:
 
 
 def _links(found: Sequence[tuple[str, str]]) -> Check:
-    facts = {"unresolved": [{"file": file, "link": target} for file, target in found]}
+    unresolved = [{"file": file, "link": target} for file, target in found]
     if not found:
-        return Check(ok=True, message="None is broken.", facts=facts, is_warning=True)
+        return _warning("None is broken.", ok=True, unresolved=unresolved)
     shown = _some([f"{file}: {target}" for file, target in found])
-    message = f"{len(found)} broken: {shown}."
-    return Check(ok=False, message=message, facts=facts, is_warning=True)
+    return _warning(f"{len(found)} broken: {shown}.", unresolved=unresolved)
 
 
-def _files(problems: Sequence[Skip]) -> Check:
-    facts = {"problems": [skip.to_dict() for skip in problems]}
-    if not problems:
-        return Check(ok=True, message="All are readable.", facts=facts, is_warning=True)
-    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-    message = f"{count}: {_some([str(skip) for skip in problems])}."
-    return Check(ok=False, message=message, facts=facts, is_warning=True)
+def _files(found: Sequence[Skip]) -> Check:
+    problems = [skip.to_dict() for skip in found]
+    if not found:
+        return _warning("All are readable.", ok=True, problems=problems)
+    count = "1 problem" if len(found) == 1 else f"{len(found)} problems"
+    return _warning(f"{count}: {_some([str(skip) for skip in found])}.", problems=problems)
 
 
 def _some(texts: Sequence[str]) -> str:
     more = [f"and {len(texts) - _SHOWN} more (--json has all)"] if len(texts) > _SHOWN else []
     return "; ".join([*texts[:_SHOWN], *more])
-
-
-def _not_looked_at() -> Check:
-    return Check(ok=False, message="Not looked at.", facts={}, is_warning=True)
 
 
 def _permissions(root: Path | None) -> Check:
@@ -261,4 +258,4 @@ def _integration(name: str) -> Check:
     path = Path.home() / _INTEGRATIONS[name]
     installed = path.is_file()
     message = "Installed." if installed else "Not installed."
-    return Check(installed, message, {"path": str(path)}, is_warning=True)
+    return _warning(message, ok=installed, path=str(path))

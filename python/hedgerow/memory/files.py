@@ -57,9 +57,10 @@ def check_folders(root: Path, folder: str) -> None:
             check_no_link(root / one)
 
 
-def write_new(path: Path, text: str) -> bool:
+def write_new(path: Path, text: str, *, mode: int = 0o666) -> bool:
     """Write a file that must not exist yet; False when it does, and then nothing is done."""
-    with system_errors("write", path), _temporaries({path: text.encode()}) as [temporary]:
+    written = _temporaries({path: text.encode()}, mode=mode)
+    with system_errors("write", path), written as [temporary]:
         return _link(temporary, path)
 
 

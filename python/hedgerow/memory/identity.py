@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hedgerow.errors import HedgerowError
 
-from .files import sync, sync_folder
+from .files import replace_private, write_new
 
 __all__ = ["VARIABLE", "ensure_key", "signature_of", "user_folder"]
 
@@ -46,7 +46,6 @@ def _usual() -> Path:
 _FILE = "identity"
 _BYTES = 32
 _LENGTH = 32
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 _making = threading.Lock()
 
@@ -88,25 +87,10 @@ def ensure_key() -> None:
 
 def _write(file: Path, text: str) -> None:
     """Write a file for its owner alone, at once and as a whole; one that is there stays if it is good."""
-    temporary = file.with_name(f".{file.name}-{os.getpid()}-{secrets.token_hex(6)}")
-    with os.fdopen(os.open(temporary, _NEW, 0o600), "w", encoding="ascii") as stream:
-        stream.write(text)
-        stream.flush()
-        sync(stream.fileno())
-    try:
-        if file.exists() and _known_key() is None:
-            temporary.replace(file)
-        else:
-            os.link(temporary, file)
-    except FileExistsError:
-        pass  # another process was first
-    except OSError:
-        # A file system without hard links.
-        temporary.replace(file)
-    finally:
-        temporary.unlink(missing_ok=True)
-    # A key that is lost makes every store foreign.
-    sync_folder(file.parent)
+    if file.exists() and _known_key() is None:
+        replace_private(file, text)
+    else:
+        write_new(file, text, mode=0o600)  # unless another process was first
 
 
 def _known_key() -> bytes | None:

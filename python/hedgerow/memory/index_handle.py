@@ -33,7 +33,7 @@ from hedgerow._retrieval.searching import Stages
 from hedgerow.embedders import AnyEmbedder
 from hedgerow.errors import HedgerowError, IndexFileError, InvalidInputError
 from hedgerow.ingest.ledger import Ledger
-from hedgerow.ingest.source import Listing, Skip
+from hedgerow.ingest.source import Skip
 from hedgerow.ranking import Ranking
 from hedgerow.results import Trace
 from hedgerow.retriever import Retriever
@@ -44,11 +44,11 @@ from . import vectors
 from .config import Config
 from .derived import (
     FOREIGN,
-    OLDER,
     TOKENIZER,
     Derived,
     damage_in,
     identity_of,
+    is_mended_by_sync,
     is_of_no_use,
 )
 from .documents import CODES, notices_of
@@ -153,19 +153,17 @@ class OpenedIndex:
         self._model_failed_at: float | None = None
         self._model_problem: str | None = None
 
-    def recall(  # noqa: PLR0913 - what a recall depends on
+    def recall(
         self,
         config: Config,
         request: RecallRequest | ContextRequest,
         scope: Scope,
         *,
-        with_evidence: bool = False,
-        is_explained: bool = False,
         is_repeat: bool = False,
     ) -> tuple[Recall, list[Evidence]]:
         """Search, after bringing the index up to date with `sync`; a damaged index is rebuilt, once.
 
-        With `with_evidence` also returns the passages of the recalled files, best first. Raises
+        For a context also returns the passages of the recalled files, best first. Raises
         InvalidInputError for a blank query or a date that does not exist.
         """
         query, sync = request.query, request.sync
@@ -208,20 +206,13 @@ class OpenedIndex:
         try:
             if state is None:
                 state = self._state_of(config)
-            done = self._search(state, request, options, scope, with_evidence=with_evidence)
+            done = self._search(state, request, options, scope)
         except HedgerowError as error:
             if is_repeat:
                 raise
             self._rebuild(Derived.of(config), error, sync=sync)
-            return self.recall(
-                config,
-                request,
-                scope,
-                with_evidence=with_evidence,
-                is_explained=is_explained,
-                is_repeat=True,
-            )
-        found = self._found(config, request, scope, done, unreadable, is_explained=is_explained)
+            return self.recall(config, request, scope, is_repeat=True)
+        found = self._found(config, request, scope, done, unreadable)
         return found, [Evidence(*one) for one in done.evidence]
 
     def _search(  # noqa: C901, PLR0912 - in one function: each call costs a recall time
@@ -230,8 +221,6 @@ class OpenedIndex:
         request: RecallRequest | ContextRequest,
         options: recalling.Options,
         scope: Scope,
-        *,
-        with_evidence: bool,
     ) -> _Done:
         """Search in one call of the engine, and in further ones if nothing is from the period that is named."""
         query, sync = request.query, request.sync
@@ -275,7 +264,7 @@ class OpenedIndex:
                 depths=depths[0],
                 other_depth=depths[1],
                 half_life=None if options.half_life is None else options.half_life // TICK,
-                with_evidence=with_evidence,
+                with_evidence=isinstance(request, ContextRequest),
                 is_listing=what == "listing",
             )
             most = max(recalling.AT_LEAST, recalling.DEEPER * request.limit)
@@ -317,18 +306,17 @@ class OpenedIndex:
             answer, is_plain, results, left_out, about, evidence, wanted, as_of, period, problem
         )
 
-    def _found(  # noqa: PLR0913 - what a result is made of
+    def _found(
         self,
         config: Config,
         request: RecallRequest | ContextRequest,
         scope: Scope,
         done: _Done,
         unreadable: list[Skip],
-        *,
-        is_explained: bool,
     ) -> Recall:
         """Return the result of a recall from the answer of the engine."""
         answer, period = done.answer, done.period
+        is_explained = isinstance(request, RecallRequest) and request.explain
         trace: Trace | None = answer.trace if is_explained or not done.is_plain else None
         how = "keywords" if done.is_plain or trace is None else recalling.how_found(trace)
         results = tuple([recalling.recalled(one, request.depth, how) for one in done.results])
@@ -366,9 +354,7 @@ class OpenedIndex:
         `listing` has the files of the root, if they were listed a moment ago.
         """
         derived = Derived.of(config)
-        looked = (
-            FreshnessCheck(None, Listing(listing)) if listing else self._look(derived, sync=sync)
-        )
+        looked = FreshnessCheck(None, listing) if listing else self._look(derived, sync=sync)
         if looked.skips is not None:
             return looked.skips
         from .sync import sync as bring_up_to_date  # noqa: PLC0415 - slow to import
@@ -556,8 +542,7 @@ class OpenedIndex:
             index = self._index(derived) if identity_of(derived.index) else None
             ledger = None if index is None else self._files.ledger_of(derived, index)
         except IndexFileError as error:
-            # A sync rebuilds a damaged index, and upgrades an older one.
-            if not (error.code == OLDER or is_of_no_use(error)):
+            if not is_mended_by_sync(error):
                 raise
             index = ledger = None
         # An earlier version may have made it with another tokenizer.

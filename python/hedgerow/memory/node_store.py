@@ -14,10 +14,9 @@ from hedgerow.typing import Progress
 
 from .config import Config
 from .derived import (
-    OLDER,
     Derived,
     damage_in,
-    is_of_no_use,
+    is_mended_by_sync,
     remove_damaged,
 )
 from .files import locked, system_errors
@@ -119,7 +118,7 @@ class NodeStore:
         try:
             ledgers = self._files.ledger(derived), self._files.nodes(derived).ledger
         except IndexFileError as error:
-            if not (error.code == OLDER or is_of_no_use(error)):
+            if not is_mended_by_sync(error):
                 raise
             return None
         return self._check.look(derived, *ledgers)

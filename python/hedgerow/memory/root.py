@@ -295,15 +295,12 @@ class MemoryRoot(RootOperations):
             or self._stamp != _settled_signatures(self._config_files)
         ):
             config = self._config()
-        explains = request.explain
-        return self._opened.recall(config, request, self._scope, is_explained=explains)[0]
+        return self._opened.recall(config, request, self._scope)[0]
 
     def _context(self, request: ContextRequest) -> Context:
         from . import context  # noqa: PLC0415 - slow to import
 
-        found, passages = self._opened.recall(
-            self._config(), request, self._scope, with_evidence=True
-        )
+        found, passages = self._opened.recall(self._config(), request, self._scope)
         count = request.count_tokens or context.estimated_tokens
         return context.pack(
             found, passages, request.budget, request.per_file, count, diversify=request.diversify

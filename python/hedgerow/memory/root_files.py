@@ -11,13 +11,23 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import starmap
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from hedgerow._engine import Index, Store, _is_replaced, _is_unlinked, _Names, _Nodes, _Watch
+from hedgerow._engine import (
+    Index,
+    Store,
+    _is_replaced,
+    _is_unlinked,
+    _Listing,
+    _Names,
+    _Nodes,
+    _Watch,
+)
 from hedgerow.errors import IndexFileError
 from hedgerow.ingest.ledger import Ledger
-from hedgerow.ingest.source import Listing, PassedBy, Rules, Skip
+from hedgerow.ingest.source import PassedBy, Rules, Skip
 
 from .derived import (
     FOREIGN,
@@ -339,7 +349,7 @@ class FreshnessCheck:
     """
 
     skips: list[Skip] | None
-    listing: Listing | None = None
+    listing: _Listing | None = None
 
 
 class FileCheck:
@@ -388,9 +398,10 @@ class FileCheck:
         for ledger in ledgers:
             if not ledger.has_read(listing, derived.source_root):
                 return FreshnessCheck(None, listing)
+        skips = list(starmap(Skip, listing.skips))
         if changes is not None:
-            self._fresh[len(ledgers)] = seen, listing.skips, ledgers
-        return FreshnessCheck([*listing.skips, *ledgers[0].skips], listing)
+            self._fresh[len(ledgers)] = seen, skips, ledgers
+        return FreshnessCheck([*skips, *ledgers[0].skips], listing)
 
     def watch(self, derived: Derived) -> tuple[_Watch, ...]:
         """Return the watches over the folders of a root; none where there are none, or one ended."""
@@ -464,7 +475,7 @@ def index_state(derived: Derived) -> IndexState | None:
     return IndexState(
         ledger.documents,
         ledger.stale(listing, derived.source_root),
-        listing.passed_by,
-        tuple(listing.named),
+        Counter(dict(listing.passed_by)),
+        tuple(starmap(PassedBy, listing.named)),
         tuple(derived.unused(listing)),
     )

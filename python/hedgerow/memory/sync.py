@@ -9,15 +9,15 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import starmap
 from typing import Annotated, Any
 
-from hedgerow._engine import Index, Store, _Changes, _is_unlinked, _relink, _sync_root
+from hedgerow._engine import Index, Store, _Changes, _is_unlinked, _Listing, _relink, _sync_root
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
 from hedgerow.errors import IndexFileError
 from hedgerow.ingest.ledger import Ledger
 from hedgerow.ingest.source import (
-    Listing,
     PassedBy,
     Skip,
     check_not_empty,
@@ -75,7 +75,7 @@ def sync(  # noqa: PLR0913 - the options of a sync
     progress: Progress | None = None,
     *,
     files: RootFiles | None = None,
-    listing: Listing | None = None,
+    listing: _Listing | None = None,
     allow_empty: bool = False,
     with_store: bool = False,
 ) -> SyncReport:
@@ -123,7 +123,7 @@ def _sync(  # noqa: PLR0913 - the options of a sync
     derived: Derived,
     progress: Progress | None,
     files: RootFiles,
-    listing: Listing | None,
+    listing: _Listing | None,
     *,
     allow_empty: bool,
     with_store: bool,
@@ -137,7 +137,7 @@ def _sync(  # noqa: PLR0913 - the options of a sync
             listing = derived.listing(named=True)
             changes = run.changes(listing)
         if not allow_empty:
-            check_not_empty(str(derived.source_root), changes.most_gone, len(listing.found))
+            check_not_empty(str(derived.source_root), changes.most_gone, len(listing))
         run.sync(changes, progress, relink=with_store)
         _remove_leftovers(derived, listing.leftovers)
         return _report(derived, listing, run, changes.gone)
@@ -201,10 +201,10 @@ class _Run:
         nodes = self._nodes
         return len(self.ledger) > 0 and (nodes is None or len(nodes.ledger) > 0)
 
-    def changes(self, listing: Listing) -> _Changes:
+    def changes(self, listing: _Listing) -> _Changes:
         """Return the files that index or store have to read or to drop."""
         nodes = None if self._nodes is None else self._nodes.ledger.found
-        return _Changes(listing.found, self.ledger.found, nodes)
+        return _Changes(listing, self.ledger.found, nodes)
 
     def sync(self, changes: _Changes, progress: Progress | None = None, *, relink: bool) -> None:
         """Read and drop files; with `relink` make the edges those of the links."""
@@ -239,7 +239,7 @@ class _Run:
         self.ledger = self.ledger.refreshed(self._index)
 
 
-def _report(derived: Derived, listing: Listing, run: _Run, removed: int) -> SyncReport:
+def _report(derived: Derived, listing: _Listing, run: _Run, removed: int) -> SyncReport:
     ledger = run.ledger
     return SyncReport(
         root=str(derived.root),
@@ -247,9 +247,9 @@ def _report(derived: Derived, listing: Listing, run: _Run, removed: int) -> Sync
         added=run.added_files,
         changed=run.changed_files,
         removed=removed,
-        skips=[*listing.skips, *ledger.skips],
-        passed_by=listing.passed_by,
-        named=listing.named,
+        skips=[*starmap(Skip, listing.skips), *ledger.skips],
+        passed_by=Counter(dict(listing.passed_by)),
+        named=list(starmap(PassedBy, listing.named)),
         unused=derived.unused(listing),
     )
 

@@ -61,13 +61,8 @@ class TrustRequest(Result):
         return (
             f"{NOT_ALLOWED} the memory root {_printable(self.root)} asks to {self.effect} "
             f"({self.setting} {_quoted(self.value)}). {self.without} To allow it: "
-            f"{how_to_allow(self.root)}"
+            f"hedgerow trust --root {_printable(shlex.quote(self.root))}"
         )
-
-
-def how_to_allow(root: str) -> str:
-    """Return the command that allows a request of a root."""
-    return f"hedgerow trust --root {_printable(shlex.quote(root))}"
 
 
 def index_root(root: Path, folder: Path) -> TrustRequest:

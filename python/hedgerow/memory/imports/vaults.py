@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from itertools import starmap
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -60,10 +61,10 @@ def _documents(source: Path) -> Iterator[Document | Skip]:
             f"{source} cannot be imported: it is no folder", code="invalid_export"
         )
     listing = list_folder(source, memory_rules((), ()), named=True)
-    yield from listing.skips
-    for passed in listing.named:
-        if passed.code in _PASSED_BY:
-            yield Skip(passed.path, "not_imported", _PASSED_BY[passed.code])
+    yield from starmap(Skip, listing.skips)
+    for path, code in listing.named:
+        if code in _PASSED_BY:
+            yield Skip(path, "not_imported", _PASSED_BY[code])
     templates = _template_folders(source)
     for path in sorted(listing.files):
         if _is_template(path, templates):
