@@ -242,6 +242,14 @@ class TestSameness:
             ("We do cut the hedge in May.", "We don\u2019t cut the hedge in May."),
             ("Wir schneiden im August die Hecke.", "Wir schneiden im August keine Hecke."),
             ("The deploy went to \u2705 today.", "The deploy went to \u274c today."),
+            ("Mix it in the ratio of 1:2 for all.", "Mix it in the ratio of 2:1 for all."),
+            ("Take at most 10 mg of it a day.", "Take at most 10 g of it a day."),
+            ("The field has 10² metres here.", "The field has 102 metres here."),
+            ("- [x] water the plants", "- [ ] water the plants"),
+            ("~~Use tabs~~ in this project.", "Use tabs in this project."),
+            ("Run `a && b` in the build.", "Run `a || b` in the build."),
+            ("القطط تدخل الحديقة كل يوم.", "القطط لا تدخل الحديقة كل يوم."),
+            ("बिल्लियाँ बगीचे में आती हैं रोज़।", "बिल्लियाँ बगीचे में नहीं आती हैं रोज़।"),
         ],
     )
     def test_symbols_and_negations_count(self, one: str, other: str) -> None:

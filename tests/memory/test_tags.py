@@ -161,6 +161,9 @@ class TestKinds:
     def test_types_of_another_scope_are_unknown(self, infra: MemoryRoot) -> None:
         with pytest.raises(InvalidInputError, match="no memories of the type 'soup-recipe'"):
             infra.scoped(user="ana").recall("pomelo", types=["soup recipe"])
+        for type_ in ("soup recipe", "semantic"):
+            with pytest.raises(InvalidInputError, match="no memories of the type"):
+                infra.scoped(user="ana").list(type=type_)
 
 
 class TestKeys:

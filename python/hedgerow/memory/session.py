@@ -13,7 +13,7 @@ from .config import Config
 from .derived import Derived
 from .index_handle import OpenedIndex
 from .marks import SUPERSEDED_BY, SUPERSEDES, Marks
-from .names import check_types, type_word
+from .names import DIRECTORIES, check_types, type_word
 from .node_store import NodeStore, key_of
 from .note import now
 from .operations import ListRequest
@@ -152,8 +152,9 @@ def listed(root: Path, session: Session, request: ListRequest, time: Moment) -> 
     """List memories, the last changed first, each as it is at a time."""
     store, visible = session.store(), session.visible()
     kind = None if request.type is None else type_word(request.type)
-    if kind is not None:
-        check_types([kind], [type_word(one) for one in store.types])
+    if kind is not None and kind not in DIRECTORIES:
+        stated = store.query("all | select:type", now=0, within=visible).rows or []
+        check_types([kind], {type_word(str(of)) for (of,) in stated})
     node_type = "episodic" if kind == "session" else kind
     chosen = "all" if kind is None else f"all | type:{node_type}"
     stages = f"{chosen} | sort:timestamp | select:key,type,timestamp"

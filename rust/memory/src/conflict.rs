@@ -10,7 +10,8 @@ pub fn conflict_line(lines: &[&str]) -> Option<usize> {
         if is_fence(line) {
             is_fenced = !is_fenced;
         }
-        if is_fenced {
+        // The sides of a conflict that begins outside may begin or end code.
+        if is_fenced && begin.is_none() {
             continue;
         }
         if is_mark(line, "<<<<<<<") {
@@ -45,6 +46,10 @@ mod tests {
         assert_eq!(line("<<<<<<<\n<<<<<<< HEAD\n=======\n>>>>>>>"), Some(2));
         assert_eq!(line("=======\n>>>>>>> x\n<<<<<<< HEAD"), None);
         assert_eq!(line("```\n<<<<<<< HEAD\n=======\n>>>>>>> x\n```"), None);
+        assert_eq!(
+            line("<<<<<<< HEAD\n```py\na\n=======\n```js\nb\n>>>>>>> x\n```"),
+            Some(1)
+        );
         assert_eq!(line("<<<<<<<< HEAD\n=======\n>>>>>>> x"), None);
     }
 }

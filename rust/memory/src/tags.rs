@@ -54,14 +54,17 @@ pub fn inline_tags(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut known = HashSet::new();
     let mut hidden = 0_usize;
-    markdown::events(text, false, &mut |event, _| {
+    let source = text;
+    markdown::events(text, false, &mut |event, range| {
         match event {
             Event::Start(Tag::CodeBlock(_) | Tag::Link { .. } | Tag::Image { .. }) => hidden += 1,
             Event::End(TagEnd::CodeBlock | TagEnd::Link | TagEnd::Image) => {
                 hidden = hidden.saturating_sub(1);
             }
             Event::Text(text) if hidden == 0 => {
-                for tag in tags_in(&text) {
+                // `\#` is no tag: the text after the backslash is an event of its own.
+                let is_escaped = text.starts_with('#') && source[..range.start].ends_with('\\');
+                for tag in tags_in(&text[usize::from(is_escaped)..]) {
                     if known.insert(tag.to_owned()) {
                         found.push(tag.to_owned());
                     }
@@ -141,6 +144,7 @@ mod tests {
             ["one", "two/three", "été", "tag", "a-b_c"]
         );
         assert_eq!(inline_tags("#a_b #1a #- #2026"), ["a_b", "1a"]);
+        assert_eq!(inline_tags("\\#no \\#no2 #yes a \\# #b"), ["yes", "b"]);
     }
 
     #[test]
