@@ -29,7 +29,8 @@ import hedgerow as hr
 from hedgerow import evaluation
 from hedgerow._judged import read_judgements, read_queries, read_vectors
 from hedgerow.cli.eval_text import draw
-from hedgerow.embedders import embedder_named
+from hedgerow.embedders import OnnxEmbedder, embedder_named
+from hedgerow.rerankers import MaxSimReranker
 from hedgerow.typing import JudgedBy, JudgedMode, Judgements, Tokenizer
 from quality_suite import print_suite
 
@@ -157,8 +158,8 @@ def judgements_by_path(judgements: Judgements, found: list[Document]) -> Judgeme
     return {query: of_query(judged) for query, judged in judgements.items()}
 
 
-def options() -> tuple[Path, Path | None, Shape | None, str | None]:
-    """Return the folder, the chart file and the shape from the command line.
+def options() -> tuple[argparse.Namespace, Shape | None]:
+    """Return the options of the command line, and the shape that they describe.
 
     The shape is None with --suite.
     """
@@ -168,6 +169,11 @@ def options() -> tuple[Path, Path | None, Shape | None, str | None]:
     parser.add_argument("--suite", action="store_true", help="measure the collections of FOLDER")
     parser.add_argument(
         "--embedder", help="with --suite, makes the vectors: local, or another name"
+    )
+    parser.add_argument(
+        "--max-sim",
+        metavar="MODEL",
+        help="with --suite, reranks by the token vectors of a folder's model",
     )
     parser.add_argument("--passages", type=int, metavar="WORDS")
     parser.add_argument("--untitled", action="store_true", help="leave titles out")
@@ -182,7 +188,7 @@ def options() -> tuple[Path, Path | None, Shape | None, str | None]:
     parser.add_argument("--tokenizer", default="porter unicode61")
     given = parser.parse_args()
     if given.suite:
-        return given.folder, None, None, given.embedder
+        return given, None
     how = {"random": "threads", "similar": "similar"}.get(given.threads)
     shape = Shape(
         passages=given.passages,
@@ -191,14 +197,17 @@ def options() -> tuple[Path, Path | None, Shape | None, str | None]:
         by="path" if given.passages else given.by,
         tokenizer=given.tokenizer,
     )
-    return given.folder, given.chart, shape, None
+    return given, shape
 
 
 def main() -> None:
     """Print a line for each search: both matchings, keywords, both fusions, and profile best."""
-    folder, chart, shape, embedder = options()
+    given, shape = options()
+    folder, chart = given.folder, given.chart
     if shape is None:
-        print_suite(folder, embedder_named(embedder) if embedder else None)
+        embedder = embedder_named(given.embedder) if given.embedder else None
+        tokens = given.max_sim and OnnxEmbedder(given.max_sim)
+        print_suite(folder, embedder, MaxSimReranker(tokens) if tokens else None)
         return
     queries = read_queries(folder / "queries.jsonl.gz")
     rows = read_vectors(folder / "emb_queries.npy", len(queries))

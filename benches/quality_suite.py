@@ -1,11 +1,12 @@
 """Measure profile="best" on the suite of eight collections, by keywords only and with vectors.
 
-python benches/quality.py --suite FOLDER [--embedder NAME]
+python benches/quality.py --suite FOLDER [--embedder NAME] [--max-sim MODEL]
 
 The folder has a subfolder for each of `COLLECTIONS`, in the format that `quality.py` reads. Each
 conversation has its own index, in which a turn is a chunk of its session. Sessions are ranked by
 their best turn. The vectors come from the folders; with --embedder a model computes them, which
-takes minutes to hours.
+takes minutes to hours. With --max-sim the hits are reranked by late interaction over the token vectors of
+an ONNX model, such as that of an installed companion package.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import hedgerow as hr
 from hedgerow import evaluation
 from hedgerow._judged import JudgedQuery, read_judgements, read_queries, read_vectors
 from hedgerow.embedders.base import AnyEmbedder, Embedder
+from hedgerow.rerankers.base import Reranker
 from hedgerow.typing import JudgedBy, Judgements
 
 MEASURE = evaluation.MEASURES[0]
@@ -93,7 +95,10 @@ def judgements_of(folder: Path, collection: Collection) -> Judgements:
 
 
 def measure(
-    folder: Path, collection: Collection, embedder: AnyEmbedder | None = None
+    folder: Path,
+    collection: Collection,
+    embedder: AnyEmbedder | None = None,
+    reranker: Reranker | None = None,
 ) -> list[float]:
     """Return the mean nDCG@10 by keywords only, and with vectors."""
     own = folder / collection.folder
@@ -119,17 +124,19 @@ def measure(
         if embedder is not None:
             vectors = evaluation.embed_once(embedder, asked, index=index)
         for measured, way in zip(values, evaluation.best(["bm25", "hybrid"]), strict=True):
-            outcome = evaluation.outcome_of(index, task, way, vectors=vectors)
+            outcome = evaluation.outcome_of(index, task, way, vectors=vectors, reranker=reranker)
             measured += [one[MEASURE] for one in outcome.per_query.values()]
     return [sum(one) / len(one) for one in values]
 
 
-def print_suite(folder: Path, embedder: AnyEmbedder | None = None) -> None:
+def print_suite(
+    folder: Path, embedder: AnyEmbedder | None = None, reranker: Reranker | None = None
+) -> None:
     """Print a line for each collection, and the overall means."""
     print(f"{MEASURE:20}{'keywords':>10}{'vectors':>10}")
     measured = []
     for collection in COLLECTIONS:
-        measured.append(measure(folder, collection, embedder))
+        measured.append(measure(folder, collection, embedder, reranker))
         keywords, with_vectors = measured[-1]
         print(f"{collection.folder:20}{keywords:10.4f}{with_vectors:10.4f}", flush=True)
     keywords, with_vectors = (sum(one) / len(measured) for one in zip(*measured, strict=True))

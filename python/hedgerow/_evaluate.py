@@ -25,6 +25,7 @@ from .evaluation import (
     outcome_of,
 )
 from .evaluation import best as best_in
+from .rerankers.base import AnyReranker
 from .typing import Fusion, JudgedBy, JudgedMode, Judgements, Matching, Progress
 
 __all__ = ["Evaluation", "evaluate"]
@@ -102,6 +103,7 @@ def evaluate(  # noqa: PLR0913 - each has its default
     reweight: Sequence[bool] = (True,),
     best: bool = True,
     embedder: AnyEmbedder | None = None,
+    reranker: AnyReranker | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Search for judged queries in several ways, and measure the first ten results of each.
@@ -116,7 +118,8 @@ def evaluate(  # noqa: PLR0913 - each has its default
     There is one outcome for each distinct combination of `modes`, `matching`, `fusion`, `neighbors` and
     `reweight`, and one for the profile "best" in each mode, unless `best` is false. Without `modes`
     these are "bm25" and, where queries have vectors, "hybrid". Vectors come from `embedder`, or are in
-    the queries. `progress(done, total)` is called with numbers of searches.
+    the queries. `reranker` reorders the hits of every search. `progress(done, total)` is called with
+    numbers of searches.
 
     Raises MissingExtraError without the extra "eval", InvalidInputError (`invalid_evaluation`) for
     queries and judgements that do not fit each other or the index, and what the embedder raises.
@@ -137,7 +140,9 @@ def evaluate(  # noqa: PLR0913 - each has its default
         vectors = _vectors(opened, asked, task, searched, embedder)
         found = combinations(searched, matching, fusion, neighbors, reweight)
         found += best_in(searched) if best else []
-        return Evaluation(task, _outcomes(opened, task, found, vectors, progress))
+        return Evaluation(
+            task, _outcomes(opened, task, found, progress, vectors=vectors, reranker=reranker)
+        )
     finally:
         if opened is not index:
             opened.close()
@@ -213,9 +218,10 @@ def _outcomes(
     index: Index,
     task: Task,
     found: Iterable[Combination],
-    vectors: Embedder | None,
     progress: Progress | None,
+    **models: Any,
 ) -> list[Outcome]:
+    """Measure each combination; `models` are the embedder and the reranker of `outcome_of`."""
     ways = list(dict.fromkeys(found))
     total = len(task.queries) * len(ways)
     outcomes: list[Outcome] = []
@@ -225,5 +231,7 @@ def _outcomes(
             progress(len(outcomes) * of_one + done, total)
 
     for way in ways:
-        outcomes.append(outcome_of(index, task, way, vectors=vectors, progress=step))  # noqa: PERF401 - `step` reads the length
+        outcomes.append(  # noqa: PERF401 - `step` reads the length
+            outcome_of(index, task, way, progress=step, **models)
+        )
     return outcomes

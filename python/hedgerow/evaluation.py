@@ -21,6 +21,7 @@ from ._retrieval.embedding import admission, own_admission
 from .embedders.base import AnyEmbedder, Embedder, Embeddings
 from .errors import InvalidInputError
 from .ranking import Ranking
+from .rerankers.base import AnyReranker
 from .retriever import Retriever
 from .typing import Fusion, JudgedBy, JudgedMode, Judgements, Matching, Profile, Progress
 
@@ -252,21 +253,23 @@ class Outcome:
     degraded: int
 
 
-def outcome_of(
+def outcome_of(  # noqa: PLR0913 - each has its default
     index: Index,
     task: Task,
     combination: Combination,
     *,
     vectors: Embedder | None = None,
+    reranker: AnyReranker | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
     """Search for every query of the task in one way, and measure the hits.
 
-    `progress(done, total)` is called with numbers of queries. Raises what `search_many` raises.
+    `reranker` reorders the hits of every query. `progress(done, total)` is called with numbers of queries. Raises what `search_many` raises.
     """
     retriever = Retriever(
         index,
         embedder=vectors,
+        reranker=reranker,
         ranking=Ranking(
             combination.profile or "spec",
             matching=combination.matching or "spec",

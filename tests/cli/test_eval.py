@@ -282,3 +282,25 @@ def test_a_folder_has_all_three_files() -> None:
     assert "Missing option '--queries'" in failed(2, "eval", "--db", "notes.db")
     (folder / "passages.jsonl.gz").write_bytes(b"{}")
     assert 'needs an "id"' in failed(1, "eval", "--folder", "lang")
+
+
+def test_a_reranker_is_named_and_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Backwards:
+        name = "backwards"
+        closed = 0
+
+        def rerank(self, _: str, documents: Any) -> list[Any]:
+            return [-one.score for one in documents]
+
+        def close(self) -> None:
+            self.closed += 1
+
+    reranker = Backwards()
+    monkeypatch.setattr("hedgerow.rerankers.reranker_named", lambda _: reranker)
+    plain = as_json("eval", *GIVEN, "--modes", "bm25")
+    reranked = as_json("eval", *GIVEN, "--modes", "bm25", "--rerank", "tei:http://localhost:1")
+    assert reranker.closed == 1
+    before, after = ([one["nDCG@10"] for one in found["results"]] for found in (plain, reranked))
+    assert before != after
+    told = failed(2, "eval", "--conversations", "x.json", "--rerank", "tei:http://localhost:1")
+    assert "--rerank does not go with --conversations" in told

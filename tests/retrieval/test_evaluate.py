@@ -158,3 +158,15 @@ def test_an_index_without_vectors_has_no_search_by_meaning() -> None:
             )
         found = hr.evaluate(index, {"q": "oak"}, {"q": {"a": 1}}, embedder=lambda _: [])
         assert {way.combination.mode for way in found} == {"bm25"}
+
+
+def test_a_reranker_reorders_the_hits_of_every_search() -> None:
+    def backwards(_, documents):
+        return [-one.score for one in documents]
+
+    with hr.Index.from_texts(["oak oak", "oak elm fir"], ids=["a", "b"]) as index:
+        judged = {"queries": {"q": "oak"}, "judgements": {"q": {"a": 1}}}
+        plain = hr.evaluate(index, **judged)
+        reranked = hr.evaluate(index, **judged, reranker=backwards)
+    assert [way.measures["MRR@10"] for way in plain] == [1.0] * len(plain)
+    assert 0.5 in [way.measures["MRR@10"] for way in reranked]

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import click
 
-from hedgerow import Embedder, Evaluation, Index, IndexStats
+from hedgerow import Embedder, Evaluation, Index, IndexStats, Reranker
 from hedgerow._extras import imports_of
 from hedgerow._judged import JudgedQuery, read_judgements, read_passages, read_queries, read_vectors
 from hedgerow._retrieval.embedding import RecordedEmbedder
@@ -41,6 +41,7 @@ from .models import (
     embedder_of,
     embedder_option,
     recorded_embedder,
+    reranker_of,
 )
 from .options import (
     TEXT,
@@ -53,7 +54,7 @@ from .options import (
     text_option,
 )
 from .output import echo, progress_bar, wants_json, write_json
-from .params import Choices
+from .params import Choices, rerank_option
 from .place import check_exists, db_option
 
 _CHARTS = (".png", ".svg")
@@ -71,6 +72,7 @@ class _EvalArguments:
     reweight: Sequence[Literal["on", "off"]]
     best: bool
     embedder: EmbedderOptions
+    rerank: str | None
     query_vectors: str | None
 
 
@@ -131,6 +133,7 @@ def _list_option(
     help="Measure the profile best as well.",
 )
 @embedder_option("The embedder of the queries:")
+@rerank_option
 @text_option("--query-vectors", "FILE.npy", "Vectors in the order of the queries.")
 @text_option(
     "--conversations",
@@ -289,6 +292,7 @@ def _run(asked: _EvalArguments, files: _Files) -> _Evaluation:
         interruptible("interrupted: nothing was written"),
         _index(files) as index,
         embedder_of(asked.embedder) as named,
+        reranker_of(asked.rerank) as reranker,
     ):
         stats = index.stats()
         found = _embedder(asked, queries, index, named)
@@ -298,7 +302,7 @@ def _run(asked: _EvalArguments, files: _Files) -> _Evaluation:
         if set(modes) - {"bm25"}:
             vectors = _vectors(asked, queries, task, index, found.embedder)
         ways = _ways(asked, modes)
-        outcomes = _outcomes(index, task, ways, vectors)
+        outcomes = _outcomes(index, task, ways, vectors, reranker)
     seconds = round(time.monotonic() - started, 3)
     return _Evaluation(files.db, stats.chunks, task, outcomes, seconds, found.notice)
 
@@ -374,7 +378,11 @@ def _vectors(
 
 
 def _outcomes(
-    index: Index, task: Task, ways: Sequence[Combination], vectors: Embedder | None
+    index: Index,
+    task: Task,
+    ways: Sequence[Combination],
+    vectors: Embedder | None,
+    reranker: Reranker | None,
 ) -> list[Outcome]:
     total = len(task.queries) * len(ways)
     outcomes: list[Outcome] = []
@@ -385,7 +393,9 @@ def _outcomes(
                 progress(len(outcomes) * of_one + done, total)
 
         for way in ways:
-            outcomes.append(outcome_of(index, task, way, vectors=vectors, progress=step))  # noqa: PERF401 - `step` looks at it
+            outcomes.append(  # noqa: PERF401 - `step` looks at it
+                outcome_of(index, task, way, vectors=vectors, reranker=reranker, progress=step)
+            )
     return outcomes
 
 

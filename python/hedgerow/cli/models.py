@@ -1,4 +1,4 @@
-"""Embedders for commands: by name, closed when the command is done."""
+"""Embedders and rerankers for commands: by name, closed when the command is done."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from hedgerow import Embedder, HedgerowError, Index
+from hedgerow import Embedder, HedgerowError, Index, Reranker
 from hedgerow._retrieval.embedding import RecordedEmbedder
 from hedgerow._retrieval.embedding import embedder_of as embedder_recorded_in
 
@@ -21,6 +21,7 @@ from .output import visible
 if TYPE_CHECKING:
     from hedgerow.opensearch import Collection
 
+T = TypeVar("T")
 
 EMBEDDER_HELP = (
     "local for an installed model, or ADAPTER:MODEL, with one of model2vec, "
@@ -76,12 +77,29 @@ def embedder_of(wanted: EmbedderOptions) -> Iterator[Embedder | None]:
         return
     from hedgerow.embedders import embedder_named  # noqa: PLC0415 - only when it is asked for
 
-    embedder = embedder_named(wanted.name, **wanted.prompts)
-    try:
+    with _closed(embedder_named(wanted.name, **wanted.prompts)) as embedder:
         yield embedder
+
+
+@contextmanager
+def reranker_of(name: str | None) -> Iterator[Reranker | None]:
+    """Open the reranker of a name; None for None."""
+    if name is None:
+        yield None
+        return
+    from hedgerow.rerankers import reranker_named  # noqa: PLC0415 - only when it is asked for
+
+    with _closed(reranker_named(name)) as reranker:
+        yield reranker
+
+
+@contextmanager
+def _closed(adapter: T) -> Iterator[T]:
+    try:
+        yield adapter
     finally:
         # A model in this process has no connections to close.
-        close = getattr(embedder, "close", None)
+        close = getattr(adapter, "close", None)
         if close is not None:
             close()
 

@@ -139,11 +139,14 @@ def language_options(command: F) -> F:
     return add(command)
 
 
+rerank_option = text_option(
+    "--rerank", "NAME", "Rerank the best 20: cross-encoder:MODEL or tei:URL.", section=_RANKING
+)
+"""Add `--rerank`."""
+
+
 def ranking_options(command: F) -> F:
     """Add the options of ranking by keywords and meaning."""
-    rerank = text_option(
-        "--rerank", "NAME", "Rerank the best 20: cross-encoder:MODEL or tei:URL.", section=_RANKING
-    )
     ranking = request_options(
         Ranking,
         *(
@@ -168,7 +171,7 @@ def ranking_options(command: F) -> F:
     embedder = embedder_option(
         "Search by meaning too; that of the index, where it can be used unnamed:"
     )
-    return ranking(embedder(searching(rerank(command))))
+    return ranking(embedder(searching(rerank_option(command))))
 
 
 def _alias_table(
