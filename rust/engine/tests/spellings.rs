@@ -313,6 +313,45 @@ fn what_is_not_understood_is_said() {
             "ro*es",
             vec!["ro*es was searched for without *, which counts at the end of a word only."],
         ),
+        ("door AND NOT roses", vec![]),
+        ("(door OR winter) AND NOT roses", vec![]),
+        (
+            "!roses door",
+            vec!["!roses was read as a word; to exclude it, write -roses."],
+        ),
+        ("wow! door", vec![]),
+        (
+            "roses~2 winter",
+            vec!["roses~2 was read as words: ~ and ^ do not change how roses counts."],
+        ),
+        (
+            "roses^2.5",
+            vec!["roses^2.5 was read as words: ~ and ^ do not change how roses counts."],
+        ),
+        ("x^2 roses ~/notes", vec![]),
+        (
+            "r?ses",
+            vec!["r?ses was read as words; ? does not stand for a letter."],
+        ),
+        ("roses? example.org/door?roses=a", vec![]),
+        (
+            "/ro.*s/",
+            vec!["/ro.*s/ was read as words, not as a pattern."],
+        ),
+        ("/etc/hosts/ roses", vec![]),
+        (
+            "[status:x] roses",
+            vec![
+                "status:x was searched for as words; to filter, use a condition on metadata: status = x.",
+            ],
+        ),
+        (
+            "site:example intitle:roses",
+            vec![
+                "site:example was searched for as words; to filter, use a path filter: example.",
+                "intitle:roses was searched for as words; to filter, use a condition on metadata: title = roses.",
+            ],
+        ),
         ("door && roses", vec!["&& was left out; write AND."]),
         (
             "door NEAR/3 roses",

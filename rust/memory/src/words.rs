@@ -232,7 +232,7 @@ pub fn decisive(words: &[String]) -> Vec<&str> {
             NEGATION.contains(word.as_str()) || !starts_a_word(word) || word.ends_with("n't");
         if is_sign {
             signs.push(word.as_str());
-        } else if word.chars().any(char::is_numeric) {
+        } else if word.starts_with(char::is_numeric) {
             let unit = words[at + 1..].iter().find(|next| starts_a_word(next));
             numbers.push(word.as_str());
             numbers.extend(unit.map(String::as_str));

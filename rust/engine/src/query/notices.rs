@@ -59,8 +59,12 @@ fn of_operators(scan: &ParsedWords<'_>) -> Option<String> {
     let mut left_out: Vec<&str> = Vec::new();
     let mut has_token = false;
     let mut depth = 0_usize;
-    for word in &scan.words {
+    for (at, word) in scan.words.iter().enumerate() {
+        let next = scan.words.get(at + 1).map(|next| &next.outcome);
         match &word.outcome {
+            // As many programs write it: AND NOT is NOT.
+            WordOutcome::Operator(Operator::And, _)
+                if matches!(next, Some(WordOutcome::Operator(Operator::Not, _))) => {}
             WordOutcome::Kept(_) => has_token = true,
             WordOutcome::Operator(_, OperatorFate::Attached) if has_token => {}
             WordOutcome::Operator(operator, OperatorFate::Attached)
@@ -128,13 +132,13 @@ fn of_syntax(raw: &str) -> Vec<String> {
 
 /// The notice for a word that another search program would not read as a word.
 fn of_word(word: &str) -> Option<String> {
-    let bare = word.trim_start_matches(['(', '-', '+', '!']);
+    let bare = word.trim_start_matches(['(', '[', '-', '+', '!']);
     if let Some((field, value)) = bare.split_once(':')
         && !value.is_empty()
         && !value.starts_with('/')
         && let Some(filter) = filter_of(field, value)
     {
-        let word = bare.trim_end_matches([')', '"']);
+        let word = bare.trim_end_matches([')', ']', '"']);
         return Some(format!(
             "{word} was searched for as words; to filter, use {filter}."
         ));
@@ -147,27 +151,57 @@ fn of_word(word: &str) -> Option<String> {
                 "{word} was searched for as a word; quotes search for words in a row."
             ));
         }
-        _ => {
-            let inside = bare.trim_end_matches(['*', '"', ')']);
-            let is_wildcard = has_inner_wildcard(inside);
-            return is_wildcard.then(|| {
-                format!(
-                    "{word} was searched for without *, which counts at the end of a word only."
-                )
-            });
-        }
+        _ => return of_sign(word, bare),
     };
     Some(format!("{word} was left out; write {operator}."))
 }
 
-/// Whether a `*` stands before letters.
-fn has_inner_wildcard(word: &str) -> bool {
+/// The notice for a word with a sign that other search programs understand.
+fn of_sign(word: &str, bare: &str) -> Option<String> {
+    let inside = bare.trim_end_matches(['*', '"', ')']);
+    if has_inner(inside, '*', false) {
+        return Some(format!(
+            "{word} was searched for without *, which counts at the end of a word only."
+        ));
+    }
+    let is_address = inside.contains(['/', '=', ':']);
+    if !is_address && has_inner(inside, '?', true) {
+        return Some(format!(
+            "{word} was read as words; ? does not stand for a letter."
+        ));
+    }
+    let negated = word.trim_start_matches('(').strip_prefix('!');
+    if negated.is_some_and(|rest| rest.starts_with(char::is_alphanumeric)) {
+        return Some(format!(
+            "{word} was read as a word; to exclude it, write -{bare}."
+        ));
+    }
+    let digits = |part: &str| part.chars().all(|one| one.is_ascii_digit() || one == '.');
+    if let Some((term, _)) = inside.rsplit_once(['~', '^']).filter(|(term, number)| {
+        digits(number) && term.chars().filter(|one| one.is_alphabetic()).count() > 1
+    }) {
+        return Some(format!(
+            "{word} was read as words: ~ and ^ do not change how {term} counts."
+        ));
+    }
+    let pattern = word
+        .strip_prefix('/')
+        .and_then(|rest| rest.strip_suffix('/'));
+    pattern
+        .filter(|pattern| pattern.contains(['*', '+', '[', '(', '|', '\\']))
+        .map(|_| format!("{word} was read as words, not as a pattern."))
+}
+
+/// Whether a sign stands before letters, and after letters or, unless `between`, at the beginning.
+fn has_inner(word: &str, sign: char, between: bool) -> bool {
     let letter = |c: Option<char>| c.is_some_and(char::is_alphabetic);
-    let mut parts = word.split('*');
+    let mut parts = word.split(sign);
     let mut before = parts.next();
     parts.any(|part| {
         let is_inner = letter(part.chars().next())
-            && before.is_none_or(|before| before.is_empty() || letter(before.chars().next_back()));
+            && before.is_none_or(|before| {
+                (before.is_empty() && !between) || letter(before.chars().next_back())
+            });
         before = Some(part);
         is_inner
     })
@@ -175,15 +209,21 @@ fn has_inner_wildcard(word: &str) -> bool {
 
 /// The filter for a field that other programs let a query name.
 fn filter_of(field: &str, value: &str) -> Option<String> {
-    let value = value.trim_matches(['"', '#', ')']);
+    let value = value.trim_matches(['"', '#', ')', ']']);
     Some(match field {
         "tag" | "tags" => format!("a tag filter: {value}"),
-        "path" | "file" | "folder" | "in" => format!("a path filter: {value}"),
+        "path" | "file" | "folder" | "in" | "inurl" | "site" => format!("a path filter: {value}"),
         "after" | "before" | "since" | "until" | "date" => {
             "the date filters after and before".to_owned()
         }
+        "filetype" | "ext" => format!("a path filter: *.{value}"),
+        "intitle" | "allintitle" => format!("a condition on metadata: title = {value}"),
+        "content" | "text" | "body" | "line" | "block" | "section" | "task" => {
+            "quotes, for words in a row, or AND".to_owned()
+        }
         "type" | "kind" => format!("a filter of types: {value}"),
-        "title" | "author" | "status" | "source" | "project" => {
+        "title" | "author" | "status" | "source" | "project" | "from" | "to" | "is" | "has"
+        | "label" | "subject" => {
             format!("a condition on metadata: {field} = {value}")
         }
         _ => return None,
