@@ -62,7 +62,7 @@ def test_a_root_has_the_durability_of_its_configuration_or_its_caller(tmp_path: 
         derived = root._derived()
         with open_to_write(derived) as index, open_store_to_write(derived) as store:
             shown = [repr(index), repr(store.index)]
-        shown.append(repr(root._nodes._files.store(derived).index))
+        shown.append(repr(root._check.files.store(derived).index))
         return ["durability='full'" in one for one in shown]
 
     with hr.MemoryRoot.open(tmp_path) as root:

@@ -396,14 +396,18 @@ def _upward(start: Path) -> Iterator[tuple[Path, str | None]]:
     """Yield the folders from `start` upward, each with the border that lies below it, if any."""
     home = _home()
     starts_at_home = home is not None and start.is_relative_to(home)
-    device = start.stat().st_dev
+    device = _device(start)
     border = None
     for folder in (start, *start.parents):
-        if border is None and folder.stat().st_dev != device:
+        if border is None and _device(folder) != device:
             border = f"{start} is on another file system"
         yield folder, border
         if border is None and starts_at_home and folder == home:
             border = "it is above the home folder"
+
+
+def _device(folder: Path) -> int:
+    return folder.stat().st_dev
 
 
 def _home() -> Path | None:

@@ -26,7 +26,6 @@ from .index_handle import OpenedIndex
 from .links import link, unlink
 from .marks import check_no_circle, restore, retract, supersede
 from .names import AGENTS, CONFIG, LEGACY_CONFIG
-from .node_store import NodeStore
 from .operations import (
     AuditRequest,
     ContextRequest,
@@ -150,7 +149,6 @@ class MemoryRoot(RootOperations):
         self._config_files = f"{root}/{CONFIG}", f"{root}/{LEGACY_CONFIG}"
         self._check = FileCheck(watch=watch)
         self._opened = OpenedIndex(root, depth_policy, embedder, self._check)
-        self._nodes = NodeStore(root, self._check)
 
     if not TYPE_CHECKING:  # so that checkers of types still find misspelt names
 
@@ -260,7 +258,7 @@ class MemoryRoot(RootOperations):
     def close(self) -> None:
         """Close index, store and embedder; the next call opens them again."""
         self._opened.close()
-        self._nodes.close()
+        self._check.files.close_store()
         self._check.close()
 
     def __enter__(self) -> MemoryRoot:  # noqa: PYI034 - not for subclasses
@@ -407,12 +405,12 @@ class MemoryRoot(RootOperations):
         session, legs = self._session(sync=sync), self._legs(sync=sync)
         within = session.visible()
 
-        def work(store: Store) -> QueryResult:
-            return store.query(
+        def work() -> QueryResult:
+            return session.store().query(
                 pipeline, now=now, terms=terms, legs=legs, explain=explain, within=within
             )
 
-        return self._nodes.use(session.config, work, sync=sync)
+        return session.mended(work)
 
     def store(self, *, sync: bool = True, progress: Progress | None = None) -> Store:
         """Return the open store whose nodes are the files, up to date with `sync`.
@@ -561,7 +559,7 @@ class MemoryRoot(RootOperations):
         at = int(time.time()) if request.at is None else checked_time(request.at, "at")
         agent, outcome = request.agent, request.outcome
         visits = [(agent, key, at, outcome) for key in keys]
-        self._nodes.use(session.config, lambda store: store.visit_many(visits))
+        session.mended(lambda: session.store().visit_many(visits))
         return VisitResult(str(self._root), agent, at, outcome, tuple(keys))
 
     def agents(
@@ -663,7 +661,7 @@ class MemoryRoot(RootOperations):
     def _session(self, *, sync: bool = True) -> Session:
         """Begin an operation."""
         checked_flag(sync, "sync")
-        return Session(self._config(), self._opened, self._nodes, self._scope, sync=sync)
+        return Session(self._config(), self._opened, self._check, self._scope, sync=sync)
 
     def _check_whole(self, method: str) -> None:
         """Raise InvalidInputError for a method that concerns the whole root, if there is a scope."""

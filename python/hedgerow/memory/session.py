@@ -5,21 +5,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from hedgerow._checks import checked_text
+from hedgerow._engine import _is_unlinked, _Names
+from hedgerow.errors import HedgerowError, IndexFileError, InvalidInputError
+
 from .config import Config
-from .derived import Derived
+from .derived import Derived, damage_in, is_mended_by_sync, remove_damaged
+from .files import locked, system_errors
 from .index_handle import OpenedIndex
+from .links import without_attachments
 from .marks import SUPERSEDED_BY, SUPERSEDES, Marks
 from .names import DIRECTORIES, check_types, type_word
-from .node_store import NodeStore, key_of
 from .note import now
 from .operations import ListRequest
 from .recall import Moment, RecallFilter
 from .results import ListedMemory, MemoryList, RootGraph
-from .root_files import NodeState
+from .root_files import FileCheck, FreshnessCheck, NodeState
 from .scope import Scope
 
 if TYPE_CHECKING:
@@ -27,6 +33,8 @@ if TYPE_CHECKING:
     from hedgerow.typing import Progress
 
 T = TypeVar("T")
+
+_SHOWN = 10
 
 
 class Session:
@@ -37,12 +45,13 @@ class Session:
     """
 
     def __init__(
-        self, config: Config, index: OpenedIndex, nodes: NodeStore, scope: Scope, *, sync: bool
+        self, config: Config, index: OpenedIndex, check: FileCheck, scope: Scope, *, sync: bool
     ) -> None:
         self.config = config
         self.index = index
         self.scope = scope
-        self._nodes = nodes
+        self._check = check
+        self._files = check.files
         self._sync = sync
         self._store_due = sync
         self._index_fresh = False
@@ -52,9 +61,19 @@ class Session:
         """The paths of the derived files."""
         return Derived.of(self.config)
 
-    def nodes(self) -> NodeState:
-        """Return the state of the nodes in the store."""
-        return self._nodes.state(self.config, sync=self._bring_up_to_date())
+    def nodes(self, progress: Progress | None = None) -> NodeState:
+        """Return the state of the nodes in the store. Raises IndexFileError if there is none to read."""
+        if self._store_due:
+            self._store_due, self._index_fresh = False, True
+            self._bring_up_to_date(progress)
+        if self.derived.store.exists():
+            state = self._files.nodes(self.derived)
+            if state.ledger.is_current:
+                return state
+        raise IndexFileError(
+            f"{self.config.root} has no store yet; leave out --no-sync (sync=False) once",
+            code="index_not_found",
+        )
 
     def titles(self, files: Iterable[str]) -> dict[str, str]:
         """Return the titles of files by path: of the front matter, else the first heading."""
@@ -65,13 +84,33 @@ class Session:
 
     def store(self, progress: Progress | None = None) -> Store:
         """Return the open store."""
-        due = self._bring_up_to_date()
-        return self._nodes.open(self.config, sync=due, progress=progress)
+        self.nodes(progress)
+        return self._files.store(self.derived)
+
+    def mended(self, work: Callable[[], T]) -> T:
+        """Work with the store; after damage once more, with a rebuilt store or index."""
+        try:
+            return work()
+        except HedgerowError as error:
+            damage = damage_in(error)
+            if damage is None or not self._sync:
+                raise
+            with locked(self.derived.lock), system_errors("remove", self.derived.folder):
+                if not remove_damaged(self.derived, damage):
+                    raise
+        self._store_due = True
+        return work()
 
     def graph(self) -> RootGraph:
-        """Return the links between the memories of the scope."""
-        found = self._nodes.graph(self.config, sync=self._bring_up_to_date())
-        visible = self.visible()
+        """Return the links between the memories of the scope, and those that lead to no file."""
+
+        def work() -> RootGraph:
+            state, store = self.nodes(), self._files.store(self.derived)
+            unresolved = without_attachments(state.nodes.unresolved(), self.config.source_root)
+            edges = store._edges()  # noqa: SLF001 - of the same package
+            return RootGraph(tuple(edges), tuple(unresolved), tuple(state.ledger.skips))
+
+        found, visible = self.mended(work), self.visible()
         return found if visible is None else found.within(visible)
 
     def marks(self) -> Marks:
@@ -105,11 +144,29 @@ class Session:
         fresh, self._index_fresh = self._index_fresh, self._sync
         return self.index.read(self.config, answer, sync=self._sync, fresh=fresh)
 
-    def _bring_up_to_date(self) -> bool:
-        """Whether the store is due; a sync of it brings the index up to date too."""
-        due, self._store_due = self._store_due, False
-        self._index_fresh = self._index_fresh or due
-        return due
+    def _bring_up_to_date(self, progress: Progress | None) -> None:
+        """Sync index and store, unless they surely have the present state of every file."""
+        looked = self._look()
+        is_current = looked is not None and looked.skips is not None
+        if is_current and not _is_unlinked(self._files.store(self.derived)):
+            return
+        from .sync import sync  # noqa: PLC0415 - slow to import
+
+        listing = None if looked is None else looked.listing
+        sync(self.derived, progress, files=self._files, listing=listing, with_store=True)
+
+    def _look(self) -> FreshnessCheck | None:
+        """Compare the files with index and store, without a lock; None if one cannot be read."""
+        derived = self.derived
+        if not (derived.store.exists() and derived.index.exists()):
+            return None
+        try:
+            ledgers = self._files.ledger(derived), self._files.nodes(derived).ledger
+        except IndexFileError as error:
+            if not is_mended_by_sync(error):
+                raise
+            return None
+        return self._check.look(derived, *ledgers)
 
     def resolve(self, *keys: str) -> list[str]:
         """Return the path of the memory that each key means, as in `[[name]]`.
@@ -142,7 +199,41 @@ class Session:
 
     def wrote(self, paths: Sequence[str]) -> None:
         """Bring index and store up to date with files that the operation wrote."""
-        self._nodes.written(self.config, paths)
+        from .sync import sync_written  # noqa: PLC0415 - slow to import
+
+        sync_written(self.derived, paths, self._files, with_store=True)
+
+
+def key_of(
+    names: _Names,
+    paths: Callable[[], Iterable[str]],
+    name: str,
+    prefers: Callable[[str], bool] = lambda _: True,
+) -> str:
+    """Return the file that a path, a name or a title means, as in `[[name]]`, also in these brackets.
+
+    `names` are those of the files that count, and `paths` returns these. Of several files the only one
+    that `prefers` is true of counts. Raises InvalidInputError if there is no such file
+    (`unknown_node`), or still more than one (`ambiguous_node`).
+    """
+    found = names.candidates(checked_text(name, "key"))
+    if not found and name.strip().startswith("[[") and name.strip().endswith("]]"):
+        found = names.candidates(name.strip()[2:-2].partition("|")[0])
+    if len(found) > 1:
+        found = [one for one in found if prefers(one)] or found
+    if len(found) == 1:
+        return found[0]
+    if found:
+        shown = ", ".join(found[:_SHOWN])
+        more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+        raise InvalidInputError(
+            f"{name!r} is ambiguous: it means {shown}{more}; give the path", code="ambiguous_node"
+        )
+    near = get_close_matches(name, paths(), 1)
+    hint = f"did you mean {near[0]!r}?" if near else "`hedgerow query all` lists what there is"
+    raise InvalidInputError(
+        f"there is no memory {name!r} in this root; {hint}", code="unknown_node"
+    )
 
 
 # Lists of the memories of a root.
