@@ -184,6 +184,11 @@ class Discovery:
     named: list[PassedBy] = field(default_factory=list)
     named_files: set[str] = field(default_factory=set)
 
+    @property
+    def ignored(self) -> int:
+        """The number of files with a name of another kind."""
+        return self.passed_by["other"]
+
 
 def list_folder(folder: str | os.PathLike[str], rules: Rules, *, named: bool = False) -> _Listing:
     """List the files below a folder that the rules take; with `named` also the skipped ones.
