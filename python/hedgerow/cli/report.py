@@ -29,7 +29,7 @@ def report_option(command: F) -> F:
     return text_option(
         "--report",
         "FILE",
-        "Also write what was found, and why, as a page: one HTML file.",
+        "Also write the results with their explanations as a page: one HTML file.",
         callback=_checked,
     )(command)
 
