@@ -9,12 +9,15 @@ import pytest
 
 from command_line import as_json, failed, ok
 from hedgerow import MemoryRoot
-from hedgerow.memory.process import AUDIT_RULES, audit_export
+from hedgerow.memory.process import audit_export
 from memory_doubles import put
 
 LONG = "Hedges were cut in August because the fieldfares had eaten all of the berries by then. " * 3
 
 OTHER = " ".join(f"word{number}" for number in range(60))
+
+AUDIT_RULES = ("secret", "empty", "duplicate", "contradiction", "expired", "repeated-recall")
+"""The rules in the order of findings."""
 
 
 @pytest.fixture

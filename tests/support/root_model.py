@@ -183,6 +183,16 @@ class Note:
         return Counter(self.words_in_order)
 
     @cached_property
+    def decisive(self) -> tuple[str, ...]:
+        """Return what notes that say nearly the same share: signs, and numbers with the next word."""
+        words = self.words_in_order
+        found = sorted(word for word in words if word in {"-", "#"})
+        for at, word in enumerate(words):
+            if re.search(r"\d", word):
+                found += [word, *[one for one in words[at + 1 :] if one not in {"-", "#"}][:1]]
+        return tuple(found)
+
+    @cached_property
     def tokens(self) -> set[str]:
         """The words that a recall can match."""
         texts = [self.path, self.title, *self.tags, *self.fields.get("aliases", []), self.body]
@@ -476,12 +486,12 @@ class RootModel:
 
     def alike(self, text: str, scope: Scope, now: datetime) -> dict[str, float]:
         """Return valid memories with an equal or nearly equal text, with their similarity."""
-        wanted = Note("", {}, text).words
-        found = {}
+        given = Note("", {}, text)
+        wanted, found = given.words, {}
         for note in self.visible(scope.own):
             common, total = (wanted & note.words).total(), (wanted | note.words).total()
-            same_signs = all(wanted[sign] == note.words[sign] for sign in "-#")
-            if total and same_signs and common / total >= SAME and not self.at(note.path, now).why:
+            is_near = given.decisive == note.decisive and total and common / total >= SAME
+            if is_near and not self.at(note.path, now).why:
                 found[note.path] = common / total
         return found
 

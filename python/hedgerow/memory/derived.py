@@ -235,7 +235,7 @@ def _foreign(file: Path) -> IndexFileError:
     return IndexFileError(
         f"{file} was not made by you on this machine, so it is not read; leave out --no-sync "
         "(sync=False) once, and it is rebuilt from the files",
-        code=FOREIGN,
+        code="index_foreign",
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
+from typing import Any, Literal, overload
 
 from hedgerow._dual import run
 from hedgerow._extras import imports_of
@@ -12,33 +12,41 @@ from hedgerow.errors import BackendError, InvalidInputError
 from .retriever import RemoteRetriever
 from .root import RemoteRoot
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
 TOKEN = "HEDGEROW_TOKEN"  # noqa: S105 - the name of a variable
 """The environment variable with the token, where none is passed."""
 
 _KINDS = {"root": "a root", "index": "an index"}
 
 
-class _Options(TypedDict, total=False):
-    """The options of `connect` that do not decide the type of its result."""
-
-    token: str | None
-    timeout: float
-    ca: str | os.PathLike[str] | None
-    insecure_http: bool
-
-
-@overload
-def connect(url: str, *, kind: Literal["root"], **options: Unpack[_Options]) -> RemoteRoot: ...
 @overload
 def connect(
-    url: str, *, kind: Literal["index"], **options: Unpack[_Options]
+    url: str,
+    *,
+    kind: Literal["root"],
+    token: str | None = None,
+    timeout: float = 30.0,
+    ca: str | os.PathLike[str] | None = None,
+    insecure_http: bool = False,
+) -> RemoteRoot: ...
+@overload
+def connect(
+    url: str,
+    *,
+    kind: Literal["index"],
+    token: str | None = None,
+    timeout: float = 30.0,
+    ca: str | os.PathLike[str] | None = None,
+    insecure_http: bool = False,
 ) -> RemoteRetriever: ...
 @overload
 def connect(
-    url: str, *, kind: None = None, **options: Unpack[_Options]
+    url: str,
+    *,
+    kind: None = None,
+    token: str | None = None,
+    timeout: float = 30.0,
+    ca: str | os.PathLike[str] | None = None,
+    insecure_http: bool = False,
 ) -> RemoteRoot | RemoteRetriever: ...
 def connect(  # noqa: PLR0913 - each has its default
     url: str,
