@@ -284,106 +284,123 @@ fn the_most_frequent_of_the_nearest_come_first() {
     }
 }
 
+fn assert_notices(index: &Index, cases: &[(&str, Vec<&str>)]) {
+    for (query, notices) in cases {
+        let found = found(index, query, &Filters::default());
+        assert_eq!(found.trace.notices, *notices, "{query}");
+    }
+}
+
+#[test]
+fn what_other_programs_understand_is_said() {
+    let index = index(TokenizerKind::Words, Ranking::Memory);
+    assert_notices(
+        &index,
+        &[
+            ("door AND NOT roses", vec![]),
+            ("(door OR winter) AND NOT roses", vec![]),
+            (
+                "!roses door",
+                vec!["!roses was read as a word; to exclude it, write -roses."],
+            ),
+            ("wow! door", vec![]),
+            (
+                "roses~2 winter",
+                vec!["roses~2 was read as words: ~ and ^ do not change how roses counts."],
+            ),
+            (
+                "roses^2.5",
+                vec!["roses^2.5 was read as words: ~ and ^ do not change how roses counts."],
+            ),
+            ("x^2 roses ~/notes", vec![]),
+            (
+                "r?ses",
+                vec!["r?ses was read as words; ? does not stand for a letter."],
+            ),
+            ("roses? example.org/door?roses=a", vec![]),
+            (
+                "/ro.*s/",
+                vec!["/ro.*s/ was read as words, not as a pattern."],
+            ),
+            ("/etc/hosts/ roses", vec![]),
+            (
+                "[status:x] roses",
+                vec![
+                    "status:x was searched for as words; to filter, use a condition on metadata: status = x.",
+                ],
+            ),
+            (
+                "site:example intitle:roses",
+                vec![
+                    "site:example was searched for as words; to filter, use a path filter: example.",
+                    "intitle:roses was searched for as words; to filter, use a condition on metadata: title = roses.",
+                ],
+            ),
+        ],
+    );
+}
+
 #[test]
 fn what_is_not_understood_is_said() {
     let index = index(TokenizerKind::Words, Ranking::Memory);
-    for (query, notices) in [
-        ("the door", vec![]),
-        (
-            "door -roses",
-            vec!["Left out, for the minus sign: texts with roses."],
-        ),
-        (
-            "-door",
-            vec!["The minus sign was ignored: there is nothing else to search for."],
-        ),
-        (
-            "tag:#x roses",
-            vec!["tag:#x was searched for as words; to filter, use a tag filter: x."],
-        ),
-        (
-            "title:roses",
-            vec![
-                "title:roses was searched for as words; to filter, use a condition on metadata: title = roses.",
-            ],
-        ),
-        ("http://title:80 roses", vec![]),
-        ("note: roses", vec![]),
-        (
-            "ro*es",
-            vec!["ro*es was searched for without *, which counts at the end of a word only."],
-        ),
-        ("door AND NOT roses", vec![]),
-        ("(door OR winter) AND NOT roses", vec![]),
-        (
-            "!roses door",
-            vec!["!roses was read as a word; to exclude it, write -roses."],
-        ),
-        ("wow! door", vec![]),
-        (
-            "roses~2 winter",
-            vec!["roses~2 was read as words: ~ and ^ do not change how roses counts."],
-        ),
-        (
-            "roses^2.5",
-            vec!["roses^2.5 was read as words: ~ and ^ do not change how roses counts."],
-        ),
-        ("x^2 roses ~/notes", vec![]),
-        (
-            "r?ses",
-            vec!["r?ses was read as words; ? does not stand for a letter."],
-        ),
-        ("roses? example.org/door?roses=a", vec![]),
-        (
-            "/ro.*s/",
-            vec!["/ro.*s/ was read as words, not as a pattern."],
-        ),
-        ("/etc/hosts/ roses", vec![]),
-        (
-            "[status:x] roses",
-            vec![
-                "status:x was searched for as words; to filter, use a condition on metadata: status = x.",
-            ],
-        ),
-        (
-            "site:example intitle:roses",
-            vec![
-                "site:example was searched for as words; to filter, use a path filter: example.",
-                "intitle:roses was searched for as words; to filter, use a condition on metadata: title = roses.",
-            ],
-        ),
-        ("door && roses", vec!["&& was left out; write AND."]),
-        (
-            "door NEAR/3 roses",
-            vec!["NEAR/3 was searched for as a word; quotes search for words in a row."],
-        ),
-        (
-            "NOT door",
-            vec!["Left out, as nothing belongs to it at its place: NOT."],
-        ),
-        (
-            "door AND",
-            vec!["Left out, as nothing belongs to it at its place: AND."],
-        ),
-        (
-            "door AND (roses",
-            vec!["Left out, as nothing belongs to it at its place: (."],
-        ),
-        (
-            "door \"roses",
-            vec!["The last quote is not closed: the phrase goes to the end of the query."],
-        ),
-        (
-            "door NOT (roses AND winter)",
-            vec![
-                "NOT excludes words and groups joined by OR; what else is after it was not excluded.",
-            ],
-        ),
-        ("“pruning roses”", vec![]),
-    ] {
-        let found = found(&index, query, &Filters::default());
-        assert_eq!(found.trace.notices, notices, "{query}");
-    }
+    assert_notices(
+        &index,
+        &[
+            ("the door", vec![]),
+            (
+                "door -roses",
+                vec!["Left out, for the minus sign: texts with roses."],
+            ),
+            (
+                "-door",
+                vec!["The minus sign was ignored: there is nothing else to search for."],
+            ),
+            (
+                "tag:#x roses",
+                vec!["tag:#x was searched for as words; to filter, use a tag filter: x."],
+            ),
+            (
+                "title:roses",
+                vec![
+                    "title:roses was searched for as words; to filter, use a condition on metadata: title = roses.",
+                ],
+            ),
+            ("http://title:80 roses", vec![]),
+            ("note: roses", vec![]),
+            (
+                "ro*es",
+                vec!["ro*es was searched for without *, which counts at the end of a word only."],
+            ),
+            ("door && roses", vec!["&& was left out; write AND."]),
+            (
+                "door NEAR/3 roses",
+                vec!["NEAR/3 was searched for as a word; quotes search for words in a row."],
+            ),
+            (
+                "NOT door",
+                vec!["Left out, as nothing belongs to it at its place: NOT."],
+            ),
+            (
+                "door AND",
+                vec!["Left out, as nothing belongs to it at its place: AND."],
+            ),
+            (
+                "door AND (roses",
+                vec!["Left out, as nothing belongs to it at its place: (."],
+            ),
+            (
+                "door \"roses",
+                vec!["The last quote is not closed: the phrase goes to the end of the query."],
+            ),
+            (
+                "door NOT (roses AND winter)",
+                vec![
+                    "NOT excludes words and groups joined by OR; what else is after it was not excluded.",
+                ],
+            ),
+            ("“pruning roses”", vec![]),
+        ],
+    );
     let fuzzy = FuzzyChunks::Own;
     let setup = searching::setup(&index, &fuzzy);
     let filters = Filters::default();
