@@ -188,7 +188,7 @@ class Note:
         words = self.words_in_order
         found = sorted(word for word in words if word in {"-", "#"})
         for at, word in enumerate(words):
-            if re.search(r"\d", word):
+            if re.match(r"\d", word):
                 found += [word, *[one for one in words[at + 1 :] if one not in {"-", "#"}][:1]]
         return tuple(found)
 
