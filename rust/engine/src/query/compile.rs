@@ -246,3 +246,21 @@ fn keep_searchable(expression: &mut MatchExpression, tokenizer: TokenizerKind) -
     });
     fault.map_or(Ok(()), Err)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_letters_of_a_script_without_spaces_are_a_word_for_the_words_tokenizer() {
+        use TokenizerKind::{Porter, Words};
+        for (tokenizer, expected) in [(Words, "\"coffee\" OR \"東京\""), (Porter, "\"coffee\"")] {
+            let options = MatchOptions {
+                tokenizer,
+                ..MatchOptions::default()
+            };
+            let query = parse("coffee 東京").unwrap();
+            assert_eq!(compile_match(&query, &options).unwrap(), expected);
+        }
+    }
+}
