@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 import sys
 import time
@@ -206,6 +207,43 @@ class TestUpdate:
         block = _render_front_matter(fields).removeprefix("---\n").removesuffix("---\n")
         new = updated(block, {key: value, "added": "x"})
         assert fields_of(f"---\n{new}---\n") == {**fields, key: value, "added": "x"}
+
+
+class TestWhatLooksLikeFrontMatter:
+    @pytest.mark.parametrize(
+        ("text", "problem"),
+        [
+            ("---\ntitle: Slugs\n\nThey eat.", "no line `---` ends it"),
+            ("+++\ntitle = 'Slugs'\n+++\n", "it is TOML between lines `+++`; write YAML"),
+            (
+                "---\ntitle:Slugs\n\ntags:x\n---\n",
+                "a space is missing after the colon of `title:Sl",
+            ),
+        ],
+    )
+    def test_is_reported_and_remains_text(self, text: str, problem: str) -> None:
+        matter = read_front_matter(text.split("\n"))
+        assert (matter.body_start, matter.fields, matter.problem_line) == (0, {}, 1)
+        assert matter.problem is not None
+        assert matter.problem.startswith(problem)
+        with pytest.raises(HedgerowError, match=re.escape(problem)) as raised:
+            _changed_front_matter(text, [], {"a": 1}, [])
+        assert raised.value.code == "invalid_front_matter"
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "---\nAna: hello\n\nBo: hi",
+            "---\n\ntitle: after a rule",
+            "+++\nnot closed",
+            "---\nhttps://example.org\n---\n",
+            "---\ntitle:Slugs\nA letterhead.\n---\n",
+            "---\n# a comment alone\n---\n",
+            "",
+        ],
+    )
+    def test_text_is_no_problem(self, text: str) -> None:
+        assert read_front_matter(text.split("\n")).problem is None
 
 
 class TestMetadata:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hedgerow import MemoryRoot
+from hedgerow import HedgerowError, MemoryRoot
 from hedgerow._engine import _Documents
 from hedgerow.memory.doctor import diagnose
 from memory_doubles import put
@@ -26,8 +26,9 @@ IN_FRONT_MATTER = (
         ("<<<<<<<\na\n|||||||\nb\n=======\nc\n>>>>>>>\n", 1),
         (f"```\n{CONFLICT}```\n", None),
         ("a\n=======\n\n>>>>>>> b\n", None),
-        ("<<<<<<< a\n=======\n", None),
-        ("<<<<<<<< a\n=======\n>>>>>>> b\n", None),
+        ("<<<<<<< a\n=======\n", 1),
+        ("a\n=======\nb\n>>>>>>> c\n", 2),
+        ("<<<<<<<< a\n========\n>>>>>>>> b\n", None),
     ],
 )
 def test_where_a_conflict_begins(text: str, line: int | None) -> None:
@@ -131,6 +132,15 @@ class TestFrontMatter:
             "[front-matter] `notes/a.md` line 2" in one for one in bad.process("lint").summary
         )
         assert "front matter" in diagnose(bad.path).files.message
+
+    def test_a_block_without_an_end_is_named(self, tmp_path: Path) -> None:
+        put(tmp_path, "notes/a.md", "---\ntags: [x]\n\npomelo\n")
+        root = MemoryRoot.open(tmp_path)
+        problem = "front matter is not read: no line `---` ends it"
+        assert root.recall("pomelo").notices == (f"notes/a.md:1: {problem}",)
+        assert f"[front-matter] `notes/a.md` line 1: {problem}" in root.process("lint").summary
+        with pytest.raises(HedgerowError, match="no line `---` ends it"):
+            root.retract("notes/a.md")
 
     def test_filters_name_what_may_be_missing(self, bad: MemoryRoot) -> None:
         assert bad.recall("pomelo", types=["finding"]).notices == (

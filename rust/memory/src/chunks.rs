@@ -30,11 +30,14 @@ pub struct SharedFields<'a> {
     pub repeated_limit: usize,
 }
 
-/// Return the report of front matter of which only single lines could be read; None for a valid one.
+/// Return the report of front matter that could not be read, or of which only single lines could; None for a valid one.
 pub fn bad_front_matter(path: &str, front_matter: &FrontMatter) -> Option<Skip> {
     let problem = front_matter.problem.as_ref()?;
-    let reason =
-        format!("front matter is not valid YAML ({problem}); used the lines that can be read");
+    let reason = if front_matter.body_start == 0 {
+        format!("front matter is not read: {problem}")
+    } else {
+        format!("front matter is not valid YAML ({problem}); used the lines that can be read")
+    };
     Some(Skip {
         line: front_matter.problem_line.map(|line| line as u64),
         ..Skip::whole(path, "bad_front_matter", reason)

@@ -2,25 +2,27 @@
 
 /// The line, from 1, of the first conflict in a text; None if there is none.
 ///
-/// The three marks of a conflict stand at the beginning of lines, in their order. A conflict inside
-/// fenced code is an example.
+/// Each mark of a conflict stands at the beginning of a line. `<<<<<<<` alone shows one, and so does `>>>>>>>` below `=======`,
+/// because a mark may have been removed; after a blank line `>>>>>>>` is a quotation. A conflict inside fenced code is
+/// an example.
 pub fn conflict_line(lines: &[&str]) -> Option<usize> {
-    let (mut begin, mut has_middle, mut is_fenced) = (None, false, false);
-    for (number, line) in lines.iter().enumerate() {
+    let (mut middle, mut is_fenced, mut is_after_blank) = (None, false, true);
+    for (number, line) in (1..).zip(lines) {
         if is_fence(line) {
             is_fenced = !is_fenced;
         }
-        // The sides of a conflict that begins outside may begin or end code.
-        if is_fenced && begin.is_none() {
+        if is_fenced {
             continue;
         }
         if is_mark(line, "<<<<<<<") {
-            (begin, has_middle) = (Some(number + 1), false);
-        } else if *line == "=======" && begin.is_some() {
-            has_middle = true;
-        } else if has_middle && is_mark(line, ">>>>>>>") {
-            return begin;
+            return Some(number);
         }
+        if *line == "=======" {
+            middle = Some(number);
+        } else if middle.is_some() && !is_after_blank && is_mark(line, ">>>>>>>") {
+            return middle;
+        }
+        is_after_blank = line.trim().is_empty();
     }
     None
 }
@@ -40,16 +42,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_marks_stand_in_their_order_outside_of_code() {
+    fn a_conflict_begins_lines_outside_of_code() {
         let line = |text: &str| conflict_line(&text.split('\n').collect::<Vec<_>>());
         assert_eq!(line("a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> x"), Some(2));
-        assert_eq!(line("<<<<<<<\n<<<<<<< HEAD\n=======\n>>>>>>>"), Some(2));
-        assert_eq!(line("=======\n>>>>>>> x\n<<<<<<< HEAD"), None);
+        assert_eq!(line("a\n<<<<<<<\nb"), Some(2));
+        assert_eq!(line("a\n=======\nb\n>>>>>>> x"), Some(2));
+        assert_eq!(line("a\n=======\nb"), None);
+        assert_eq!(line("a\n=======\n\n>>>>>>> b"), None);
+        assert_eq!(line(">>>>>>> a quotation in a quotation"), None);
         assert_eq!(line("```\n<<<<<<< HEAD\n=======\n>>>>>>> x\n```"), None);
         assert_eq!(
             line("<<<<<<< HEAD\n```py\na\n=======\n```js\nb\n>>>>>>> x\n```"),
             Some(1)
         );
-        assert_eq!(line("<<<<<<<< HEAD\n=======\n>>>>>>> x"), None);
+        assert_eq!(line("<<<<<<<< HEAD\n========\n>>>>>>>> x"), None);
     }
 }

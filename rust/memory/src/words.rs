@@ -56,8 +56,8 @@ static NEGATION: LazyLock<HashSet<String>> =
 
 /// Return the words and the symbols of a text: without its title, markup and case.
 ///
-/// A sign before a number, an operator, a unit such as %, a question mark, and the ++ of C++ are symbols;
-/// commas, full stops and quotes are not. A text without any word has none. Takes linear time.
+/// A sign before a number, a comma or a full stop within one, an operator, a unit such as %, a question mark, and the ++
+/// of C++ are symbols; other commas, full stops and quotes are not. A text without any word has none. Takes linear time.
 pub fn words_of(body: &str) -> Vec<String> {
     let text = trimmed_start(body);
     let (line, below) = text.split_once('\n').unwrap_or((text, ""));
@@ -147,6 +147,8 @@ fn token(text: &[char], at: usize) -> usize {
         // C++ and C#.
         '+' if get(1) == Some('+') && follows_word && !is_digit(before) => return 2,
         '#' if follows_word && !is_digit(before) => return 1,
+        // 1,000 is not 1.000.
+        '.' | ',' if is_digit(before) && is_digit(get(1)) => return 1,
         // -18
         '-' | '+' => {
             let begins = !(follows_word || matches!(before, Some(')' | ']')));
@@ -310,6 +312,7 @@ mod tests {
                 &["10", "^", "2", "~~", "cut", "~~", "&&", "a"],
             ),
             ("~~~\ncut\n~~~", &["cut"]),
+            ("1,500.25, 2. a", &["1", ",", "500", ".", "25", "2", "a"]),
             ("- [x] cut\n- [ ] sow", &["[x]", "cut", "sow"]),
             ("\u{2705} ?", &[]),
             ("…", &[]),
@@ -323,6 +326,7 @@ mod tests {
         let frame = "and the gardener writes it down in the book of the shed for the others";
         for (one, other) in [
             ("a ratio of 1:2", "a ratio of 2:1"),
+            ("a budget of 1,000", "a budget of 1.000"),
             ("at most 10 mg of it", "at most 10 g of it"),
             ("it is 20 °C there", "it is 20 °F there"),
             ("invoice 1234 is paid", "invoice 1235 is paid"),

@@ -59,7 +59,7 @@ fn not_changed(py: Python<'_>, error: &EditError) -> PyErr {
 /// The block at the head of a file (spec/ingest.md, "Front matter").
 ///
 /// `fields` are all fields, in order. `body_start` is the index of the first line after the block, 0
-/// if there is none. `problem` is the reason for which the block is not valid YAML, or None;
+/// if there is none. `problem` is the reason for which the block is not valid YAML, or is not read, or None;
 /// `problem_line` is its line in the file. With a problem, `fields` are those that can be read by
 /// themselves, and `unread` the indexes of the lines that cannot. Immutable.
 #[pyclass(name = "FrontMatter", module = "hedgerow._engine", frozen, eq)]
@@ -117,7 +117,7 @@ impl PyFrontMatter {
         self.read.body_start
     }
 
-    /// The reason for which the block is not valid YAML, or None.
+    /// The reason for which the block is not valid YAML, or is not read, or None.
     #[getter]
     fn problem(&self) -> Option<&str> {
         self.read.problem.as_deref()

@@ -39,7 +39,10 @@ pub fn changed(text: &str, changes: Changes<'_>) -> Result<String, EditError> {
     let lines = split(text);
     let before = read(&lines);
     if let Some(problem) = before.problem {
-        return Err(EditError::new(format!("it is not valid YAML ({problem})")));
+        return Err(EditError::new(match before.body_start {
+            0 => problem,
+            _ => format!("it is not valid YAML ({problem})"),
+        }));
     }
     let fence = format!("---{newline}");
     let (head, block, foot) = match before.body_start.checked_sub(1) {
@@ -56,7 +59,14 @@ pub fn changed(text: &str, changes: Changes<'_>) -> Result<String, EditError> {
         return Ok(text.to_owned());
     }
     let body = &lines[before.body_start..];
-    let new = [head, &editor.block, foot, &body.concat()].concat();
+    // A block of which nothing is left goes, unless what follows would be taken for one.
+    let has_block =
+        !editor.block.is_empty() || body.first().is_some_and(|line| line.starts_with("---"));
+    let new = if has_block {
+        [head, &editor.block, foot, &body.concat()].concat()
+    } else {
+        body.concat()
+    };
     let lines = split(&new);
     let after = read(&lines);
     let is_same_body = lines.get(after.body_start..) == Some(body);

@@ -39,7 +39,8 @@ pub struct FrontMatter {
     pub fields: Map<String, Value>,
     /// The index of the first line after the block; 0 if there is none.
     pub body_start: usize,
-    /// The reason for which the block is not valid YAML. The fields are then those that read alone.
+    /// The reason for which the block is not valid YAML. The fields are then those that read alone. Without a block, the
+    /// reason for which what looks like one is not read.
     pub problem: Option<String>,
     /// The line of the problem in the file, counted from 1.
     pub problem_line: Option<usize>,
@@ -54,7 +55,7 @@ impl FrontMatter {
     /// empty, and the file starts at its first line. Takes linear time.
     pub fn read(lines: &[&str]) -> Self {
         let Some(end) = closing_line(lines) else {
-            return Self::default();
+            return Self::unread(unclosed(lines));
         };
         let block = &lines[1..end];
         match yaml::load_lines(block) {
@@ -68,8 +69,16 @@ impl FrontMatter {
                 body_start: end + 1,
                 ..Self::default()
             },
-            Ok(_) => Self::default(),
+            Ok(_) => Self::unread(without_spaces(block)),
             Err(error) => Self::read_alone(block, end, &error),
+        }
+    }
+
+    fn unread(problem: Option<String>) -> Self {
+        Self {
+            problem_line: problem.is_some().then_some(1),
+            problem,
+            ..Self::default()
         }
     }
 
@@ -174,12 +183,45 @@ fn is_comment(line: &str) -> bool {
     line.starts_with('#') || text::is_blank(line)
 }
 
+fn is_fence(line: &str, fence: &str) -> bool {
+    let rest = line.strip_prefix(fence);
+    rest.is_some_and(|rest| rest.bytes().all(|byte| byte == b' ' || byte == b'\t'))
+}
+
+/// The reason for which lines that look like front matter, but are not a block, are not read.
+fn unclosed(lines: &[&str]) -> Option<String> {
+    let (first, rest) = lines.split_first()?;
+    // A name before a colon is that of a speaker.
+    let is_field = |line: &&str| {
+        line.starts_with(|c: char| c.is_ascii_lowercase()) && key_line(line).is_some()
+    };
+    if is_fence(first, "---") && rest.first().is_some_and(is_field) {
+        return Some("no line `---` ends it".to_owned());
+    }
+    let is_toml = is_fence(first, "+++") && rest.iter().any(|line| is_fence(line, "+++"));
+    is_toml.then(|| "it is TOML between lines `+++`; write YAML between lines `---`".to_owned())
+}
+
+/// The reason for which a block of text is not read, if all its lines are fields without the space after the colon.
+fn without_spaces(block: &[&str]) -> Option<String> {
+    let mut fields = block.iter().filter(|line| !is_comment(line)).peekable();
+    let first = fields.peek().copied()?;
+    let is_field = |line: &&str| {
+        line.split_once(':').is_some_and(|(key, value)| {
+            let is_address = value.starts_with("//");
+            key_line(&format!("{key}:")).is_some() && !value.is_empty() && !is_address
+        })
+    };
+    fields.all(is_field).then(|| {
+        format!(
+            "a space is missing after the colon of `{}`",
+            shorten(first, 40)
+        )
+    })
+}
+
 /// The index of the line that ends a block; None without a block.
 fn closing_line(lines: &[&str]) -> Option<usize> {
-    let is_fence = |line: &str, fence: &str| {
-        let rest = line.strip_prefix(fence);
-        rest.is_some_and(|rest| rest.bytes().all(|byte| byte == b' ' || byte == b'\t'))
-    };
     if !is_fence(lines.first()?, "---") {
         return None;
     }
