@@ -55,10 +55,24 @@ class Response(PydanticType):
 
     @property
     def notices(self) -> list[str]:
-        """Sentences on what was not searched for, not understood, excluded or spelled in another way."""
+        """Sentences on what was not searched for, not understood, excluded or spelled in another way.
+
+        They also say if keywords alone answered a search by meaning.
+        """
         dropped = ", ".join(self.trace.not_searched_for)
         noise = [f"Not searched for: {dropped}."] if dropped else []
-        return [*noise, *self.trace.notices]
+        return [*noise, *self._without_meaning(), *self.trace.notices]
+
+    def _without_meaning(self) -> list[str]:
+        """Why no vector took part in a search by meaning that has no error."""
+        trace = self.trace
+        if trace.error_stage is not None:
+            return []
+        if trace.fell_back_to_bm25:
+            return ["Searched by keywords alone: there is no embedder."]
+        if trace.embedder_used and trace.vector_count == 0 and trace.bm25_count > 0:
+            return ["Searched by keywords alone: none of the chunks has a vector."]
+        return []
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.results)
@@ -148,7 +162,7 @@ class Response(PydanticType):
         )
         if trace.error_stage is not None:
             lines.append(f"Degraded: the stage {trace.error_stage} failed.")
-        if trace.fell_back_to_bm25:
+        if trace.fell_back_to_bm25 and trace.error_stage is not None:
             lines.append("Keywords alone answered a search by meaning.")
         if trace.reranked:
             lines.append(f"Reranked by {trace.rerank_provider}.")

@@ -160,6 +160,7 @@ class Retriever(IndexOperations):
             on_leg_failure,
             slow_ms,
             CANDIDATES[ranking.profile],
+            ranking.profile == "best",
             partial(
                 explain_query,
                 aliases=aliases,

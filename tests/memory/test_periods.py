@@ -88,7 +88,12 @@ def test_other_words_are_none(query: str) -> None:
         "over a month ago", "about a year ago", "almost 2 years ago", "at least two weeks ago",
         "just under a year ago", "plans instead of last week", "unlike last year", "like last year",
         "the plan as of last week", "as early as last month", "the same as last year",
-        "starting last week", "compared with last year",
+        "starting last week", "compared with last year", "plan all but last week",
+        "plan ignoring last week", "plan aside from last week", "plan minus last week",
+        "plan !last week", "plan `last week`", "plan 「last week」", "it isnt yesterday",
+        "pre-last week", "post last month", "2 or 3 days ago", "2–3 days ago", "@yesterday",
+        "#yesterday", "notes/yesterday", "this time last year", "the same week last year",
+        "what's on this week", "letter from April Smith", "a song from August Burns Red",
     ],
 )  # fmt: skip
 def test_a_question_about_something_else_is_not_narrowed(query: str) -> None:

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
@@ -108,6 +108,8 @@ def test_tokens_are_found_again_in_the_normative_text(text):
 
 @given(TEXTS)
 def test_everything_about_a_query_pickles_and_explains(text):
+    # These are read as plain signs, but not in the normative form.
+    assume(not set(text) & set("\u2212–«»「」『』＂“”„‟"))
     explanation = hr.explain_query(text, ALIASES)
     query = hr.expand_aliases(hr.parse_query(text), ALIASES)
     kept = [token for word in explanation.words for token in word.tokens]

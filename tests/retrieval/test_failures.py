@@ -132,7 +132,28 @@ def test_a_leg_that_was_asked_for_and_cannot_be_is_raised(mode: Any) -> None:
         f'mode="{mode}" needs an embedder, and on_leg_failure="raise" leaves no leg out; pass'
     )
     assert strict(corpus("b")).search("kaas").trace.mode == "bm25"
-    assert hr.Retriever(corpus("b")).search("kaas", mode=mode).trace.fell_back_to_bm25
+    response = hr.Retriever(corpus("b")).search("kaas", mode=mode)
+    assert response.trace.fell_back_to_bm25
+    assert response.notices == ["Searched by keywords alone: there is no embedder."]
+
+
+def test_the_best_profile_searches_by_meaning_alone_only_with_an_embedder() -> None:
+    best = hr.Retriever(corpus("b"), ranking=hr.Ranking("best"))
+    with pytest.raises(
+        hr.InvalidInputError, match='mode="semantic" needs an embedder; pass'
+    ) as info:
+        best.search("kaas", mode="semantic")
+    assert info.value.code == "incompatible_options"
+    assert "there is no embedder" in best.search("kaas", mode="hybrid").explain()
+
+
+def test_an_index_without_vectors_is_said_to_have_none() -> None:
+    with hr.Index.in_memory() as index:
+        index.upsert([hr.Chunk("a", "a.md", "kaas")])
+        retriever = hr.Retriever(index, embedder=FnvEmbedder())
+        notice = "Searched by keywords alone: none of the chunks has a vector."
+        assert retriever.search("kaas").notices == [notice]
+        assert retriever.search("huis").notices == []
 
 
 def test_there_are_two_ways() -> None:

@@ -79,6 +79,8 @@ class Stages:
     slow_ms: float | None
     # The default number of hits of each leg.
     candidates: int
+    # Whether the profile is `best`, where a search by meaning alone needs an embedder.
+    is_best: bool
     explain: Callable[..., QueryExplanation]
     sparse: SparseForms | None = None
     # The current binding of the embedder, and the vectors of the last queries.
@@ -267,13 +269,17 @@ class Stages:
         return call
 
     def _check_may_degrade(self, mode: str) -> None:
-        """Raise InvalidInputError if a mode needs an embedder and no leg may be left out."""
+        """Raise InvalidInputError if keywords alone must not answer in a mode that needs an embedder."""
         if self.on_leg_failure == "raise":
-            raise InvalidInputError(
-                f'mode="{mode}" needs an embedder, and on_leg_failure="raise" leaves no leg out; '
-                "pass embedder=... to Retriever, or search with the mode auto",
-                code="incompatible_options",
-            )
+            why = ', and on_leg_failure="raise" leaves no leg out'
+        elif self.is_best and mode == "semantic":
+            why = ""
+        else:
+            return
+        raise InvalidInputError(
+            f'mode="{mode}" needs an embedder{why}; pass embedder=... to Retriever, or search with the mode auto',
+            code="incompatible_options",
+        )
 
     def _check_found(
         self,

@@ -75,9 +75,11 @@ _TIME = re.compile(
 _BOUND = re.compile(
     r"""\b(?:not|no|nor|never|neither|cannot|without|except|excepting|excluding|exclude|excluded|besides
       |unless|before|after|since|until|till|prior|earlier|older|newer|than|onwards?|between|beyond
-      |outside|other\sthan|up\sto|apart\sfrom|instead|unlike|compared)\b
-      |n['\u2019]t\b
-      |\b(?:by|through|to|over|like|starting|as\s(?:of|in)|(?:early|late|same)\sas)\s\0
+      |outside|other\sthan|up\sto|apart\sfrom|aside\sfrom|instead|unlike|compared|but|ignor(?:e|ing)
+      |skip(?:ping)?|minus)\b
+      |n['\u2019]t\b|\b(?:is|are|was|were|do|does|did|has|have|had|would|could|should|ca|wo)nt\b
+      |\b(?:by|through|to|or|over|like|starting|as\s(?:of|in)|(?:early|late|same)\sas)\s\0
+      |\b(?:this|that)\stime\s\0|\bsame\s\w+\s\0|\b(?:pre|post)[\s-]\0|[!@\#/~\u2013\u2014]\s?\0
       |\b(?:early|late|end|start|beginning|middle|mid|half|part|rest)(?:\s(?:of|in))?(?:\sthe)?[\s-]\0""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -97,13 +99,14 @@ _AHEAD = re.compile(
 
 _NOW = re.compile(
     r"""\b(?:do|does|is|are|am|can|could|should|must|may|might|need|needs|have\sto|has\sto
-      |plan|plans|planned|ends?|begins?|starts?)\b""",
+      |plan|plans|planned|ends?|begins?|starts?)\b
+      |\b(?:what|who|where|when|how|that|there|here|it|he|she)['\u2019]s\b|['\u2019]re\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 """Words by which "today" or "this week" is about what happens then."""
 
 _QUOTED = re.compile(
-    r"""["“”„«»][^"“”„«»]*(?:["“”„«»]|\Z) | (?<!\w)['\u2018][^'\u2018\u2019]*['\u2019](?!\w)""",
+    r"""["“”„«»][^"“”„«»]*(?:["“”„«»]|\Z) | `[^`]*` | 「[^」]*」 | 『[^』]*』 | (?<!\w)['\u2018][^'\u2018\u2019]*['\u2019](?!\w)""",
     re.VERBOSE,
 )
 _LONGEST = 4000
@@ -162,7 +165,7 @@ def period_in(query: str, asked: datetime) -> Period | None:
     around = f"{plain[: found.start()]}\0{plain[found.end() :]}"
     is_near = found["ago"] and _ABOUT.search(around)
     is_other = is_near or _TIME.search(around) or _BOUND.search(around)
-    if is_other or _is_ahead(found, around) or _is_name(found[0], around):
+    if is_other or _is_ahead(found, around) or _is_name(found, around):
         return None
     if re.match(r"\s(?:of|to|and|or|on)\b|[-/.:]\w", plain[found.end() :], re.IGNORECASE):
         return None
@@ -177,11 +180,14 @@ def period_in(query: str, asked: datetime) -> Period | None:
     return Period(found[0], after, before, rest=rest)
 
 
-def _is_name(phrase: str, around: str) -> bool:
-    """Whether a phrase is a name, as in "the song Yesterday": in capitals within a sentence without them."""
-    before = around[: around.index("\0")].rstrip()
+def _is_name(found: re.Match[str], around: str) -> bool:
+    """Whether a phrase is a name in a sentence without capitals: "the song Yesterday", "from April Smith"."""
+    before, after = around.split("\0")
+    before = before.rstrip()
     is_within = bool(before) and before[-1] not in ".?!:;"
-    return is_within and phrase[:1].isupper() and bool(re.search(r"\b[a-z]", around))
+    is_capital = is_within and found[0][:1].isupper()
+    is_first_name = found["month"] and not found["monthyear"] and re.match(r"\s[A-Z]", after)
+    return bool((is_capital or is_first_name) and re.search(r"\b[a-z]", before + after))
 
 
 def _is_ahead(found: re.Match[str], around: str) -> bool:

@@ -214,6 +214,20 @@ fn extended_matching_reads_the_words() {
         ("oak AND elm -ash", r#"("oak" AND "elm") NOT ("ash")"#),
         ("-\"oak ash\" OR beech", r#"("beech") NOT ("oak ash")"#),
         ("-oak AND -elm", ""),
+        ("beech -(oak OR elm)", r#"("beech") NOT ("oak" OR "elm")"#),
+        (
+            "-(oak OR elm) OR beech",
+            r#"("beech") NOT ("oak" OR "elm")"#,
+        ),
+        (
+            "oak \u{2212}elm \u{2013}ash",
+            r#"("oak") NOT ("elm" OR "ash")"#,
+        ),
+        (
+            "oak \u{2013} elm\u{2013}ash",
+            r#""oak" OR "elm" OR "ash" OR "elm ash""#,
+        ),
+        ("«oak ash» beech", r#""oak ash" OR "beech""#),
         // Parentheses group where there are operators.
         ("oak (elm) f(x)", r#""oak" OR "elm" OR "f x""#),
         (

@@ -190,6 +190,67 @@ fn a_misspelled_ending_is_searched_as_the_ending_it_resembles() {
 }
 
 #[test]
+fn german_letters_and_endings_are_searched_as_the_texts_have_them() {
+    let index = Index::in_memory_with(TokenizerKind::Words, Ranking::Memory).unwrap();
+    for (path, content) in [
+        ("sharp", "Unsere Straße ist heute gesperrt."),
+        (
+            "ss",
+            "Unsere Strasse ist wieder frei, und das Maedchen kommt.",
+        ),
+        ("insurance", "Die Versicherung zahlt den Schaden nicht."),
+        ("meeting", "De vergadering met de klant is verplaatst."),
+        ("walker", "Ein Fußgänger wartet."),
+    ] {
+        let chunk = Chunk {
+            id: path.to_owned(),
+            path: path.to_owned(),
+            content: content.to_owned(),
+            ..Chunk::default()
+        };
+        index.upsert(&[&chunk]).unwrap();
+    }
+    for (query, expected, notices) in [
+        (
+            "STRASSE",
+            vec!["sharp", "ss"],
+            vec!["For strasse, also searched: straße."],
+        ),
+        (
+            "Straße",
+            vec!["sharp", "ss"],
+            vec!["For straße, also searched: strasse."],
+        ),
+        (
+            "Fussgaenger",
+            vec!["walker"],
+            vec!["For fussgaenger, also searched: fußganger."],
+        ),
+        (
+            "Mädchen",
+            vec!["ss"],
+            vec!["For mädchen, also searched: maedchen."],
+        ),
+        (
+            "Versicherungen",
+            vec!["insurance"],
+            vec!["For versicherungen, also searched: versicherung."],
+        ),
+        (
+            "vergaderingen",
+            vec!["meeting"],
+            vec!["For vergaderingen, also searched: vergadering."],
+        ),
+        ("Schadens", vec!["insurance"], vec![]),
+        ("klasse", vec![], vec![]),
+    ] {
+        let found = found(&index, query, &Filters::default());
+        assert_eq!(paths(&found), expected, "{query}");
+        assert_eq!(found.trace.notices, notices, "{query}");
+    }
+}
+
+#[test]
 fn a_word_without_vowel_marks_finds_the_parts_that_marks_cut_it_into() {
     for tokenizer in [TokenizerKind::Porter, TokenizerKind::Unicode61] {
         for ranking in [Ranking::Memory, Ranking::Fts5] {
@@ -305,6 +366,19 @@ fn what_other_programs_understand_is_said() {
             ),
             ("wow! door", vec![]),
             (
+                "-#roses door",
+                vec!["-#roses was read as a word; to exclude it, write -roses."],
+            ),
+            (
+                "+roses door",
+                vec!["+roses was read as a word; to require it, join words with AND."],
+            ),
+            ("door | roses", vec!["| was left out; write OR."]),
+            (
+                "door AROUND(3) roses",
+                vec!["AROUND(3) was searched for as a word; quotes search for words in a row."],
+            ),
+            (
                 "roses~2 winter",
                 vec!["roses~2 was read as words: ~ and ^ do not change how roses counts."],
             ),
@@ -351,6 +425,23 @@ fn what_is_not_understood_is_said() {
                 "door -roses",
                 vec!["Left out, for the minus sign: texts with roses."],
             ),
+            (
+                "door -\"pruning roses\" OR winter",
+                vec!["Left out, for the minus sign: texts with \"pruning roses\"."],
+            ),
+            (
+                "door -(roses OR winter)",
+                vec!["Left out, for the minus sign: texts with (roses OR winter)."],
+            ),
+            (
+                "door \u{2212}roses \u{2013}winter",
+                vec!["Left out, for the minus sign: texts with roses, winter."],
+            ),
+            (
+                "door -tag:roses",
+                vec!["Left out, for the minus sign: texts with tag:roses."],
+            ),
+            ("door \"a -roses\"", vec![]),
             (
                 "-door",
                 vec!["The minus sign was ignored: there is nothing else to search for."],
@@ -399,6 +490,7 @@ fn what_is_not_understood_is_said() {
                 ],
             ),
             ("“pruning roses”", vec![]),
+            ("« pruning roses »", vec![]),
         ],
     );
     let fuzzy = FuzzyChunks::Own;

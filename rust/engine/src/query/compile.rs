@@ -94,8 +94,8 @@ pub fn compile_match(query: &Query, options: &MatchOptions<'_>) -> Result<String
 
 /// Return the expression that SQLite runs for a query.
 pub fn match_expression(query: &Query, options: &MatchOptions<'_>) -> Result<MatchExpression> {
-    let straight = with_straight_quotes(query, options.stopwords)?;
-    let query = straight.as_ref().unwrap_or(query);
+    let plain = with_plain_signs(query, options.stopwords)?;
+    let query = plain.as_ref().unwrap_or(query);
     let (mut expression, word_count) = match options.matching {
         Matching::Spec => spec_expression(query, options)?,
         Matching::Extended => {
@@ -135,22 +135,43 @@ pub fn match_expression(query: &Query, options: &MatchOptions<'_>) -> Result<Mat
     Ok(expression)
 }
 
-/// The query with its typographic quotes as `"`, which the normative form takes for letters; None without
-/// a pair of them.
-pub(super) fn with_straight_quotes(query: &Query, stopwords: &StopWords) -> Result<Option<Query>> {
+/// The query with typographic signs as the plain ones, which alone have a meaning; None without any.
+pub(super) fn with_plain_signs(query: &Query, stopwords: &StopWords) -> Result<Option<Query>> {
     if query.is_expanded() {
         return Ok(None);
     }
-    straight_quotes(&query.raw)
+    plain_signs(&query.raw)
         .map(|raw| parse_with(&raw, stopwords))
         .transpose()
 }
 
-/// A text with `"` in place of typographic quotes; None without a pair of them.
-pub fn straight_quotes(text: &str) -> Option<String> {
-    let is_quote = |c: char| matches!(c, '"' | '\u{201C}'..='\u{201F}');
-    let has_pair = !text.is_ascii() && text.matches(is_quote).nth(1).is_some();
-    has_pair.then(|| text.replace(is_quote, "\""))
+/// A text with `"` in place of a pair of typographic quotes, and `-` in place of a minus sign or en dash that begins a
+/// word; None without any.
+pub fn plain_signs(text: &str) -> Option<String> {
+    if text.is_ascii() {
+        return None;
+    }
+    let is_quote = |c: char| {
+        matches!(
+            c,
+            '"' | '\u{201C}'..='\u{201F}' | '«' | '»' | '「' | '」' | '『' | '』' | '＂'
+        )
+    };
+    let has_pair = text.matches(is_quote).nth(1).is_some();
+    let mut plain = String::with_capacity(text.len());
+    let mut is_start = true;
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        let next = characters.peek();
+        let begins_word = next.is_some_and(|next| next.is_alphabetic() || is_quote(*next));
+        plain.push(match c {
+            _ if has_pair && is_quote(c) => '"',
+            '\u{2212}' | '\u{2013}' if is_start && begins_word => '-',
+            _ => c,
+        });
+        is_start = matches!(c, ' ' | '(');
+    }
+    (plain != text).then_some(plain)
 }
 
 fn check_extended(query: &Query, options: &MatchOptions<'_>) -> Result<()> {

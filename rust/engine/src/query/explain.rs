@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::ast::{Operator, Query, Token, TokenKind};
-use super::compile::{compile_fts, compile_match, with_straight_quotes};
+use super::compile::{compile_fts, compile_match, with_plain_signs};
 use super::extended::{self, BareWord, WordStatus};
 use super::options::{MatchOptions, Matching};
 use super::parse::{DropReason, OperatorFate, QueryWord, WordOutcome, scan, scan_groups};
@@ -47,7 +47,7 @@ pub struct ExplainedWord {
 /// The words of `text` that a bare query is not searched for: noise, each once, as they stand there.
 pub fn not_searched_for(text: &str, options: &MatchOptions<'_>) -> Result<Vec<String>> {
     let query = super::parse_with(text, options.stopwords)?;
-    let query = with_straight_quotes(&query, options.stopwords)?.unwrap_or(query);
+    let query = with_plain_signs(&query, options.stopwords)?.unwrap_or(query);
     let noise = words(&query, options).into_iter().filter(|word| {
         word.outcome == "dropped" && matches!(word.reason, "stop_word" | "too_short" | "filler")
     });
@@ -61,8 +61,8 @@ pub fn not_searched_for(text: &str, options: &MatchOptions<'_>) -> Result<Vec<St
 /// Explain `text` as [`super::parse()`], [`compile_fts`] and [`compile_match`] treat it.
 pub fn explain(text: &str, options: &MatchOptions<'_>) -> Result<QueryExplanation> {
     let query = super::parse_with(text, options.stopwords)?;
-    let straight = with_straight_quotes(&query, options.stopwords)?;
-    let executed = straight.as_ref().unwrap_or(&query);
+    let plain = with_plain_signs(&query, options.stopwords)?;
+    let executed = plain.as_ref().unwrap_or(&query);
     let words = words(executed, options);
     let mut explanation = QueryExplanation {
         fts: compile_fts(&query, options.aliases, options.default_operator)?,

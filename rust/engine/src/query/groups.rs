@@ -15,6 +15,8 @@ type Disjunction = Vec<Vec<Alternatives>>;
 struct Group {
     /// The operator before it.
     operator: Option<Operator>,
+    /// Whether a minus sign is before it.
+    has_minus: bool,
     /// Whether results must not match it.
     is_excluded: bool,
     /// Whether there was a word or a group in it.
@@ -81,7 +83,8 @@ pub(super) fn read(
             WordOutcome::Open(operator) => {
                 let inner = Group {
                     operator: *operator,
-                    is_excluded: group.is_excluded || group.excludes(*operator),
+                    has_minus: is_after_minus,
+                    is_excluded: group.is_excluded || is_after_minus || group.excludes(*operator),
                     ..Group::default()
                 };
                 outer.push(std::mem::replace(&mut group, inner));
@@ -107,10 +110,10 @@ impl GroupedExpression {
     /// End a group and add it to the one around it, which is the current one then.
     fn close(&mut self, group: &mut Group, before: Group) -> Result<()> {
         let inner = std::mem::replace(group, before);
-        let operator = inner.operator;
+        let (operator, has_minus) = (inner.operator, inner.has_minus);
         let item = inner.finish()?;
         if !item.is_empty() {
-            let is_excluded = group.excludes(operator);
+            let is_excluded = has_minus || group.excludes(operator);
             self.add(group, operator, is_excluded, item);
         }
         Ok(())

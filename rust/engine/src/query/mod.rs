@@ -18,9 +18,7 @@ mod vocabulary;
 
 pub use alias::{AliasTable, expand};
 pub use ast::{Connective, Operator, Query, Token, TokenKind};
-pub use compile::{
-    compile_fts, compile_fts_text, compile_match, match_expression, straight_quotes,
-};
+pub use compile::{compile_fts, compile_fts_text, compile_match, match_expression, plain_signs};
 pub use explain::{QueryExplanation, explain, not_searched_for};
 pub use expression::{MatchExpression, Phrase};
 pub use notices::notices;

@@ -2,7 +2,7 @@
 //! way.
 
 use super::ast::Operator;
-use super::compile::with_straight_quotes;
+use super::compile::with_plain_signs;
 use super::expression::{MatchExpression, Phrase};
 use super::extended;
 use super::options::{MatchOptions, Matching};
@@ -29,8 +29,8 @@ pub fn notices(
         return Ok(Vec::new());
     }
     let query = parse_with(text, options.stopwords)?;
-    let straight = with_straight_quotes(&query, options.stopwords)?;
-    let query = straight.unwrap_or(query);
+    let plain = with_plain_signs(&query, options.stopwords)?;
+    let query = plain.unwrap_or(query);
     let raw = query.raw.as_str();
     let mut notices = Vec::new();
     if query.has_operators {
@@ -99,14 +99,20 @@ fn of_operators(scan: &ParsedWords<'_>) -> Option<String> {
 
 /// Return a notice of the exclusions by a minus sign, which may be unintended.
 fn of_exclusions(raw: &str, expression: &MatchExpression) -> Option<String> {
-    if !raw.contains('-') {
-        return None;
+    let mut excluded: Vec<String> = Vec::new();
+    let (mut rest, mut is_start) = (raw, true);
+    while let Some(first) = rest.chars().next() {
+        let length = match excluded_by(rest).filter(|_| is_start) {
+            Some(what) => {
+                excluded.push(what.to_owned());
+                1 + what.len()
+            }
+            None if first == '"' => rest[1..].find('"').map_or(rest.len(), |end| end + 2),
+            None => first.len_utf8(),
+        };
+        is_start = matches!(first, ' ' | '(');
+        rest = &rest[length..];
     }
-    let excluded: Vec<String> = whitespace::words(raw)
-        .map(|word| word.trim_start_matches('('))
-        .filter(|word| is_exclusion(word))
-        .map(|word| word[1..].trim_end_matches(')').to_owned())
-        .collect();
     (!excluded.is_empty()).then(|| {
         let excluded = listed(&excluded);
         if expression.none.is_empty() {
@@ -114,6 +120,22 @@ fn of_exclusions(raw: &str, expression: &MatchExpression) -> Option<String> {
         }
         format!("Left out, for the minus sign: texts with {excluded}.")
     })
+}
+
+/// What a minus sign at the start of a text excludes: a word, a phrase or a group.
+fn excluded_by(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix('-')?;
+    let closing = match rest.as_bytes().first()? {
+        b'"' => '"',
+        b'(' => ')',
+        _ if is_exclusion(text) => {
+            let word = rest.split(' ').next()?;
+            return Some(word.trim_end_matches(')'));
+        }
+        _ => return None,
+    };
+    let end = rest[1..].find(closing).map_or(rest.len(), |end| end + 2);
+    Some(&rest[..end])
 }
 
 /// Syntax of other search programs, which is read as words.
@@ -134,6 +156,7 @@ fn of_syntax(raw: &str) -> Vec<String> {
 fn of_word(word: &str) -> Option<String> {
     let bare = word.trim_start_matches(['(', '[', '-', '+', '!']);
     if let Some((field, value)) = bare.split_once(':')
+        && !is_exclusion(word.trim_start_matches('('))
         && !value.is_empty()
         && !value.starts_with('/')
         && let Some(filter) = filter_of(field, value)
@@ -146,7 +169,11 @@ fn of_word(word: &str) -> Option<String> {
     let operator = match word {
         "&&" => "AND",
         "||" => "OR",
-        _ if word.starts_with("NEAR/") || word.starts_with("NEAR(") => {
+        "|" => "OR",
+        _ if ["NEAR/", "NEAR(", "AROUND("]
+            .iter()
+            .any(|start| word.starts_with(start)) =>
+        {
             return Some(format!(
                 "{word} was searched for as a word; quotes search for words in a row."
             ));
@@ -170,10 +197,20 @@ fn of_sign(word: &str, bare: &str) -> Option<String> {
             "{word} was read as words; ? does not stand for a letter."
         ));
     }
-    let negated = word.trim_start_matches('(').strip_prefix('!');
+    let signed = word.trim_start_matches('(');
+    let plain = bare.trim_matches(['#', '\'', '\u{2018}', '\u{2019}', '“', '”', '„']);
+    let negated = ["!", "-#", "-'", "-\u{2018}", "-“", "-„"]
+        .iter()
+        .find_map(|sign| signed.strip_prefix(sign));
     if negated.is_some_and(|rest| rest.starts_with(char::is_alphanumeric)) {
         return Some(format!(
-            "{word} was read as a word; to exclude it, write -{bare}."
+            "{word} was read as a word; to exclude it, write -{plain}."
+        ));
+    }
+    let required = signed.strip_prefix('+');
+    if required.is_some_and(|rest| rest.starts_with(char::is_alphabetic)) {
+        return Some(format!(
+            "{word} was read as a word; to require it, join words with AND."
         ));
     }
     let digits = |part: &str| part.chars().all(|one| one.is_ascii_digit() || one == '.');

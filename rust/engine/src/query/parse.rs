@@ -189,7 +189,7 @@ pub(super) fn scan_groups(raw: &str) -> ParsedWords<'_> {
                 scanner.close(&rest[..1], &mut depth);
                 1
             }
-            b'-' if is_start && is_exclusion(rest) => {
+            b'-' if is_start && (is_exclusion(rest) || rest.starts_with("-(")) => {
                 scanner.minus(&rest[..1]);
                 1
             }

@@ -29,6 +29,15 @@ const MOST_SPELLINGS: usize = 3;
 /// The most phrases that are looked up for the vowel marks of a word, so that it takes bounded time.
 const MOST_LOOKUPS: usize = 128;
 
+/// Endings of inflected words in languages without stems in the index, of which the texts may have the word alone.
+const INFLECTIONS: [&str; 7] = ["en", "ern", "er", "es", "em", "e", "n"];
+/// A word keeps this many letters before such an ending.
+const LEAST_BEFORE_INFLECTION: usize = 6;
+
+/// Letters of German, and how they are written without them.
+const SHARP_S: (&str, &str) = ("ß", "ss");
+const UMLAUTS: [(&str, &str); 3] = [("ä", "ae"), ("ö", "oe"), ("ü", "ue")];
+
 /// Letters after an apostrophe: *Ann's how-to* has the words *s how*.
 const CONTRACTED: [&str; 4] = ["d", "m", "s", "t"];
 
@@ -56,11 +65,16 @@ pub(super) fn of_word(word: &str, options: &MatchOptions<'_>) -> Result<Vec<Phra
         return Ok(Vec::new());
     }
     let cuts = || word.char_indices().skip(1).map(|(at, _)| word.split_at(at));
-    if vocabulary.knows(&Phrase::of_text(word))? {
+    let is_known = vocabulary.knows(&Phrase::of_text(word))?;
+    let mut found = of_german_letters(vocabulary, word, is_known)?;
+    if is_known {
         let is_noise = |part: &str| CONTRACTED.contains(&part) || options.stopwords.contains(part);
         let cut = cuts().next();
         let hyphened = cut.filter(|(letter, rest)| !is_noise(letter) && !is_noise(rest));
-        return two_words(vocabulary, word, hyphened.into_iter());
+        found.append(&mut two_words(vocabulary, word, hyphened.into_iter())?);
+    }
+    if is_known || !found.is_empty() {
+        return Ok(found);
     }
     let is_long = |part: &str| part.chars().nth(1).is_some() && !options.stopwords.contains(part);
     let cuts = cuts().filter(|(left, right)| {
@@ -70,6 +84,15 @@ pub(super) fn of_word(word: &str, options: &MatchOptions<'_>) -> Result<Vec<Phra
     let parts = two_words(vocabulary, word, cuts)?;
     if !parts.is_empty() {
         return Ok(parts);
+    }
+    for ending in INFLECTIONS {
+        let Some(stem) = word.strip_suffix(ending) else {
+            continue;
+        };
+        let phrase = Phrase::variant(stem.to_owned(), word);
+        if stem.chars().nth(LEAST_BEFORE_INFLECTION - 1).is_some() && vocabulary.has(&phrase)? {
+            return Ok(vec![phrase]);
+        }
     }
     let by_ending = of_ending(vocabulary, word, options.tokenizer)?;
     if !by_ending.is_empty() {
@@ -100,6 +123,41 @@ pub(super) fn of_hyphened(source: &str, options: &MatchOptions<'_>) -> Result<Op
     let letters = phrase.text.chars().count();
     let is_compared = (LEAST_LETTERS..=MOST_LETTERS).contains(&letters);
     Ok((is_compared && vocabulary.has(&phrase)?).then_some(phrase))
+}
+
+/// Return the word with ß for ss or ss for ß, and a word that no text has also with umlauts for two letters or two
+/// letters for umlauts, if a text has it.
+fn of_german_letters(
+    vocabulary: &dyn Vocabulary,
+    word: &str,
+    is_known: bool,
+) -> Result<Vec<Phrase>> {
+    let lower = crate::text::lower::lower(word.to_owned());
+    let swapped = |text: &str, (one, other): (&str, &str)| {
+        if text.contains(one) {
+            text.replace(one, other)
+        } else {
+            text.replace(other, one)
+        }
+    };
+    let umlauts = |text: &str| {
+        UMLAUTS
+            .into_iter()
+            .fold(text.to_owned(), |text, pair| swapped(&text, pair))
+    };
+    let sharp = swapped(&lower, SHARP_S);
+    let mut spellings = vec![sharp.clone()];
+    if !is_known {
+        spellings.extend([umlauts(&lower), umlauts(&sharp)]);
+    }
+    let mut found: Vec<Phrase> = Vec::new();
+    for spelling in spellings {
+        let phrase = Phrase::variant(spelling, word);
+        if phrase.text != lower && !found.contains(&phrase) && vocabulary.has(&phrase)? {
+            found.push(phrase);
+        }
+    }
+    Ok(found)
 }
 
 /// Return the word with each of [`ENDINGS`] that is one edit from its own ending, if a text has the stem. Terms are

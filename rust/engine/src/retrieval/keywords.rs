@@ -9,7 +9,7 @@ use crate::chunks::{FullText, RankedRow};
 use crate::error::Result;
 use crate::query::{
     MatchExpression, MatchOptions, Matching, Vocabulary, compile_fts, expand, match_expression,
-    not_searched_for, notices, parse_augmented, parse_with, straight_quotes,
+    not_searched_for, notices, parse_augmented, parse_with, plain_signs,
 };
 
 /// Searches by keywords of one request.
@@ -88,13 +88,13 @@ impl Compiled {
                     Some(aliases) => expand(&query, aliases),
                     None => Ok(query),
                 };
-                let straight = straight_quotes(&query.raw);
+                let plain = plain_signs(&query.raw);
                 let query = expanded(query)?;
                 let options = MatchOptions {
                     aliases: None,
                     ..options
                 };
-                let expression = match straight {
+                let expression = match plain {
                     Some(text) => {
                         match_expression(&expanded(parse_with(&text, stopwords)?)?, &options)?
                     }
