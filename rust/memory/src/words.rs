@@ -21,13 +21,13 @@ static MARKUP: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let pattern = r#"(?mx)
         ^[\ ]{0,3}(?:>[\ ]?)+ | ^[\ \t]*[-*+][\ \t] | ^[\ \t=*_|:-]+$
         | </?[A-Za-z][\w-]*(?:\s+[\w-]+\s*=\s*(?:"[^"<>]*"|'[^'<>]*'))*\s*/?>
-        | <(?P<address>[A-Za-z]+:[^<>\s]*)> | \|"#;
+        | <(?P<address>[A-Za-z]+:[^<>\s]*)>"#;
     Regex::new(pattern).ok()
 });
 
 /// Words that turn a statement into its opposite.
 const NEGATIONS: &str = "not no never none nothing nobody nowhere nor neither cannot without unless \
-    except only hardly rarely seldom nicht nichts nie niemals kein keine keinen keinem keiner keines weder ohne \
+    except only hardly rarely seldom cant wont dont doesnt didnt isnt arent wasnt werent nicht nichts nie niemals kein keine keinen keinem keiner keines weder ohne \
     nur ne pas jamais sans aucun aucune ni rien nunca jamás sin ninguno ninguna tampoco nada non mai senza \
     nessuno nessuna não nunca sem nenhum nenhuma niet geen nooit zonder niets inte ingen inget aldrig utan ikke \
     ingen aldri uden uten ekki nie nigdy bez nikdy není не нет нельзя ни никогда без нема немає няма ni niciodată \
@@ -56,8 +56,8 @@ static NEGATION: LazyLock<HashSet<String>> =
 
 /// Return the words and the symbols of a text: without its title, markup and case.
 ///
-/// A sign before a number, a comma or a full stop within one, an operator, a unit such as %, a question mark, and the ++
-/// of C++ are symbols; other commas, full stops and quotes are not. A text without any word has none. Takes linear time.
+/// A sign before a number or a word, a comma or a full stop within a number, an operator, a unit such as %, a question
+/// mark, and the ++ of C++ are symbols; other commas, full stops and quotes are not. A text without any word has none. Takes linear time.
 pub fn words_of(body: &str) -> Vec<String> {
     let text = trimmed_start(body);
     let (line, below) = text.split_once('\n').unwrap_or((text, ""));
@@ -142,36 +142,43 @@ fn token(text: &[char], at: usize) -> usize {
     }
     let before = at.checked_sub(1).map(|at| text[at]);
     let follows_word = before.is_some_and(|one| is_word(one) || is_mark(one));
+    let begins = before.is_none_or(|one| is_space(one) || matches!(one, '(' | '"' | '`'));
     let is_digit = |one: Option<char>| one.is_some_and(char::is_numeric);
-    match first {
-        // C++ and C#.
-        '+' if get(1) == Some('+') && follows_word && !is_digit(before) => return 2,
-        '#' if follows_word && !is_digit(before) => return 1,
-        // 1,000 is not 1.000.
-        '.' | ',' if is_digit(before) && is_digit(get(1)) => return 1,
-        // -18
-        '-' | '+' => {
-            let begins = !(follows_word || matches!(before, Some(')' | ']')));
-            let number = if get(1) == Some('.') { get(2) } else { get(1) };
-            if begins && is_digit(number) {
-                return 1;
-            }
-        }
-        _ => {}
-    }
-    if matches!(first, '-' | '+' | '*' | '/' | '^' | ':') && is_operator(text, at) {
-        return 1;
-    }
+    let is_ascii_word = |one: Option<char>| one.is_some_and(|one| one.is_ascii_alphanumeric());
+    let run = || text[at..].iter().take_while(|one| **one == first).count();
     match (first, get(1)) {
+        // C++ and C#.
+        ('+', Some('+')) if follows_word && !is_digit(before) => 2,
+        ('#', _) if follows_word && !is_digit(before) => 1,
+        // 1,000 is not 1.000.
+        ('.' | ',', next) if is_digit(before) && is_digit(next) => 1,
+        // ../a
+        ('.', Some('.')) if get(2) == Some('/') => 2,
         ('<' | '>' | '=' | '!' | '~', Some('=')) => {
             1 + text[at + 1..].iter().take_while(|one| **one == '=').count()
         }
-        ('-' | '=', Some('>')) | ('<', Some('-')) | ('&', Some('&')) => 2,
+        ('-' | '=', Some('>')) | ('<', Some('-')) => 2,
+        // -18, -rf
+        ('-', next) => {
+            let follows_number = follows_word || matches!(before, Some(')' | ']'));
+            let is_spaced = begins && next == Some(' ') && is_digit(get(2));
+            let is_sign =
+                !follows_number && (is_digit(next) || next == Some('.') && is_digit(get(2)));
+            let is_flag = begins && next.is_some_and(|one| one == '-' || is_word(one));
+            usize::from(is_sign || is_spaced || is_flag || is_operator(text, at))
+        }
+        // x*y, but not the mark of *emphasis*.
+        ('*', _) if is_ascii_word(before) && is_ascii_word(get(run())) => run(),
+        ('*' | '^' | ':', _) if is_operator(text, at) => 1,
         // ~~crossed out~~, but not ~~~ around code.
         ('~', Some('~')) if before != Some('~') && get(2) != Some('~') => 2,
+        ('~', next) if before != Some('~') && next != Some('~') => 1,
+        ('!', Some(next)) if begins && is_word(next) => 1,
         // A task that is done.
         ('[', Some('x')) if get(2) == Some(']') && matches!(get(3), Some(' ')) => 3,
-        ('<' | '>' | '=' | '%' | '?' | '$', _) => 1,
+        // One | is of a table.
+        ('|' | '&', next) if next == Some(first) => 2,
+        ('<' | '>' | '=' | '%' | '?' | '$' | '+' | '/' | '&' | '{' | '}', _) => 1,
         _ => usize::from(
             !first.is_ascii()
                 && !is_space(first)
@@ -302,7 +309,7 @@ mod tests {
             ("| cut | the |\n|-----|:---|", &["cut", "the"]),
             (
                 "see <https://example.org/a>",
-                &["see", "https", "example", "org", "a"],
+                &["see", "https", "/", "/", "example", "org", "/", "a"],
             ),
             ("- **cut** <b>it</b>?", &["cut", "it", "?"]),
             ("क्या किताब ปีนี้", &["क्या", "किताब", "ปีนี้"]),
@@ -312,6 +319,10 @@ mod tests {
                 &["10", "^", "2", "~~", "cut", "~~", "&&", "a"],
             ),
             ("~~~\ncut\n~~~", &["cut"]),
+            (
+                "+ a well-known *word*, and/or \u{2014} **x**y!",
+                &["a", "well", "known", "word", "and", "/", "or", "x", "y"],
+            ),
             ("1,500.25, 2. a", &["1", ",", "500", ".", "25", "2", "a"]),
             ("- [x] cut\n- [ ] sow", &["[x]", "cut", "sow"]),
             ("\u{2705} ?", &[]),
@@ -336,6 +347,21 @@ mod tests {
             ("猫可以进入花园", "猫不可以进入花园"),
             ("stoi na stole χωρίς", "stoi na stole"),
             ("only Ana may deploy", "Ana may deploy"),
+            ("you cant deploy", "you can deploy"),
+            ("a + b", "a - b"),
+            ("a+b", "a-b"),
+            ("grade B+", "grade B-"),
+            ("grade A+", "grade A"),
+            ("the flag -x", "the flag x"),
+            ("rm -rf", "rm rf"),
+            ("x*y", "x/y"),
+            ("if !ready", "if ready"),
+            ("a || b", "a | b"),
+            ("a & b", "a b"),
+            ("{a}", "[a]"),
+            ("../x", "/x"),
+            ("at - 18 deg", "at 18 deg"),
+            ("~5 cups", "5 cups"),
         ] {
             let words = |text: &str| words_of(&format!("{text} {frame}"));
             let found = likeness(&words(one), &words(other));
