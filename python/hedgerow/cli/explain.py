@@ -25,21 +25,22 @@ def explain(text: str, *, alias: Any, operator: Any, matching: Any) -> None:
       hedgerow explain 'kube* NOT "old cluster"'
       hedgerow explain "k8s rollout" --alias k8s=kubernetes,kube --json
 
-    --matching changes only what runs. With --json: {"raw", "tokens": [{"kind", "text",
+    What runs is for an index with the tokenizer words, the default. --matching changes only that. With --json: {"raw", "tokens": [{"kind", "text",
     "operator"?}], "hasOperators", "fts", "match"}. `hedgerow search --explain` also shows what
     happened to each word.
     """
     query = parse_query(text)
     fts = compile_fts(text, alias, operator=operator)
-    match = compile_match(text, alias, operator=operator, matching=matching)
+    match = compile_match(text, alias, operator=operator, matching=matching, tokenizer="words")
     if wrote_json(query.to_dict() | {"fts": fts, "match": match}):
         return
     for line in _tokens(query):
         echo(line)
     if fts:
         echo(f"normative   {visible(fts)}")
+    if match:
         echo(f"executed    {visible(match)}")
-    else:
+    if not fts and not match:
         echo("Nothing in the text can be searched for; quotes keep every word.", err=True)
 
 

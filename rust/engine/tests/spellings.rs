@@ -469,15 +469,15 @@ fn what_is_not_understood_is_said() {
             ),
             (
                 "NOT door",
-                vec!["Left out, as nothing belongs to it at its place: NOT."],
+                vec!["Ignored, because it joins no words where it stands: NOT."],
             ),
             (
                 "door AND",
-                vec!["Left out, as nothing belongs to it at its place: AND."],
+                vec!["Ignored, because it joins no words where it stands: AND."],
             ),
             (
                 "door AND (roses",
-                vec!["Left out, as nothing belongs to it at its place: (."],
+                vec!["Ignored, because it joins no words where it stands: (."],
             ),
             (
                 "door \"roses",

@@ -91,7 +91,7 @@ fn of_operators(scan: &ParsedWords<'_>) -> Option<String> {
     }
     (!named.is_empty()).then(|| {
         format!(
-            "Left out, as nothing belongs to it at its place: {}.",
+            "Ignored, because it joins no words where it stands: {}.",
             listed(&named)
         )
     })
