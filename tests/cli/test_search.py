@@ -194,6 +194,16 @@ def test_no_results_says_what_was_searched_for() -> None:
     assert as_json("search", "unicorn", "--db", "notes.db")["results"] == []
 
 
+def test_a_condition_on_a_key_that_no_chunk_has_is_named() -> None:
+    for condition, said in [
+        ("tagz = garden", "No chunk has the key tagz; did you mean tag?\n"),
+        ("year >= 2024", "No chunk has the key year.\n"),
+    ]:
+        assert said in ok("search", "hedge", "--db", "notes.db", "--filter", condition)
+    kept = ok("search", "unicorn", "--db", "notes.db", "--filter", "tag=garden")
+    assert "No chunk has the key" not in kept
+
+
 @pytest.mark.parametrize("text", ["is it the", "", "!!!", '"'])
 def test_nothing_searched_is_not_nothing_found(text: str) -> None:
     shown = ok("search", text, "--db", "notes.db", "--matching", "spec")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from hedgerow import (
     WhyNot,
 )
 from hedgerow._json.highlight import Highlighter
+from hedgerow._json.index import AskedFilters
 from hedgerow._retrieval.operations import RetrievalOptions, SearchRequest, whole_page
 from hedgerow.ranking import Ranking
 
@@ -28,7 +30,7 @@ from .place import check_exists, opened_collection
 
 if TYPE_CHECKING:
     from hedgerow.opensearch import Collection
-    from hedgerow.typing import Tokenizer
+    from hedgerow.typing import FiltersLike, Tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,8 @@ class Search:
     tokenizer: Tokenizer
     why_not: WhyNot | None
     notices: tuple[str, ...]
+    # The keys of conditions that no chunk has, if nothing was found.
+    missing_keys: tuple[str, ...]
 
     @property
     def hits(self) -> list[Hit]:
@@ -88,7 +92,25 @@ def run(asked: SearchArguments) -> Search:
             tokenizer=index.tokenizer,
             why_not=why_not,
             notices=notices,
+            missing_keys=() if response else _missing_keys(index, request.filters),
         )
+
+
+def _missing_keys(index: Index | Collection, filters: FiltersLike | None) -> tuple[str, ...]:
+    """The keys of conditions that no chunk has."""
+    asked = AskedFilters.of(filters)
+    keys = [*asked.metadata, *_keys_in(asked.where)]
+    return tuple(key for key in dict.fromkeys(keys) if not index.count({key: {"$exists": True}}))
+
+
+def _keys_in(where: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in where.items():
+        if not key.startswith("$"):
+            yield key
+            continue
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, Mapping):
+                yield from _keys_in(part)
 
 
 def _opened(asked: SearchArguments) -> Index | Collection:

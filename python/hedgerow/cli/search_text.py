@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len, set_cell_size
@@ -130,6 +131,10 @@ def _show_nothing(console: Console, search: Search) -> None:
         console.print(Text(f"Then tried, also by likeness with file names: {also}"))
     if search.asked.request.filters != Filters():
         console.print(Text(f"Only among: {_filters(search)}"))
+    for key in search.missing_keys:
+        near = get_close_matches(key, ["tag", "path"], 1)
+        meant = f"; did you mean {near[0]}?" if near else "."
+        console.print(Text(f"No chunk has the key {visible(key)}{meant}"))
     _show_dropped(console, explanation)
 
 
