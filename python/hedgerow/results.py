@@ -69,7 +69,7 @@ class Response(PydanticType):
         if trace.error_stage is not None:
             return []
         if trace.fell_back_to_bm25:
-            return ["Searched by keywords alone: there is no embedder."]
+            return ["Searched by keywords alone: no embedder was given."]
         if trace.embedder_used and trace.vector_count == 0 and trace.bm25_count > 0:
             return ["Searched by keywords alone: none of the chunks has a vector."]
         return []

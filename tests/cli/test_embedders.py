@@ -150,7 +150,7 @@ class TestSearch:
 
     def test_nothing_found_says_what_was_tried(self) -> None:
         shown = ok("search", "zzzz yyyyy", "--db", "n.db")
-        assert "Then tried, also by likeness with file names: yyyyy, zzzz yyyyy" in shown
+        assert "Also tried, and compared with file names: yyyyy, zzzz yyyyy" in shown
 
 
 class TestReembed:

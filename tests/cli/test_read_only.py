@@ -101,7 +101,7 @@ def test_index_files_are_looked_into(root: Path, locked: Locked) -> None:
         assert ok("check", "--db", index).splitlines() == [
             "hedgerow check: ok",
             f"index: ok: {index}, 2 chunks",
-            "index: warning: it may not be written, so that only the rows were compared",
+            "index: warning: it cannot be written, so only the rows were compared",
         ]
         refused = run("delete", "--path", "notes/a.md", "--yes", "--db", index)
         assert (refused.exit_code, "cannot be written" in refused.stderr) == (1, True)

@@ -168,7 +168,7 @@ def test_a_folder_is_for_the_user_to_name(tmp_path: Path) -> None:
     for model in ("models/own", "./models/own", str(tmp_path / "models" / "own"), "../x"):
         details(model=model)
         assert by_keywords().endswith(
-            "it is loaded from a folder, which is for you to name: --embedder "
+            "it is loaded from a folder, so name it yourself: --embedder "
             f"sentence-transformers:{model}"
         )
     # The library prefers a local folder over a model of the same name on the hub.
@@ -185,7 +185,7 @@ def test_an_address_is_for_the_user_to_name(server: LocalServer) -> None:
         f"you to name: --embedder ollama:nomic-embed-text"
     )
     details(model=f"m@{server.url}")
-    assert "for you to name: --embedder ollama:m@" in by_keywords()
+    assert "so name it yourself: --embedder ollama:m@" in by_keywords()
     assert server.requests == []
     assert server.url not in Path("n.db").read_bytes().decode("latin-1").replace(
         f"m@{server.url}", ""
@@ -197,7 +197,7 @@ def test_an_adapter_of_the_files_own_making_is_none(adapter: str) -> None:
     details(adapter=adapter)
     Encoder.loaded.clear()
     notice = by_keywords()
-    assert "which is for you to name" in notice or "does not say how to load it" in notice
+    assert "so name it yourself" in notice or "does not say how to load it" in notice
     assert "\x1b" not in notice
     assert Encoder.loaded == []
 

@@ -134,7 +134,7 @@ def test_a_leg_that_was_asked_for_and_cannot_be_is_raised(mode: Any) -> None:
     assert strict(corpus("b")).search("kaas").trace.mode == "bm25"
     response = hr.Retriever(corpus("b")).search("kaas", mode=mode)
     assert response.trace.fell_back_to_bm25
-    assert response.notices == ["Searched by keywords alone: there is no embedder."]
+    assert response.notices == ["Searched by keywords alone: no embedder was given."]
 
 
 def test_the_best_profile_searches_by_meaning_alone_only_with_an_embedder() -> None:
@@ -144,7 +144,7 @@ def test_the_best_profile_searches_by_meaning_alone_only_with_an_embedder() -> N
     ) as info:
         best.search("kaas", mode="semantic")
     assert info.value.code == "incompatible_options"
-    assert "there is no embedder" in best.search("kaas", mode="hybrid").explain()
+    assert "no embedder was given" in best.search("kaas", mode="hybrid").explain()
 
 
 def test_an_index_without_vectors_is_said_to_have_none() -> None:

@@ -115,7 +115,7 @@ def _list_option(
 @option(
     "--by",
     type=click.Choice(["id", "path"]),
-    help="What judgements name: chunks by id, or paths.  [default: what more of them are]",
+    help="What judgements name: chunks by id, or paths.  [default: whichever matches more of them]",
 )
 @_list_option(
     "--modes",

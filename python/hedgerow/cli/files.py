@@ -129,7 +129,7 @@ def check(context: click.Context, *, db: str) -> None:
         if not problems:
             echo(f"index: ok: {visible(db)}, {plural(chunks or 0, 'chunk')}")
         if read_only:
-            echo("index: warning: it may not be written, so that only the rows were compared")
+            echo("index: warning: it cannot be written, so only the rows were compared")
     if problems:
         context.exit(FAILED)
 

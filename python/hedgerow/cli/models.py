@@ -172,7 +172,7 @@ def _how(recorded: RecordedEmbedder) -> str:
     how = (
         "sends texts to an address" if sends_texts(recorded.adapter) else "is loaded from a folder"
     )
-    return f"it {how}, which is for you to name: --embedder {_given(recorded)}"
+    return f"it {how}, so name it yourself: --embedder {_given(recorded)}"
 
 
 def _given(recorded: RecordedEmbedder) -> str:

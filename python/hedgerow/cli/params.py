@@ -199,7 +199,7 @@ def filter_options(command: F) -> F:
             section="Filters",
             help="Only chunks with path=FILE, prefix=FOLDER/, tag=TAG or meta.KEY=VALUE (JSON or "
             "text), or that meet a condition: 'year >= 2024', 'status in (open, done)'. "
-            "May be repeated: any of the paths, and all of the rest.",
+            "May be repeated: one of the paths and every other condition must hold.",
         ),
         _filter_date("--after", "Only chunks of this date or later: 2024-03-05, or with a time."),
         _filter_date("--before", "Only chunks of an earlier date."),

@@ -128,7 +128,7 @@ def _show_nothing(console: Console, search: Search) -> None:
     tried = dict.fromkeys(attempt.query for attempt in search.response.trace.attempts[1:])
     if tried:
         also = visible(", ".join(tried))
-        console.print(Text(f"Then tried, also by likeness with file names: {also}"))
+        console.print(Text(f"Also tried, and compared with file names: {also}"))
     if search.asked.request.filters != Filters():
         console.print(Text(f"Only among: {_filters(search)}"))
     for key in search.missing_keys:

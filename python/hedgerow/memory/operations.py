@@ -67,9 +67,7 @@ ValidUntil = Annotated[
 StaleAfter = Annotated[
     QuestionDate | None, Field("When to review it: a date, a time, or an age such as 90d")
 ]
-WrittenBy = Annotated[
-    str | None, Field("The writer: an agent, then a session and a tool after slashes")
-]
+WrittenBy = Annotated[str | None, Field("The writer: AGENT, AGENT/SESSION or AGENT/SESSION/TOOL")]
 Writers = Annotated[Sequence[str], Field("Only memories that one of these has written")]
 AllTags = Annotated[Sequence[str], Field("Only memories with all these tags")]
 AllowSecret = Annotated[
@@ -96,7 +94,10 @@ class RecallOptions(Request[R]):
     types: Annotated[Sequence[str], Field("Only memories of these types")] = ()
     tags: AllTags = ()
     written_by: Writers = ()
-    after: Annotated[QuestionDate | None, Field("Only from this time or later, or 30d")] = None
+    after: Annotated[
+        QuestionDate | None,
+        Field("Only memories from then or later: a date, a time, or an age such as 30d"),
+    ] = None
     before: Annotated[QuestionDate | None, Field("Only from earlier than this time")] = None
     question_date: Annotated[
         QuestionDate | None, Field('When the question was asked, for "last week" in it')
