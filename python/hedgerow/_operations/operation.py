@@ -76,6 +76,9 @@ class Request(Generic[R_co]):
         """Whether this request changes something."""
         return self.operation.writes
 
+    def check_served(self) -> None:
+        """Raise InvalidInputError for arguments that together are too much for a server."""
+
 
 _Plain = tuple[FieldSpec, "type | None", tuple[str, ...], float, float]
 """A field with its plain type, or None, and the choices or the bounds of its values."""
