@@ -12,6 +12,7 @@ import hedgerow as hr
 from hedgerow._operations.fields import declared, without_none
 from hedgerow._operations.shapes import is_list
 from hedgerow._retrieval.operations import OPERATIONS as OF_INDEX
+from hedgerow._serve.index_routes import IndexService
 from hedgerow._serve.root_routes import RootService
 from hedgerow.memory.operations import OPERATIONS as OF_ROOT
 from serving import READ, listening
@@ -135,3 +136,33 @@ def test_a_server_ends_although_work_goes_on():
     )
     assert done.returncode == 1
     assert "ended while requests were in progress" in done.stderr
+
+
+def test_another_route_and_another_token_are_told(of_index, of_root):
+    for client, told in ((of_root, "use /v1/recall"), (of_index, "use /v1/search")):
+        for path in ("search", "recall"):
+            answer = client.post(f"/v1/{path}", json={"query": "slugs"})
+            assert answer.status_code == 200 or told in answer.json()["detail"]
+    wrong = of_root.get("/v1/about", headers={"Authorization": f"Bearer {'x' * 40}"})
+    assert "the token is none of this server's" in wrong.json()["detail"]
+    del of_root.headers["Authorization"]
+    assert of_root.get("/v1/about").json()["detail"].startswith("send the token of this server")
+
+
+def test_a_key_of_dots_is_no_other_route(root, db):
+    with (
+        hr.MemoryRoot.open(root) as memory,
+        listening(RootService(memory)) as url,
+        hr.connect(url, kind="root", token="w" * 40) as remote,
+    ):
+        assert "No pellets" in remote.show("notes/slugs.md").text
+        for key in ("../status", "..", "./../status", "../../v1/status"):
+            with pytest.raises(hr.HedgerowError, match="there is no memory"):
+                remote.show(key)
+    with (
+        hr.Retriever(db) as retriever,
+        listening(IndexService(retriever)) as url,
+        hr.connect(url, kind="index", token="w" * 40) as remote,
+    ):
+        assert remote.get("b/1").id == "b/1"
+        assert remote.get("../stats") is None

@@ -239,6 +239,7 @@ def build(
     )
     app.state.read_only = access.read_only
     app.state.edit = access.edit
+    app.state.kind = service.kind
     definitions = new_definitions()
     describe(app, definitions)
     if isinstance(service, RootService):
