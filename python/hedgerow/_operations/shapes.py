@@ -58,9 +58,13 @@ def checked_arguments(record: type[T], given: Mapping[str, Any], *, served: bool
 
 def unknown_argument(name: str, known: Sequence[str]) -> InvalidInputError:
     """Return the error of an argument that does not exist; it has the nearest name, or all."""
+    return _invalid(f"there is no argument {shown(name)}: {nearest_name(name, known)}")
+
+
+def nearest_name(name: str, known: Sequence[str]) -> str:
+    """Return the advice for an unknown name: the nearest known one, or all."""
     near = get_close_matches(str(name), known, 1, _SIMILAR)
-    hint = f"use {near[0]}" if near else f"it has {', '.join(known) or 'none'}"
-    return _invalid(f"there is no argument {shown(name)}: {hint}")
+    return f"use {near[0]}" if near else f"it has {', '.join(known) or 'none'}"
 
 
 def _check_served(value: Any, of: FieldSpec) -> None:
