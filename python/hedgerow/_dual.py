@@ -148,7 +148,9 @@ async def _awaited(call: Call | Together) -> _Answer:
         if is_async(function):
             return await function(), None
         try:
-            answer = await asyncio.to_thread(stop.run, function)
+            answer, error = await asyncio.to_thread(stop.run, partial(_called, function))
+            if error is not None:
+                return None, error
         except RuntimeError as error:
             if not _lacked_event_loop(error):
                 raise
@@ -159,6 +161,14 @@ async def _awaited(call: Call | Together) -> _Answer:
         stop.set()
         raise
     except Exception as error:  # noqa: BLE001 - the generator handles errors
+        return None, error
+
+
+def _called(function: Callable[[], Any]) -> _Answer:
+    """Call a function on a thread, from which a future cannot carry StopIteration: it never ends."""
+    try:
+        return function(), None
+    except StopIteration as error:
         return None, error
 
 

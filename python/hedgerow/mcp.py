@@ -526,7 +526,9 @@ def _sendable(text: str) -> str:
 _COMMANDS = (
     (" (--force)", ""),
     (" (--supersede)", ""),
-    ("`hedgerow query all` lists what there is", "memory_list lists them"),
+    ("`hedgerow list` lists them", "memory_list lists them"),
+    ("leave --regex (regex=True) out", "leave regex out"),
+    ("; wait for it, or recall with --no-sync", "; wait for it"),
     ("; give it on standard input", ""),
     ("write the file yourself, and name it with --by", "give another memory as `by`"),
 )

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from time import perf_counter, time_ns
 from typing import Any
 
-from ._checks import shown
+from ._checks import checked_flag, shown
 from ._engine import Index, __version__
 from ._extras import imports_of
 from ._retrieval.observing import Observer, RunningSearch, WatchedCall, observe
@@ -67,11 +67,12 @@ def instrument(
     of queries as `db.query.text`; they may be private, so the default is False. Another call
     replaces the settings. Running searches keep the settings they started with.
 
-    Raises InvalidInputError for anything but a provider; importing this module raises MissingExtraError without
+    Raises InvalidInputError for anything but a provider and a flag; importing this module raises MissingExtraError without
     the extra `otel`.
     """
     _check_provider(tracer_provider, "tracer_provider", "get_tracer")
     _check_provider(meter_provider, "meter_provider", "get_meter")
+    checked_flag(capture_query_text, "capture_query_text")
     observe(_Telemetry(tracer_provider, meter_provider, capture_query_text=capture_query_text))
 
 

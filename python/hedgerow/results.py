@@ -8,6 +8,7 @@ from typing import Annotated, Any, overload
 
 from hedgerow.errors import InvalidInputError
 
+from ._checks import checked_flag
 from ._engine import Hit, Node, Store
 from ._operations.fields import Field
 from ._pydantic import PydanticType, hit_of
@@ -324,6 +325,10 @@ class Intent:
 
     preference: bool = False
     concrete_fact: bool = False
+
+    def __post_init__(self) -> None:
+        checked_flag(self.preference, "preference")
+        checked_flag(self.concrete_fact, "concrete_fact")
 
 
 @dataclass(frozen=True, slots=True)

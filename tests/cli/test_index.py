@@ -151,3 +151,19 @@ def test_retokenize_gives_an_index_another_tokenizer(tmp_path: Path) -> None:
     answer = as_json("index", "--db", db, "--retokenize", "--tokenizer", "words")
     assert answer == {"db": db, "tokenizer": "words", "before": "words", "changed": False}
     assert "刺猬" in ok("search", "冬眠", "--db", db)
+
+
+def test_a_stop_word_alone_is_no_list(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("oak\n")
+    command = ("index", str(tmp_path / "a.md"), "--db", str(tmp_path / "x.db"), "--stopwords")
+    assert "'de' is no list of stop words: give en+nl, en, nl, none" in failed(2, *command, "de")
+    ok(*command, "de,")
+    assert as_json("stats", "--db", str(tmp_path / "x.db"))["stopwords"] == ["de"]
+
+
+def test_a_pipeline_of_an_index_points_to_search(tmp_path: Path) -> None:
+    with hr.Index.open(tmp_path / "x.db") as index:
+        index.upsert([hr.Chunk("a", "a.md", "oak")])
+    result = run("query", "all", "--db", str(tmp_path / "x.db"))
+    assert result.stdout == "No nodes, of 0.\n"
+    assert "This file is an index of 1 chunk: search it with hedgerow search --db" in result.stderr

@@ -274,6 +274,27 @@ class TestJsonText:
         assert json.loads(removed(new, ["h", "E", 0])) == {"h": {"E": [{"x": 2}]}}
 
 
+class TestReports:
+    def test_a_missing_root_is_named(self, home: Path) -> None:
+        note = "No memory root yet: run hedgerow init ~/.hedgerow/memory"
+        assert note in ok("install", "claude-code", "--apply")
+        assert "hedgerow init ~/.hedgerow/memory" in failed(2, "mcp")
+        MemoryRoot.init(home / ".hedgerow" / "memory")
+        assert note not in ok("install", "codex", "--apply")
+
+    def test_doctor_sees_what_was_installed(self, home: Path) -> None:
+        MemoryRoot.init(home / ".hedgerow" / "memory")
+        before = as_json("doctor")["integrations"]
+        assert [before[name]["ok"] for name in ("claude", "codex")] == [False, False]
+        for tool in ("claude-code", "codex"):
+            ok("install", tool, "--apply")
+        after = as_json("doctor")["integrations"]
+        assert [after[name]["ok"] for name in ("claude", "codex", "pi")] == [True, True, False]
+        assert after["claude"]["path"] == str(home / ".claude.json")
+        put(home, ".claude.json", "nope")
+        assert "it is not JSON" in as_json("doctor")["integrations"]["claude"]["message"]
+
+
 class TestOwnRoot:
     def test_is_used_when_there_is_no_other(self, home: Path) -> None:
         assert "there is no memory root here" in failed(2, "remember", "x")

@@ -361,6 +361,15 @@ def test_what_is_logged_is_printable(
     assert_harmless(PrintableFormatter().format(record))
 
 
+def test_a_warning_is_printed_without_its_traceback() -> None:
+    failure = (ValueError, ValueError("no model"), None)
+    for level, has_traceback in ((logging.WARNING, False), (logging.ERROR, True)):
+        record = logging.LogRecord("x", level, "f", 1, "failed: %s", ("no model",), failure)
+        text = PrintableFormatter().format(record)
+        assert text.startswith("failed: no model")
+        assert ("\nValueError: no model" in text) is has_traceback
+
+
 def test_a_table_is_printable_even_if_its_cells_are_not(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,7 +63,9 @@ def test_show(plan: Path) -> None:
     found = as_json("show", "Plan")
     assert found["file"] == "decisions/plan.md"
     assert found["text"] == PLAN
-    assert "there is no memory 'gone'" in failed(1, "show", "gone")
+    assert "there is no memory 'gone' in this root; `hedgerow list` lists them" in failed(
+        1, "show", "gone"
+    )
     message = failed(2, "show", "plan", "--db", "x.db", "--root", str(plan.parent))
     assert "--db and --root exclude each other" in message
 

@@ -102,6 +102,7 @@ class TestArguments:
             ("memory_supersede", {"old": "a"}, "give what takes its place"),
             ("memory_read", {"key": "x"}, "there is no memory 'x' in this root; memory_list lists"),
             ("memory_read", {"key": "a", "section": "Slug"}, "did you mean 'Slugs'?"),
+            ("memory_grep", {"pattern": "(", "regex": True}, "leave regex out"),
         ],
     )
     def test_an_error_names_the_fix(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -117,3 +118,19 @@ def test_the_error_names_the_argument(call: Callable[[], Any], name: str) -> Non
     with pytest.raises(hr.InvalidInputError) as raised:
         call()
     assert str(raised.value) == f"{name} must be a str, not int"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda of: of.search("x", filter=1), "search() got an unexpected keyword argument 'filter': use filters"),
+        (lambda of: of.search(), "search() missing 1 required positional argument: 'query'"),
+        (lambda of: of.search_many(["x"], limt=1), "search_many() got an unexpected keyword argument 'limt': use limit"),
+        (lambda of: asyncio.run(of.asearch("x", filter=1)), "search() got an unexpected keyword argument 'filter'"),
+        (lambda of: of.stats(x=1), "stats() got an unexpected keyword argument 'x': it has none"),
+    ],
+)  # fmt: skip
+def test_an_unknown_argument_is_named_with_the_method(call, message) -> None:
+    with pytest.raises(TypeError) as raised:
+        call(hr.Retriever(hr.Index.in_memory()))
+    assert str(raised.value).startswith(message)

@@ -183,6 +183,23 @@ def test_a_backup_is_a_new_file(index, tmp_path, local):
     assert not (tmp_path / "none.db").exists()
 
 
+def test_a_backup_is_not_held_in_memory(index, tmp_path, monkeypatch):
+    monkeypatch.setattr("hedgerow._adapters.http.LARGEST_ANSWER", 1000)
+    index.backup(tmp_path / "copy.db")
+    assert (tmp_path / "copy.db").stat().st_size > 1000
+    for no_path in (1.5, b"copy.db", "a\0b"):
+        with pytest.raises(hr.InvalidInputError):
+            index.backup(no_path)
+
+
+def test_many_queries_with_many_results_are_sent_in_parts(index, local):
+    queries = ["hedgehogs winter", "slugs"] * 6
+    found = index.search_many(queries, limit=1000)
+    assert [one[0].id for one in found] == [
+        one[0].id for one in local.search_many(queries, limit=1000)
+    ]
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
 def test_a_backup_that_does_not_fit_leaves_no_file(index, tmp_path, monkeypatch):
     def opened(path, mode):

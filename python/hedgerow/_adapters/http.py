@@ -18,7 +18,7 @@ from functools import cache, partial
 from http import HTTPStatus
 from ssl import SSLContext
 from time import monotonic, time
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, BinaryIO, ClassVar, NamedTuple
 from urllib.parse import SplitResult, urlunsplit
 
 import httpx
@@ -42,6 +42,25 @@ LARGEST_ANSWER = 256 * 1024 * 1024
 _OF_THE_TRANSFER = {"content-encoding", "content-length", "transfer-encoding"}
 
 
+class _Body:
+    """The body of a response as it arrives, in memory or in a file."""
+
+    def __init__(self, into: BinaryIO | None) -> None:
+        self.body = bytearray()
+        self._into = into
+        if into is not None and into.tell():  # A try before this one may have written a part.
+            into.seek(0)
+            into.truncate()
+
+    def add(self, part: bytes) -> bool:
+        """Take the next part. Returns False if the body is too large for memory."""
+        if self._into is not None:
+            self._into.write(part)
+            return True
+        self.body += part
+        return len(self.body) <= LARGEST_ANSWER
+
+
 class Connections:
     """Clients of httpx with the same options: one for the process, and one for each event loop.
 
@@ -60,11 +79,12 @@ class Connections:
         self._ca = ca
         self._forget()
 
-    def send(self, method: str, url: str, *, has_limit: bool = True, **options: Any) -> Any:
+    def send(self, method: str, url: str, *, into: BinaryIO | None = None, **options: Any) -> Any:
         """Return the response, with its body; None if that is larger than LARGEST_ANSWER.
 
-        `options` are those of `httpx.Client.build_request`. Without `has_limit`, a body may have any
-        size. Raises httpx.HTTPError.
+        `options` are those of `httpx.Client.build_request`. The body of a success is written `into` a
+        file instead, if there is one, and may have any size. Raises httpx.HTTPError, and OSError for
+        the file.
         """
         # Two processes must not share one connection.
         if self._process != os.getpid():
@@ -74,32 +94,26 @@ class Connections:
         client = self._client
         streamed = client.send(client.build_request(method, url, **options), stream=True)
         try:
-            if not has_limit:
-                streamed.read()
-                return streamed
-            body = bytearray()
+            kept = _Body(into if streamed.is_success else None)
             for part in streamed.iter_bytes():
-                body += part
-                if len(body) > LARGEST_ANSWER:
+                if not kept.add(part):
                     return None
-            return _with_body(streamed, bytes(body))
+            return _with_body(streamed, bytes(kept.body))
         finally:
             streamed.close()
 
-    async def asend(self, method: str, url: str, *, has_limit: bool = True, **options: Any) -> Any:
+    async def asend(
+        self, method: str, url: str, *, into: BinaryIO | None = None, **options: Any
+    ) -> Any:
         """Like `send`, but asynchronous."""
         client = self._of_loop()
         streamed = await client.send(client.build_request(method, url, **options), stream=True)
         try:
-            if not has_limit:
-                await streamed.aread()
-                return streamed
-            body = bytearray()
+            kept = _Body(into if streamed.is_success else None)
             async for part in streamed.aiter_bytes():
-                body += part
-                if len(body) > LARGEST_ANSWER:
+                if not kept.add(part):
                     return None
-            return _with_body(streamed, bytes(body))
+            return _with_body(streamed, bytes(kept.body))
         finally:
             await streamed.aclose()
 
@@ -181,14 +195,14 @@ def _with_body(response: httpx.Response, body: bytes) -> httpx.Response:
 
 @dataclass(slots=True)
 class Asked:
-    """A request. Without `has_limit` its answer may have any size; `within` is the time for all tries."""
+    """A request. Its answer goes `into` a file, if there is one; `within` is the time for all tries."""
 
     method: str
     url: str
     content: bytes | None = None
     params: Mapping[str, Any] | None = None
     headers: dict[str, str] = field(default_factory=dict)
-    has_limit: bool = True
+    into: BinaryIO | None = None
     within: float | None = None
     _end: float | None = field(init=False)
 
@@ -197,7 +211,7 @@ class Asked:
 
     def options(self) -> dict[str, Any]:
         """The options of a try, as `Connections.send` takes them."""
-        names = ("content", "params", "headers", "has_limit")
+        names = ("content", "params", "headers", "into")
         options = {name: getattr(self, name) for name in names}
         if self._end is not None:
             options["timeout"] = max(self._end - monotonic(), _SHORTEST_TIMEOUT)

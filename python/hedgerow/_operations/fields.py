@@ -10,6 +10,11 @@ from dataclasses import Field as DataclassField
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
+MOST_ITEMS = 1_000
+"""The most items of a list that a client of a server sends, unless its field has `served_most`.
+
+Lists of a hundred thousand tags or paths take seconds to compare."""
+
 _NEXT_WORD = re.compile(r"_([a-z0-9])")
 
 

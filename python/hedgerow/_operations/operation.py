@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import cache
 from math import inf
@@ -22,7 +22,7 @@ from typing import (
 from hedgerow.errors import InvalidInputError
 
 from .fields import FieldSpec, declared, without_none
-from .shapes import checked, to_json
+from .shapes import checked, nearest_name, to_json
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -75,6 +75,9 @@ class Request(Generic[R_co]):
     def writes(self) -> bool:
         """Whether this request changes something."""
         return self.operation.writes
+
+    def check_served(self) -> None:
+        """Raise InvalidInputError for arguments that together are too much for a server."""
 
 
 _Plain = tuple[FieldSpec, "type | None", tuple[str, ...], float, float]
@@ -131,16 +134,37 @@ def methods(
     """
 
     def call(self: Any, /, *args: P.args, **options: P.kwargs) -> R_co:
-        done: R_co = self._perform(request(*args, **options))
+        try:
+            made = request(*args, **options)
+        except TypeError as error:
+            raise _misuse(request, options, error) from None
+        done: R_co = self._perform(made)
         return done
 
     async def acall(self: Any, /, *args: P.args, **options: P.kwargs) -> R_co:
-        done: R_co = await self._aperform(request(*args, **options))
+        try:
+            made = request(*args, **options)
+        except TypeError as error:
+            raise _misuse(request, options, error) from None
+        done: R_co = await self._aperform(made)
         return done
 
     _describe(call, request, is_async=False)
     _describe(acall, request, is_async=True)
     return call, acall
+
+
+def _misuse(request: Any, options: Mapping[str, Any], error: TypeError) -> TypeError:
+    """Return the error of a call in the words of its method; it has the nearest name of an argument."""
+    if isinstance(error, InvalidInputError):
+        return error
+    name = request.operation.name
+    known = [one.name for one in declared(request)]
+    unknown = next((one for one in options if one not in known), None)
+    if unknown is None:
+        return TypeError(str(error).replace(f"{request.__name__}.__init__()", f"{name}()"))
+    advice = nearest_name(unknown, known)
+    return TypeError(f"{name}() got an unexpected keyword argument {unknown!r}: {advice}")
 
 
 def _describe(call: Any, request: Any, *, is_async: bool) -> None:

@@ -10,7 +10,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 from .fields import FieldSpec, declared, has_none, properties, without_none
-from .shapes import _is_list, to_json
+from .shapes import is_list, to_json
 
 Schema = dict[str, Any]
 
@@ -80,7 +80,7 @@ class Definitions:
                 "minItems": len(items),
                 "maxItems": len(items),
             }
-        if _is_list(origin) or origin is Iterable:
+        if is_list(of) or origin is Iterable:
             return {"type": "array", "items": self.of(arguments[0])}
         if isinstance(origin, type) and issubclass(origin, Mapping):
             return {"type": "object", "additionalProperties": self.of(arguments[1])}

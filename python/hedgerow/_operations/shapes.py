@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_or
 from hedgerow._checks import checked_text, listed, shown
 from hedgerow.errors import InvalidInputError
 
-from .fields import Field, FieldSpec, camel_case, declared, properties
+from .fields import MOST_ITEMS, Field, FieldSpec, camel_case, declared, properties
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -58,18 +58,40 @@ def checked_arguments(record: type[T], given: Mapping[str, Any], *, served: bool
 
 def unknown_argument(name: str, known: Sequence[str]) -> InvalidInputError:
     """Return the error of an argument that does not exist; it has the nearest name, or all."""
+    return _invalid(f"there is no argument {shown(name)}: {nearest_name(name, known)}")
+
+
+def nearest_name(name: str, known: Sequence[str]) -> str:
+    """Return the advice for an unknown name: the nearest known one, or all."""
     near = get_close_matches(str(name), known, 1, _SIMILAR)
-    hint = f"use {near[0]}" if near else f"it has {', '.join(known) or 'none'}"
-    return _invalid(f"there is no argument {shown(name)}: {hint}")
+    return f"use {near[0]}" if near else f"it has {', '.join(known) or 'none'}"
 
 
 def _check_served(value: Any, of: FieldSpec) -> None:
-    most = of.field.served_most
-    size = len(value) if isinstance(value, (list, tuple)) else value
-    is_number = isinstance(size, int) and not isinstance(size, bool)
-    if most is not None and is_number and size > most:
-        what = f"at most {most:,} items" if size is not value else f"at most {most:,}"
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    size, most = (value if is_number else _count_items(value)), of.field.served_most
+    if most is None:
+        if is_number:
+            return
+        most = MOST_ITEMS
+    if size > most:
+        what = f"at most {most:,}" if is_number else f"at most {most:,} items"
         raise _invalid(f"{of.name} may have {what} here, not {size:,}")
+
+
+def _count_items(value: Any) -> int:
+    """Return the length of a list, or of all lists in a mapping, such as a filter; else 0."""
+    if not isinstance(value, Mapping):
+        return len(value) if isinstance(value, (list, tuple)) else 0
+    count, rest = 0, list(value.values())
+    while rest:
+        one = rest.pop()
+        if isinstance(one, (list, tuple)):
+            count += len(one)
+            rest.extend(one)
+        elif isinstance(one, Mapping):
+            rest.extend(one.values())
+    return count
 
 
 def _wanted(of: FieldSpec) -> str:
@@ -93,7 +115,7 @@ def _checker(of: Any) -> _Check:
         return _union_checker(arguments)
     if origin is Literal:
         return _choice_checker(arguments)
-    if _is_list(origin):
+    if is_list(of):
         return _list_checker(_checker(arguments[0]))
     simple: dict[Any, _Check] = {
         str: _text,
@@ -106,7 +128,9 @@ def _checker(of: Any) -> _Check:
     return simple.get(of, _anything)
 
 
-def _is_list(origin: Any) -> bool:
+def is_list(of: Any) -> bool:
+    """Whether values of a type are lists."""
+    origin = get_origin(of)
     return isinstance(origin, type) and issubclass(origin, (Sequence, tuple, AbstractSet))
 
 
@@ -133,7 +157,7 @@ def _union_checker(arguments: tuple[Any, ...]) -> _Check:
 
 def _class_of(of: Any) -> Any:
     origin = get_origin(of)
-    if _is_list(origin):
+    if is_list(of):
         return (list, tuple, AbstractSet, Sequence)
     if origin is Literal:
         return str
@@ -142,7 +166,7 @@ def _class_of(of: Any) -> Any:
 
 def _word(of: Any) -> str:
     """Return the name of a type for people."""
-    if _is_list(get_origin(of)):
+    if is_list(of):
         return "a list"
     named = {str: "a text", int: "an integer", float: "a number", date: "a date", bool: "a flag"}
     return named.get(of, getattr(of, "__name__", str(of)))
@@ -303,7 +327,7 @@ def from_json(value: Any, of: Any) -> Any:  # noqa: PLR0911 - one for each kind 
         return from_json(value, next(one for one in arguments if one is not NoneType))
     if origin is tuple:
         return _tuple_from_json(value, arguments)
-    if _is_list(origin):
+    if is_list(of):
         return [from_json(one, arguments[0]) for one in value]
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return {key: from_json(one, arguments[1]) for key, one in value.items()}

@@ -38,6 +38,9 @@ R = TypeVar("R")
 MOST_RESULTS = 1_000
 """The maximum of results for a client of a server, and of queries in one request."""
 
+MOST_BATCH_RESULTS = 10_000
+"""The maximum of results of all queries in one request: each has its snippet and explanation."""
+
 MOST_CHUNKS = 10_000
 """The maximum of chunks or ids in one request to a server."""
 
@@ -164,6 +167,17 @@ class SearchManyRequest(RetrievalOptions[list[Any]]):
             raise InvalidInputError(
                 f"there are {len(dates)} question dates for {count} queries; pass one for each, or "
                 "one for all",
+                code="invalid_option",
+            )
+
+    def check_served(self) -> None:
+        """Raise InvalidInputError if the queries together may have too many results."""
+        count, limit = len(self.texts), self.limit or DEFAULT_LIMIT
+        if count * limit > MOST_BATCH_RESULTS:
+            raise InvalidInputError(
+                f"{count:,} queries with a limit of {limit:,} may have more than "
+                f"{MOST_BATCH_RESULTS:,} results together; send fewer queries at once, or a lower "
+                "limit",
                 code="invalid_option",
             )
 

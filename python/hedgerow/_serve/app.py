@@ -30,7 +30,7 @@ from hedgerow.memory import MemoryRoot
 from .description import About, State, describe, name_of, new_definitions
 from .guard import BodyLimits, Guard
 from .index_routes import IndexService, index_routes
-from .operations import answers
+from .operations import answers, large_paths
 from .problems import Problem, answer, on_disconnect, on_error
 from .root_routes import RootService, root_routes
 from .tokens import Grant, Tokens
@@ -170,9 +170,11 @@ class Limits:
     seconds: float = 30.0
     """The longest time for an answer."""
     body_bytes: int = 16 * 1024 * 1024
-    """The longest body."""
+    """The longest body of an operation that writes."""
     read_body_bytes: int = 1024 * 1024
     """The longest body with a token that only reads. Parsing holds the GIL, about 40 ms for each MiB."""
+    small_body_bytes: int = 256 * 1024
+    """The longest body of an operation that only reads, with any token."""
     held_bytes: int = 64 * 1024 * 1024
     """The longest bodies together that are held at once. Parsed, JSON takes up to 30 times its bytes."""
     body_seconds: float = 15.0
@@ -237,6 +239,7 @@ def build(
     )
     app.state.read_only = access.read_only
     app.state.edit = access.edit
+    app.state.kind = service.kind
     definitions = new_definitions()
     describe(app, definitions)
     if isinstance(service, RootService):
@@ -254,6 +257,8 @@ def build(
         origins=access.origins,
         limits=BodyLimits(
             {"write": limits.body_bytes, "read": limits.read_body_bytes},
+            limits.small_body_bytes,
+            (PATH, *large_paths(service.operations)),
             limits.held_bytes,
             limits.body_seconds,
         ),

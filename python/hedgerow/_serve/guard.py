@@ -33,6 +33,10 @@ class BodyLimits:
 
     bytes_of: Mapping[Kind, int]
     """The longest body, by the kind of token."""
+    small_bytes: int
+    """The longest body of a path that begins with none of `large`."""
+    large: tuple[str, ...]
+    """What paths of operations that write begin with; only these need texts of megabytes."""
     held_bytes: int
     """The longest bodies together that are held at once."""
     seconds: float
@@ -72,7 +76,7 @@ class Guard:
         try:
             self._check_address(headers)
             grant = None if scope["path"] in OPEN else self._grant_of(headers)
-            length = self._length(headers, "read" if grant is None else grant.kind)
+            length = self._length(headers, scope["path"], grant)
         except Problem as problem:
             await self._wait_for_turn()
             if problem.status_code == HTTPStatus.UNAUTHORIZED:
@@ -120,23 +124,29 @@ class Guard:
         if allowed is None:
             raise Problem(
                 "unauthorized",
-                "send the token of this server in the header Authorization: Bearer TOKEN",
+                "the token is none of this server's; send the token of this server, from the folder "
+                "that hedgerow serve printed"
+                if given
+                else "send the token of this server in the header Authorization: Bearer TOKEN",
             )
         return allowed
 
-    def _length(self, headers: Mapping[str, str], kind: Kind) -> int:
+    def _length(self, headers: Mapping[str, str], path: str, grant: Grant | None) -> int:
         """Return the bytes of the body; raises a Problem if they are not stated, or too many."""
         if "transfer-encoding" in headers:
             # Chunks of one byte each would take a second of work for each MiB.
             raise Problem(
                 "length_required", "send the body with the header Content-Length, and not in chunks"
             )
-        stated, most = headers.get("content-length", "0"), self._limits.bytes_of[kind]
+        limits, stated = self._limits, headers.get("content-length", "0")
+        most = limits.bytes_of["read" if grant is None else grant.kind]
+        if not path.startswith(limits.large):
+            most = min(most, limits.small_bytes)
         length = int(stated[:20]) if stated.isdecimal() else most + 1
         if length > most:
             raise Problem(
                 "body_too_large",
-                f"a body may have {most:,} bytes with this token; send less at once",
+                f"a body may have {most:,} bytes with this token at this path; send less at once",
             )
         if length > _SMALL and self._held + length > self._limits.held_bytes:
             raise Problem(

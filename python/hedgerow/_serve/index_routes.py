@@ -133,6 +133,7 @@ class IndexService:
     """Answers for one index file; everything here blocks."""
 
     kind = "index"
+    operations = tuple(OPERATIONS.values())
 
     def __init__(self, retriever: Retriever) -> None:
         self.retriever = retriever
@@ -265,7 +266,7 @@ _COUNTS: Mapping[type[Request[Any]], type[Counted | Updated | UpsertResult]] = {
 def index_routes(service: IndexService, once: Once, definitions: Definitions) -> APIRouter:
     """The routes of an index; the schemas of their bodies and answers are added to `definitions`."""
     routes = APIRouter(prefix="/v1", tags=["index"])
-    add_operations(routes, OPERATIONS.values(), service, once, definitions)
+    add_operations(routes, service.operations, service, once, definitions)
 
     @routes.post(
         "/backup",

@@ -13,7 +13,7 @@ from fastapi.routing import APIRoute
 from hedgerow._operations.fields import declared
 from hedgerow._operations.operation import Request as Operation
 from hedgerow._operations.schema import Definitions
-from hedgerow._operations.shapes import checked_arguments
+from hedgerow._operations.shapes import checked_arguments, is_list
 
 from .description import ProblemDocument, described
 from .problems import Problem
@@ -87,6 +87,12 @@ class Service(Protocol):
         """Carry out an operation, and return the JSON of its result."""
 
 
+def large_paths(kinds: Iterable[type[Operation[Any]]]) -> list[str]:
+    """Return what the paths of operations that write begin with: their bodies may be large."""
+    rows = [kind.operation for kind in kinds]
+    return [f"/v1/{row.path}".partition("{")[0] for row in rows if row.writes]
+
+
 def add_operations(
     routes: APIRouter,
     kinds: Iterable[type[Operation[Any]]],
@@ -117,7 +123,9 @@ def _add(  # noqa: PLR0913, PLR0917 - its parts
         body = b"" if row.method == "GET" else await _body(request)
 
         def read() -> Operation[Any]:
-            return checked_arguments(kind, _arguments(kind, request, body), served=True)
+            asked = checked_arguments(kind, _arguments(kind, request, body), served=True)
+            asked.check_served()
+            return asked
 
         if len(body) <= _SMALL:
             asked = read()
@@ -152,9 +160,12 @@ def _arguments(kind: type[Operation[Any]], request: Request, body: bytes) -> dic
     """Return the arguments in the body, the path, the parameters and the headers of a request."""
     fields = {one.name: one for one in declared(kind)}
     if request.method == "GET":
+        sent = request.query_params
         given: dict[str, Any] = {
-            name: _of_parameter(text, fields[name].type if name in fields else str)
-            for name, text in request.query_params.items()
+            name: sent.getlist(name)
+            if name in fields and is_list(fields[name].type)
+            else _of_parameter(text, fields[name].type if name in fields else str)
+            for name, text in sent.items()
         }
     else:
         given = _object(body)

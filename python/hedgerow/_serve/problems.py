@@ -128,17 +128,25 @@ def answer(problem: Problem) -> JSONResponse:
     )
 
 
-async def on_error(_: Request, error: Exception) -> JSONResponse:
+_SEARCHES = {
+    "root": "this server serves a root: use /v1/recall",
+    "index": "this server serves an index: use /v1/search",
+}
+"""The route that most clients look for, by the kind of the server."""
+
+
+async def on_error(request: Request, error: Exception) -> JSONResponse:
     """Answer a request that raised an error."""
     if isinstance(error, HedgerowError):
         return answer(problem_of(error))
     if isinstance(error, Problem):
         return answer(error)
     if isinstance(error, HTTPException):
-        code = "not_found" if error.status_code == HTTPStatus.NOT_FOUND else "invalid_request"
-        return answer(
-            Problem(code, str(error.detail), status=error.status_code, headers=error.headers or {})
-        )
+        code, detail = "invalid_request", str(error.detail)
+        if error.status_code == HTTPStatus.NOT_FOUND:
+            code = "not_found"
+            detail = f"{_SEARCHES[request.app.state.kind]}, or another route of /openapi.json"
+        return answer(Problem(code, detail, status=error.status_code, headers=error.headers or {}))
     # The text of the error may contain data that a log or a client must not see.
     detail = f"{type(error).__name__}: a fault of hedgerow; please report it"
     return answer(Problem("engine_fault", detail))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from hedgerow import parse_pipeline
 from hedgerow._json.query import query_answer, with_columns
+from hedgerow._operations.fields import MOST_ITEMS
 from hedgerow._operations.operation import Request as Operation
 from hedgerow._operations.schema import Definitions
 from hedgerow.errors import HedgerowError
@@ -29,7 +30,7 @@ class QueryBody(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     pipeline: str
-    terms: list[str] = []
+    terms: Annotated[list[str], Field(max_length=MOST_ITEMS)] = []
     now: int | None = None
     explain: bool = False
 
@@ -38,6 +39,7 @@ class RootService:
     """Answers for one memory root; everything here blocks."""
 
     kind = "root"
+    operations = tuple(OPERATIONS.values())
 
     def __init__(self, root: MemoryRoot) -> None:
         self.root = root
@@ -85,7 +87,7 @@ class RootService:
 def root_routes(service: RootService, once: Once, definitions: Definitions) -> APIRouter:
     """The routes of a root; the schemas of their bodies and answers are added to `definitions`."""
     routes = APIRouter(prefix="/v1", tags=["root"])
-    add_operations(routes, OPERATIONS.values(), service, once, definitions)
+    add_operations(routes, service.operations, service, once, definitions)
 
     @routes.post("/query", summary="Select memories by a pipeline", **answers(QueryAnswer))
     async def query(body: QueryBody, request: Request) -> Response:

@@ -11,6 +11,7 @@ import socket
 import ssl
 import struct
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,6 +62,9 @@ _LARGE = 64 * 1024
 
 _GRACE = 20
 """Seconds to finish answers in progress when the server is told to stop."""
+
+_CLOSING = 1.0
+"""Seconds after these to close files; then the process ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +163,8 @@ def run(
         server.run(sockets=[listening])
     finally:
         gc.unfreeze()
+        if not server.force_exit:  # Otherwise the work in progress goes on.
+            server.watchdog.cancel()
 
 
 def configured(app: ASGIApp, address: Address, connections: int = _CONNECTIONS) -> uvicorn.Config:
@@ -402,9 +408,23 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._ready = ready
+        self.watchdog = threading.Timer(_GRACE + _CLOSING, _end)
+        """Ends the process if work in progress outlasts the grace time; started by `shutdown`."""
+        self.watchdog.daemon = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to answer, and say so."""
         await super().startup(sockets)
         if self.started:
             self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Finish the answers in progress, for the grace time at most."""
+        self.watchdog.start()
+        await super().shutdown(sockets)
+
+
+def _end() -> None:
+    """End the process without cleanup, which would wait for the work: every write is atomic."""
+    os.write(2, b"Error: ended while requests were in progress\n")
+    os._exit(1)

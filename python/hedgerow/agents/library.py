@@ -112,7 +112,7 @@ def _read(path: Path, known: _File | None, bounds: Bounds) -> _File:
     try:
         reading = read_definition(path, read, bounds)
     except Exception as error:  # noqa: BLE001 - our own fault; the other agents go on
-        _LOG.warning("%s could not be read", path, exc_info=error)
+        _LOG.warning("%s could not be read: %s", path, error, exc_info=error)
         what = f"cannot be read ({type(error).__name__}: {error}); please report it"
         reading = Reading("", None, (Problem(path, 1, 1, what),))
     same = known is not None and (reading.sha, reading.problems) == (

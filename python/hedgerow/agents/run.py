@@ -315,7 +315,9 @@ class _Run:
         else:
             what = f"{type(error).__name__}: {error}"
             name = self.definition.name
-            _LOG.warning("run %d of the agent %s failed", self.number, name, exc_info=error)
+            _LOG.warning(
+                "run %d of the agent %s failed: %s", self.number, name, error, exc_info=error
+            )
         permanent = isinstance(error, ModelPermanent)
         _end_run(
             self.workspace.store(),

@@ -13,7 +13,7 @@ import click
 
 from hedgerow import HedgerowError, PipelineError
 
-from .output import echo, escape_unencodable, json_bytes, log_printably
+from .output import echo, escape_unencodable, json_bytes, log_printably, open_closed_streams
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,6 +52,7 @@ def run_group(
     prog_name: str | None = None,
 ) -> NoReturn:
     """Run a command line and leave the process with its exit code."""
+    open_closed_streams()
     escape_unencodable()
     log_printably()
     arguments = list(sys.argv[1:] if args is None else args)

@@ -348,7 +348,7 @@ def _show_skips(report: IndexReport) -> None:
     """List skipped files and lines with reasons on stderr; of one file the first few lines."""
     if not report.skips:
         return
-    echo(f"Not indexed ({plural(len(report.skips), 'place')}):", err=True)
+    echo(f"Problems ({plural(len(report.skips), 'place')}):", err=True)
     shown: Counter[str] = Counter()
     for skip in report.skips:
         if shown.total() < _SHOWN_SKIPS and shown[skip.path] < _SHOWN_OF_ONE_FILE:

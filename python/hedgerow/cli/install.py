@@ -15,7 +15,7 @@ from hedgerow import HedgerowError
 
 from .options import Command, F, json_option, option
 from .output import echo, visible, wants_json, write_json, wrote_json
-from .place import named_roots, open_root, open_roots, place_options
+from .place import locate_root, named_roots, open_root, open_roots, place_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -74,6 +74,8 @@ def install(*, tool: str, project: bool, apply: bool) -> None:
         return
     folder = Path.cwd() if project else None
     _show(tool, add(tool, roots, folder, apply=apply), apply=apply)
+    if not roots and not wants_json() and locate_root()[0] is None:
+        echo("No memory root yet: run hedgerow init ~/.hedgerow/memory")
     if find_spec("mcp") is None:
         echo('Note: the server needs the extra "mcp": pip install "hedgerow[mcp]"', err=True)
 

@@ -11,6 +11,7 @@ import click
 
 from hedgerow import __version__
 from hedgerow._operations.fields import declared, without_none
+from hedgerow._operations.shapes import is_list
 
 from .output import AS_JSON, echo
 
@@ -189,7 +190,7 @@ def _option_of(field: FieldSpec, section: str, changes: dict[str, Any]) -> Calla
         names, kind = [f"--{word}/--no-{word}"], {"default": None}
     elif of is bool:
         names, kind = _flag(word, is_on=bool(default))
-    elif _is_list(of):
+    elif is_list(of):
         names, kind = _listed(word, default)
     else:
         names = [f"--{word}"] if word != "limit" else ["-n", "--limit"]
@@ -245,11 +246,6 @@ def _single(of: Any, field: FieldSpec, word: str) -> dict[str, Any]:
         return {"type": click.FloatRange(start, bounds.most, min_open=is_open)}
     is_time = any(isinstance(one, type) and issubclass(one, date) for one in get_args(of))
     return {"type": TEXT, "metavar": "WHEN" if is_time else re.sub(r".*-", "", word).upper()}
-
-
-def _is_list(of: Any) -> bool:
-    origin = get_origin(of)
-    return isinstance(origin, type) and issubclass(origin, Sequence)
 
 
 def sync_option(command: F, *, hidden: bool = False) -> F:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import codecs
 import json
 import logging
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -52,6 +55,19 @@ def has_terminal() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 
+def open_closed_streams() -> None:
+    """Open the null device for each standard stream that the caller closed, as with `>&-`.
+
+    Python sets such a stream to None, and the next opened file would get its number.
+    """
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            stream = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - it stays open
+            if stream.fileno() != number:
+                os.dup2(stream.fileno(), number)
+            setattr(sys, name, stream)
+
+
 def escape_unencodable() -> None:
     """Have stdout and stderr escape what their encoding lacks, as in `\\u5473`.
 
@@ -90,10 +106,13 @@ def echo(text: str | bytes = "", *, err: bool = False, nl: bool = True) -> None:
 
 
 class PrintableFormatter(logging.Formatter):
-    """Formats records of a log, with tracebacks if they have any, as `printable` text."""
+    """Formats records of a log as `printable` text; a warning has no traceback, an error has its own."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the text of a record."""
+        if record.levelno < logging.ERROR and record.exc_info:
+            record = copy(record)
+            record.exc_info = record.exc_text = None
         return printable(super().format(record))
 
 

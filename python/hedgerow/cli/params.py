@@ -107,9 +107,17 @@ class StopWords(click.ParamType):  # type: ignore[type-arg]  # not generic befor
     name = "stopwords"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Refuse nothing here: the index checks each word."""
-        del param, ctx
-        return value if value in {"en+nl", "en", "nl", "none"} else value.split(",")
+        """Refuse a word alone, which is rather the name of a list; the index checks the other words."""
+        if value in {"en+nl", "en", "nl", "none"}:
+            return value
+        if "," not in value:
+            self.fail(
+                f"{value!r} is no list of stop words: give en+nl, en, nl, none, or words with commas "
+                f"between; a single word is {value},",
+                param,
+                ctx,
+            )
+        return value.removesuffix(",").split(",")
 
 
 def alias_option(command: F) -> F:

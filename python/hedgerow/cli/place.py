@@ -43,7 +43,8 @@ NO_ROOT = (
 )
 NO_ROOT_FOR_MEMORY = (
     "Missing option '--root': there is no memory root here or in a folder above. Name one with "
-    "--root DIR or HEDGEROW_MEMORY_ROOT, or make one with: hedgerow init --root DIR"
+    "--root DIR or HEDGEROW_MEMORY_ROOT, make one with: hedgerow init --root DIR, or one for all "
+    "folders with: hedgerow init ~/.hedgerow/memory"
 )
 
 _PLACE = "hedgerow.place"

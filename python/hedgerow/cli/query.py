@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
 
-from hedgerow import parse_pipeline
+from hedgerow import HedgerowError, Index, parse_pipeline
 from hedgerow._json.query import query_answer, shown_columns, with_columns
 
 from .options import TEXT, Command, json_option, option, repeated_option, sync_option
-from .output import wants_json, write_json
+from .output import echo, plural, visible, wants_json, write_json
 from .place import open_store, server_of, store_options, time_option
 
 if TYPE_CHECKING:
@@ -84,6 +85,19 @@ def command(  # noqa: PLR0913 - one argument for each option
             return
         whole = opened.query("all | count", now=now).count or 0
         show(result, now, whole=whole, shown=shown, explain=explain)
+        if not whole and db is not None:
+            _point_to_search(db)
+
+
+def _point_to_search(db: str) -> None:
+    """Say that a file without nodes is an index, if it has chunks."""
+    with suppress(HedgerowError), Index.open(db, read_only=True) as index:
+        if len(index):
+            echo(
+                f"This file is an index of {plural(len(index), 'chunk')}: search it with hedgerow "
+                f"search --db {visible(db)}",
+                err=True,
+            )
 
 
 def _at_server(  # noqa: PLR0913 - one argument for each option

@@ -105,12 +105,13 @@ def serve(
       hedgerow serve --root memory
       hedgerow serve --db notes.db --port 8080 --read-only
       curl -H "Authorization: Bearer $(cat ~/.config/hedgerow/tokens/read)" \\
-        --json '{"query": "slugs"}' http://127.0.0.1:7411/v1/search
+        --json '{"query": "slugs"}' http://127.0.0.1:7411/v1/recall
 
     Only this machine may connect, unless --host says otherwise, and only with a token: of those
     in the folder --tokens, `write` allows everything and `read` only reading. One made with
     --new-token sees only the memories of a scope, and with --read-only it only reads. Ctrl-C stops
-    the server once the requests in progress are answered. docs/service.md has the details. Needs: pip install
+    the server once the requests in progress are answered. An index has /v1/search instead of
+    /v1/recall. docs/service.md has the details. Needs: pip install
     "hedgerow[serve]"
     """
     with imports_of("serve", needed_by="hedgerow serve"):

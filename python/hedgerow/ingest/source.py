@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated
 
+from hedgerow._checks import checked_flag
 from hedgerow._engine import Chunk, _decode, _Listing, _read_chunks, _Rules, _signature, _text_of
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
@@ -151,6 +152,9 @@ class Rules:
     temporary: tuple[str, str] | None = None
     is_vault: bool = False
     day_format: str | None = None
+
+    def __post_init__(self) -> None:
+        checked_flag(self.is_vault, "is_vault")
 
     @cached_property
     def compiled(self) -> _Rules:

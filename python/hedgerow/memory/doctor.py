@@ -15,6 +15,7 @@ from hedgerow.ingest.source import PassedBy, Skip
 
 from .derived import OLDER, Derived
 from .documents import read_documents, unread
+from .installing.changes import configured_file
 from .links import without_attachments
 from .results import RootStatus
 from .root import MemoryRoot
@@ -24,6 +25,8 @@ _INTEGRATIONS = {
     "claude": ".claude/skills/hedgerow-memory/SKILL.md",
     "pi": ".pi/agent/extensions/hedgerow-memory.ts",
 }
+_TOOLS = {"codex": "codex", "claude": "claude-code"}
+"""The names of integrations for `hedgerow install`, which adds a server instead of a skill."""
 _KEYS = {
     "engine": "engine",
     "memory_root": "memoryRoot",
@@ -256,6 +259,13 @@ def _permissions(root: Path | None) -> Check:
 
 def _integration(name: str) -> Check:
     path = Path.home() / _INTEGRATIONS[name]
-    installed = path.is_file()
-    message = "Installed." if installed else "Not installed."
+    installed, message = path.is_file(), ""
+    if not installed and name in _TOOLS:
+        try:
+            found = configured_file(_TOOLS[name])
+        except HedgerowError as error:
+            message = error.message
+        else:
+            installed, path = found is not None, found or path
+    message = message or ("Installed." if installed else "Not installed.")
     return _warning(message, ok=installed, path=str(path))

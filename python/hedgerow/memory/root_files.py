@@ -15,6 +15,7 @@ from itertools import starmap
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from hedgerow._checks import checked_flag
 from hedgerow._engine import (
     Index,
     Store,
@@ -362,7 +363,7 @@ class FileCheck:
     """
 
     def __init__(self, *, watch: bool) -> None:
-        self.watches = watch
+        self.watches = checked_flag(watch, "watch")
         # A watch for each folder of a root, or of several roots that are recalled together.
         self.active: tuple[_Watch, ...] = ()
         self._of: tuple[tuple[Path, Rules], ...] | None = None

@@ -230,7 +230,7 @@ def key_of(
             f"{name!r} is ambiguous: it means {shown}{more}; give the path", code="ambiguous_node"
         )
     near = get_close_matches(name, paths(), 1)
-    hint = f"did you mean {near[0]!r}?" if near else "`hedgerow query all` lists what there is"
+    hint = f"did you mean {near[0]!r}?" if near else "`hedgerow list` lists them"
     raise InvalidInputError(
         f"there is no memory {name!r} in this root; {hint}", code="unknown_node"
     )

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 from urllib.parse import urlunsplit
 from uuid import uuid4
 
@@ -93,11 +93,10 @@ class Client(Sender):
             code="bad_answer",
         )
 
-    def download(self, method: str, path: str) -> Steps[bytes]:
-        """What the server answers with, as it is."""
-        asked = Asked(method, f"{self.url}/{path}", has_limit=False)
-        outcome = yield self._sending(asked)
-        return self._answer(outcome).content
+    def download(self, method: str, path: str, into: BinaryIO) -> Steps[None]:
+        """Write what the server answers with, as it is, into a file."""
+        outcome = yield self._sending(Asked(method, f"{self.url}/{path}", into=into))
+        self._answer(outcome)
 
     def _sending(self, asked: Asked) -> Call:
         call = Call(self._sent, asked)

@@ -65,7 +65,7 @@ class Connected:
         }
         path = f"v1/{row.path}"
         for name in [name for name in given if f"{{{name}}}" in path]:
-            path = path.replace(f"{{{name}}}", quote(given.pop(name), safe="/"))
+            path = path.replace(f"{{{name}}}", _quoted(given.pop(name)))
         is_get = row.method == "GET"
         params = {name: _parameter(value) for name, value in given.items()} if is_get else None
         done = yield from self._client.request(
@@ -95,6 +95,12 @@ class Connected:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), (self._client, self.name))
+
+
+def _quoted(key: str) -> str:
+    """Return a key as part of a path: its dots alone, as in `../status`, would name another route."""
+    parts = [quote(one, safe="") if one.strip(".") else "%2E" * len(one) for one in key.split("/")]
+    return "/".join(parts)
 
 
 def _parameter(value: Any) -> Any:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from operator import itemgetter
-from pathlib import Path
 from typing import Any, TypeVar
 
+from hedgerow._checks import checked_path
 from hedgerow._dual import Steps, run
 from hedgerow._engine import Chunk, _chunks
 from hedgerow._json.index import AskedFilters, ChunkAnswer, SearchAnswer
 from hedgerow._operations.operation import Request
 from hedgerow._retrieval.operations import (
+    DEFAULT_LIMIT,
+    MOST_BATCH_RESULTS,
     MOST_RESULTS,
     CountRequest,
     DeleteRequest,
@@ -49,16 +50,17 @@ class RemoteRetriever(Connected, IndexOperations):
     """
 
     def backup(self, file: str | os.PathLike[str]) -> None:
-        """Download the index, as it is at one moment, into a new file."""
-        place = Path(file)
-        if place.exists():
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(place))
-        # Neither a failed request nor a full disk leaves a file that looks like an index.
-        content = run(self._client.download("POST", "v1/backup"))
+        """Download the index, as it is at one moment, into a new file.
+
+        The file is written as it arrives. Raises FileExistsError if there is something at `file`
+        already, and InvalidInputError if it is no path; no part of a copy is left behind.
+        """
+        place = checked_path(file, "file")
         stream = place.open("xb")
+        # Neither a failed request nor a full disk leaves a file that looks like an index.
         try:
             with stream:
-                stream.write(content)
+                run(self._client.download("POST", "v1/backup", stream))
         except BaseException:
             place.unlink(missing_ok=True)
             raise
@@ -85,8 +87,10 @@ class RemoteRetriever(Connected, IndexOperations):
     def _search_many(self, request: SearchManyRequest) -> Steps[Any]:
         queries, dates = request.texts, request.dates
         found: list[Response | HedgerowError] = []
-        for first in range(0, len(queries), MOST_RESULTS):
-            block = slice(first, first + MOST_RESULTS)
+        limit = request.limit or DEFAULT_LIMIT
+        size = max(1, min(MOST_RESULTS, MOST_BATCH_RESULTS // limit))
+        for first in range(0, len(queries), size):
+            block = slice(first, first + size)
             asked = replace(
                 request,
                 queries=queries[block],

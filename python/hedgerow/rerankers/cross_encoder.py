@@ -8,7 +8,13 @@ from threading import Lock
 from typing import Any, Protocol
 
 from hedgerow._adapters.models import loaded
-from hedgerow._checks import checked_count, checked_model_name, checked_text, checked_texts
+from hedgerow._checks import (
+    checked_count,
+    checked_flag,
+    checked_model_name,
+    checked_text,
+    checked_texts,
+)
 from hedgerow._extras import imports_of
 
 from .base import RerankDocument, RerankScore, bad_answer, best_first, checked_scores
@@ -55,6 +61,7 @@ class CrossEncoderReranker:
     ) -> None:
         self.name = checked_model_name(model, name, "cross-encoder")
         self._batch_size = checked_count(batch_size, "batch_size")
+        checked_flag(download, "download")
         self._model: PairScorer
         if isinstance(model, (str, os.PathLike)):
             self._model = self._loaded(model, device, download=download)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hedgerow._adapters.connection import ApiKey, Connected
-from hedgerow._checks import checked_count, checked_text, checked_texts
+from hedgerow._checks import checked_count, checked_flag, checked_text, checked_texts
 from hedgerow._extras import imports_of
 
 from .base import RerankDocument, RerankScore, bad_answer, best_first, checked_scores
@@ -41,7 +41,7 @@ class TEIReranker(Connected):
     ) -> None:
         self.name = name
         self._batch_size = checked_count(batch_size, "batch_size")
-        self._truncate = truncate
+        self._truncate = checked_flag(truncate, "truncate")
         with imports_of("tei", needed_by=type(self).__name__):
             from hedgerow._adapters.http import Endpoint  # noqa: PLC0415 - needs the extra
         key = ApiKey(api_key, api_key_variable)

@@ -91,6 +91,15 @@ def uninstall(
     return tuple(reversed(changes))
 
 
+def configured_file(tool: str) -> Path | None:
+    """Return the user's configuration of a tool in which hedgerow is a server; None if there is none.
+
+    Raises HedgerowError (`agent_config_invalid`) for a file that cannot be read.
+    """
+    entry = entries(checked_tool(tool), (), None)[0]
+    return None if _value(_read(entry.file), entry.path) is None else entry.file
+
+
 # Files.
 
 
