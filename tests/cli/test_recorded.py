@@ -181,8 +181,8 @@ def test_a_folder_is_for_the_user_to_name(tmp_path: Path) -> None:
 def test_an_address_is_for_the_user_to_name(server: LocalServer) -> None:
     indexed(f"ollama:nomic-embed-text@{server.url}", server)
     assert by_keywords() == (
-        f'{PREFIX}nomic-embed-text", which is not used: it sends texts to an address, which is for '
-        f"you to name: --embedder ollama:nomic-embed-text"
+        f'{PREFIX}nomic-embed-text", which is not used: it sends texts to an address, so '
+        "name it yourself: --embedder ollama:nomic-embed-text"
     )
     details(model=f"m@{server.url}")
     assert "so name it yourself: --embedder ollama:m@" in by_keywords()
