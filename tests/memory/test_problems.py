@@ -230,3 +230,10 @@ def test_a_blank_pattern_is_reported(root: MemoryRoot) -> None:
     state = root.index_state()
     assert state is not None
     assert state.unused == ("  ",)
+
+
+def test_doctor_names_all_files_with_problems(tmp_path: Path) -> None:
+    for number in range(5):
+        put(tmp_path, f"n{number}.md", "---\ndate: soon\n---\nx\n")
+    message = diagnose(tmp_path).files.message
+    assert all(f"n{number}.md" in message for number in range(5))

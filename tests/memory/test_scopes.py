@@ -461,6 +461,13 @@ def test_a_scope_that_cannot_be_read_is_not_shared(tmp_path: Path, scope: str) -
     assert root.scoped(user="ana").list().count == scope.startswith('scope: {"user": "ana"}')
 
 
+def test_a_scope_in_front_matter_without_an_end_is_not_shared(tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "---\ntitle: Alarm\nscope: {user: ana}\n\nThe alarm code is 4711.\n")
+    root = MemoryRoot.open(tmp_path)
+    assert len(root.recall("alarm code")) == 1
+    assert len(root.scoped(user="ben", shared=True).recall("alarm code")) == 0
+
+
 def test_a_shared_memory_is_named_as_such(both: MemoryRoot) -> None:
     ana = both.scoped(user="ana", shared=True)
     for change in (

@@ -249,7 +249,8 @@ def _files(found: Sequence[Skip]) -> Check:
     if not found:
         return _warning("All are readable.", ok=True, problems=problems)
     count = "1 problem" if len(found) == 1 else f"{len(found)} problems"
-    return _warning(f"{count}: {_some([str(skip) for skip in found])}.", problems=problems)
+    # All of them: notices of other commands refer to this list.
+    return _warning(f"{count}: {'; '.join(map(str, found))}.", problems=problems)
 
 
 def _some(texts: Sequence[str]) -> str:

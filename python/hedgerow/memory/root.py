@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hedgerow._checks import checked_flag, checked_list, checked_path
+from hedgerow._checks import checked_flag, checked_list, checked_path, checked_text
 from hedgerow._dual import Call, Steps, arun
 from hedgerow._engine import _settled_signatures
 from hedgerow._operations.operation import Request
@@ -379,7 +379,7 @@ class MemoryRoot(RootOperations):
         session.nodes()
         # No name can mean a file that cannot be read.
         if not self._scope:
-            key = path_below(session.derived, key)
+            key = path_below(session.derived, checked_text(key, "key"))
             if (skipped := passed_by(session.derived, request.query, key)) is not None:
                 return skipped
         unreadable = [] if self._scope else self._opened.unreadable(session.config)

@@ -56,7 +56,7 @@ impl FrontMatter {
     /// empty, and the file starts at its first line. Takes linear time.
     pub fn read(lines: &[&str]) -> Self {
         let Some(end) = closing_line(lines) else {
-            return Self::unread(unclosed(lines));
+            return Self::unread(unclosed(lines)).with_scope(lines);
         };
         let block = &lines[1..end];
         match yaml::load_lines(block) {
@@ -82,6 +82,16 @@ impl FrontMatter {
             problem,
             ..Self::default()
         }
+    }
+
+    /// With the scope that lines which are not read state, as text: without it the memory would be seen by all.
+    fn with_scope(mut self, lines: &[&str]) -> Self {
+        let mut block = lines.iter().take_while(|line| !text::is_blank(line));
+        let scope = block.find(|line| key_line(line).is_some_and(|(key, _)| key == SCOPE));
+        if let Some(scope) = scope.filter(|_| self.problem.is_some()) {
+            self.fields.insert(SCOPE.to_owned(), (*scope).into());
+        }
+        self
     }
 
     /// The front matter of a block that is not valid YAML: each field that can be read by itself.
