@@ -271,3 +271,17 @@ class TestMetadata:
     def test_a_value_that_holds_itself_is_left_out(self) -> None:
         matter = read_front_matter(["---", "a: &a [*a]", "b: 1", "---"])
         assert matter.to_dict() == {"b": 1}
+
+
+def test_a_bad_item_costs_no_other() -> None:
+    lines = ["---", "tags:", " - a", " - b: c: d", " - pond", "title: [x", "---"]
+    matter = read_front_matter(lines)
+    assert matter.fields["tags"] == ["a", "b: c: d", "pond"]
+
+
+@pytest.mark.parametrize(
+    ("value", "title"), [("[kumquat, pear]", "kumquat, pear"), ("true", "true"), ("", "")]
+)
+def test_a_title_of_any_form_is_text(value: str, title: str) -> None:
+    assert read_front_matter(["---", f"title: {value}", "---"]).text("title") == title
+    assert "kumquat" in read_front_matter(["---", "title: {a: kumquat}", "---"]).text("title")

@@ -240,3 +240,44 @@ class TestQuotes:
         mine = ana.remember(text, title="Ana again", on_duplicate="keep").file
         done = ana.forget(file, purge=True)
         assert (done.quoted_by, done.copies) == ((mine,), ())
+
+    @pytest.mark.parametrize("step", ["read_documents", "_purged", "remove"])
+    def test_one_that_is_killed_can_be_repeated(
+        self, keys: MemoryRoot, monkeypatch: pytest.MonkeyPatch, step: str
+    ) -> None:
+        def stop(*_: object, **__: object) -> None:
+            raise KeyboardInterrupt
+
+        keys.process("synthesize", topic="zyzzyva", apply=True)
+        assert "The zyzzyva key" in (keys.path / "pages/zyzzyva.md").read_text()
+        with monkeypatch.context() as patched:
+            patched.setattr(f"hedgerow.memory.forget.{step}", stop)
+            with pytest.raises(KeyboardInterrupt):
+                keys.forget("notes/keys.md", purge=True)
+        keys.forget("notes/keys.md", purge=True)
+        keys.close()
+        assert "The zyzzyva key" not in (keys.path / "pages/zyzzyva.md").read_text()
+        assert left_of(keys, "The zyzzyva key", "notes/keys.md") == []
+
+    def test_a_quote_with_mark_up_is_named(self, keys: MemoryRoot) -> None:
+        put(keys.path, "notes/quote.md", f"He says: The **zyzzyva** key\nlies {PLACE}.\n")
+        assert "notes/quote.md" in keys.forget("keys", purge=True).quoted_by
+
+    @pytest.mark.parametrize("name", ["a [b] #1.md", "sub/!x*.md"])
+    def test_names_with_marks_of_patterns(self, tmp_path: Path, name: str) -> None:
+        put(tmp_path, name, "The zyzzyva key lies there.\n")
+        put(tmp_path, "hedgerow.json", '{"schemaVersion": 1, "include": ["*.md"]}')
+        root = MemoryRoot.open(tmp_path)
+        root.index()
+        assert root.forget(name, purge=True).file == name
+        root.close()
+        assert left_of(root, "zyzzyva") == []
+
+    def test_a_title_that_is_the_name_of_a_page_is_ambiguous(self, tmp_path: Path) -> None:
+        root = MemoryRoot.init(tmp_path / "memory")
+        root.remember("The code is 4711.", title="Vault")
+        root.process("synthesize", topic="vault", apply=True)
+        with pytest.raises(InvalidInputError) as raised:
+            root.forget("Vault", purge=True)
+        assert raised.value.code == "ambiguous_node"
+        assert (root.path / "pages/vault.md").exists()

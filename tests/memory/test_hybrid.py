@@ -12,6 +12,7 @@ import pytest
 import hedgerow.embedders
 from hedgerow import HedgerowError, Index, InvalidInputError, MemoryRoot
 from hedgerow.memory import files
+from hedgerow.memory.doctor import diagnose
 from memory_doubles import put
 from prompted_double import Adapter
 
@@ -249,3 +250,18 @@ def test_a_model_that_is_not_here_leaves_keywords(
     assert tried == ["model2vec:nobody/none"]
     with pytest.raises(HedgerowError, match="not on this machine"):
         trusted.sync()
+
+
+@pytest.mark.parametrize("embedder", ["onnx:/nowhere", "static:/nowhere.bin", "model2vec:/nowhere"])
+def test_a_folder_that_is_gone_leaves_keywords(root: MemoryRoot, embedder: str) -> None:
+    pytest.importorskip(
+        {"onnx": "onnxruntime", "model2vec": "model2vec"}.get(embedder.partition(":")[0], "json")
+    )
+    put(root.path, "hedgerow.json", json.dumps({"schemaVersion": 1, "embedder": embedder}))
+    put(root.path, "notes/a.md", "The hedge is cut.\n")
+    trusted = MemoryRoot.open(root.path, trust=True)
+    found = trusted.recall("hedge")
+    assert [one.file for one in found] == ["notes/a.md"]
+    assert found.notices[0].startswith("Searched by keywords alone: there is no ")
+    index = diagnose(root.path, trust=True).index
+    assert "Its model cannot be loaded, because there is no /nowhere" in index.message

@@ -524,3 +524,42 @@ class TestOddRecords:
         file.write_text(file.read_text() + "mine\n")
         put(vault, "one.md", text + "yet more\n")
         assert root.import_from(vault, form, apply=True).counts == {"edited": 1}
+
+
+def test_half_of_a_pair_in_a_text_keeps_no_other(root: MemoryRoot) -> None:
+    source = root.path / "mem0.json"
+    source.write_text('[{"id":"a","memory":"\\ud800 half"},{"id":"b","memory":"good"}]')
+    done = moved(root, "mem0", source)
+    assert [one.id for one in done.memories] == ["b"]
+    assert "has half of a surrogate pair" in done.unreadable[0].reason
+
+
+def test_a_scope_that_cannot_be_read_is_refused(root: MemoryRoot) -> None:
+    source = root.path / "a.jsonl"
+    source.write_text('{"text": "x", "scope": "ana"}\n{"text": "y", "user_id": ""}\n')
+    done = moved(root, "jsonl", source)
+    assert [one.line for one in done.unreadable] == [1]
+    assert "its scope cannot be read" in done.unreadable[0].reason
+    assert len(done.memories) == 1
+
+
+def test_a_short_conversation_is_untitled(root: MemoryRoot) -> None:
+    chat = {
+        "uuid": "1",
+        "chat_messages": [
+            {"sender": "human", "text": "Hi"},
+            {"sender": "assistant", "text": "Hello"},
+        ],
+    }
+    source = root.path / "conversations.json"
+    source.write_text(json.dumps([chat]))
+    assert 'title: "Untitled conversation"' in text_of(root, moved(root, "claude", source))
+
+
+def test_drawings_are_left_out(root: MemoryRoot) -> None:
+    vault = root.path.parent / "vault"
+    put(vault, "a.md", "text")
+    put(vault, "b.excalidraw.md", "drawing")
+    done = moved(root, "obsidian", vault)
+    assert [one.id for one in done.memories] == ["a.md"]
+    assert skipped(done) == [("b.excalidraw.md", None, "it is a drawing")]

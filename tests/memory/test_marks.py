@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -427,3 +428,19 @@ def test_what_belongs_to_a_new_text_is_refused_with_by(
         root.supersede("a.md", "b.md", **given)  # type: ignore[arg-type]
     assert raised.value.code == "invalid_option"
     assert (tmp_path / "a.md").read_text() == "One.\n"
+
+
+def test_a_memory_is_superseded_by_a_text_once(tmp_path: Path) -> None:
+    put(tmp_path, "notes/gate.md", "---\ntitle: Gate\n---\nThe gate is open.\n")
+
+    def supersede(_: int) -> str:
+        try:
+            with MemoryRoot.open(tmp_path) as root:
+                return root.supersede("Gate", text="The gate is shut.").written or ""
+        except HedgerowError as error:
+            return error.code
+
+    with ThreadPoolExecutor(4) as pool:
+        done = sorted(pool.map(supersede, range(4)))
+    assert done[:3] == ["duplicate_memory"] * 3
+    assert MemoryRoot.open(tmp_path).list().count == 2

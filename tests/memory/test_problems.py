@@ -208,3 +208,32 @@ class TestLint:
             "100 findings.",
             "The newest 100 of 120 memories were read: raise the limit.",
         )
+
+
+def test_several_successors_are_named_by_doctor(tmp_path: Path) -> None:
+    put(tmp_path, "old.md", "The gate is open.\n")
+    for name in ("a", "b"):
+        put(tmp_path, f"{name}.md", f"---\nsupersedes: old\n---\nThe gate is shut by {name}.\n")
+    files = diagnose(tmp_path).files
+    assert "old.md: is superseded by several memories that hold: `a.md`, `b.md`" in files.message
+
+
+def test_headings_between_the_lines_of_front_matter_are_found(root: MemoryRoot) -> None:
+    put(root.path, "a.md", "---\n# ACME minutes zebrafish\n---\n")
+    assert [one.file for one in root.recall("zebrafish")] == ["a.md"]
+
+
+def test_a_blank_pattern_is_reported(root: MemoryRoot) -> None:
+    put(root.path, "hedgerow.json", '{"schemaVersion": 1, "exclude": ["  "]}')
+    put(root.path, "a.md", "text")
+    root.sync()
+    state = root.index_state()
+    assert state is not None
+    assert state.unused == ("  ",)
+
+
+def test_doctor_names_all_files_with_problems(tmp_path: Path) -> None:
+    for number in range(5):
+        put(tmp_path, f"n{number}.md", "---\ndate: soon\n---\nx\n")
+    message = diagnose(tmp_path).files.message
+    assert all(f"n{number}.md" in message for number in range(5))

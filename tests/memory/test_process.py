@@ -72,6 +72,21 @@ class TestLint:
             "[declared-conflict] `findings/c.md` conflicts with `notes/e.md`, which is missing",
         ]
 
+    @pytest.mark.parametrize("target", ["cb", "notes/cb", "'[[cb]]'", "'[[cb|x]]'", "notes/cb.md"])
+    def test_a_conflict_is_declared_by_any_name(self, root: MemoryRoot, target: str) -> None:
+        put(root.path, "notes/a.md", f"---\nconflicts_with: {target}\n---\nx")
+        put(root.path, "notes/cb.md", "y")
+        assert findings(root) == ["[declared-conflict] `notes/a.md` conflicts with `notes/cb.md`"]
+
+    def test_memories_that_are_left_out_are_counted(self, root: MemoryRoot) -> None:
+        put(root.path, "notes/a.md", "text")
+        for options in ({"since": "30d"}, {"topic": "zebra"}):
+            assert (
+                root.process("lint", **options)
+                .summary[0]
+                .startswith("0 findings. Filtered out: 1 of 1 ")
+            )
+
     def test_an_open_question_that_was_answered(self, root: MemoryRoot) -> None:
         question = "# Q\n\n## Open Questions\n- Should the price book stay in pages?\n- None.\n"
         put(root.path, "sessions/q.md", question)
@@ -343,3 +358,20 @@ class TestWhatHolds:
     def test_such_lines_elsewhere_are_found(self, tmp_path: Path) -> None:
         put(tmp_path, "notes/a.md", "## Source memories\n\nText.\n")
         assert len(MemoryRoot.open(tmp_path).recall("source memories")) == 1
+
+    def test_a_page_is_derived_from_its_sources(self, tmp_path: Path) -> None:
+        root = MemoryRoot.init(tmp_path / "memory")
+        root.remember("Deploys run on Fridays.", title="Deploys")
+        root.process("synthesize", topic="deploys", apply=True)
+        page = "pages/deploys.md"
+        old = next(one.file for one in root.list().memories if one.file != page)
+        root.retract(old)
+        [found] = root.recall("deploys run")
+        assert (found.file, found.validity.doubtful) == (page, (old,))
+        assert any(line.startswith(f"[in-doubt] `{page}`") for line in findings(root))
+        done = root.process("synthesize", topic="deploys", apply=True)
+        assert done.summary[0] == "Updated from no source memories."
+        text = (root.path / page).read_text()
+        assert "## No longer holds" in text
+        assert "Fridays" not in text
+        assert not any(line.startswith("[in-doubt]") for line in findings(root))

@@ -267,3 +267,22 @@ class TestPositions:
     )
     def test_hostile_texts_take_linear_time(self, piece: str) -> None:
         _link_positions(piece * 20_000)
+
+
+def test_footnotes_references_and_lists(tmp_path: Path) -> None:
+    put(tmp_path, "notes/target.md", "# Target\n")
+    put(
+        tmp_path,
+        "notes/a.md",
+        "---\nrelated:\n  - target\n---\nText[^1] and[^2].\n\n[^1]: [[target]]\n[^2]: [x](target.md)\n",
+    )
+    put(tmp_path, "notes/b.md", "![x][r2]\n\n[r2]: <img/a b.png>\n")
+    put(tmp_path, "notes/img/a b.png", "")
+    root = MemoryRoot.open(tmp_path)
+    done = root.rename("target", "new")
+    assert (done.changed, done.by_hand) == (("notes/a.md",), ())
+    assert text(root, "notes/a.md") == (
+        "---\nrelated:\n  - new\n---\nText[^1] and[^2].\n\n[^1]: [[new]]\n[^2]: [x](new.md)\n"
+    )
+    root.rename("notes/b.md", "c/b.md")
+    assert "[r2]: <../notes/img/a%20b.png>" in text(root, "c/b.md")

@@ -435,3 +435,47 @@ class TestShared:
         assert "notes/all.md" not in run("recall", "otter", *root).stdout
         assert "notes/all.md" in run("recall", "otter", *root, "--shared").stdout
         assert run("recall", "otter", "--root", str(shared.path), "--shared").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [
+        'scope: {"user": "ana"}\ntitle: Alarm: front door',
+        "scope: ana",
+        "scope: {User: ana}",
+        "scope: {user: [ana]}",
+        "scope:\n  user: ana\n  bad: [\ntitle: Alarm",
+        "scope: {user: ana",
+    ],
+)
+def test_a_scope_that_cannot_be_read_is_not_shared(tmp_path: Path, scope: str) -> None:
+    put(tmp_path, "notes/alarm.md", f"---\n{scope}\n---\nThe alarm code is 4711.\n")
+    root = MemoryRoot.open(tmp_path)
+    ben = root.scoped(user="ben", shared=True)
+    assert len(root.recall("alarm code")) == 1
+    assert len(ben.recall("alarm code")) == 0
+    assert ben.list().count == 0
+    assert ben.query("search:alarm").keys == []
+    [problem] = [one for one in root.sync().skips if one.code == "bad_front_matter"][:1]
+    assert problem.path == "notes/alarm.md"
+    assert root.scoped(user="ana").list().count == scope.startswith('scope: {"user": "ana"}')
+
+
+def test_a_scope_in_front_matter_without_an_end_is_not_shared(tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "---\ntitle: Alarm\nscope: {user: ana}\n\nThe alarm code is 4711.\n")
+    root = MemoryRoot.open(tmp_path)
+    assert len(root.recall("alarm code")) == 1
+    assert len(root.scoped(user="ben", shared=True).recall("alarm code")) == 0
+
+
+def test_a_shared_memory_is_named_as_such(both: MemoryRoot) -> None:
+    ana = both.scoped(user="ana", shared=True)
+    for change in (
+        ana.retract,
+        lambda key: ana.supersede(key, text="x"),
+        lambda key: ana.forget(key, purge=True),
+    ):
+        with pytest.raises(InvalidInputError, match="is shared cannot be changed from the scope"):
+            change("Shared")
+    with pytest.raises(InvalidInputError, match="there is no memory 'Ben on otters'"):
+        ana.retract("Ben on otters")

@@ -76,3 +76,24 @@ def test_the_command_says_it(garden: MemoryRoot) -> None:
     assert ok(*command) == "'notes/slugs.md#0' holds none of \"hedge\".\n"
     told = as_json(*command, "--json")
     assert (told["file"], told["cut"]) == ("notes/slugs.md", "no_match")
+
+
+@pytest.mark.parametrize(
+    ("file", "reason"),
+    [
+        ("notes/x.txt", "only Markdown is (.md)"),
+        (".private/x.md", "its name, or that of a folder above it, begins with a dot"),
+        ("notes/drafts/x.md", "hedgerow.json excludes it"),
+    ],
+)
+def test_a_file_that_is_not_read_is_named(garden: MemoryRoot, file: str, reason: str) -> None:
+    put(garden.path, "hedgerow.json", '{"schemaVersion": 1, "exclude": ["drafts"]}')
+    put(garden.path, file, "hedge")
+    found = garden.why_not("hedge", file)
+    assert (found.cut, found.reason) == ("passed_by", f"{file} is not read: {reason}.")
+
+
+def test_paths_of_other_folders(garden: MemoryRoot, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert garden.why_not("hedge", str(garden.path / "notes/best.md")).file == "notes/best.md"
+    monkeypatch.chdir(garden.path / "notes")
+    assert garden.why_not("hedge", "best.md").file == "notes/best.md"

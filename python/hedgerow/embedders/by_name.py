@@ -133,6 +133,20 @@ def may_be_local(adapter: str, model: str) -> bool:
     return adapter in _ADAPTERS and not sends_texts(adapter) and not is_folder(model)
 
 
+def missing_folder(name: str) -> str | None:
+    """Return the folder or file of the model that an embedder loads from the disk, if there is none.
+
+    None for other embedders, and for an invalid name. Nothing is loaded.
+    """
+    try:
+        named = _checked(name)
+    except InvalidInputError:
+        return None
+    is_local = named.adapter != "local" and not sends_texts(named.adapter)
+    is_place = is_local and (named.adapter in _OF_FOLDERS or is_folder(named.model))
+    return named.model if is_place and not os.path.exists(named.model) else None  # noqa: PTH110 - may not be UTF-8
+
+
 def what_it_does(name: str) -> tuple[str, str] | None:
     """Return a name with an absolute folder, and a description of what its embedder would do.
 

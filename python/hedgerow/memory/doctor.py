@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import starmap
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow._engine import Chunk, Index, Store, __version__, _day_format_problem
+from hedgerow.embedders.by_name import missing_folder
 from hedgerow.errors import HedgerowError, IndexFileError
 from hedgerow.ingest.source import PassedBy, Skip
 
@@ -17,8 +19,10 @@ from .derived import OLDER, Derived
 from .documents import read_documents, unread
 from .installing.changes import configured_file
 from .links import without_attachments
+from .note import now
 from .results import RootStatus
 from .root import MemoryRoot
+from .times import micros_of
 
 _INTEGRATIONS = {
     "codex": ".agents/skills/hedgerow-memory/SKILL.md",
@@ -149,7 +153,7 @@ def _index(root: MemoryRoot | None) -> tuple[Check, tuple[PassedBy, ...]]:
         state = root.index_state()
     except HedgerowError as error:
         return _warning(error.message), ()
-    how = f"Retrieval: {root.retrieval}."
+    how = _retrieval(root)
     if state is None:
         message = f"Not made yet; the first recall makes it. {how}{kept}"
         return _warning(message, **facts), ()
@@ -167,6 +171,16 @@ def _index(root: MemoryRoot | None) -> tuple[Check, tuple[PassedBy, ...]]:
         "passedBy": dict(state.passed_by),
     }
     return _warning(message, ok=not stale, **facts), state.named
+
+
+def _retrieval(root: MemoryRoot) -> str:
+    """Return how memories are found, and the folder of a model that is missing."""
+    how = f"Retrieval: {root.retrieval}."
+    name = root._config().embedder  # noqa: SLF001 - of the same package
+    missing = None if name is None else missing_folder(name)
+    if missing is None:
+        return how
+    return f"{how} Its model cannot be loaded, because there is no {missing}: keywords alone are searched."
 
 
 def _broken(root: MemoryRoot) -> list[str]:
@@ -205,6 +219,9 @@ def _links_and_files(root: MemoryRoot | None) -> tuple[Check, Check]:
     documents = read_documents(derived.source_root, derived.rules)
     problems = [*unread(documents), *starmap(Skip, documents.problems())]
     problems += [*_bad_format(derived), *starmap(Skip, documents.ambiguous_days())]
+    lint = documents.lint((None, None, sys.maxsize), micros_of(now()))[0]
+    merged = [text.split("`", 2) for rule, text in lint if rule == "several-successors"]
+    problems += [Skip(file, "several_successors", text.strip()) for _, file, text in merged]
     broken = without_attachments(documents.unresolved_links(), derived.source_root)
     return _links(broken), _files(problems)
 
@@ -235,7 +252,8 @@ def _files(found: Sequence[Skip]) -> Check:
     if not found:
         return _warning("All are readable.", ok=True, problems=problems)
     count = "1 problem" if len(found) == 1 else f"{len(found)} problems"
-    return _warning(f"{count}: {_some([str(skip) for skip in found])}.", problems=problems)
+    # All of them: notices of other commands refer to this list.
+    return _warning(f"{count}: {'; '.join(map(str, found))}.", problems=problems)
 
 
 def _some(texts: Sequence[str]) -> str:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import codecs
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from hedgerow._engine import _files_with, _vacuum
 from hedgerow.errors import HedgerowError
-from hedgerow.ingest.source import decode, text_of
+from hedgerow.ingest.source import Rules, decode, text_of
 
 from .derived import Derived, forget_joint, open_store_to_write, open_to_write
 from .documents import read_documents
 from .edit import data_of, path_of
 from .files import locked, remove, system_errors, update
 from .links import OWN_FIELDS
-from .names import TEMPORARY_SUFFIX, repository_of
+from .names import TEMPORARY_SUFFIX, pattern_of, repository_of
 from .process import without_source
 from .results import ForgetResult
 from .sync import sync, write_manifest
@@ -25,33 +26,41 @@ from .sync import sync, write_manifest
 def forget(
     derived: Derived, file: str, named_by: Sequence[str], visible: Collection[str] | None
 ) -> ForgetResult:
-    """Delete a file and all that was derived from it.
+    """Delete all that was derived from a file, and then the file: one that is stopped can be repeated.
 
     The lines of pages that quote it are removed. Only files that are `visible` are named; None for
     all. Raises HedgerowError (`not_forgotten`) if something of it is found in the derived folder
     afterwards, or if that cannot be known.
     """
-    # A file that is no text is refused before it is deleted: no trace of it could be recognized.
+    # A file that is no text is refused before anything is deleted: no trace of it could be recognized.
     text, path = text_of(data_of(derived, file)), path_of(derived, file)
+    without = replace(derived, rules=_rules_without(derived.rules, file))
     with locked(derived.lock), system_errors("remove", path):
         # First: a process that is killed leaves no node with the path of a deleted file.
         if derived.store.exists():
             with open_store_to_write(derived) as store:
                 store._purge([file])  # noqa: SLF001 - of the same package
+    try:
+        rewritten = _rewritten_pages(without, file)
+        others = read_documents(derived.source_root, without.rules)
+        quoting, traces = others.quotes_and_traces(file, text, OWN_FIELDS)
+        removed = _purged(without, traces)
+    except (HedgerowError, OSError) as error:
+        raise _not_forgotten(derived, f"{file} was not deleted", error) from error
+    with locked(derived.lock), system_errors("remove", path):
         remove(path)
     try:
-        rewritten = _rewritten_pages(derived, file)
-        others = read_documents(derived.source_root, derived.rules)
-        quoting, traces = others.quotes_and_traces(file, text, OWN_FIELDS)
-        removed = _purged(derived, traces)
-        left = [str(other) for other in _with(_derived_files(derived), traces)]
+        left = _left(derived, traces)
+        if left:  # another process read the file meanwhile
+            removed += _purged(derived, traces)
+            left = _left(derived, traces)
         found = _copies(derived, traces, others.paths) if visible is None else []
     except (HedgerowError, OSError) as error:
-        message = error.message if isinstance(error, HedgerowError) else str(error)
-        raise _not_forgotten(derived, file, f"derived files may be left: {message}") from error
+        raise _not_forgotten(derived, f"{file} was deleted", error) from error
     if left:
-        problem = f"{', '.join(left)} still has parts of it, perhaps for a process that reads it"
-        raise _not_forgotten(derived, file, problem)
+        names = ", ".join(map(str, left))
+        problem = f"{names} still has parts of it, perhaps for a process that reads it"
+        raise _not_forgotten(derived, f"{file} was deleted", problem)
     return ForgetResult(
         str(derived.root),
         file,
@@ -105,9 +114,23 @@ def _purged(derived: Derived, traces: list[str]) -> tuple[str, ...]:
         return tuple(_without_traces(derived, traces))
 
 
-def _not_forgotten(derived: Derived, file: str, problem: str) -> HedgerowError:
+def _rules_without(rules: Rules, file: str) -> Rules:
+    """Return the rules of reading a root without one of its files."""
+    pattern = pattern_of(file)
+    include = (*rules.include, f"!{pattern}") if rules.include else ()
+    return replace(rules, exclude=(*rules.exclude, pattern), include=include)
+
+
+def _left(derived: Derived, traces: list[str]) -> list[Path]:
+    return _with(_derived_files(derived), traces)
+
+
+def _not_forgotten(derived: Derived, done: str, problem: str | Exception) -> HedgerowError:
+    if isinstance(problem, Exception):
+        message = problem.message if isinstance(problem, HedgerowError) else str(problem)
+        problem = f"derived files may be left: {message}"
     return HedgerowError(
-        f"{file} was deleted, but {problem}; delete {derived.folder} when nothing uses it, and the "
+        f"{done}, but {problem}; delete {derived.folder} when nothing uses it, and the "
         "next command rebuilds it from the files",
         code="not_forgotten",
     )

@@ -595,9 +595,9 @@ class OpenedIndex:
                 # Another process makes the first vectors.
                 return None, None
         except HedgerowError as error:
-            # The name of no embedder is to be mended in the configuration.
-            is_unknown = embedder is None and isinstance(error, InvalidInputError)
-            if is_unknown or damage_in(error) is not None:
+            # The name of no embedder is to be mended in the configuration. A folder may be on another disk.
+            is_unknown = isinstance(error, InvalidInputError) and error.code != "path_not_found"
+            if (embedder is None and is_unknown) or damage_in(error) is not None:
                 raise
             if embedder is None:
                 self._model_failed_at = time.monotonic()

@@ -151,7 +151,7 @@ def vault_patterns(root: Path, vault: str) -> tuple[str, ...]:
     settings = [*TEMPLATES, _EXCALIDRAW]
     folders = [_folder(setting(root, file, key)) for file, key in settings]
     names = dict.fromkeys(one for one in folders if one is not None)
-    return (*_DRAWINGS, *(f"/{_escaped(name)}/" for name in names))
+    return (*_DRAWINGS, *(f"{pattern_of(name)}/" for name in names))
 
 
 def daily_note_format(root: Path, vault: str) -> str | None:
@@ -186,9 +186,9 @@ def folder_for_notes(root: Path, vault: str) -> str:
     return _folder(setting(root, ".obsidian/app.json", "newFileFolderPath")) or "."
 
 
-def _escaped(name: str) -> str:
-    """Return a path as a pattern that matches it alone."""
-    return _SPECIAL.sub(r"\\\1", name)
+def pattern_of(path: str) -> str:
+    """Return the pattern that matches a path alone."""
+    return "/" + _SPECIAL.sub(r"\\\1", path)
 
 
 def setting(root: Path, file: str, key: str) -> Any:

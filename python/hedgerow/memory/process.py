@@ -90,6 +90,12 @@ class Run:
         name = f"{note.slug(self._topic or '', 'all')}{self._scope.suffix}"
         path = f"{DERIVED}/reports/lint-{note.day(self._now)}-{name}.md"
         summary = ["1 finding." if len(findings) == 1 else f"{len(findings)} findings."]
+        others = len(documents) - about
+        if others and (self._topic is not None or self._request.since is not None):
+            summary[0] += (
+                f" Filtered out: {others:,} of {len(documents):,} memories (by topic or date; one "
+                "without a date is of no day)."
+            )
         if examined < about:
             summary.append(
                 f"The newest {examined:,} of {about:,} memories were read: raise the limit."
@@ -114,7 +120,11 @@ class Run:
         found = recall(topic, max(2 * self._limit, 12))
         documents, unreadable = self._documents()
         paths, ended = documents.sources(self._selected, found, micros_of(self._now))
-        if not paths:
+        name = f"{note.undated_name(topic, 'page', 'page')}{scope.suffix}.md"
+        path = (PurePosixPath(derived.folder_of("page")) / name).as_posix()
+        is_page = (derived.root / path).exists()
+        # A page without a source that holds would go on saying what no longer does.
+        if not (paths or (is_page and ended)):
             raise HedgerowError(
                 f"No source memories found for {topic!r}; remember something about it first, or "
                 "choose another topic",
@@ -125,11 +135,9 @@ class Run:
             text = documents.text_of(path) or ""
             return parse_document(path, text.encode(), derived.rules)
 
-        name = f"{note.undated_name(topic, 'page', 'page')}{scope.suffix}.md"
-        path = (PurePosixPath(derived.folder_of("page")) / name).as_posix()
-        count = "1 source memory" if len(paths) == 1 else f"{len(paths)} source memories"
+        count = "1 source memory" if len(paths) == 1 else f"{len(paths) or 'no'} source memories"
         if not self._request.apply:
-            act = f"Would {'update' if (derived.root / path).exists() else 'create'} it"
+            act = f"Would {'update' if is_page else 'create'} it"
             return self._done([path], [f"{act} from {count}.", *paths], unreadable)
         changed = [(parsed(one), Validity.of_texts(*of)) for one, of in ended if of is not None]
         with locked(derived.lock):

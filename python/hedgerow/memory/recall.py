@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hedgerow._engine import Index, Searcher, _FileColumns
 from hedgerow._times import checked_half_life
 from hedgerow.embedders import AnyEmbedder
-from hedgerow.errors import IndexFileError
+from hedgerow.errors import IndexFileError, InvalidInputError
 from hedgerow.ranking import Ranking
 from hedgerow.results import Trace
 from hedgerow.retriever import Retriever
@@ -64,9 +64,13 @@ class RecallFilter:
         before: QuestionDate | None,
         now: datetime,
     ) -> RecallFilter:
-        """Check the filters. Raises InvalidInputError for a date that does not exist."""
+        """Check the filters. Raises InvalidInputError for a blank one and a date that does not exist."""
         if not types and not tags and not writers and after is None and before is None:
             return ANY
+        if not all(map(str.strip, types)) or not all(separate_tags([tag]) for tag in tags):
+            raise InvalidInputError(
+                "a type or a tag is blank; name one, or leave it out", code="invalid_option"
+            )
         return cls(
             frozenset(map(type_word, types)),
             frozenset(map(compared, separate_tags(tags))),

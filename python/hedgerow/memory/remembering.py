@@ -353,7 +353,7 @@ def remember_instead(
 ) -> tuple[str, list[str]]:
     """Write a memory that takes the place of another; returns its path and the changed files.
 
-    Both are to be indexed by the caller. Type and tags are those of the other if the request has none, and
+    Raises HedgerowError (`duplicate_memory`) if such a memory says the same. Both are to be indexed by the caller. Type and tags are those of the other if the request has none, and
     the title is the beginning of the text.
     """
     derived, tags = session.derived, request.tags
@@ -365,12 +365,27 @@ def remember_instead(
         kept = before.metadata.get("tags")
         tags = [one for one in kept if isinstance(one, str)] if isinstance(kept, list) else []
     body = note.checked_body(text)
+    _check_not_repeated(session, old, body)
     title = request.title or note.title_of(body)
     fields = _stated_fields(session, request, kind)
     fields[SUPERSEDES] = [written_name(old)]
     file = write_memory(derived, kind, title, body, tags, fields, session.scope)
     new = indexed_path(derived, file)
     return new, supersede(derived, old, new)
+
+
+def _check_not_repeated(session: Session, old: str, body: str) -> None:
+    """Raise HedgerowError (`duplicate_memory`) if a memory that supersedes another already says a text."""
+    same = session.index.read_if_possible(
+        session.config,
+        lambda index, columns: duplicate_of(
+            session.derived, index, columns, body, session.scope.own
+        ),
+    )
+    if same is not None and same.likeness == 1 and same.file in session.marks().superseding(old):
+        raise HedgerowError(
+            f"nothing was written: {same}, and supersedes {old} already", code="duplicate_memory"
+        )
 
 
 def indexed_path(derived: Derived, file: str) -> str:

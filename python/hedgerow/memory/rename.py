@@ -29,7 +29,8 @@ _IS_WINDOWS = os.name == "nt"
 _WIKILINK = re.compile(r"(\[\[)([^\[\]|#\n]+)((?:[|#][^\[\]\n]*)?\]\])")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _PLAIN = re.compile(rf"(?m)^({'|'.join(RELATIONS)}):(?P<value>.*(?:\n[ \t-].*)*)")
-_NAME = re.compile(r"[^\s\[\]{},:'\"][^\[\]{},:'\"\r\n]*")
+# Not the dash before an item of a list.
+_NAME = re.compile(r"(?!-[ \t])[^\s\[\]{},:'\"][^\[\]{},:'\"\r\n]*")
 
 
 def new_path(derived: Derived, file: str, to: str) -> str:

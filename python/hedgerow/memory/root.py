@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hedgerow._checks import checked_flag, checked_list, checked_path
+from hedgerow._checks import checked_flag, checked_list, checked_path, checked_text
 from hedgerow._dual import Call, Steps, arun
 from hedgerow._engine import _settled_signatures
 from hedgerow._operations.operation import Request
@@ -367,17 +367,21 @@ class MemoryRoot(RootOperations):
     def why_not(self, query: str, key: str, *, sync: bool = True, **options: Any) -> RecallWhyNot:
         """Return why a memory is not among the results of `recall`, which takes the same options.
 
-        `key` is a path, a name or a title. `str()` of the answer is the reason in words. Searches without
+        `key` is a path, also an absolute one, a name or a title. `str()` of the answer is the reason in words. Searches without
         a limit, so its time grows with the size of the root. Raises InvalidInputError as `resolve` and
         `recall` do.
         """
-        from .why_not import why_not  # noqa: PLC0415 - slow to import
+        from .why_not import passed_by, path_below, why_not  # noqa: PLC0415 - slow to import
 
         request = RecallRequest(query, **options, sync=False)
         resolved_options(request)  # raises for a date that does not exist, before a sync
         session = self._session(sync=sync)
         session.nodes()
         # No name can mean a file that cannot be read.
+        if not self._scope:
+            key = path_below(session.derived, checked_text(key, "key"))
+            if (skipped := passed_by(session.derived, request.query, key)) is not None:
+                return skipped
         unreadable = [] if self._scope else self._opened.unreadable(session.config)
         is_path = any(skip.path == key for skip in unreadable)
         file = key if is_path else session.resolve(key)[0]
@@ -495,7 +499,11 @@ class MemoryRoot(RootOperations):
         return RenameResult(str(self._root), path, new, tuple(changed), tuple(by_hand))
 
     def _supersede(self, request: SupersedeRequest) -> MarkResult:
-        from .remembering import check_no_secret, remember_instead  # noqa: PLC0415
+        from .remembering import (  # noqa: PLC0415 - slow to import
+            check_no_secret,
+            one_writer,
+            remember_instead,
+        )
 
         check_no_secret(request.text or "", allowed=request.allow_secret)
         session = self._session()
@@ -503,9 +511,11 @@ class MemoryRoot(RootOperations):
             old, new = session.own(request.old, request.by)
             check_no_circle(session.marks(), old, new)
             return self._marked(session, old, supersede(session.derived, old, new))
-        [old] = session.own(request.old)
-        new, changed = remember_instead(session, old, request, request.text or "")
-        return self._marked(session, old, changed, new)
+        # The name is looked up under the lock: another process may have superseded the memory.
+        with one_writer(session.derived):
+            [old] = session.own(request.old)
+            new, changed = remember_instead(session, old, request, request.text or "")
+            return self._marked(session, old, changed, new)
 
     def _retract(self, request: RetractRequest) -> MarkResult:
         session = self._session()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from hedgerow._checks import checked_text, shown
-from hedgerow._engine import _scope_id
+from hedgerow._engine import _scope_id, _stated_scope
 from hedgerow.errors import InvalidInputError
 
 FIELD = "scope"
@@ -67,12 +67,13 @@ class Scope:
 
     @classmethod
     def stated(cls, metadata: Mapping[str, Any]) -> Scope:
-        """Return the scope that front matter states; what cannot be read counts as no scope."""
-        given = metadata.get(FIELD)
-        if not isinstance(given, Mapping):
-            return cls()
-        user, agent, session = (_scope_id(given.get(key)) for key in _KEYS)
-        return cls(user, agent, session)
+        """Return the scope that front matter states; one with ids that no caller can give if it cannot be read."""
+        return cls(*_stated_scope(metadata.get(FIELD)))
+
+    @property
+    def is_unreadable(self) -> bool:
+        """Whether the scope is stated and cannot be read."""
+        return not all(self.to_dict().values())
 
     def __bool__(self) -> bool:
         return any(self.to_dict())

@@ -181,7 +181,17 @@ class Session:
 
         With `ended`, of several memories the one that no longer holds counts.
         """
-        return self._resolve(keys, self.scope.own, ended=ended)
+        try:
+            return self._resolve(keys, self.scope.own, ended=ended)
+        except InvalidInputError as error:
+            if error.code != "unknown_node" or not self.scope.shared:
+                raise
+            self.resolve(*keys)  # raises for a name that is not that of a shared memory either
+            raise InvalidInputError(
+                f"a memory that is shared cannot be changed from the scope of the {self.scope}; open the root "
+                "without a scope",
+                code="unknown_node",
+            ) from None
 
     def _resolve(self, keys: Iterable[str], scope: Scope, *, ended: bool) -> list[str]:
         state = self.nodes()

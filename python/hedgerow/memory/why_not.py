@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
 
 from .config import Config
+from .derived import Derived
 from .marks import Marks
 from .operations import RecallRequest
 from .recall import Moment
@@ -19,6 +22,14 @@ from .times import LEFT_OUT
 if TYPE_CHECKING:
     from .index_handle import OpenedIndex
 
+_REASONS = {
+    "other": "only Markdown is (.md)",
+    "hidden": "its name, or that of a folder above it, begins with a dot",
+    "link": "it is a symbolic link",
+    "tools": "it is in a folder of a tool",
+    "excluded": "hedgerow.json excludes it",
+}
+"""Why files are not read, by the codes of `PASSED_BY`."""
 _MOST_PASSAGES = 8
 """The most passages of a memory that are looked at: each is a search without a limit."""
 _ALL = 1_000_000
@@ -29,7 +40,7 @@ _ALL = 1_000_000
 class RecallWhyNot(Result):
     """Why a memory is not among the results of a recall, or where it is.
 
-    `cut` is what kept it out, None for a result: `unreadable`, a reason for which a memory does not hold
+    `cut` is what kept it out, None for a result: `passed_by` for a file that is not read, `unreadable`, a reason for which a memory does not hold
     (`retracted`, `superseded`, `expired`, `not_yet_valid`), `filtered`, `limit`, or what the search says of
     the passage that has the most words (`no_match`, `excluded`, `candidates`). `result_rank` is its rank
     among the results, and `rank` among all memories that match, both from 0; `score` and `needed` are its
@@ -89,6 +100,28 @@ def why_not(
     if _rank(recall(replace(request, limit=_ALL, **anything)), file) is not None:
         return answer("filtered", f"{file} is {LEFT_OUT['filtered']}.")
     return answer(*_of_search(opened, config, request.query, file))
+
+
+def path_below(derived: Derived, key: str) -> str:
+    """Return the path below the indexed folder of a file that is given as an absolute path, or as one from the
+    working directory. Other keys are returned unchanged.
+    """
+    given = Path(key)
+    if (derived.source_root / given).exists() and not given.is_absolute():
+        return key
+    with suppress(ValueError, OSError):
+        if given.is_file():
+            return given.resolve().relative_to(derived.source_root).as_posix()
+    return key
+
+
+def passed_by(derived: Derived, query: str, file: str) -> RecallWhyNot | None:
+    """Return the reason for which a file is not read, or a folder above it; None for other files."""
+    for path, code in derived.listing(named=True).named:
+        if file == path or (path.endswith("/") and file.startswith(path)):
+            said = f"{file} is not read: {_REASONS[code]}."
+            return RecallWhyNot(str(derived.root), query, file, "passed_by", said)
+    return None
 
 
 def _of_search(

@@ -9,6 +9,7 @@ use crate::conflict::conflict_line;
 use crate::day_format::DayFormat;
 use crate::front_matter::FrontMatter;
 use crate::passages::shorten;
+use crate::scope::{SCOPE, Scope};
 use crate::sections::first_heading;
 use crate::skip::Skip;
 use crate::text::trimmed;
@@ -47,7 +48,11 @@ impl<'t> Document<'t> {
         let lines: Vec<&str> = text.split('\n').collect();
         let matter = FrontMatter::read(&lines);
         let body = lines[matter.body_start.min(lines.len())..].join("\n");
-        let front_matter = matter.to_json();
+        let mut front_matter = matter.to_json();
+        let scope = Scope::stated(&matter.fields);
+        if scope.is_unreadable() {
+            front_matter.insert(SCOPE.to_owned(), scope.to_json().into());
+        }
         Self {
             title: title_of(&matter, &body),
             aliases: aliases_of(&front_matter),
@@ -118,6 +123,13 @@ pub(crate) fn problems(path: &str, lines: &[&str], matter: &FrontMatter) -> Vec<
             let reason = format!("{field} is no date, as in 2026-04-18: {shown}");
             add("bad_front_matter", reason, matter.line_of(lines, field));
         }
+    }
+    if Scope::stated(&matter.fields).is_unreadable() {
+        let shown = shorten(&matter.fields[SCOPE].to_string(), LONGEST_SHOWN);
+        let reason = format!(
+            "the scope cannot be read, so that no scope sees the memory; write it as in {{user: ana}}: {shown}"
+        );
+        add("bad_front_matter", reason, matter.line_of(lines, SCOPE));
     }
     if let Some(line) = conflict_line(lines) {
         let reason = "it is in conflict: git left two versions between <<<<<<< and >>>>>>>; keep one of \

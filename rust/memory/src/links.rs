@@ -17,7 +17,9 @@ static DESTINATION: LazyLock<Option<bytes::Regex>> = LazyLock::new(|| {
     bytes::Regex::new(pattern).ok()
 });
 static DEFINITION: LazyLock<Option<bytes::Regex>> = LazyLock::new(|| {
-    let pattern = r"(?m-u)^ {0,3}\[(?:[^\]\\\n]|\\.)+\]:[ \t]*<?([^\s<>]+)";
+    // `[^1]:` begins a footnote.
+    let pattern =
+        r"(?m-u)^ {0,3}\[(?:[^\]\\\n^]|\\.)(?:[^\]\\\n]|\\.)*\]:[ \t]*(?:<([^<>\n]+)>|([^\s<>]+))";
     bytes::Regex::new(pattern).ok()
 });
 static HTML_PATH: LazyLock<Option<Regex>> =
@@ -76,7 +78,8 @@ pub fn link_positions(text: &str) -> LinkPositions {
         .iter()
         .flat_map(|regex| regex.captures_iter(source));
     for found in definitions {
-        let (Some(whole), Some(bare)) = (found.get(0), found.get(1)) else {
+        let (Some(whole), Some(bare)) = (found.get(0), found.get(1).or_else(|| found.get(2)))
+        else {
             continue;
         };
         if !is_hidden(&reader.hidden_spans, whole.start()) {

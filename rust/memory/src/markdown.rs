@@ -29,10 +29,11 @@ pub fn events(
     has_tables: bool,
     receive: &mut dyn FnMut(Event<'_>, Range<usize>) -> bool,
 ) {
+    // Without footnotes `[^1]: [[name]]` defines a reference, which has no text.
     let options = if has_tables {
         Options::ENABLE_TABLES
     } else {
-        Options::empty()
+        Options::ENABLE_FOOTNOTES
     };
     let text = shallow(text);
     for (event, range) in Parser::new_ext(&text, options).into_offset_iter() {

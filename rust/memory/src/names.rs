@@ -247,6 +247,35 @@ impl Names {
     /// The files that a name in a file of `folder` may mean, by the first rule that applies: a
     /// path, the name of a file, a title or an alias. `is_path` is as in `find`.
     pub fn candidates(&self, name: &str, is_path: bool, folder: &str) -> Vec<&str> {
+        if let Some(found) = self.by_path(name, is_path, folder) {
+            return vec![found];
+        }
+        if is_path {
+            return Vec::new();
+        }
+        let named = self.by_name(name);
+        if named.is_empty() {
+            self.by_title(name)
+        } else {
+            named
+        }
+    }
+
+    /// The files that a name given by a user may mean: that of a path, else all with the name, the title or the
+    /// alias. A link means the file of a name; a user may mean the title of another file.
+    pub fn meant(&self, name: &str) -> Vec<&str> {
+        if let Some(found) = self.by_path(name, false, "") {
+            return vec![found];
+        }
+        let mut found = self.by_name(name);
+        found.extend(self.by_title(name));
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// The file of a path from the top, or from `folder`.
+    fn by_path(&self, name: &str, is_path: bool, folder: &str) -> Option<&str> {
         let rooted = name.trim_start_matches('/');
         let is_rooted = name.starts_with('/');
         let from_top = (is_rooted || !is_path).then_some(rooted);
@@ -255,22 +284,24 @@ impl Names {
             let path = normal_path(path);
             for path in [path.clone(), format!("{path}.md")] {
                 if let Some(found) = self.at(&path) {
-                    return vec![found];
+                    return Some(found);
                 }
             }
         }
-        if is_path {
-            return Vec::new();
-        }
-        let ending = format!("/{}", stem(rooted));
+        None
+    }
+
+    fn by_name(&self, name: &str) -> Vec<&str> {
+        let ending = format!("/{}", stem(name.trim_start_matches('/')));
         let stem_of_name = stem(base_of(name));
         let mut named = self.files_under(|table| table.by_name.get(&stem_of_name));
         named.retain(|path| format!("/{}", stem(path)).ends_with(&ending));
-        if named.is_empty() {
-            let title = title_key(name);
-            return self.files_under(|table| table.by_title.get(&title));
-        }
         named
+    }
+
+    fn by_title(&self, name: &str) -> Vec<&str> {
+        let title = title_key(name);
+        self.files_under(|table| table.by_title.get(&title))
     }
 }
 
@@ -401,6 +432,14 @@ mod tests {
         }
         assert_eq!(bucket("a.md", None), "a.md");
         assert_eq!(bucket("pages/a.md", None), "page");
+    }
+
+    #[test]
+    fn a_user_may_mean_a_name_or_a_title() {
+        let names = names(&[("a/keys.md", "Vault"), ("pages/vault.md", "vault")]);
+        assert_eq!(names.meant("Vault"), ["a/keys.md", "pages/vault.md"]);
+        assert_eq!(names.meant("pages/vault"), ["pages/vault.md"]);
+        assert_eq!(names.find("Vault", false, "x.md"), Some("pages/vault.md"));
     }
 
     #[test]

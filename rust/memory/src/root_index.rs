@@ -6,11 +6,12 @@ use serde_json::{Map, Value};
 
 use crate::chunks::{REPEATED_LIMIT, SharedFields, markdown_chunks};
 use crate::document::{Document, distinct};
+use crate::facts::key::DERIVED_FROM;
 use crate::facts::{LINK_MARKS, Memory, facts_of};
 use crate::field_links::stated_links;
 use crate::front_matter::FrontMatter;
 use crate::ledger::Record;
-use crate::page::without_frame;
+use crate::page::{self, without_frame};
 use crate::skip::{Skip, noted_skips};
 use crate::source::{SourceFile, Unreadable};
 use crate::tags::inline_tags;
@@ -132,7 +133,7 @@ pub fn parse(document: &Document<'_>, file: &str) -> ParsedFile {
             aliases: &document.aliases,
             tags: &tags,
             metadata: front_matter,
-            links: &links_of(matter),
+            links: &links_of(matter, &document.body),
         })
     };
     let skips = document.problems();
@@ -157,15 +158,23 @@ pub fn parse(document: &Document<'_>, file: &str) -> ParsedFile {
     }
 }
 
-/// The targets of the links under each mark that names other memories.
-pub fn links_of(matter: &FrontMatter) -> Vec<(&'static str, Vec<String>)> {
+/// The targets of the links under each mark that names other memories. A page is derived from its sources too.
+pub fn links_of(matter: &FrontMatter, body: &str) -> Vec<(&'static str, Vec<String>)> {
     let stated = LINK_MARKS
         .into_iter()
         .filter_map(|key| match matter.fields.get(key) {
             None | Some(Value::Null) => None,
             Some(value) => Some((key, stated_links(value))),
         });
-    stated.collect()
+    let mut links: Vec<_> = stated.collect();
+    let sources: Vec<String> = page::sources(body).map(str::to_owned).collect();
+    if !sources.is_empty() {
+        match links.iter_mut().find(|(key, _)| *key == DERIVED_FROM) {
+            Some((_, targets)) => targets.extend(sources),
+            None => links.push((DERIVED_FROM, sources)),
+        }
+    }
+    links
 }
 
 #[cfg(test)]

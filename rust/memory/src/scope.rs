@@ -8,6 +8,9 @@ pub const SCOPE: &str = "scope";
 /// The most characters of an id.
 const LONGEST: usize = 200;
 const KEYS: [&str; 3] = ["user", "agent", "session"];
+/// The ids of a scope that is stated and cannot be read. No caller can give such an id, so the memory is in no
+/// scope that a caller names, and it is not shared.
+const UNREADABLE: &str = "";
 
 /// The user, the agent and the session that memories belong to; None for any.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -25,10 +28,38 @@ impl Scope {
         }
     }
 
-    /// The scope that front matter or a fact states; a value that cannot be read counts as no scope.
+    /// The scope that front matter or a fact states. One that cannot be read has ids that no caller can give.
     pub fn stated(metadata: &Map<String, Value>) -> Self {
-        let given = metadata.get(SCOPE).and_then(Value::as_object);
-        Self::new(KEYS.map(|key| id(given?.get(key)?)))
+        metadata.get(SCOPE).map_or_else(Self::default, |value| {
+            Self::read(value)
+                .unwrap_or_else(|| Self::new(KEYS.map(|_| Some(UNREADABLE.to_owned()))))
+        })
+    }
+
+    /// The scope of a value, none for a blank one; None if the value cannot be read.
+    fn read(value: &Value) -> Option<Self> {
+        let given = match value {
+            Value::Null => return Some(Self::default()),
+            Value::String(text) if crate::text::trimmed(text).is_empty() => {
+                return Some(Self::default());
+            }
+            value => value.as_object()?,
+        };
+        if !given.is_empty() && !KEYS.iter().any(|key| given.contains_key(*key)) {
+            return None;
+        }
+        let mut ids = [None, None, None];
+        for (own, key) in ids.iter_mut().zip(KEYS) {
+            if let Some(value) = given.get(key).filter(|value| !value.is_null()) {
+                *own = Some(id(value)?);
+            }
+        }
+        Some(Self::new(ids))
+    }
+
+    /// Whether a scope is stated and cannot be read.
+    pub fn is_unreadable(&self) -> bool {
+        self.ids()[0] == Some(UNREADABLE)
     }
 
     /// The ids, in the order user, agent, session.
@@ -79,15 +110,24 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_no_scope() {
+    fn an_unreadable_scope_belongs_to_nobody() {
+        let ana = stated(json!({"user": "ana"}));
         for given in [
             json!("ana"),
+            json!({"User": "ana"}),
+            json!({"user": ["ana"]}),
             json!({"user": " "}),
-            json!({"user": true, "agent": 1.5}),
+            json!({"user": "ana", "agent": 1.5}),
             json!({"user": "x".repeat(201)}),
             json!(["user"]),
         ] {
-            assert!(stated(given.clone()).is_empty(), "{given}");
+            let scope = stated(given.clone());
+            assert!(scope.is_unreadable() && !scope.is_empty(), "{given}");
+            assert!(!ana.has(&scope) && Scope::default().has(&scope), "{given}");
+            assert_eq!(stated(scope.to_json().into()), scope, "{given}");
+        }
+        for blank in [json!(null), json!(" "), json!({}), json!({"user": null})] {
+            assert!(stated(blank.clone()).is_empty(), "{blank}");
         }
         assert!(Scope::stated(&Map::new()).is_empty());
     }

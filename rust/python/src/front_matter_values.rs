@@ -1,13 +1,14 @@
 //! Values of front matter as the memory crate reads them: links, times, ages, scopes, marks.
 
 use hedgerow_memory::day_format::{DayFormat, days_in_name};
+use hedgerow_memory::scope::Scope;
 use hedgerow_memory::times::{StatedTime, TIME_FIELDS};
 use hedgerow_memory::{field_links, marks, scope, times, vault};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString};
 use serde_json::{Map, Value};
 
-use crate::ingest::PyFrontMatter;
+use crate::ingest::{PyFrontMatter, json};
 use crate::text::Text;
 
 /// The target, the relation and the strength of a link.
@@ -103,6 +104,15 @@ pub fn _scope_id<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, P
     } else {
         PyString::new(value.py(), &id).into_any()
     }))
+}
+
+/// Return the ids of the scope that a value of front matter states; ids that no caller can give if it cannot be read.
+#[pyfunction]
+pub fn _stated_scope(value: &Bound<'_, PyAny>) -> (Option<String>, Option<String>, Option<String>) {
+    let value = json("scope", value).unwrap_or(Value::Bool(true));
+    let stated = Map::from_iter([(scope::SCOPE.to_owned(), value)]);
+    let [user, agent, session] = Scope::stated(&stated).ids().map(|id| id.map(str::to_owned));
+    (user, agent, session)
 }
 
 /// Whether the value of `retracted` retracts a memory.

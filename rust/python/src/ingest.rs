@@ -347,7 +347,7 @@ pub fn _yaml_value(value: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(front_matter::yaml_value(&json("value", value)?))
 }
 
-fn json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+pub(crate) fn json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     let fields = PyDict::new(value.py());
     fields.set_item(name, value)?;
     let mut fields = argument("fields").json_object(Some(&fields))?;

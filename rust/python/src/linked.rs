@@ -40,7 +40,7 @@ impl PyNames {
 
     /// The files that a name from the top folder may mean.
     fn candidates(&self, name: Text) -> Vec<&str> {
-        self.0.candidates(&name, false, "")
+        self.0.meant(&name)
     }
 }
 

@@ -104,9 +104,10 @@ def _session(  # noqa: PLR0913, PLR0917 - what a session is made of
 
 
 def _first_line(texts: Iterable[str]) -> str:
-    """Return the beginning of the first text that is no mere greeting, for a title; empty if all are."""
+    """Return the beginning of the first text that is no mere greeting, for a title."""
     titles = (title_of(text.replace(_LEFT_OUT, "")) for text in texts)
-    return next((title for title in titles if len(title) >= _SHORTEST_TITLE), "")
+    long = (title for title in titles if len(title) >= _SHORTEST_TITLE)
+    return next(long, "Untitled conversation")
 
 
 def _whole(text: str) -> str:

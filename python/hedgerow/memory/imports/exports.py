@@ -291,6 +291,16 @@ def _item(record: Any, where: str, tool: str, line: int | None = None) -> Item |
     text = next((record[key] for key in _TEXTS if key in record), None) if is_record else None
     if not isinstance(text, str) or not text.strip():
         return Skip(where, "refused", f"it has no {', '.join(_TEXTS[:-1])} or {_TEXTS[-1]}", line)
+    ids = [record[key] for key in _SCOPE if isinstance(record.get(key), str)]
+    try:
+        for one in (text, *ids):
+            checked_text(one, "the memory")
+    except HedgerowError as error:
+        return Skip(where, "refused", error.message, line)
+    scope = _scope(record)
+    if scope.is_unreadable:
+        problem = 'its scope cannot be read; write it as in {"user": "ana"}, with texts of 1 to 200 characters'
+        return Skip(where, "refused", problem, line)
     given = record.get("id")
     own = str(given) if isinstance(given, str | int) and str(given).strip() else ""
     kind, title = record.get("type"), record.get("title")
@@ -303,14 +313,14 @@ def _item(record: Any, where: str, tool: str, line: int | None = None) -> Item |
         texts_from(record.get("tags")) or texts_from(record.get("categories")),
         created,
         time_from(record.get("updated_at")),
-        _scope(record),
+        scope,
         _fields(record),
     ).item(tool, where, line)
 
 
 def _scope(record: dict[str, Any]) -> Scope:
-    ids = {name: record.get(key) for key, name in _SCOPE.items()}
-    return Scope.stated(record) or Scope.stated({"scope": ids})
+    ids = {name: record.get(key) for key, name in _SCOPE.items() if record.get(key) != ""}
+    return Scope.stated(record) or Scope.stated({FIELD: ids})
 
 
 def _fields(record: dict[str, Any]) -> dict[str, Any]:

@@ -77,7 +77,8 @@ def read_transcript(file: Path, name: str, tool: str) -> Transcript:
             continue
         try:
             id_ = id_ or _id(record, tool)
-            created = created or time_from(record.get("timestamp"))
+            stamp = record.get("timestamp")
+            created = created or (time_from(stamp) if isinstance(stamp, str) else None)
             if record.get("type") == "summary" and isinstance(record.get("summary"), str):
                 title = record["summary"]
             said = says(record)

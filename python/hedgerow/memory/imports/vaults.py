@@ -70,6 +70,9 @@ def _documents(source: Path) -> Iterator[Document | Skip]:
         if _is_template(path, templates):
             yield Skip(path, "not_imported", "it is a template")
             continue
+        if path.lower().endswith(".excalidraw.md"):
+            yield Skip(path, "not_imported", "it is a drawing")
+            continue
         try:
             document = parse_document(path, read_bytes(Source(path, str(source / path))))
         except UnreadableSourceError as error:

@@ -9,10 +9,11 @@ use serde_json::Value;
 
 use super::selection::{Occurrences, Selection, searchable, telling_words, topic_words};
 use super::{DAY, Documents, StoredDocument};
+use crate::field_links::stated_links;
 use crate::marks::{Validity, Why};
 use crate::parallel;
 use crate::sections::{first_heading, level_two_sections};
-use crate::text::{casefold, is_space, is_word, normalized, trimmed_end, trimmed_start};
+use crate::text::{casefold, is_space, is_word, trimmed_end, trimmed_start};
 use crate::times::Time;
 
 /// The words of a question that another memory has if it seems to answer it.
@@ -187,30 +188,26 @@ pub(super) fn declared_conflicts(
     documents: &Documents,
     findings: &mut Vec<Finding>,
 ) {
-    let known: HashSet<_> = documents
-        .files
+    let declared = chosen
         .iter()
-        .map(|one| normalized(&one.path))
-        .collect();
-    for document in chosen {
-        let declared = document.front_matter.get("conflicts_with");
-        let targets = match declared {
-            Some(Value::Array(items)) => items.iter().collect(),
-            other => Vec::from_iter(other),
-        };
-        for target in targets
-            .into_iter()
-            .filter_map(Value::as_str)
-            .filter(|one| !one.is_empty())
-        {
-            let state = if known.contains(&normalized(target)) {
-                ""
-            } else {
-                ", which is missing"
+        .filter_map(|one| Some((*one, one.matter.fields.get("conflicts_with")?)));
+    let declared: Vec<_> = declared.collect();
+    if declared.is_empty() {
+        return;
+    }
+    let names = documents.names();
+    for (document, value) in declared {
+        for target in stated_links(value) {
+            let text = match names.find(&target, false, &document.path) {
+                Some(path) => format!("`{}` conflicts with `{path}`", document.path),
+                None => format!(
+                    "`{}` conflicts with `{target}`, which is missing",
+                    document.path
+                ),
             };
             findings.push(Finding {
                 rule: "declared-conflict",
-                text: format!("`{}` conflicts with `{target}`{state}", document.path),
+                text,
             });
         }
     }

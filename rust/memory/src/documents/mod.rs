@@ -267,7 +267,7 @@ impl Documents {
                     aliases: &file.aliases,
                     tags: &[],
                     metadata: &file.front_matter,
-                    links: &links_of(&file.matter),
+                    links: &links_of(&file.matter, file.body()),
                 });
                 FileFacts::new(&file.path, &facts)
             });
@@ -307,13 +307,18 @@ impl Documents {
         found.collect()
     }
 
-    /// The links that lead to no memory, as (file, target), each once.
-    pub fn unresolved_links(&self) -> Vec<(&str, String)> {
-        let names = Names::new(self.files.iter().map(|file| FileTitles {
+    /// The files that names mean.
+    fn names(&self) -> Names {
+        Names::new(self.files.iter().map(|file| FileTitles {
             path: &file.path,
             title: &file.title,
             aliases: &file.aliases,
-        }));
+        }))
+    }
+
+    /// The links that lead to no memory, as (file, target), each once.
+    pub fn unresolved_links(&self) -> Vec<(&str, String)> {
+        let names = self.names();
         let found = parallel::map(&self.files, |file| {
             let mut missing: Vec<String> = Vec::new();
             for (target, is_path) in file.links() {

@@ -131,9 +131,12 @@ impl Documents {
                 traces.push(trace);
             }
         }
+        // A quote across a line end or with mark-up is a trace in an index, which has it as one line of text.
+        let phrases: Vec<String> = traces.iter().map(|trace| words(trace).join(" ")).collect();
         let known = parallel::map(&self.files, |file| {
-            let is_in = |trace: &String| file.text.contains(trace.as_str());
-            traces.iter().map(is_in).collect::<Vec<bool>>()
+            let said = words(&file.text).join(" ");
+            let is_in = |phrase: &String| said.contains(phrase.as_str());
+            phrases.iter().map(is_in).collect::<Vec<bool>>()
         });
         let is_own = |at: usize| known.iter().all(|is_in| !is_in[at]);
         let kept = traces.iter().enumerate().filter(|(at, _)| is_own(*at));
@@ -204,6 +207,13 @@ mod tests {
             others.traces(&gone),
             ["notes/a.md", "A line of some length here."]
         );
+    }
+
+    #[test]
+    fn a_quote_with_mark_up_is_no_trace() {
+        let gone = document("notes/a.md", "The vault opens with the blue key.\n");
+        let quote = document("b.md", "He said: the vault **opens** with\nthe blue key\n");
+        assert_eq!(Documents::of(vec![quote]).traces(&gone), ["notes/a.md"]);
     }
 
     #[test]

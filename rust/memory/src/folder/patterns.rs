@@ -32,7 +32,12 @@ impl Patterns {
         for pattern in patterns {
             let pattern = pattern.as_ref();
             let form = form_of(pattern);
-            if has_no_name(&form) || numbers.contains_key(&form) {
+            if form.starts_with('#') || numbers.contains_key(&form) {
+                continue;
+            }
+            if has_no_name(&form) {
+                // Reported with the patterns that match nothing.
+                given.push(pattern.to_owned());
                 continue;
             }
             // An invalid pattern matches nothing, and is reported with the patterns that match
@@ -103,5 +108,5 @@ fn form_of(pattern: &str) -> String {
 
 fn has_no_name(form: &str) -> bool {
     let name = form.strip_prefix('!').unwrap_or(form);
-    form.starts_with('#') || name.trim_matches('/').is_empty()
+    name.trim_matches('/').is_empty()
 }

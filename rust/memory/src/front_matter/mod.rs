@@ -23,6 +23,7 @@ pub use nodes::YamlError;
 pub use yaml::load;
 
 use crate::passages::shorten;
+use crate::scope::SCOPE;
 use crate::text;
 use nodes::LIMIT;
 
@@ -55,7 +56,7 @@ impl FrontMatter {
     /// empty, and the file starts at its first line. Takes linear time.
     pub fn read(lines: &[&str]) -> Self {
         let Some(end) = closing_line(lines) else {
-            return Self::unread(unclosed(lines));
+            return Self::unread(unclosed(lines)).with_scope(lines);
         };
         let block = &lines[1..end];
         match yaml::load_lines(block) {
@@ -64,9 +65,10 @@ impl FrontMatter {
                 body_start: end + 1,
                 ..Self::default()
             },
-            // White space that YAML takes for text is nothing too.
+            // White space that YAML takes for text is nothing too. Comments alone may be the headings of a text.
             Ok(_) if block.iter().all(|line| is_comment(line)) => Self {
                 body_start: end + 1,
+                unread: (1..end).filter(|at| !text::is_blank(lines[*at])).collect(),
                 ..Self::default()
             },
             Ok(_) => Self::unread(without_spaces(block)),
@@ -80,6 +82,16 @@ impl FrontMatter {
             problem,
             ..Self::default()
         }
+    }
+
+    /// With the scope that lines which are not read state, as text: without it the memory would be seen by all.
+    fn with_scope(mut self, lines: &[&str]) -> Self {
+        let mut block = lines.iter().take_while(|line| !text::is_blank(line));
+        let scope = block.find(|line| key_line(line).is_some_and(|(key, _)| key == SCOPE));
+        if let Some(scope) = scope.filter(|_| self.problem.is_some()) {
+            self.fields.insert(SCOPE.to_owned(), (*scope).into());
+        }
+        self
     }
 
     /// The front matter of a block that is not valid YAML: each field that can be read by itself.
@@ -99,12 +111,15 @@ impl FrontMatter {
         }
     }
 
-    /// Return the first of the keys that holds text or a number, on one line; else an empty text.
+    /// Return the first of the keys that holds text or a number, on one line; else an empty text. A title may hold
+    /// any value.
     pub fn text(&self, keys: &[&str]) -> String {
         for key in keys {
             let line = match self.fields.get(*key) {
                 Some(Value::String(text)) => text::one_line(text),
                 Some(Value::Number(number)) => number_text(number),
+                // A title of another form has words too, which are in no other field of a chunk.
+                Some(value) if *key == "title" => title_text(value),
                 _ => continue,
             };
             if !line.is_empty() {
@@ -162,6 +177,19 @@ impl FrontMatter {
     /// deep, is left out.
     pub fn to_json(&self) -> Map<String, Value> {
         json::fields(&self.fields)
+    }
+}
+
+/// A title as text: the items of a list with commas between them, a mapping as JSON.
+fn title_text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text::one_line(text),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(title_text).collect();
+            items.join(", ")
+        }
+        value => text::one_line(&json_text(value)),
     }
 }
 
@@ -267,10 +295,12 @@ fn fields_alone(block: &[&str], as_text: bool) -> (Map<String, Value>, Vec<usize
         };
         let has_more = lines[1..].iter().any(|line| !text::is_blank(line));
         let read = match (has_more, value) {
+            (true, "") if as_text => value_below(lines, key).or_else(|| items_below(lines)),
             (true, _) => value_below(lines, key),
             (false, "") => continue,
             (false, value) => match yaml::load_value(value) {
-                Ok(Value::Object(_)) => Some(value.into()),
+                // A text with a colon. A mapping in braces is one.
+                Ok(Value::Object(_)) if !value.starts_with('{') => Some(value.into()),
                 read => read.ok(),
             },
         };
@@ -284,6 +314,11 @@ fn fields_alone(block: &[&str], as_text: bool) -> (Map<String, Value>, Vec<usize
         }
     }
     unread.retain(|at| !text::is_blank(block[*at]));
+    // A memory whose scope is lost would be seen by all.
+    let is_scope = |at: &&usize| key_line(block[**at]).is_some_and(|(key, _)| key == SCOPE);
+    if let Some(at) = unread.iter().find(is_scope).copied() {
+        fields.entry(SCOPE).or_insert_with(|| block[at].into());
+    }
     (fields, unread)
 }
 
@@ -308,6 +343,20 @@ fn value_below(lines: &[&str], key: &str) -> Option<Value> {
         Ok(Value::Object(mut fields)) => fields.remove(key),
         _ => None,
     }
+}
+
+/// The items of a list below a key, one a line, of which some are not valid YAML: these are texts. None for other lines.
+fn items_below(lines: &[&str]) -> Option<Value> {
+    let mut indent = None;
+    let rows = lines[1..].iter().map(|line| (*line, line.trim_start()));
+    let rows = rows.filter(|(_, row)| !is_comment(row));
+    let items = rows.map(|(line, row)| {
+        let spaces = line.len() - row.len();
+        let item = text::trimmed(row.strip_prefix("- ")?);
+        (*indent.get_or_insert(spaces) == spaces)
+            .then(|| yaml::load_value(item).unwrap_or_else(|_| item.into()))
+    });
+    items.collect()
 }
 
 /// The lines of each field, and each line that belongs to none.
