@@ -8,12 +8,14 @@ import sys
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import TIMEOUT_MAX
 from typing import TypeVar
 
 from .errors import InvalidInputError
 from .typing import Durability, Operator
 
 Item = TypeVar("Item")
+Function = TypeVar("Function")
 
 
 def shown(value: object) -> str:
@@ -104,6 +106,15 @@ def checked_flag(value: bool, name: str) -> bool:
     return value
 
 
+def checked_callable(value: Function, name: str) -> Function:
+    """The function; raises InvalidInputError for anything that cannot be called."""
+    if not callable(value):
+        raise InvalidInputError(
+            f"{name} must be a function, not {shown(value)}", code="invalid_option"
+        )
+    return value
+
+
 def checked_path(value: str | os.PathLike[str], name: str, *, code: str = "invalid_option") -> Path:
     """The path; raises InvalidInputError unless it is a str or a path of one that a system can have."""
     found = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
@@ -147,7 +158,12 @@ def checked_seconds(value: float, name: str) -> float:
     """The duration; raises InvalidInputError unless it is a finite number above 0."""
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     # Compared first: not every integer has a float.
-    if not number or not 0 < value <= sys.float_info.max:
+    if number and TIMEOUT_MAX < value <= sys.float_info.max:
+        raise InvalidInputError(
+            f"{name} must be at most {TIMEOUT_MAX:,.0f} seconds, not {shown(value)}",
+            code="invalid_option",
+        )
+    if not number or not 0 < value <= TIMEOUT_MAX:
         raise InvalidInputError(
             f"{name} must be a number of seconds above 0, not {shown(value)}", code="invalid_option"
         )

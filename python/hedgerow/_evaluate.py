@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ._checks import checked_flag, shown
+from ._checks import checked_callable, checked_flag, checked_path, shown
 from ._engine import Index
 from ._judged import JudgedQuery, given_judgements, given_queries
 from .embedders.base import AnyEmbedder, Embedder
@@ -134,7 +134,13 @@ def evaluate(  # noqa: PLR0913 - each has its default
     for option, flags in (("neighbors", neighbors), ("reweight", reweight)):
         _check(option, flags, (True, False))
     checked_flag(best, "best")
-    opened = index if isinstance(index, Index) else Index.open(index, read_only=True)
+    if progress is not None:
+        checked_callable(progress, "progress")
+    opened = (
+        index
+        if isinstance(index, Index)
+        else Index.open(checked_path(index, "index"), read_only=True)
+    )
     try:
         searched = _modes(opened, asked, modes, embedder)
         task = make_task(opened, asked, judged, by)

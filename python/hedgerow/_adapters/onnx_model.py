@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from hedgerow._checks import shown
+from hedgerow._checks import checked_path, shown
 from hedgerow._extras import imports_of
 from hedgerow.errors import HedgerowError, InvalidInputError
 
@@ -150,7 +150,7 @@ class OnnxModel:
 
 def model_folder(folder: str | os.PathLike[str]) -> Path:
     """The folder; raises InvalidInputError (`path_not_found`) if it does not exist."""
-    place = Path(folder)
+    place = checked_path(folder, "folder")
     if not place.is_dir():
         raise InvalidInputError(
             f"there is no folder {place} with a model (in {Path.cwd()})", code="path_not_found"
@@ -160,7 +160,7 @@ def model_folder(folder: str | os.PathLike[str]) -> Path:
 
 def is_onnx_folder(folder: str | os.PathLike[str]) -> bool:
     """Whether a folder has a model as ONNX alone, which sentence-transformers would not load."""
-    place = Path(folder)
+    place = checked_path(folder, "folder")
     has_onnx = any((place / name).is_file() for name in _MODELS)
     return has_onnx and not any((place / name).is_file() for name in _TORCH)
 

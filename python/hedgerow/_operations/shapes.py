@@ -18,7 +18,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin
 
-from hedgerow._checks import checked_text, listed, shown
+from hedgerow._checks import checked_callable, checked_text, listed, shown
 from hedgerow.errors import InvalidInputError
 
 from .fields import MOST_ITEMS, Field, FieldSpec, camel_case, declared, properties
@@ -115,6 +115,8 @@ def _checker(of: Any) -> _Check:
         return _union_checker(arguments)
     if origin is Literal:
         return _choice_checker(arguments)
+    if origin is Callable:
+        return _callable
     if is_list(of):
         return _list_checker(_checker(arguments[0]))
     simple: dict[Any, _Check] = {
@@ -226,6 +228,10 @@ def _number(value: Any, field: Field, name: str) -> Any:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:  # noqa: PLR0124 - NaN
         raise _invalid(f"{name} must be a number{_range(field)}, not {shown(value)}")
     return _check_bounds(value, field, name, " a number")
+
+
+def _callable(value: Any, _: Field, name: str) -> Any:
+    return checked_callable(value, name)
 
 
 def _instance_checker(kind: type, words: str) -> _Check:

@@ -17,6 +17,7 @@ from .actions import (
     RequestedAction,
     WriteNode,
     WrongActionError,
+    action_of,
 )
 from .problems import encodable, nearest
 
@@ -226,12 +227,21 @@ def _without_backslash(line: str) -> str:
 
 
 def write_action(action: Action) -> str:
-    """Write an action as its directive; parsing that returns an equal action."""
+    """Write an action as its directive; parsing that returns an equal action.
+
+    Raises InvalidInputError for an action with values that a reply could not have.
+    """
     if not isinstance(action, Action):
         raise InvalidInputError(
             f"action must be an action of a reply, not {type(action).__name__}",
             code="invalid_option",
         )
+    try:
+        action_of(action.op, action.to_dict() | {"op": None}, action.line)
+    except WrongActionError as error:
+        raise InvalidInputError(
+            f"action cannot be written: {error}", code="invalid_option"
+        ) from None
     name = _NAMES_OF[action.op]
     if isinstance(action, Note):
         return f"{name} {json.dumps(action.text, ensure_ascii=False)}"

@@ -9,6 +9,8 @@ from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
 
+from hedgerow._checks import checked_path
+
 from .definition import AgentDefinition, Bounds
 from .definition_file import Reading, read_definition, read_inside
 from .problems import Problem
@@ -49,7 +51,7 @@ class AgentLibrary:
         folder: str | PathLike[str],
         bounds: Bounds = Bounds(),  # noqa: B008 - it is frozen
     ) -> None:
-        self.folder = Path(folder)
+        self.folder = checked_path(folder, "folder")
         self._bounds = bounds
         self._state = _State({}, {}, ())
 

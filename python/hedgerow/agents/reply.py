@@ -470,6 +470,8 @@ def parse_reply(
     Checks values, not whether nodes exist. Raises ReplyError for a blank reply and for JSON that
     is malformed or has no list of actions.
     """
+    if token is not None:
+        checked_text(token, "token")
     text = readable(text)
     counts = ReplyBlock(text) if token is None else find_block(text, token)
     actions: list[Action] = []

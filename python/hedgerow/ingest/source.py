@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated
 
-from hedgerow._checks import checked_flag
+from hedgerow._checks import checked_flag, checked_path, listed
 from hedgerow._engine import Chunk, _decode, _Listing, _read_chunks, _Rules, _signature, _text_of
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
@@ -209,8 +209,8 @@ def discover(paths: Sequence[str], rules: Rules | None = None, *, named: bool = 
     decide, and no link is followed. A file that is found twice counts once. Raises
     InvalidInputError, before anything is read, when a path does not exist.
     """
-    for path in paths:
-        if not os.path.lexists(path):
+    for path in listed(paths):
+        if not os.path.lexists(path if isinstance(path, str) else checked_path(path, "path")):
             raise InvalidInputError(
                 f"{printable(path)}: no such file or folder; check the spelling, or index "
                 "the folder above it to drop what is gone",

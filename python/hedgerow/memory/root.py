@@ -10,7 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hedgerow._checks import checked_flag, checked_list, checked_path, checked_text
+from hedgerow._checks import (
+    checked_callable,
+    checked_flag,
+    checked_list,
+    checked_path,
+    checked_text,
+)
 from hedgerow._dual import Call, Steps, arun
 from hedgerow._engine import _settled_signatures
 from hedgerow._operations.operation import Request
@@ -148,6 +154,7 @@ class MemoryRoot(RootOperations):
         self._stamp: list[str | None] | None = None
         self._config_files = f"{root}/{CONFIG}", f"{root}/{LEGACY_CONFIG}"
         self._check = FileCheck(watch=watch)
+        checked_callable(depth_policy, "depth_policy")
         self._opened = OpenedIndex(root, depth_policy, embedder, self._check)
 
     if not TYPE_CHECKING:  # so that checkers of types still find misspelt names

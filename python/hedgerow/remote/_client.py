@@ -18,6 +18,7 @@ from tenacity import stop_after_attempt, wait_exponential, wait_random
 
 from hedgerow._adapters.connection import ApiKey
 from hedgerow._adapters.http import Asked, Outcome, Sender, url_parts
+from hedgerow._checks import checked_path
 from hedgerow._dual import Call, Steps
 from hedgerow.errors import BackendError, InvalidInputError
 
@@ -57,7 +58,7 @@ class Client(Sender):
             )
         self.url = urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
         key = ApiKey(token, token_variable)
-        trusted = None if ca is None else os.fspath(ca)
+        trusted = None if ca is None else str(checked_path(ca, "ca"))
         super().__init__(self.url, key, timeout, trusted, code="backend_unavailable")
 
     def request(  # noqa: PLR0913 - what a request has
