@@ -320,7 +320,7 @@ mod tests {
             ),
             ("~~~\ncut\n~~~", &["cut"]),
             (
-                "+ a well-known *word*, and/or \u{2014} **x**y!",
+                "+ a well-known *word*, and/or \u{2014} **x** y!",
                 &["a", "well", "known", "word", "and", "/", "or", "x", "y"],
             ),
             ("1,500.25, 2. a", &["1", ",", "500", ".", "25", "2", "a"]),

@@ -168,8 +168,7 @@ fn of_word(word: &str) -> Option<String> {
     }
     let operator = match word {
         "&&" => "AND",
-        "||" => "OR",
-        "|" => "OR",
+        "||" | "|" => "OR",
         _ if ["NEAR/", "NEAR(", "AROUND("]
             .iter()
             .any(|start| word.starts_with(start)) =>
