@@ -102,6 +102,15 @@ class Note:
     body: str
 
     @property
+    def sources(self) -> list[str]:
+        """The memories that the generated part of a page was made from."""
+        part = self.body.partition("<!-- hedgerow:begin -->")[2].partition("<!-- hedgerow:end -->")[
+            0
+        ]
+        below = part.partition("## Source memories\n")[2].partition("\n#")[0]
+        return re.findall(r"^- `([^`\n]+)` ", below, re.MULTILINE)
+
+    @property
     def title(self) -> str:
         """The title in the front matter, or the first heading of level 1."""
         heading = re.search(r"(?m)^# (.*)$", self.body)
@@ -327,7 +336,9 @@ class RootModel:
 
     # Names.
 
-    def _candidates(self, name: str, folder: str, among: Iterable[str]) -> list[str]:
+    def _candidates(
+        self, name: str, folder: str, among: Iterable[str], *, by_user: bool = False
+    ) -> list[str]:
         # File systems and editors use different Unicode forms.
         paths = {_form(path): path for path in among}
         name = _form(name)
@@ -337,17 +348,18 @@ class RootModel:
                 if one in paths:
                     return [paths[one]]
         stem = name.lower().removesuffix(".md")
-        ends = [
-            path
-            for form, path in sorted(paths.items())
-            if f"/{form[:-3]}".lower().endswith(f"/{stem}")
-        ]
-        return ends or [
+        ends = [form for form in sorted(paths) if f"/{form[:-3]}".lower().endswith(f"/{stem}")]
+        ends = [paths[form] for form in ends]
+        is_of_pages = all(path.startswith("pages/") for path in ends)
+        if ends and not (by_user and is_of_pages):
+            return ends
+        titled = [
             path
             for path in sorted(paths.values())
             if path in self.notes
             and " ".join(name.lower().split()) in self._titles(self.notes[path])
         ]
+        return sorted({*ends, *titled})
 
     def _titles(self, note: Note) -> list[str]:
         return [_form(one).lower() for one in (note.title, *note.fields.get("aliases", [])) if one]
@@ -375,7 +387,7 @@ class RootModel:
     def resolve(self, key: str, scope: Scope, now: datetime, *, ended: bool = False) -> str:
         """Return the memory of a key. With `ended`, prefer an invalid one among several."""
         visible = [note.path for note in self.visible(scope)]
-        found = self._candidates(key, "", visible)
+        found = self._candidates(key, "", visible, by_user=True)
         if not found:
             raise RefusedError("unknown_node")
         if len(found) > 1:
@@ -476,7 +488,9 @@ class RootModel:
         seen, waiting = {path}, [path]
         while waiting:
             of = waiting.pop()
-            names = self.names_of(of, "derived_from") if of in self.notes else []
+            names = []
+            if of in self.notes:
+                names = [*self.names_of(of, "derived_from"), *self.notes[of].sources]
             found = {self._marked(name, of) for name in names} - seen - {None}
             seen |= {one for one in found if one}
             waiting += [one for one in found if one]

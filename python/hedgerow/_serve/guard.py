@@ -124,10 +124,8 @@ class Guard:
         if allowed is None:
             raise Problem(
                 "unauthorized",
-                "the token is none of this server's; send the token of this server, from the folder "
-                "that hedgerow serve printed"
-                if given
-                else "send the token of this server in the header Authorization: Bearer TOKEN",
+                ("the token is none of this server's; " if given else "")
+                + "send the token of this server in the header Authorization: Bearer TOKEN",
             )
         return allowed
 

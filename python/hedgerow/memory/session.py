@@ -184,14 +184,20 @@ class Session:
         try:
             return self._resolve(keys, self.scope.own, ended=ended)
         except InvalidInputError as error:
-            if error.code != "unknown_node" or not self.scope.shared:
+            if error.code != "unknown_node" or not (self.scope.shared and self._are_known(keys)):
                 raise
-            self.resolve(*keys)  # raises for a name that is not that of a shared memory either
             raise InvalidInputError(
                 f"a memory that is shared cannot be changed from the scope of the {self.scope}; open the root "
                 "without a scope",
                 code="unknown_node",
             ) from None
+
+    def _are_known(self, keys: Iterable[str]) -> bool:
+        try:
+            self.resolve(*keys)
+        except InvalidInputError:
+            return False
+        return True
 
     def _resolve(self, keys: Iterable[str], scope: Scope, *, ended: bool) -> list[str]:
         state = self.nodes()

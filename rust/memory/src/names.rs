@@ -261,14 +261,16 @@ impl Names {
         }
     }
 
-    /// The files that a name given by a user may mean: that of a path, else all with the name, the title or the
-    /// alias. A link means the file of a name; a user may mean the title of another file.
+    /// The files that a name given by a user may mean, as in `candidates`. If only pages have the name, the files
+    /// with that title or alias are among them: a page about a memory gets the memory's title as its name.
     pub fn meant(&self, name: &str) -> Vec<&str> {
         if let Some(found) = self.by_path(name, false, "") {
             return vec![found];
         }
         let mut found = self.by_name(name);
-        found.extend(self.by_title(name));
+        if found.iter().all(|path| bucket(path, None) == "page") {
+            found.extend(self.by_title(name));
+        }
         found.sort_unstable();
         found.dedup();
         found
@@ -435,8 +437,14 @@ mod tests {
     }
 
     #[test]
-    fn a_user_may_mean_a_name_or_a_title() {
-        let names = names(&[("a/keys.md", "Vault"), ("pages/vault.md", "vault")]);
+    fn a_user_may_mean_the_title_of_a_memory_by_the_name_of_a_page() {
+        let names = names(&[
+            ("a/keys.md", "Vault"),
+            ("pages/vault.md", "vault"),
+            ("a/hedge.md", "Hedge"),
+            ("b/old.md", "Hedge"),
+        ]);
+        assert_eq!(names.meant("hedge"), ["a/hedge.md"]);
         assert_eq!(names.meant("Vault"), ["a/keys.md", "pages/vault.md"]);
         assert_eq!(names.meant("pages/vault"), ["pages/vault.md"]);
         assert_eq!(names.find("Vault", false, "x.md"), Some("pages/vault.md"));
