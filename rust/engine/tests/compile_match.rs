@@ -160,6 +160,7 @@ fn the_text_and_what_it_finds() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a table of cases")]
 fn extended_matching_reads_the_words() {
     let aliases = aliases();
     for (text, expression) in [
