@@ -25,7 +25,8 @@ def explain(text: str, *, alias: Any, operator: Any, matching: Any) -> None:
       hedgerow explain 'kube* NOT "old cluster"'
       hedgerow explain "k8s rollout" --alias k8s=kubernetes,kube --json
 
-    What runs is for an index with the tokenizer words, the default. --matching changes only that. With --json: {"raw", "tokens": [{"kind", "text",
+    What runs is for an index with the tokenizer words, the default. --matching changes only that.
+    With --json: {"raw", "tokens": [{"kind", "text",
     "operator"?}], "hasOperators", "fts", "match"}. `hedgerow search --explain` also shows what
     happened to each word.
     """

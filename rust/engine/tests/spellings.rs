@@ -28,8 +28,12 @@ const TEXTS: [(&str, &str); 10] = [
 ];
 
 fn index(tokenizer: TokenizerKind, ranking: Ranking) -> Index {
+    index_of(&TEXTS, tokenizer, ranking)
+}
+
+fn index_of(texts: &[(&str, &str)], tokenizer: TokenizerKind, ranking: Ranking) -> Index {
     let index = Index::in_memory_with(tokenizer, ranking).unwrap();
-    for (path, content) in TEXTS {
+    for &(path, content) in texts {
         let chunk = Chunk {
             id: path.to_owned(),
             path: path.to_owned(),
@@ -191,8 +195,7 @@ fn a_misspelled_ending_is_searched_as_the_ending_it_resembles() {
 
 #[test]
 fn german_letters_and_endings_are_searched_as_the_texts_have_them() {
-    let index = Index::in_memory_with(TokenizerKind::Words, Ranking::Memory).unwrap();
-    for (path, content) in [
+    let texts = [
         ("sharp", "Unsere Straße ist heute gesperrt."),
         (
             "ss",
@@ -201,15 +204,8 @@ fn german_letters_and_endings_are_searched_as_the_texts_have_them() {
         ("insurance", "Die Versicherung zahlt den Schaden nicht."),
         ("meeting", "De vergadering met de klant is verplaatst."),
         ("walker", "Ein Fußgänger wartet."),
-    ] {
-        let chunk = Chunk {
-            id: path.to_owned(),
-            path: path.to_owned(),
-            content: content.to_owned(),
-            ..Chunk::default()
-        };
-        index.upsert(&[&chunk]).unwrap();
-    }
+    ];
+    let index = index_of(&texts, TokenizerKind::Words, Ranking::Memory);
     for (query, expected, notices) in [
         (
             "STRASSE",
