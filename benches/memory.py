@@ -1,6 +1,7 @@
 """Time a memory root with many notes: python benches/memory.py [NOTES].
 
-Each figure is the best of a few tries, which reduces the noise of a busy machine.
+Each figure is the best of a few tries, which reduces the noise of a busy machine. The last lines compare
+figures of the run with each other and with the goals, which are for 10,000 notes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,10 @@ from pathlib import Path
 
 import hedgerow as hr
 
+BEST: dict[str, float] = {}
+"""The best time of each figure in milliseconds."""
+MOST_COMPARED = 5_000
+"""The most memories in the timed search for near-duplicates."""
 TYPES = ("note", "session", "finding", "decision", "preference", "page")
 SEED = 20260418
 
@@ -47,6 +52,9 @@ def main() -> None:
         report_processing(root)
         recall = command("recall", "--root", folder, "--topic", query)
         report("hedgerow recall, start included", recall)
+        memory = memory_of_recalls(folder, query)
+        print(f"{'memory of a process that recalls':50} {memory:8.0f} MB")
+    report_goals(memory)
 
 
 def report_recalls(root: hr.MemoryRoot, folder: str, query: str) -> None:
@@ -116,7 +124,7 @@ def report_writes(root: hr.MemoryRoot, words: list[str]) -> None:
     report("retract", lambda: root.retract(next(marked)), tries=4)
     report("restore", lambda: root.restore(next(restored)), tries=4)
     report("link", lambda: root.link(next(files), next(files)), tries=4)
-    report("supersede by another", lambda: root.supersede(next(files), next(files)), tries=4)
+    report("supersede by another", lambda: root.supersede(next(files), by=next(files)), tries=4)
     supersede = lambda: root.supersede(next(files), text=text_of(words))  # noqa: E731
     report("supersede by a text", supersede, tries=4)
 
@@ -124,8 +132,60 @@ def report_writes(root: hr.MemoryRoot, words: list[str]) -> None:
 def report_processing(root: hr.MemoryRoot) -> None:
     """Time operations that read every memory. Nothing is changed."""
     report("lint", lambda: root.process("lint"), tries=2)
+    some = lambda: root.process("dedupe", limit=MOST_COMPARED)  # noqa: E731
+    report(f"dedupe of at most {MOST_COMPARED:,}", some, tries=2)
     report("dedupe", lambda: root.process("dedupe"), tries=2)
     report("audit", root.audit, tries=2)
+
+
+def memory_of_recalls(folder: str, query: str) -> float:
+    """Return the resident memory in MB of a new process after twenty recalls."""
+    code = (
+        "import os, sys; from hedgerow import MemoryRoot\n"
+        "root = MemoryRoot.open(sys.argv[1])\n"
+        "for _ in range(20): root.recall(sys.argv[2])\n"
+        "pages = int(open('/proc/self/statm').read().split()[1])\n"
+        "print(pages * os.sysconf('SC_PAGE_SIZE') / 1e6)"
+    )
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", code, folder, query], check=True, capture_output=True, text=True
+    )
+    return float(done.stdout)
+
+
+def report_goals(memory: float) -> None:
+    """Print what figures of this run are relative to others, each with its goal."""
+    plain = BEST["recall --no-sync, no filter"]
+    filtered = max(
+        BEST[f"recall --no-sync, {name}"]
+        for name in ("type", "tag that no note has", "after", "as of", "scope that no note has")
+    )
+    first_sync = next(time for what, time in BEST.items() if what.startswith("first sync"))
+    dedupe = next(time for what, time in BEST.items() if what.startswith("dedupe of at most"))
+    print()
+    for what, value, goal in (
+        ("recall / search grouped by path", plain / BEST["search grouped by path, limit 5"], "3"),
+        ("recall, slowest filter / no filter", filtered / plain, "1.2"),
+        (
+            "check for changes, ms",
+            BEST["recall, check for changes included"] - BEST["recall --no-sync"],
+            "7",
+        ),
+        (
+            "first sync / read and write its chunks",
+            first_sync / BEST["the same files read, their chunks written"],
+            "1.5",
+        ),
+        ("remember, ms", BEST["remember (look, write and index)"], "15"),
+        ("retract, ms", BEST["retract"], "15"),
+        ("restore, ms", BEST["restore"], "15"),
+        ("supersede, ms", BEST["supersede by a text"], "15"),
+        ("link, ms", BEST["link"], "15"),
+        ("recall after 20 files changed, ms", BEST["recall after 20 files changed"], "30"),
+        (f"dedupe of at most {MOST_COMPARED:,}, s", dedupe / 1000, "2"),
+        ("memory, MB (the goal is for 100,000 notes)", memory, "400"),
+    ):
+        print(f"{what:50} {value:8.2f}    goal: at most {goal}")
 
 
 def text_of(words: list[str]) -> str:
@@ -159,7 +219,8 @@ def report(what: str, call: Callable[[], object], tries: int = 7) -> None:
         call()
         taken.append(time.perf_counter() - started)
     best, median = min(taken), sorted(taken)[len(taken) // 2]
-    print(f"{what:40} {best * 1000:8.1f} ms best {median * 1000:8.1f} ms median", flush=True)
+    BEST[what] = best * 1000
+    print(f"{what:50} {best * 1000:8.1f} ms best {median * 1000:8.1f} ms median", flush=True)
 
 
 if __name__ == "__main__":

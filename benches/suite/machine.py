@@ -36,13 +36,18 @@ def give_back() -> None:
 
 
 def _processor() -> str:
-    try:
+    """Return the name of the processor, and the widest of its instructions that hedgerow has loops for."""
+    name, flags = platform.processor() or platform.machine(), ""
+    with suppress(OSError):  # other systems have no such file
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass  # other systems have no such file
-    return platform.processor() or platform.machine()
+            key, _, value = line.partition(":")
+            if key.strip() == "model name":
+                name = value.strip()
+            elif key.strip() == "flags":
+                flags = value
+    loops = [("AVX-512", "avx512_vpopcntdq"), ("AVX2", "avx2")]
+    widest = next((f" ({loop})" for loop, flag in loops if flag in flags), "")
+    return f"{name}{widest}"
 
 
 def _memory() -> str:
