@@ -13,12 +13,16 @@ use crate::text::{casefold, head, is_word, length, trimmed};
 
 /// Words in a row that two texts rarely share unless one quotes the other.
 const RUN: usize = 6;
+/// The same of characters of a script without spaces, each of which counts as a word.
+const RUN_OF_CHARACTERS: usize = 12;
 /// The fewest words and characters of a whole line that counts as a quote.
 const FEWEST: usize = 3;
 const SHORTEST: usize = 16;
 /// The fewest characters of a word that is a token or a password, and of a number.
 const SECRET: usize = 8;
 const NUMBER: usize = 4;
+/// The fewest digits of a phone number.
+const PHONE: usize = 7;
 /// Fields with a special meaning whose values are texts.
 const TEXTS: [&str; 3] = ["summary", "description", "provenance"];
 /// The most traces of a memory, and the most characters of one.
@@ -29,9 +33,10 @@ const OF_MANY: [&str; 3] = ["source", "confidence", "type"];
 
 /// The runs of words that occur in quotes of a memory, and hardly anywhere else.
 ///
-/// Six words in a row, a whole line of three words or more or with a number of four characters or more, or one
-/// word of eight characters or more with letters and digits, as tokens and passwords have them. Case,
-/// punctuation and line ends do not count.
+/// Six words in a row, or twelve characters of a script without spaces; a whole line of three words or more or
+/// with a number of four characters or more; one word of eight characters or more with letters and digits, as
+/// tokens and passwords have them; an e-mail address; and a phone number. Case, punctuation and line ends do not
+/// count.
 struct Quotes {
     /// By the number of words.
     runs: BTreeMap<usize, HashSet<Vec<String>>>,
@@ -59,12 +64,34 @@ impl Quotes {
     fn add(&mut self, words: &[String], line: &str) {
         let is_long = words.len() >= FEWEST && length(trimmed(line)) >= SHORTEST;
         let has_number = words.iter().skip(1).any(|word| is_number(word));
-        if words.len() < RUN && (is_long || has_number) {
+        let has_characters = words.iter().any(|word| is_character(word));
+        let run = if has_characters {
+            RUN_OF_CHARACTERS
+        } else {
+            RUN
+        };
+        if words.len() < run && (is_long || has_number) {
             self.add_run(words);
         }
-        words.windows(RUN).for_each(|run| self.add_run(run));
+        for run in words.windows(RUN) {
+            if !run.iter().any(|word| is_character(word)) {
+                self.add_run(run);
+            }
+        }
+        if has_characters {
+            words
+                .windows(RUN_OF_CHARACTERS)
+                .for_each(|run| self.add_run(run));
+        }
         for word in words.iter().filter(|word| is_secret(word)) {
             self.add_run(std::slice::from_ref(word));
+        }
+        for address in line.split_whitespace().filter(|one| is_address(one)) {
+            self.add_run(&self::words(address));
+        }
+        let rows = words.chunk_by(|one, other| has_digits_alone(one) && has_digits_alone(other));
+        for number in rows.filter(|row| is_phone_number(row)) {
+            self.add_run(number);
         }
     }
 
@@ -81,13 +108,63 @@ impl Quotes {
     }
 }
 
+/// The words of a text; each character of a script without spaces is one.
 fn words(text: &str) -> Vec<String> {
     let folded = casefold(text);
-    let words = folded.split(|one| !is_word(one) && one != '-');
+    let mut words: Vec<String> = Vec::new();
+    let mut is_open = false;
+    for one in folded.chars() {
+        let is_part = is_word(one) || one == '-';
+        match words
+            .last_mut()
+            .filter(|_| is_open && is_part && !is_unspaced(one))
+        {
+            Some(word) => word.push(one),
+            None if is_part => words.push(one.to_string()),
+            None => {}
+        }
+        is_open = is_part && !is_unspaced(one);
+    }
     words
-        .filter(|word| !word.is_empty())
-        .map(str::to_owned)
-        .collect()
+}
+
+/// Whether a character is of Han, kana, Thai, Lao, Khmer or Burmese, which are written without spaces.
+fn is_unspaced(one: char) -> bool {
+    matches!(one, '\u{E00}'..='\u{EFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}'
+        | '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}'
+        | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}')
+}
+
+fn is_character(word: &str) -> bool {
+    word.chars().next().is_some_and(is_unspaced)
+}
+
+/// Whether a text without spaces has the form of an e-mail address.
+fn is_address(text: &str) -> bool {
+    let parts = text.split_once('@');
+    parts.is_some_and(|(name, host)| {
+        name.ends_with(is_word) && host.trim_end_matches('.').contains('.')
+    })
+}
+
+fn has_digits_alone(word: &str) -> bool {
+    word.chars().all(|one| one.is_ascii_digit() || one == '-')
+}
+
+/// Whether words of digits are a phone number, and not a date.
+fn is_phone_number(row: &[String]) -> bool {
+    let digits = |word: &str| word.chars().filter(char::is_ascii_digit).count();
+    let groups: Vec<usize> = row
+        .iter()
+        .flat_map(|word| word.split('-').map(digits))
+        .collect();
+    let is_date = matches!(groups[..], [1..=2, 1..=2, 4] | [4, 1..=2, 1..=2] | [8])
+        && row
+            .iter()
+            .any(|word| word.contains("19") || word.contains("20"));
+    groups.iter().sum::<usize>() >= PHONE
+        && row.iter().all(|word| has_digits_alone(word))
+        && !is_date
 }
 
 fn is_secret(word: &str) -> bool {
@@ -189,6 +266,27 @@ mod tests {
             document("d.md", "it is A1B2C3D4E5"),
             document("e.md", "The pump"),
             document("f.md", "the pump of a well"),
+        ]);
+        assert_eq!(
+            others.quoting(&said, &HashSet::new()),
+            ["b.md", "c.md", "d.md"]
+        );
+    }
+
+    #[test]
+    fn addresses_phone_numbers_and_lines_without_spaces_are_quotes() {
+        let said = document(
+            "notes/a.md",
+            "Ask ana.berg@example.org\n\nor +49 (30) 555-0134\n\nsince 18.04.2026 or 2026-04-18\n\n\
+             会議は火曜日の午後三時に本社の五階で行われます\n",
+        );
+        let others = Documents::of(vec![
+            document("b.md", "Mail: <Ana.Berg@example.org>."),
+            document("c.md", "call 49 30 555-0134 today"),
+            document("d.md", "彼は会議は火曜日の午後三時に本社のと言った"),
+            document("e.md", "born 18.04.2026 and 2026-04-18"),
+            document("f.md", "会議は火曜日に"),
+            document("g.md", "berg@example.org"),
         ]);
         assert_eq!(
             others.quoting(&said, &HashSet::new()),
