@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import starmap
@@ -219,9 +218,7 @@ def _links_and_files(root: MemoryRoot | None) -> tuple[Check, Check]:
     documents = read_documents(derived.source_root, derived.rules)
     problems = [*unread(documents), *starmap(Skip, documents.problems())]
     problems += [*_bad_format(derived), *starmap(Skip, documents.ambiguous_days())]
-    lint = documents.lint((None, None, sys.maxsize), micros_of(now()))[0]
-    merged = [text.split("`", 2) for rule, text in lint if rule == "several-successors"]
-    problems += [Skip(file, "several_successors", text.strip()) for _, file, text in merged]
+    problems += starmap(Skip, documents.several_successors(micros_of(now())))
     broken = without_attachments(documents.unresolved_links(), derived.source_root)
     return _links(broken), _files(problems)
 

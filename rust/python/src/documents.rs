@@ -137,6 +137,12 @@ impl PyDocuments {
         found.iter().map(tuple_of).collect()
     }
 
+    /// Return the memories that several others supersede which hold, at a time in microseconds since 1970.
+    fn several_successors(&self, now: i64) -> Vec<SkipTuple> {
+        let found = self.documents.several_successors(now);
+        found.iter().map(tuple_of).collect()
+    }
+
     /// Return the links that lead to no memory, as (file, target), each once.
     fn unresolved_links(&self, py: Python<'_>) -> PyResult<Vec<(&str, String)>> {
         errors::call_detached(py, || Ok(self.documents.unresolved_links()))
@@ -152,7 +158,7 @@ impl PyDocuments {
     ) -> PyResult<(Vec<FindingTuple>, usize, usize)> {
         let selection = selection_of(selection);
         let done = errors::call_detached(py, || lint(&self.documents, &selection, now))?;
-        let findings = done.findings.into_iter().map(|one| (one.rule, one.text));
+        let findings = done.findings.into_iter().map(|one| (one.rule, one.text()));
         Ok((findings.collect(), done.examined, done.about))
     }
 

@@ -162,17 +162,13 @@ fn contradictions(
     findings_of_marks(all, documents, now, &mut said);
     said.retain(|one| CONTRADICTIONS.contains(&one.rule));
     declared_conflicts(all, documents, &mut said);
-    for Finding { text, .. } in said {
-        let mut parts = text.splitn(3, '`');
-        let (_, file, rest) = (parts.next(), parts.next(), parts.next());
-        findings.push(AuditFinding {
-            rule: "contradiction",
-            file: file.unwrap_or_default().to_owned(),
-            text: trimmed(&rest.unwrap_or(&text).replace('`', "")).to_owned(),
-            line: None,
-            fix: String::new(),
-        });
-    }
+    findings.extend(said.into_iter().map(|one| AuditFinding {
+        rule: "contradiction",
+        text: trimmed(&one.said.replace('`', "")).to_owned(),
+        file: one.file,
+        line: None,
+        fix: String::new(),
+    }));
 }
 
 fn expired(documents: &Documents, now: i64, findings: &mut Vec<AuditFinding>) {

@@ -27,13 +27,30 @@ static ANSWER: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\b(?:answer|answered|decided|decision|resolved|closed)\b").ok());
 static SOURCE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\[source: `[^`]+`\]").ok());
 
-/// A finding: the rule, and a sentence with paths in backticks.
+/// A finding about a memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// The rule.
     pub rule: &'static str,
-    /// The sentence.
-    pub text: String,
+    /// The memory.
+    pub file: String,
+    /// What is said of it: what follows its path in the sentence, with other paths in backticks.
+    pub said: String,
+}
+
+impl Finding {
+    pub(super) fn new(rule: &'static str, file: &str, said: impl Into<String>) -> Self {
+        Self {
+            rule,
+            file: file.to_owned(),
+            said: said.into(),
+        }
+    }
+
+    /// The whole sentence, with paths in backticks.
+    pub fn text(&self) -> String {
+        format!("`{}`{}", self.file, self.said)
+    }
 }
 
 /// The findings of lint, and the number of memories it looked at.
@@ -88,8 +105,8 @@ fn problems(chosen: &[&StoredDocument], findings: &mut Vec<Finding>) {
             let line = skip
                 .line
                 .map_or_else(String::new, |line| format!(" line {line}"));
-            let text = format!("`{}`{line}: {}", skip.path, skip.reason);
-            findings.push(Finding { rule, text });
+            let said = format!("{line}: {}", skip.reason);
+            findings.push(Finding::new(rule, &skip.path, said));
         }
     }
 }
@@ -102,10 +119,8 @@ fn pages_without_sources(pages: &[&StoredDocument], findings: &mut Vec<Finding>)
             .as_ref()
             .is_some_and(|source| source.is_match(page.body()));
         if !has_section && !names_one {
-            findings.push(Finding {
-                rule: "page-sources",
-                text: format!("`{}` does not say which memories it is from", page.path),
-            });
+            let said = " does not say which memories it is from";
+            findings.push(Finding::new("page-sources", &page.path, said));
         }
     }
 }
@@ -144,16 +159,14 @@ fn stale_pages(
                 1 => "1 newer memory".to_owned(),
                 newer => format!("{newer} newer memories"),
             };
-            findings.push(Finding {
-                rule: "stale-page",
-                text: format!("`{}`: {count} about {topic}", page.path),
-            });
+            let said = format!(": {count} about {topic}");
+            findings.push(Finding::new("stale-page", &page.path, said));
         }
     }
 }
 
 fn duplicate_titles(chosen: &[&StoredDocument], findings: &mut Vec<Finding>) {
-    let mut titles: Vec<(String, Vec<String>)> = Vec::new();
+    let mut titles: Vec<(String, Vec<&str>)> = Vec::new();
     let mut known = BTreeMap::new();
     for document in chosen {
         let stated = document.matter.fields.get("type").and_then(Value::as_str);
@@ -170,14 +183,15 @@ fn duplicate_titles(chosen: &[&StoredDocument], findings: &mut Vec<Finding>) {
         if at == titles.len() {
             titles.push((title, Vec::new()));
         }
-        titles[at].1.push(format!("`{}`", document.path));
+        titles[at].1.push(&document.path);
     }
     for (title, paths) in titles {
-        if !title.is_empty() && paths.len() > 1 {
-            findings.push(Finding {
-                rule: "duplicate-title",
-                text: format!("{}: {title}", paths.join(", ")),
-            });
+        if let [first, others @ ..] = &*paths
+            && !title.is_empty()
+            && !others.is_empty()
+        {
+            let said = format!(", {}: {title}", in_backticks(others));
+            findings.push(Finding::new("duplicate-title", first, said));
         }
     }
 }
@@ -198,17 +212,11 @@ pub(super) fn declared_conflicts(
     let names = documents.names();
     for (document, value) in declared {
         for target in stated_links(value) {
-            let text = match names.find(&target, false, &document.path) {
-                Some(path) => format!("`{}` conflicts with `{path}`", document.path),
-                None => format!(
-                    "`{}` conflicts with `{target}`, which is missing",
-                    document.path
-                ),
+            let said = match names.find(&target, false, &document.path) {
+                Some(path) => format!(" conflicts with `{path}`"),
+                None => format!(" conflicts with `{target}`, which is missing"),
             };
-            findings.push(Finding {
-                rule: "declared-conflict",
-                text,
-            });
+            findings.push(Finding::new("declared-conflict", &document.path, said));
         }
     }
 }
@@ -279,13 +287,10 @@ fn answered_questions(
             counts[*at as usize] = 0;
         }
         if let Some(first) = first {
-            findings.push(Finding {
-                rule: "answered-question",
-                text: format!(
-                    "`{}` asks what `{}` may answer: {}",
-                    question.document.path, documents.files[first as usize].path, question.text
-                ),
-            });
+            let answer = &documents.files[first as usize].path;
+            let said = format!(" asks what `{answer}` may answer: {}", question.text);
+            let file = &question.document.path;
+            findings.push(Finding::new("answered-question", file, said));
         }
     }
     Ok(())
@@ -298,7 +303,6 @@ pub(super) fn findings_of_marks(
     now: i64,
     findings: &mut Vec<Finding>,
 ) {
-    let mut add = |rule, text| findings.push(Finding { rule, text });
     let columns = documents.columns();
     let wanted: HashSet<&str> = chosen.iter().map(|one| one.path.as_str()).collect();
     let path_of = |number: usize| {
@@ -311,10 +315,9 @@ pub(super) fn findings_of_marks(
             && wanted.contains(old)
             && documents.is_named(new)
         {
-            let text = format!(
-                "`{old}` is superseded by `{new}`, which it supersedes, perhaps through others"
-            );
-            add("contradiction", text);
+            let said =
+                format!(" is superseded by `{new}`, which it supersedes, perhaps through others");
+            findings.push(Finding::new("contradiction", old, said));
         }
     }
     let marked: Vec<(&str, u32)> = chosen
@@ -324,37 +327,25 @@ pub(super) fn findings_of_marks(
     let marks_of = |number: u32| columns.file(number).and_then(|one| one.marks.as_deref());
     for (path, number) in &marked {
         if marks_of(*number).is_some_and(crate::marks::FileMarks::contradicts_itself) {
-            let text = format!("`{path}` is valid until a time before it begins to be");
-            add("contradiction", text);
+            let said = " is valid until a time before it begins to be";
+            findings.push(Finding::new("contradiction", path, said));
         }
     }
     for (path, number) in &marked {
         for new in documents.superseding(*number) {
             if documents.validity(new, now).why == Some(Why::Retracted) {
-                let text = format!(
-                    "`{path}` is superseded by `{new}`, which was retracted: restore the one that holds"
+                let said = format!(
+                    " is superseded by `{new}`, which was retracted: restore the one that holds"
                 );
-                add("contradiction", text);
+                findings.push(Finding::new("contradiction", path, said));
             }
         }
     }
-    for (path, number) in &marked {
-        let mut news = documents.superseding(*number);
-        news.retain(|new| documents.holds(new, now));
-        if news.len() > 1 {
-            let listed = in_backticks(&news);
-            let text = format!(
-                "`{path}` is superseded by several memories that hold: {listed}; supersede all but one of them"
-            );
-            add("several-successors", text);
-        }
-    }
+    findings.extend(several_successors(chosen, documents, now));
     for (path, number) in &marked {
         for (field, value) in marks_of(*number).map_or(&[][..], |marks| marks.unreadable()) {
-            add(
-                "unreadable-mark",
-                format!("`{path}` has {field}: {value}, which is no date"),
-            );
+            let said = format!(" has {field}: {value}, which is no date");
+            findings.push(Finding::new("unreadable-mark", path, said));
         }
     }
     let validities: Vec<(&str, Validity)> = marked
@@ -366,29 +357,46 @@ pub(super) fn findings_of_marks(
         .filter(|(_, one)| !one.doubtful.is_empty())
     {
         let ended: Vec<&str> = validity.doubtful.iter().map(String::as_str).collect();
-        let text = format!(
-            "`{path}` is derived from what no longer holds: {}",
+        let said = format!(
+            " is derived from what no longer holds: {}",
             in_backticks(&ended)
         );
-        add("in-doubt", text);
+        findings.push(Finding::new("in-doubt", path, said));
     }
     for (path, validity) in &validities {
         if let (Some(Why::Expired), Some(since)) = (validity.why, validity.since) {
-            let text = format!(
-                "`{path}` is no longer valid since {}: supersede it, retract it, or change its valid_until",
+            let said = format!(
+                " is no longer valid since {}: supersede it, retract it, or change its valid_until",
                 day_of(since)
             );
-            add("expired", text);
+            findings.push(Finding::new("expired", path, said));
         }
     }
     for (path, validity) in &validities {
         if let (None, Some(since)) = (validity.why, validity.stale_since) {
-            add(
-                "stale",
-                format!("`{path}` is due for review since {}", day_of(since)),
-            );
+            let said = format!(" is due for review since {}", day_of(since));
+            findings.push(Finding::new("stale", path, said));
         }
     }
+}
+
+/// The memories that several others supersede which hold, as after a merge of two branches.
+pub(super) fn several_successors(
+    chosen: &[&StoredDocument],
+    documents: &Documents,
+    now: i64,
+) -> Vec<Finding> {
+    let columns = documents.columns();
+    let found = chosen.iter().filter_map(|document| {
+        let mut news = documents.superseding(columns.number_of(&document.path)?);
+        news.retain(|new| documents.holds(new, now));
+        let listed = in_backticks(&news);
+        let said = format!(
+            " is superseded by several memories that hold: {listed}; supersede all but one of them"
+        );
+        (news.len() > 1).then(|| Finding::new("several-successors", &document.path, said))
+    });
+    found.collect()
 }
 
 fn in_backticks(paths: &[&str]) -> String {

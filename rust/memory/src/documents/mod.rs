@@ -27,6 +27,7 @@ use crate::root_index::links_of;
 use crate::scope::Scope;
 use crate::skip::Skip;
 use crate::source::{Unreadable, read_bytes, text_of};
+use crate::text::trimmed;
 use crate::times::{StatedTime, TIME_FIELDS, memory_time, parse_time};
 
 /// The length of a day in ISO 8601.
@@ -305,6 +306,16 @@ impl Documents {
             .iter()
             .filter_map(|file| file.ambiguous_day(format));
         found.collect()
+    }
+
+    /// The memories that several others supersede which hold, as after a merge of two branches.
+    pub fn several_successors(&self, now: i64) -> Vec<Skip> {
+        let all: Vec<&StoredDocument> = self.files.iter().collect();
+        let found = lint::several_successors(&all, self, now);
+        let skips = found
+            .into_iter()
+            .map(|one| Skip::whole(one.file, "several_successors", trimmed(&one.said)));
+        skips.collect()
     }
 
     /// The files that names mean.
