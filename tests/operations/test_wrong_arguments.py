@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import hedgerow as hr
-from hedgerow import fusion
+from hedgerow import fusion, query
 from hedgerow.agents import (
     AgentLibrary,
     Delete,
@@ -21,6 +21,7 @@ from hedgerow.agents import (
     write_action,
 )
 from hedgerow.ingest.source import Rules, discover
+from hedgerow.memory import MemoryRoots
 from waiting import LONGEST
 
 
@@ -28,6 +29,9 @@ from waiting import LONGEST
     "call",
     [
         partial(Rules, is_vault="no"),
+        partial(hr.Index.open, "missing.db", read_only="no"),
+        partial(hr.Store.open, "missing.db", read_only=None),
+        partial(hr.Store.in_memory().query, "all", explain="no"),
         partial(fusion.Intent, preference="no"),
         partial(fusion.Intent, concrete_fact=1),
         partial(hr.rerankers.TEIReranker, "http://127.0.0.1:1", truncate="no"),
@@ -113,3 +117,23 @@ def test_an_action_with_wrong_values_is_not_written(action) -> None:
         write_action(action)
     with pytest.raises(hr.InvalidInputError, match="token must be a str"):
         parse_reply("x", allowed=[], max_actions=1, token=1.5)
+
+
+@pytest.mark.parametrize(
+    ("call", "problem"),
+    [
+        (partial(hr.Index.open, 5), "path must be a str or a path, not int"),
+        (partial(hr.Store.open, None), "path must be a str or a path, not NoneType"),
+        (partial(hr.Index.in_memory().backup, 5), "path must be a str or a path, not int"),
+        (partial(query.compile_many, None), "expected a sequence of str, not NoneType"),
+        (
+            partial(query.expand_aliases, "x", {}),
+            "query must be a Query, as parse_query returns, not str",
+        ),
+        (partial(MemoryRoots, 5), "give a list of roots, not 5"),
+        (partial(MemoryRoots.open, "memory"), "give a list of roots, not 'memory'"),
+    ],
+)
+def test_wrong_types_are_errors_of_the_library(call, problem: str) -> None:
+    with pytest.raises(hr.InvalidInputError, match=problem):
+        call()

@@ -10,7 +10,8 @@ from operator import is_
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hedgerow._dual import Call, Steps, arun
+from hedgerow._checks import shown
+from hedgerow._dual import on_thread
 from hedgerow._operations.operation import Request
 from hedgerow.errors import InvalidInputError
 
@@ -26,6 +27,7 @@ from .operations import (
     RootOperations,
     ShowRequest,
     StatusRequest,
+    WhyNotRequest,
 )
 from .results import (
     Context,
@@ -35,6 +37,7 @@ from .results import (
     MemoryList,
     Recall,
     RecalledMemory,
+    RecallWhyNot,
     RootStatus,
 )
 from .root import MemoryRoot
@@ -43,8 +46,6 @@ from .root_files import IndexState
 if TYPE_CHECKING:
     from hedgerow.embedders import AnyEmbedder
     from hedgerow.typing import Durability
-
-    from .why_not import RecallWhyNot
 
 __all__ = ["MOST_ROOTS", "MemoryRoots"]
 
@@ -67,7 +68,7 @@ class MemoryRoots(RootOperations):
 
     def __init__(self, roots: Sequence[MemoryRoot], **options: Any) -> None:
         """`options` are those of `MemoryRoot.open` with which the roots were opened."""
-        self._roots = tuple(roots)
+        self._roots = tuple(_checked_roots(roots))
         self._joint = _JointRoot(roots, **options)
 
     @classmethod
@@ -96,11 +97,12 @@ class MemoryRoots(RootOperations):
             "durability": durability,
             "watch": watch,
         }
-        if not 0 < len(paths) <= MOST_ROOTS:
+        given = _checked_roots(paths)
+        if not 0 < len(given) <= MOST_ROOTS:
             raise InvalidInputError(
-                f"give 1 to {MOST_ROOTS} roots, not {len(paths)}", code="invalid_option"
+                f"give 1 to {MOST_ROOTS} roots, not {len(given)}", code="invalid_option"
             )
-        roots = [MemoryRoot.open(path, notify=notify, **options) for path in paths]
+        roots = [MemoryRoot.open(path, notify=notify, **options) for path in given]
         for at, one in enumerate(roots):
             for other in roots[:at]:
                 if one.path.is_relative_to(other.path) or other.path.is_relative_to(one.path):
@@ -141,10 +143,6 @@ class MemoryRoots(RootOperations):
         """Return the state of the index of the first root, as `MemoryRoot.index_state`."""
         return self._roots[0].index_state()
 
-    def why_not(self, query: str, key: str, *, sync: bool = True, **options: Any) -> RecallWhyNot:
-        """Return why a memory is not among the results of `recall`, as `MemoryRoot.why_not`."""
-        return self._joint.why_not(query, key, sync=sync, **options)
-
     def close(self) -> None:
         """Close all roots; the next call opens them again."""
         for root in (*self._roots, self._joint):
@@ -167,11 +165,7 @@ class MemoryRoots(RootOperations):
         return self._roots[0]._perform(self._of_first(request))  # noqa: SLF001 - of the same package
 
     async def _aperform(self, request: Request[R]) -> R:
-        def steps() -> Steps[R]:
-            done: R = yield Call(self._perform, request)
-            return done
-
-        return await arun(steps())
+        return await on_thread(self._perform, request)
 
     def _recall(self, request: RecallRequest) -> Recall:
         found = self._joint._perform(request)  # noqa: SLF001 - of the same package
@@ -181,6 +175,9 @@ class MemoryRoots(RootOperations):
     def _context(self, request: ContextRequest) -> Context:
         found = self._joint._perform(request)  # noqa: SLF001 - of the same package
         return replace(found, root=str(self.path), roots=self._paths())
+
+    def _why_not(self, request: WhyNotRequest) -> RecallWhyNot:
+        return self._joint._perform(request)  # noqa: SLF001 - of the same package
 
     def _status(self, request: StatusRequest) -> RootStatus:
         found = self._roots[0]._perform(request)  # noqa: SLF001 - of the same package
@@ -279,6 +276,13 @@ class MemoryRoots(RootOperations):
 
     def _paths(self) -> tuple[str, ...]:
         return tuple(str(root.path) for root in self._roots)
+
+
+def _checked_roots(given: Sequence[R]) -> Sequence[R]:
+    """Return the roots, or their paths. Raises InvalidInputError for what is no list of them."""
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise InvalidInputError(f"give a list of roots, not {shown(given)}", code="invalid_option")
+    return given
 
 
 class _JointRoot(MemoryRoot):

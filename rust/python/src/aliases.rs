@@ -109,6 +109,11 @@ fn invalid(message: String) -> PyErr {
 /// Raises InvalidInputError when the query is expanded already, QueryTooLargeError when it
 /// would have more than 8,192 tokens.
 #[pyfunction]
-pub fn expand_aliases(query: &Bound<'_, PyQuery>, aliases: Aliases<'_>) -> PyResult<PyQuery> {
+pub fn expand_aliases(query: &Bound<'_, PyAny>, aliases: Aliases<'_>) -> PyResult<PyQuery> {
+    let Ok(query) = query.cast::<PyQuery>() else {
+        let given = type_name(query)?;
+        let message = format!("query must be a Query, as parse_query returns, not {given}");
+        return Err(errors::error(ErrorCode::InvalidOption, message));
+    };
     errors::call(|| alias::expand(&query.get().0, aliases.table())).map(PyQuery)
 }

@@ -27,7 +27,7 @@ use crate::query::QueryOrText;
 use crate::stats;
 use crate::stopwords::{self, StopWordsLike};
 use crate::text::{Text, Word};
-use crate::value::{Argument, Limit};
+use crate::value::{Argument, FilePath, Flag, Limit};
 use crate::vector::{self, Dimensions};
 
 /// The ids that a method is given.
@@ -97,16 +97,16 @@ impl PyIndex {
     /// IndexFileError for a file that cannot be used.
     #[staticmethod]
     #[pyo3(
-        signature = (path, *, dimensions=None, tokenizer=Word::of("words"), read_only=false, ranking=Word::of("auto"), vectors=Word::of("exact"), resident=Word::of("all"), stopwords=None, metadata_index=None, durability=Word::of("normal")),
+        signature = (path, *, dimensions=None, tokenizer=Word::of("words"), read_only=Flag::of(false), ranking=Word::of("auto"), vectors=Word::of("exact"), resident=Word::of("all"), stopwords=None, metadata_index=None, durability=Word::of("normal")),
         text_signature = "(path, *, dimensions=None, tokenizer='words', read_only=False, ranking='auto', vectors='exact', resident='all', stopwords=None, metadata_index=None, durability='normal')"
     )]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn open(
         py: Python<'_>,
-        path: PathBuf,
+        path: FilePath,
         dimensions: Option<Dimensions>,
         tokenizer: Word,
-        read_only: bool,
+        read_only: Flag<name::ReadOnly>,
         ranking: Word,
         vectors: Word,
         resident: Word,
@@ -114,6 +114,7 @@ impl PyIndex {
         metadata_index: Option<Bound<'_, PyAny>>,
         durability: Word,
     ) -> PyResult<Self> {
+        let (FilePath(path), read_only) = (path, read_only.0);
         index_options::check_path(&path, "Index")?;
         let methods = (&*ranking, &*vectors, &*resident);
         let keys = metadata_index.as_ref();
@@ -492,8 +493,8 @@ impl PyIndex {
     ///
     /// Raises IndexFileError if there is something at `path` already; no part of a copy is left
     /// behind.
-    fn backup(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        self.call(py, || self.index.backup(&path))
+    fn backup(&self, py: Python<'_>, path: FilePath) -> PyResult<()> {
+        self.call(py, || self.index.backup(&path.0))
     }
 
     /// Counts, size and versions, as an IndexStats.
@@ -552,10 +553,10 @@ impl PyIndex {
     #[allow(clippy::too_many_arguments, reason = "as many as `open` has")]
     fn _restore(
         py: Python<'_>,
-        path: PathBuf,
+        path: FilePath,
         dimensions: Option<Dimensions>,
         tokenizer: Word,
-        read_only: bool,
+        read_only: Flag<name::ReadOnly>,
         ranking: Word,
         vectors: Word,
         resident: Word,

@@ -16,7 +16,7 @@ macro_rules! names {
 }
 
 names! {
-    A = "a", Agent = "agent", B = "b", Id = "id", Key = "key", Kind = "kind",
-    Operator = "operator", Path = "path", Query = "query", Rel = "rel", Text = "text",
-    Token = "token",
+    A = "a", Agent = "agent", B = "b", Explain = "explain", Id = "id", Key = "key", Kind = "kind",
+    Operator = "operator", Path = "path", Query = "query", ReadOnly = "read_only", Rel = "rel",
+    Text = "text", Token = "token",
 }

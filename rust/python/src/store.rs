@@ -22,7 +22,7 @@ use crate::notices;
 use crate::pipeline::{PipelineLike, named_types, ranked};
 use crate::results;
 use crate::text::{Text, Word};
-use crate::value::Argument;
+use crate::value::{Argument, FilePath, Flag};
 
 /// Nodes, edges and visits, in the same SQLite file as an Index (spec/pipeline.md).
 ///
@@ -49,16 +49,17 @@ impl PyStore {
     /// a type cannot have and an unknown `durability`.
     #[staticmethod]
     #[pyo3(
-        signature = (path, *, types=None, read_only=false, durability=Word::of("normal")),
+        signature = (path, *, types=None, read_only=Flag::of(false), durability=Word::of("normal")),
         text_signature = "(path, *, types=(), read_only=False, durability='normal')"
     )]
     fn open(
         py: Python<'_>,
-        path: PathBuf,
+        path: FilePath,
         types: Option<&Bound<'_, PyAny>>,
-        read_only: bool,
+        read_only: Flag<name::ReadOnly>,
         durability: Word,
     ) -> PyResult<Self> {
+        let (FilePath(path), read_only) = (path, read_only.0);
         let types = named_types(types)?;
         index_options::check_path(&path, "Store")?;
         let store = errors::call_writing(py, None, || {
@@ -269,7 +270,7 @@ impl PyStore {
     ///
     /// Raises PipelineError for a pipeline that cannot be read, before the store is read, and
     /// InvalidInputError for options of another shape.
-    #[pyo3(signature = (pipeline, *, now=None, terms=None, legs=None, explain=false, within=None))]
+    #[pyo3(signature = (pipeline, *, now=None, terms=None, legs=None, explain=Flag::of(false), within=None), text_signature = "($self, pipeline, *, now=None, terms=None, legs=None, explain=False, within=None)")]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn query<'py>(
         &self,
@@ -278,14 +279,14 @@ impl PyStore {
         now: Option<&Bound<'py, PyAny>>,
         terms: Option<&Bound<'py, PyAny>>,
         legs: Option<&Bound<'py, PyAny>>,
-        explain: bool,
+        explain: Flag<name::Explain>,
         within: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let pipeline = self.parsed(py, pipeline, terms)?;
         let options = Options {
             now: now.map_or_else(|| Ok(node::now()), |now| node::seconds(now, time("now")))?,
             legs: legs.map(|legs| ranked(legs, &pipeline)).transpose()?,
-            explain,
+            explain: explain.0,
             within: within
                 .map(|keys| keys_of("within", keys))
                 .transpose()?

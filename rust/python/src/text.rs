@@ -97,11 +97,12 @@ impl<'py> FromPyObject<'_, 'py> for Texts {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let refused = |given: &str| {
+            let message = format!("expected a sequence of str, not {given}");
+            errors::error(ErrorCode::InvalidOption, message)
+        };
         if object.is_instance_of::<PyString>() {
-            return Err(errors::error(
-                ErrorCode::InvalidOption,
-                "expected a sequence of str, not one str".to_owned(),
-            ));
+            return Err(refused("one str"));
         }
         let text = |(position, text): (usize, PyResult<Bound<'py, PyAny>>)| {
             let text = text?;
@@ -110,8 +111,10 @@ impl<'py> FromPyObject<'_, 'py> for Texts {
             let string = string.map_err(|_| not_a_text(text.as_borrowed(), name))?;
             Text::named(string, name)
         };
-        object
-            .try_iter()?
+        let Ok(items) = object.try_iter() else {
+            return Err(refused(&object.get_type().name()?.to_string()));
+        };
+        items
             .enumerate()
             .map(text)
             .collect::<PyResult<_>>()

@@ -1,9 +1,11 @@
 //! Checking values from Python: texts, sequences of texts, numbers and JSON.
 
 use std::fmt::{self, Display, Formatter};
+use std::marker::PhantomData;
+use std::path::PathBuf;
 
 use hedgerow_engine::ErrorCode;
-use pyo3::exceptions::{PyOverflowError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{
     PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PySequence, PyString, PyTuple,
@@ -11,6 +13,7 @@ use pyo3::types::{
 use serde_json::{Map, Number, Value};
 
 use crate::errors;
+use crate::name::Name;
 use crate::text::Text;
 
 /// The deepest nesting of JSON: less than the engine's limit.
@@ -173,6 +176,53 @@ impl<'py> FromPyObject<'_, 'py> for Limit {
         }
         // A number that is too large to count means all.
         Ok(Self(object.extract().unwrap_or(usize::MAX)))
+    }
+}
+
+/// A bool; any other value would be true or false by accident, as the text "no". Errors name the argument.
+pub struct Flag<N>(pub bool, PhantomData<N>);
+
+impl<N> Flag<N> {
+    /// A default.
+    pub const fn of(flag: bool) -> Self {
+        Self(flag, PhantomData)
+    }
+}
+
+impl<'py, N: Name> FromPyObject<'_, 'py> for Flag<N> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(flag) = object.cast::<PyBool>() {
+            return Ok(Self::of(flag.is_true()));
+        }
+        let argument = Argument {
+            name: N::NAME,
+            code: ErrorCode::InvalidOption,
+        };
+        let given = repr(&object);
+        Err(argument.error(&format!("must be True or False, not {given}")))
+    }
+}
+
+/// A path of a file.
+pub struct FilePath(pub PathBuf);
+
+impl<'py> FromPyObject<'_, 'py> for FilePath {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let argument = Argument {
+            name: "path",
+            code: ErrorCode::InvalidOption,
+        };
+        object.extract().map(Self).map_err(|failure: PyErr| {
+            if failure.is_instance_of::<PyTypeError>(object.py()) {
+                argument.wrong("must be a str or a path", &object)
+            } else {
+                failure
+            }
+        })
     }
 }
 
