@@ -44,6 +44,12 @@ class TestResponse:
         assert response.notices == []
         assert "notices" not in response.trace.to_dict()
 
+    @pytest.mark.parametrize("query", ["???", "*", "( )"])
+    def test_a_query_without_words_says_so(self, index: hr.Index, query: str) -> None:
+        said = "Keywords found nothing: the query has no word that can be searched for."
+        assert hr.Retriever(index, ranking=hr.Ranking("best")).search(query).trace.notices == [said]
+        assert hr.Retriever(index).search(query).notices[-1:] != [said]
+
     def test_the_specification_neither_excludes_nor_spells(self, index: hr.Index) -> None:
         retriever = hr.Retriever(index)
         assert {hit.path for hit in retriever.search("handle -roses")} == {"door.md", "roses.md"}

@@ -121,3 +121,15 @@ def test_a_wrong_type_and_an_unreadable_question_date_are_errors(diary: hr.Index
         hr.InvalidInputError, match=r"counts ages from the question date, and 'soon'"
     ):
         retriever.search("frost", recency="30d", question_date="soon")
+
+
+def test_an_unreadable_question_date_is_an_error_under_best_alone(diary: hr.Index) -> None:
+    best = hr.Retriever(diary, ranking=hr.Ranking("best"))
+    with pytest.raises(hr.InvalidInputError, match="'soon' is no question date; write it as"):
+        best.search("frost", question_date="soon")
+    [good, bad] = best.search_many(
+        ["frost", "frost"], question_date=["2026-04-01", "soon"], on_error="return"
+    )
+    assert len(good)
+    assert isinstance(bad, hr.InvalidInputError)
+    assert len(hr.Retriever(diary).search("frost", question_date="soon"))

@@ -129,16 +129,16 @@ class Stages:
         answers: list[Any] = [None] * len(queries)
         sound, texts, dated = [], [], []
         for at, (query, asked) in enumerate(zip(queries, dates, strict=True)):
-            if len(query) >= _SHORT or not query.isascii():
-                try:
+            has_dates = not (asked is None and recency is None)
+            try:
+                if len(query) >= _SHORT or not query.isascii():
                     _check_query(query)
-                except HedgerowError as error:
-                    answers[at] = error
-                    continue
+                dated.append(self.dated(query, asked, recency) if has_dates else None)
+            except HedgerowError as error:
+                answers[at] = error
+                continue
             sound.append(at)
             texts.append(query)
-            has_dates = not (asked is None and recency is None)
-            dated.append(dated_query(query, asked, recency) if has_dates else None)
         current = observing.current
         with _UNWATCHED if current is None else current.search(self.index, queries) as watched:
             began = perf_counter()
@@ -268,6 +268,33 @@ class Stages:
         call.stop = stop
         return call
 
+    def dated(
+        self, query: str, asked: QuestionDate | None, recency: str | None
+    ) -> tuple[str | None, list[str], int] | None:
+        """Return the query augmented with its dates, the dates, and the day of the question since 1970.
+
+        The first is None without dates. The result is None without dates and `recency`. Raises
+        InvalidInputError for a question date that cannot be read, under the profile `best`, and if
+        `recency` counts ages from it.
+        """
+        if asked is None:
+            return None if recency is None else (None, [], _day(datetime.now(timezone.utc)))
+        # The import is slow, and most searches have no date.
+        from hedgerow.temporal import augment_query, expand_temporal, parse_question_date  # noqa: PLC0415
+
+        hints = list(expand_temporal(query, asked).date_hints)
+        augmented = augment_query(query, asked) if hints else None
+        if recency is None and (hints or not self.is_best):
+            return (augmented, hints, 0) if hints else None
+        day = parse_question_date(asked)
+        if day is None:
+            why = "" if recency is None else "recency counts ages from the question date, and "
+            raise InvalidInputError(
+                f"{why}{shown(asked)} is no question date; write it as 2026-04-18, or leave it out for today",
+                code="invalid_option",
+            )
+        return None if recency is None else (augmented, hints, _day(day))
+
     def _check_may_degrade(self, mode: str) -> None:
         """Raise InvalidInputError if keywords alone must not answer in a mode that needs an embedder."""
         if self.on_leg_failure == "raise":
@@ -367,33 +394,6 @@ def _reported(answer: Response | HedgerowError, report: dict[str, Any]) -> Respo
     if isinstance(answer, RetrievalError):
         answer.trace = replace(answer.trace, **report)
     return answer
-
-
-def dated_query(
-    query: str, asked: QuestionDate | None, recency: str | None
-) -> tuple[str | None, list[str], int] | None:
-    """Return the query augmented with its dates, the dates, and the day of the question since 1970.
-
-    The first is None without dates. The result is None without dates and `recency`. Raises
-    InvalidInputError for a question date that cannot be read, if `recency` counts ages from it.
-    """
-    if asked is None:
-        return None if recency is None else (None, [], _day(datetime.now(timezone.utc)))
-    # The import is slow, and most searches have no date.
-    from hedgerow.temporal import augment_query, expand_temporal, parse_question_date  # noqa: PLC0415
-
-    hints = list(expand_temporal(query, asked).date_hints)
-    augmented = augment_query(query, asked) if hints else None
-    if recency is None:
-        return (augmented, hints, 0) if hints else None
-    day = parse_question_date(asked)
-    if day is None:
-        raise InvalidInputError(
-            f"recency counts ages from the question date, and {shown(asked)} is none; write it as "
-            "2026-04-18, or leave it out for today",
-            code="invalid_option",
-        )
-    return augmented, hints, _day(day)
 
 
 def _day(time: datetime) -> int:

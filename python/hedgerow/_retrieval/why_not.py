@@ -14,7 +14,7 @@ from hedgerow.typing import Cut
 from hedgerow.why_not import LegRank, WhyNot
 
 from .operations import DEFAULT_LIMIT, WhyNotRequest
-from .searching import Stages, dated_query
+from .searching import Stages
 
 
 def looking(stages: Stages, request: WhyNotRequest) -> Steps[WhyNot]:
@@ -23,7 +23,7 @@ def looking(stages: Stages, request: WhyNotRequest) -> Steps[WhyNot]:
     every = replace(request, limit=sys.maxsize, offset=0, rerank=False)
     fused, _, _ = yield from stages.search(every, embedded)
     stop = Stop()
-    dated = dated_query(request.query, request.question_date, request.recency)
+    dated = stages.dated(request.query, request.question_date, request.recency)
     given = (request.query, dated, embedded.vectors, embedded.name, options, request.id, stop)
     look = partial(stages.searcher.why_not, sparse=embedded.sparse)
     looked, _ = yield stages.in_one_state(options, look, given, stop)

@@ -17,6 +17,8 @@ const SHOWN: usize = 5;
 /// A notice lists at most this many words.
 const LISTED: usize = 12;
 
+const NO_WORD: &str = "Keywords found nothing: the query has no word that can be searched for.";
+
 /// A sentence for everything that was not understood, excluded, or also searched in another spelling.
 /// `expression` is the one that the query was compiled to. None for matching as the specification has it, whose
 /// traces are complete.
@@ -51,6 +53,9 @@ pub fn notices(
     notices.extend(of_exclusions(raw, expression));
     notices.extend(of_syntax(raw));
     notices.extend(of_variants(expression));
+    if notices.is_empty() && expression.is_empty() && !raw.trim().is_empty() {
+        notices.push(NO_WORD.to_owned());
+    }
     Ok(notices)
 }
 
