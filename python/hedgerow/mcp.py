@@ -578,10 +578,10 @@ async def serve(server: Server[Any]) -> None:
             async with sent:
                 async for message in incoming:
                     line = lines.unanswered.popleft()
-                    if not isinstance(message, Exception):
-                        await sent.send(message)
-                    elif (error := _error_of(line, message)) is not None:
+                    if (error := _error_of(line, message)) is not None:
                         await outgoing.send(SessionMessage(error))
+                    elif not isinstance(message, Exception):
+                        await sent.send(message)
 
         async with anyio.create_task_group() as group:
             group.start_soon(pass_on)
@@ -608,9 +608,13 @@ class _Lines:
         return line
 
 
-def _error_of(line: str, reason: Exception) -> types.JSONRPCError | None:
-    """Return the answer to an invalid line; None for a notification, a response or a blank line."""
-    _logger.debug("invalid line: %s", reason)
+def _error_of(line: str, message: SessionMessage | Exception) -> types.JSONRPCError | None:
+    """Return the answer to an invalid line; None for a valid one, a notification, a response or a blank line."""
+    if isinstance(message, Exception):
+        _logger.debug("invalid line: %s", message)
+    # A request whose id is neither a text nor a whole number is read as a notification.
+    elif not isinstance(message.message, types.JSONRPCNotification):
+        return None
     if not line.strip():
         return None
     try:
@@ -630,7 +634,10 @@ def _error_of(line: str, reason: Exception) -> types.JSONRPCError | None:
             "character, or leave it out"
         )
     else:
-        problem = "a JSON-RPC request has an id, a method, and params, which is an object"
+        problem = (
+            "a JSON-RPC request has an id, which is a text or a whole number, a method, and params, which "
+            "is an object"
+        )
     return _error(key, types.INVALID_REQUEST, problem)
 
 

@@ -247,14 +247,25 @@ class TestLines:
         assert messages[2] == (
             'arguments must be an object, such as {"query": "..."}, not \'slugs\''
         )
-        assert messages[4].startswith("a JSON-RPC request has an id, a method")
+        assert messages[4].startswith(
+            "a JSON-RPC request has an id, which is a text or a whole number, a"
+        )
         assert messages[6].startswith("there is no tool 'memory_status'; use one of memory_recall,")
         assert found[8]["result"]["isError"] is True
         assert found[9]["result"]["content"][0]["text"].startswith("[1] decisions/a.md")
 
     @pytest.mark.parametrize(
         "line",
-        ["no JSON", "[1]", "[" * 100_000, '{"id":"\\ud83e","method":"x","jsonrpc":"2.0"}', "\xff"],
+        [
+            "no JSON",
+            "[1]",
+            "[" * 100_000,
+            '{"id":"\\ud83e","method":"x","jsonrpc":"2.0"}',
+            "\xff",
+            '{"id":1.5,"method":"ping","jsonrpc":"2.0"}',
+            '{"id":null,"method":"ping","jsonrpc":"2.0"}',
+            '{"id":true,"method":"ping","jsonrpc":"2.0"}',
+        ],
     )
     def test_a_line_without_an_id_is_answered_without_one(
         self, slugs_root: Path, line: str
