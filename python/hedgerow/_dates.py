@@ -1,7 +1,7 @@
 """Reading a question date: from the forms callers write to one UTC instant.
 
-The text is matched against a few closed grammars, tried in order; there is no guessing and no
-locale. The meaning of every form is that of an ECMAScript `Date` whose local time zone is UTC,
+The text is matched against a few closed grammars, tried in order, without guessing and without
+a locale. The meaning of every form is that of an ECMAScript `Date` whose local time zone is UTC,
 so callers in JavaScript and in Python get the same day: white space is the ECMAScript set,
 fields that overflow move on to the next month or day, digits and letters are ASCII.
 

@@ -195,7 +195,7 @@ def _with_body(response: httpx.Response, body: bytes) -> httpx.Response:
 
 @dataclass(slots=True)
 class Asked:
-    """A request. Its answer goes `into` a file, if there is one; `within` is the time for all tries."""
+    """A request. Its answer is written `into` a file, if one is given; `within` is the time for all tries."""
 
     method: str
     url: str

@@ -22,7 +22,7 @@ Span = tuple[int, int]
 """Where something begins and ends, in code points."""
 
 _Wanted = tuple[tuple[str, ...], bool]
-"""One thing that is searched for: a run of words, and whether the last is only begun."""
+"""A phrase of the query: its words, and whether the last is a prefix."""
 
 
 class Highlighter:

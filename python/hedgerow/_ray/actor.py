@@ -194,7 +194,7 @@ def _texts(batch: pa.Table, name: str) -> list[str | None]:
 
 
 def _vectors(batch: pa.Table, name: str) -> list[Any]:
-    """The vectors of a column: lists, or Ray's tensors; () where there is none."""
+    """The vectors of a column: lists, or Ray's tensors; () for a null."""
     rows: Sequence[Any] = batch.column(name).combine_chunks().to_numpy(zero_copy_only=False)
     if any(row is not None and not _is_vector(row) for row in rows):
         raise InvalidInputError(

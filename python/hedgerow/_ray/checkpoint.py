@@ -44,7 +44,7 @@ class Checkpoint:
         return found
 
     def read(self, name: str) -> bytes | None:
-        """A file, whole; None where there is none."""
+        """Return the content of a file; None if it does not exist."""
         with _told(self.folder):
             try:
                 return (self.folder / name).read_bytes()
