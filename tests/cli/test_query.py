@@ -136,6 +136,12 @@ def test_a_pipeline_that_cannot_be_read_is_wrong_usage_and_shows_the_place(
         "  all | tpye:episodic\n"
         "        ^^^^\n"
     )
+    assert failed(2, "query", "slugs", "--db", three_nodes) == (
+        'Error: there is no stage "slugs"\n'
+        "  slugs\n"
+        "  ^^^^^\n"
+        "Memories about words are found by `hedgerow recall WORDS`, or the stage search:WORD.\n"
+    )
     told = failed_as_json(2, "query", "all | tpye:episodic", "--db", three_nodes)
     assert told.pop("message").startswith('there is no stage "tpye"')
     assert told == {

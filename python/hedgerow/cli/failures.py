@@ -127,7 +127,12 @@ def _failed(error: HedgerowError, *, as_json: bool) -> int:
         return _report(error.code, error.message, as_json=as_json)
     names = ("kind", "stage", "start", "end", "suggestion")
     fields = {name: getattr(error, name) for name in names}
-    return _report(error.code, error.message, as_json=as_json, exit_code=USAGE, fields=fields)
+    message = error.message
+    if (error.kind, error.stage, error.suggestion) == ("UnknownStage", 0, None):
+        message += (
+            "\nMemories about words are found by `hedgerow recall WORDS`, or the stage search:WORD."
+        )
+    return _report(error.code, message, as_json=as_json, exit_code=USAGE, fields=fields)
 
 
 def _report(
