@@ -8,16 +8,18 @@ several generators at the same time.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from functools import partial, wraps
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from ._checks import shown
 from ._engine import Stop
 from .errors import InvalidInputError
 
+P = ParamSpec("P")
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -94,6 +96,30 @@ async def arun(steps: Steps[T]) -> T:
         return result
     finally:
         steps.close()
+
+
+async def on_thread(function: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
+    """Call a function on a thread, which blocks no event loop."""
+
+    def steps() -> Steps[T]:
+        done: T = yield Call(function, *args, **options)
+        return done
+
+    return await arun(steps())
+
+
+def asynchronous(
+    method: Callable[Concatenate[S, P], T],
+) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
+    """Return a method that makes the call of another on a thread."""
+
+    @wraps(method)
+    async def call(self: S, /, *args: P.args, **options: P.kwargs) -> T:
+        return await on_thread(method, self, *args, **options)
+
+    call.__doc__ = f"Like `{method.__name__}`, but asynchronous."
+    call.__name__ = call.__qualname__ = f"a{method.__name__}"
+    return call
 
 
 _NO_LOOP = ("no running event loop",)

@@ -50,7 +50,7 @@ for number in range(10_000):
         root.link(name, other, rel=f"rel{turn}n{number}")
         told(["has", name, f"rel{turn}n{number}: "])
     elif verb == "supersede":
-        root.supersede(name, other)
+        root.supersede(name, by=other)
         told(["has", name, f"superseded_by: "], ["has", other, "supersedes: "])
     elif verb == "supersede by a text":
         done = root.supersede(name, text=f"{word} end")

@@ -94,7 +94,7 @@ def test_a_text_that_supersedes_expires_too(root: MemoryRoot) -> None:
     )
     assert 'stale_after: "12w"' in text(root, done.written)
     with pytest.raises(InvalidInputError, match="stale_after would be those of a new text"):
-        root.supersede("Code", "Code", stale_after="30d")
+        root.supersede("Code", by="Code", stale_after="30d")
 
 
 def test_a_wrapup_has_the_defaults_of_sessions(root: MemoryRoot) -> None:

@@ -110,7 +110,7 @@ class TestOfMarks:
         )
         assert root.diff("b", old="b").text == ""
         assert Diff.from_dict(found.to_dict()) == found
-        root.supersede("a", "b")
+        root.supersede("a", by="b")
         assert root.diff("b").old == "notes/a.md"
         for name in ("gone", "0123456789"):
             with pytest.raises(InvalidInputError, match=f"there is no state '{name}'"):

@@ -284,7 +284,7 @@ class TestMarking:
     def test_supersede_by_a_memory(self, root: MemoryRoot) -> None:
         put(root.path, "old.md", self.OLD)
         put(root.path, "new.md", "In August.\n")
-        done = root.supersede("old", "new")
+        done = root.supersede("old", by="new")
         assert done.file == "old.md"
         assert set(done.changed) == {"old.md", "new.md"}
         assert done.validity.by == ("new.md",)
@@ -293,7 +293,7 @@ class TestMarking:
         assert (
             root.path / "new.md"
         ).read_text() == '---\nsupersedes: ["[[old]]"]\n---\nIn August.\n'
-        assert root.supersede("old", "new").changed == ()
+        assert root.supersede("old", by="new").changed == ()
         assert root.restore("old").validity == HOLDS
         assert (root.path / "old.md").read_text() == self.OLD
         assert root.restore("old").changed == ()
@@ -343,22 +343,22 @@ class TestMarking:
     def test_a_circle_is_refused(self, root: MemoryRoot) -> None:
         for name in "abc":
             put(root.path, f"{name}.md", f"text {name}\n")
-        root.supersede("a", "b")
-        root.supersede("b", "c")
+        root.supersede("a", by="b")
+        root.supersede("b", by="c")
         before = files_in(root.path)
         for old in ("b", "c"):
             with pytest.raises(InvalidInputError, match=r"restore a\.md first") as caught:
-                root.supersede(old, "a")
+                root.supersede(old, by="a")
             assert caught.value.code == "invalid_edge"
         assert files_in(root.path) == before
         root.restore("a")
-        root.supersede("c", "a")
+        root.supersede("c", by="a")
         assert [root.validity(name).holds for name in "abc"] == [True, False, False]
 
     def test_what_is_refused(self, root: MemoryRoot) -> None:
         put(root.path, "old.md", self.OLD)
         with pytest.raises(InvalidInputError, match="cannot supersede itself"):
-            root.supersede("old", "Cutting")
+            root.supersede("old", by="Cutting")
         for new in ({}, {"by": "old", "text": "x"}):
             with pytest.raises(InvalidInputError, match="give what takes its place"):
                 root.supersede("old", **new)  # type: ignore[arg-type]
@@ -425,7 +425,7 @@ def test_what_belongs_to_a_new_text_is_refused_with_by(
     put(tmp_path, "b.md", "Two.\n")
     root = MemoryRoot.open(tmp_path)
     with pytest.raises(InvalidInputError, match=f"^{names} would be those of a new text") as raised:
-        root.supersede("a.md", "b.md", **given)  # type: ignore[arg-type]
+        root.supersede("a.md", by="b.md", **given)  # type: ignore[arg-type]
     assert raised.value.code == "invalid_option"
     assert (tmp_path / "a.md").read_text() == "One.\n"
 

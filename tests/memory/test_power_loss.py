@@ -30,7 +30,7 @@ def edit(root: hr.MemoryRoot) -> object:
 
 
 def restore(root: hr.MemoryRoot) -> object:
-    root.supersede("notes/a.md", "plans/c.md")
+    root.supersede("notes/a.md", by="plans/c.md")
     return root.restore("notes/a.md")
 
 
@@ -39,8 +39,8 @@ WRITES: dict[str, Write] = {
     "remember in a new folder": lambda root: root.remember("dormouse", title="D", type="decision"),
     "edit": edit,
     "supersede": lambda root: root.supersede("notes/a.md", text="whitethorn"),
-    "supersede by another": lambda root: root.supersede("notes/a.md", "notes/b.md"),
-    "supersede by another in another folder": lambda root: root.supersede("a", "plans/c.md"),
+    "supersede by another": lambda root: root.supersede("notes/a.md", by="notes/b.md"),
+    "supersede by another in another folder": lambda root: root.supersede("a", by="plans/c.md"),
     "restore": restore,
     "retract": lambda root: root.retract("notes/a.md"),
     "rename": lambda root: root.rename("notes/a.md", "plants/hedges/a.md"),

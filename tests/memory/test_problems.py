@@ -68,7 +68,7 @@ class TestConflicts:
         root = MemoryRoot.open(tmp_path)
         [finding] = [one for one in root.process("lint").summary if "several-successors" in one]
         assert "`notes/a.md`, `notes/b.md`" in finding
-        root.supersede("a", "b")
+        root.supersede("a", by="b")
         assert not any("several-successors" in one for one in root.process("lint").summary)
 
 

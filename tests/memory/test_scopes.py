@@ -101,7 +101,7 @@ class TestReading:
             "link": lambda: ana.link(key, "ana"),
             "unlink": lambda: ana.unlink("ana", key),
             "visit": lambda: ana.visit("agent", key, 0),
-            "supersede": lambda: ana.supersede("ana", key),
+            "supersede": lambda: ana.supersede("ana", by=key),
         }
         with pytest.raises(InvalidInputError) as raised:
             calls.get(verb, lambda: getattr(ana, verb)(key))()
@@ -150,7 +150,7 @@ class TestReading:
         assert graph.skips == ()
 
     def test_validity_names_nobody_else(self, both: MemoryRoot) -> None:
-        both.supersede("ana", "shared")
+        both.supersede("ana", by="shared")
         found = both.scoped(user="ana").validity("ana")
         assert (found.why, found.by) == ("superseded", ())
         assert both.validity("ana").by == ("notes/shared.md",)

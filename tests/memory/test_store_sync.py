@@ -93,6 +93,19 @@ class TestSync:
         keys(root)
         put(root.path, "b.md", "x")
         assert root.query("all", sync=False).keys == ["a.md"]
+        assert [one.file for one in root.list(sync=False).memories] == ["a.md"]
+        for read in (root.show, root.history, root.links):
+            assert read("a", sync=False)
+            with pytest.raises(hr.InvalidInputError, match="there is no memory 'b'"):
+                read("b", sync=False)
+
+    def test_a_file_in_the_place_of_the_folder_is_named(self, root: hr.MemoryRoot) -> None:
+        put(root.path, "a.md", "x")
+        (root.path / ".hedgerow").write_text("")
+        with pytest.raises(
+            hr.HedgerowError, match=r"\.hedgerow is a file, and the index needs a folder"
+        ):
+            root.recall("x")
 
     def test_visits_stay_while_files_change(self, root: hr.MemoryRoot) -> None:
         file = put(root.path, "a.md", "x")

@@ -95,5 +95,17 @@ def test_a_file_that_is_not_read_is_named(garden: MemoryRoot, file: str, reason:
 
 def test_paths_of_other_folders(garden: MemoryRoot, monkeypatch: pytest.MonkeyPatch) -> None:
     assert garden.why_not("hedge", str(garden.path / "notes/best.md")).file == "notes/best.md"
+    with pytest.raises(InvalidInputError, match="there is no memory"):
+        garden.why_not("hedge", "x" * 300)
     monkeypatch.chdir(garden.path / "notes")
     assert garden.why_not("hedge", "best.md").file == "notes/best.md"
+
+
+def test_within_a_scope_only_its_memories_count(tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "---\nscope: {user: ana}\n---\n# Hedge\n\nslugs\n")
+    put(tmp_path, "b.md", "---\nscope: {user: ben}\n---\nhedge\n")
+    with MemoryRoot.open(tmp_path, scope={"user": "ana"}) as root:
+        assert root.why_not("hedge", "a").result_rank == 0
+        assert str(root.why_not("beer", "a")) == "'a.md#0' holds none of \"beer\"."
+        with pytest.raises(InvalidInputError, match="there is no memory"):
+            root.why_not("hedge", "b")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from datetime import date, datetime, timezone
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import jsonschema
@@ -196,7 +198,7 @@ class TestTable:
             for owner in (MemoryRoot, RemoteRoot):
                 for method in (getattr(owner, name), getattr(owner, f"a{name}")):
                     names = list(inspect.signature(method).parameters)[1:]
-                    assert names == [one.name for one in declared(request)]
+                    assert sorted(names) == sorted(one.name for one in declared(request))
             assert callable(getattr(MemoryRoot, f"_{name}")), name
             assert getattr(RootOperations, name).__doc__ == inspect.getdoc(request)
 
@@ -212,3 +214,70 @@ class TestTable:
         found = root.recall("pellets", explain=True)
         assert from_json(found.to_dict(explain=True), type(found)) == found
         assert RecallRequest("pellets").operation.path == "recall"
+
+
+def test_the_specification_names_every_argument_of_a_route():
+    lines = Path("spec/service.md").read_text(encoding="utf-8").split("## Problems")[0].splitlines()
+    about_roots = lines[lines.index("| for a root | body | answer |") :]
+    for name, request in OPERATIONS.items():
+        row = request.operation
+        path = f"/v1/{row.path}`".replace("{key}", "KEY")
+        [said] = [
+            line for line in about_roots if f"`{row.method} {path}" in line or f", `{path}" in line
+        ]
+        includes_recall = "the options of `recall`" in said
+        named = {one.name for one in declared(RecallRequest)} if includes_recall else set()
+        for one in declared(request):
+            in_url = f"{{{one.name}}}" in str(row.path) or one.field.header is not None
+            if not in_url and not one.field.local:
+                assert f"`{one.name}`" in said or one.name in named, (name, one.name)
+
+
+BLOCKING = {
+    "agents",
+    "close",
+    "index_state",
+    "initialize",
+    "refuses_model",
+    "scoped",
+    "store",
+    "sync",
+}
+"""Methods without an asynchronous one: each waits for nothing, or returns what works by blocking. Operations
+sync by themselves.
+"""
+
+
+def test_whatever_waits_can_be_awaited():
+    methods = [
+        name
+        for name, method in inspect.getmembers(MemoryRoot, inspect.isfunction)
+        if not name.startswith("_") and not inspect.iscoroutinefunction(method)
+    ]
+    alone = {name for name in methods if not hasattr(MemoryRoot, f"a{name}")}
+    assert alone == BLOCKING
+
+
+def test_reads_that_are_no_operations_can_be_awaited(tmp_path):
+    (tmp_path / "hedge.md").write_text("# Hedge\n\nA [[nest]] in it.\n", encoding="utf-8")
+    (tmp_path / "nest.md").write_text("---\nretracted: true\n---\nA nest.\n", encoding="utf-8")
+
+    async def reads(root):
+        return [
+            await root.aquery("all | count"),
+            await root.agraph(),
+            await root.aresolve("hedge"),
+            await root.avalidity("nest"),
+            await root.avalidities(["nest.md"]),
+            await root.awhy_not("nest", "nest"),
+        ]
+
+    with MemoryRoot.open(tmp_path) as root:
+        assert asyncio.run(reads(root)) == [
+            root.query("all | count"),
+            root.graph(),
+            root.resolve("hedge"),
+            root.validity("nest"),
+            root.validities(["nest.md"]),
+            root.why_not("nest", "nest"),
+        ]

@@ -37,6 +37,19 @@ def test_contexts_are_the_same(root, memory):
         root.context("slugs", budget=1)
 
 
+def test_reasons_are_the_same(root, memory):
+    for query, key, options in [
+        ("slugs", "ivy", {"limit": 1}),
+        ("slugs", "slugs", {}),
+        ("none", "ivy", {}),
+    ]:
+        expected = memory.why_not(query, key, **options)
+        assert root.why_not(query, key, **options) == expected
+        assert str(awaited(root, "awhy_not", query, key, **options)) == expected.reason
+    with pytest.raises(hr.InvalidInputError, match="there is no memory"):
+        root.why_not("slugs", "nothing")
+
+
 def test_memories_are_forgotten(root, memory):
     with pytest.raises(hr.InvalidInputError, match="say purge=True"):
         root.forget("slugs")
@@ -133,7 +146,7 @@ def test_what_holds(root, memory):
         assert found == memory.recall("slugs", **options)
         assert awaited(root, "arecall", "slugs", **options) == found
     assert awaited(root, "arestore", "slugs").validity.holds
-    assert awaited(root, "asupersede", "slugs", "ivy").validity.by == ("notes/ivy.md",)
+    assert awaited(root, "asupersede", "slugs", by="ivy").validity.by == ("notes/ivy.md",)
     assert root.restore("slugs").validity == memory.validity("slugs")
     assert root.retract("slugs", "gone").validity.reason == "gone"
     assert awaited(root, "aretract", "slugs").validity.why == "retracted"

@@ -34,6 +34,7 @@ OF_ROOT = [
     ("POST", "/v1/recall", {"query": "slugs", "explain": True}),
     ("POST", "/v1/grep", {"pattern": "slugs", "context": 1}),
     ("POST", "/v1/context", {"query": "slugs", "budget": 100}),
+    ("POST", "/v1/why_not", {"query": "slugs", "key": "slugs", "limit": 1}),
     ("POST", "/v1/query", {"pipeline": "all", "explain": True}),
     ("POST", "/v1/query", {"pipeline": "all | count"}),
     ("POST", "/v1/remember", {"text": "Moles.", "title": "Moles"}),

@@ -244,7 +244,8 @@ class Writes(Reads):
             return Plan(after)
 
         self._check_mark(
-            operation, self._write(operation, plan, lambda root: root.supersede(old_key, new_key))
+            operation,
+            self._write(operation, plan, lambda root: root.supersede(old_key, by=new_key)),
         )
 
     def _supersede_with_a_text(self, operation: Operation, picked: Any, body: str) -> None:

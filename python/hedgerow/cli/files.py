@@ -17,7 +17,15 @@ from hedgerow._json.index import ChunkAnswer, stats_answer
 from hedgerow.memory.operations import ShowRequest
 
 from .failures import FAILED, UnfinishedError, interruptible
-from .options import TEXT, Command, json_option, option, repeated_option, request_options
+from .options import (
+    TEXT,
+    Command,
+    json_option,
+    option,
+    repeated_option,
+    request_options,
+    sync_option,
+)
 from .output import (
     echo,
     has_terminal,
@@ -193,10 +201,11 @@ def backup(*, target: str, db: str) -> None:
 @click.command("show", cls=Command)
 @click.argument("what", metavar="KEY", type=TEXT)
 @request_options(ShowRequest)
+@sync_option
 @db_option("The index, in place of --root.")
 @place_options()
 @json_option
-def show(*, what: str, db: str | None, **part: Any) -> None:
+def show(*, what: str, db: str | None, sync: bool, **part: Any) -> None:
     """Print the memory KEY: a path, the name of a file, or a title; or a part of it.
 
     \b
@@ -219,11 +228,12 @@ def show(*, what: str, db: str | None, **part: Any) -> None:
     if db is None:
         from .memories import show_memory  # noqa: PLC0415 - of roots alone
 
-        show_memory(what, **part)
+        show_memory(what, sync=sync, **part)
         return
-    if any(part.values()):
+    if any(part.values()) or not sync:
         raise click.UsageError(
-            "--section, --offset, --limit and --budget are about a memory: leave them out with --db."
+            "--section, --offset, --limit, --budget and --no-sync are about a memory: leave them out with "
+            "--db."
         )
     if is_root_named() or is_target() or scope() is not None:
         raise click.UsageError("--db and --root exclude each other: an index file, or a root.")

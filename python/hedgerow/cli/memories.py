@@ -34,7 +34,6 @@ from .place import (
     NO_ROOT,
     offer_own_root,
     open_memory,
-    open_roots,
     place_options,
     read_stdin,
     usage_errors,
@@ -148,9 +147,10 @@ def _required_title(title: str | None) -> str:
 
 @click.command("list", cls=Command)
 @request_options(ListRequest, limit={"default": _LISTED})
+@sync_option
 @place_options()
 @json_option
-def list_(**options: Any) -> None:
+def list_(*, sync: bool, **options: Any) -> None:
     """List the memories of a root, most recently changed first: date, type, file, title, state.
 
     \b
@@ -158,7 +158,8 @@ def list_(**options: Any) -> None:
       hedgerow list --type decision -n 100
       hedgerow list --superseded
     """
-    found = (open_roots() or open_memory()).list(**options)
+    memory = open_memory()
+    found = memory.list(**options, **syncing(memory, sync=sync))
     if wrote_json(found):
         return
     for one in found.memories:
@@ -225,9 +226,10 @@ def _show_matches(found: GrepResult) -> None:
         echo("Nothing found.", err=True)
 
 
-def show_memory(key: str, **part: Any) -> None:
+def show_memory(key: str, *, sync: bool, **part: Any) -> None:
     """Show a memory, or a part of it, as `show` without an index file does."""
-    found = open_memory(NO_ROOT).show(key, **part)
+    memory = open_memory(NO_ROOT)
+    found = memory.show(key, **part, **syncing(memory, sync=sync))
     if wrote_json(found):
         return
     lines = "" if found.lines is None else f":{found.lines[0]}-{found.lines[1]}"
@@ -242,9 +244,10 @@ def show_memory(key: str, **part: Any) -> None:
 @click.command("history", cls=Command)
 @click.argument("key", type=TEXT)
 @request_options(HistoryRequest)
+@sync_option
 @place_options()
 @json_option
-def history(*, key: str, limit: int) -> None:
+def history(*, key: str, limit: int, sync: bool) -> None:
     """Say what happened to the memory KEY, the newest first: when, what, which file, by whom.
 
     \b
@@ -254,7 +257,8 @@ def history(*, key: str, limit: int) -> None:
     Events are from the marks in its front matter, from the memories that it superseded or that
     superseded it, and, if the root is in a git repository, from the commits that changed it.
     """
-    found = open_memory().history(key, limit=limit)
+    memory = open_memory()
+    found = memory.history(key, limit=limit, **syncing(memory, sync=sync))
     if wrote_json(found):
         return
     for notice in found.notices:
@@ -282,9 +286,10 @@ def _event(one: Event) -> str:
 @click.command("diff", cls=Command)
 @click.argument("key", type=TEXT)
 @request_options(DiffRequest, old={"metavar": "STATE"}, new={"metavar": "STATE"})
+@sync_option
 @place_options()
 @json_option
-def diff(*, key: str, old: str | None, new: str | None) -> None:
+def diff(*, key: str, old: str | None, new: str | None, sync: bool) -> None:
     """Compare two states of the memory KEY, as a unified diff.
 
     \b
@@ -295,7 +300,8 @@ def diff(*, key: str, old: str | None, new: str | None) -> None:
     A STATE is a commit that `hedgerow history KEY` lists, or a memory. By default the memory as it is
     is compared with the newest commit in which it was different, or with the memory it superseded.
     """
-    found = open_memory().diff(key, old=old, new=new)
+    memory = open_memory()
+    found = memory.diff(key, old=old, new=new, **syncing(memory, sync=sync))
     if not wrote_json(found):
         echo(found.text.rstrip("\n") or "No difference.")
 
@@ -443,7 +449,7 @@ def supersede(*, old: str, text: str | None, by: str | None, **options: Any) -> 
         options["title"] = options["title"] or None
         done = memory.supersede(old, text=read_stdin() if text is None else text, **options)
     else:
-        done = memory.supersede(old, by)
+        done = memory.supersede(old, by=by)
     _show_marked(done)
 
 

@@ -15,7 +15,6 @@ from .options import TEXT, Command, F, json_option, option, request_options, syn
 from .output import echo, make_console, visible, wants_json, write_json, wrote_json
 from .place import (
     open_memory,
-    open_root,
     open_roots,
     place_options,
     refuse_without_files,
@@ -125,17 +124,16 @@ def recall(  # noqa: PLR0913 - one argument for each option that is more than pa
     options["question_date"] = options["question_date"] or datetime.now().astimezone()
     _check(options)
     _check_packing(budget, per_file, diversify=diversify, explain=explain or report is not None)
-    if why_not is not None:
-        local = open_roots() or open_root()
-        reason = local.why_not(query, why_not, limit=limit, **options)
-        if not wrote_json(reason):
-            echo(visible(str(reason)))
-        return
     several = open_roots()
     memory = several or open_memory()
     if report is not None and several is not None:
         raise click.UsageError("--report is about one root: pass --root once.")
     options |= syncing(memory, sync=options.pop("sync"))
+    if why_not is not None:
+        reason = memory.why_not(query, why_not, limit=limit, **options)
+        if not wrote_json(reason):
+            echo(visible(str(reason)))
+        return
     if budget is not None:
         options |= {} if per_file is None else {"per_file": per_file}
         options |= {"diversify": True} if diversify else {}

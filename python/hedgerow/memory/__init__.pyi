@@ -23,6 +23,7 @@ from .results import (
     Provenance as Provenance,
     Recall as Recall,
     RecalledMemory as RecalledMemory,
+    RecallWhyNot as RecallWhyNot,
     RelatedMemory as RelatedMemory,
     RememberResult as RememberResult,
     RenameResult as RenameResult,
@@ -45,4 +46,3 @@ from .sync import PassedBy as PassedBy, SyncReport as SyncReport
 from .times import Period as Period
 from .trust import TrustRequest as TrustRequest
 from .times import Validity as Validity
-from .why_not import RecallWhyNot as RecallWhyNot

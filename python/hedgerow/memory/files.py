@@ -465,6 +465,11 @@ def _open(file: Path) -> int:
         if file.is_symlink():
             file.unlink(missing_ok=True)
         return os.open(file, _FLAGS, 0o644)
+    except FileExistsError as error:
+        raise HedgerowError(
+            f"{file.parent} is a file, and the index needs a folder of that name; move it away",
+            code="root_io",
+        ) from error
     except OSError as error:
         reason = error.strerror or str(error)
         raise HedgerowError(

@@ -37,6 +37,7 @@ from .results import (
     MemoryList,
     ProcessResult,
     Recall,
+    RecallWhyNot,
     RememberResult,
     RenameResult,
     RootStatus,
@@ -168,6 +169,22 @@ class ContextRequest(RecallOptions[Context]):
 
 
 @dataclass(frozen=True)
+class WhyNotRequest(RecallOptions[RecallWhyNot]):
+    """Say why a memory is not among the results of `recall`, which takes the same options.
+
+    `key` is also an absolute path, or one from the working directory. `str()` of the answer is the reason
+    in words. Looks at the best 10,000 memories, so it takes longer than a recall. Raises InvalidInputError
+    as `show` and `recall` do.
+    """
+
+    operation = Operation("why_not", "why_not")
+
+    key: Key
+    _: KW_ONLY
+    limit: Limit = 5
+
+
+@dataclass(frozen=True)
 class RememberRequest(Request[RememberResult]):
     """Write a memory as a new file, then index it.
 
@@ -280,6 +297,7 @@ class ListRequest(Request[MemoryList]):
     expired: Annotated[bool, Field("Only memories that are no longer valid")] = False
     tags: AllTags = ()
     written_by: Writers = ()
+    sync: Sync = True
 
 
 @dataclass(frozen=True)
@@ -331,6 +349,7 @@ class ShowRequest(Request[Memory]):
     offset: Annotated[int, Field("Skip this many lines", least=0)] = 0
     limit: Annotated[int | None, Field("The most lines", least=1)] = None
     budget: Annotated[int | None, Field("The most tokens", least=SMALLEST_BUDGET)] = None
+    sync: Sync = True
 
 
 @dataclass(frozen=True)
@@ -413,8 +432,8 @@ class SupersedeRequest(Request[MarkResult]):
     operation = Operation("supersede", "supersede", writes=True)
 
     old: Key
-    by: Annotated[str | None, Field("An existing memory that takes its place")] = None
     _: KW_ONLY
+    by: Annotated[str | None, Field("An existing memory that takes its place")] = None
     text: Annotated[str | None, Field("The text that is true now, for a new memory")] = None
     title: Annotated[str | None, Field("Title of the text")] = None
     type: Annotated[MemoryType | None, Field("Kind of the text")] = None
@@ -508,7 +527,7 @@ class LinkRequest(Request[LinkResult]):
     Both are paths, names or titles, as in `[[name]]`. `rel` is the key of front matter. A link of the
     same relation is replaced. The rest of the file stays as it is.
 
-    Raises InvalidInputError as `read` does, and HedgerowError for front matter that has to be edited by
+    Raises InvalidInputError as `show` does, and HedgerowError for front matter that has to be edited by
     hand (`invalid_front_matter`) or a file that was edited at the same time (`file_changed`); nothing is
     written then.
     """
@@ -538,7 +557,7 @@ class UnlinkRequest(Request[LinkResult]):
 
 @dataclass(frozen=True)
 class LinksRequest(Request[Links]):
-    """Return the links around a memory, up to a number of hops from it. Raises as `read` does."""
+    """Return the links around a memory, up to a number of hops from it. Raises as `show` does."""
 
     operation = Operation("links", "graph", "GET")
 
@@ -546,6 +565,7 @@ class LinksRequest(Request[Links]):
     _: KW_ONLY
     hops: Annotated[int, Field("How far from the memory", least=1, most=10)] = 1
     limit: Annotated[int, Field("The most memories", least=1, served_most=MOST_RESULTS)] = 100
+    sync: Sync = True
 
 
 @dataclass(frozen=True)
@@ -555,7 +575,7 @@ class HistoryRequest(Request[History]):
     Events are from the front matter of the memory, of up to 100 memories that it supersedes or that
     supersede it, directly or through others, and, if the root is in a git repository, from the commits
     that changed the memory (spec/memory.md, "History"). At most `limit` are returned; `count` is the
-    number of all of them. `notices` says why commits are missing. Raises as `read` does.
+    number of all of them. `notices` says why commits are missing. Raises as `show` does.
     """
 
     operation = Operation("history", "history", "GET")
@@ -563,6 +583,7 @@ class HistoryRequest(Request[History]):
     key: Key
     _: KW_ONLY
     limit: Annotated[int, Field("The most events", least=1, served_most=MOST_RESULTS)] = 100
+    sync: Sync = True
 
 
 @dataclass(frozen=True)
@@ -571,7 +592,7 @@ class DiffRequest(Request[Diff]):
 
     A state is a commit, by at least 7 digits of its id, as `history` names it, or a memory: a path, a name
     or a title. `new` is by default the memory as it is; `old` the newest commit in which it was different,
-    and without commits the memory that it supersedes. Raises InvalidInputError as `read` does, and for a
+    and without commits the memory that it supersedes. Raises InvalidInputError as `show` does, and for a
     state that does not exist (`invalid_option`), and HedgerowError if git fails or takes longer than 10
     seconds.
     """
@@ -582,6 +603,7 @@ class DiffRequest(Request[Diff]):
     _: KW_ONLY
     old: Annotated[str | None, Field("The earlier state: a commit, or a memory")] = None
     new: Annotated[str | None, Field("The later state: a commit, or a memory")] = None
+    sync: Sync = True
 
 
 @dataclass(frozen=True)
@@ -589,7 +611,7 @@ class VisitRequest(Request[VisitResult]):
     """Record that an agent visited memories at a time: all of them, or none if one is refused.
 
     `at` is in Unix seconds, a datetime or a date, by default now. Visits are only in the store:
-    deleting `.hedgerow/` loses them. Raises InvalidInputError as `read` does.
+    deleting `.hedgerow/` loses them. Raises InvalidInputError as `show` does.
     """
 
     operation = Operation("visit", "visit", writes=True)
@@ -644,6 +666,7 @@ class RootOperations(Operations):
 
     recall, arecall = methods(RecallRequest)
     context, acontext = methods(ContextRequest)
+    why_not, awhy_not = methods(WhyNotRequest)
     remember, aremember = methods(RememberRequest)
     wrapup, awrapup = methods(WrapupRequest)
     process, aprocess = methods(ProcessRequest)

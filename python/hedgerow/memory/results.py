@@ -299,6 +299,32 @@ def context_text(
 
 
 @dataclass(frozen=True, slots=True)
+class RecallWhyNot(Result):
+    """Why a memory is not among the results of a recall, or where it is.
+
+    `cut` is what kept it out, None for a result: `passed_by` for a file that is not read, `unreadable`, a
+    reason for which a memory does not hold (`retracted`, `superseded`, `expired`, `not_yet_valid`),
+    `filtered`, `limit`, or what the search says of the passage that has the most words (`no_match`,
+    `excluded`, `candidates`). `result_rank` is its rank
+    among the results, and `rank` among all memories that match, both from 0; `score` and `needed` are its
+    score and that of the last result. `reason` is all of it in words.
+    """
+
+    root: str
+    query: str
+    file: str
+    cut: Annotated[str | None, Field(null=True)]
+    reason: str
+    result_rank: Annotated[int | None, Field(null=True)] = None
+    rank: Annotated[int | None, Field(null=True)] = None
+    score: Annotated[float | None, Field(null=True)] = None
+    needed: Annotated[float | None, Field(null=True)] = None
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+@dataclass(frozen=True, slots=True)
 class RememberResult(Result):
     """A memory that was written: its root, its path below that, and whether it is indexed.
 

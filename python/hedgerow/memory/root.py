@@ -15,9 +15,8 @@ from hedgerow._checks import (
     checked_flag,
     checked_list,
     checked_path,
-    checked_text,
 )
-from hedgerow._dual import Call, Steps, arun
+from hedgerow._dual import asynchronous, on_thread
 from hedgerow._engine import _settled_signatures
 from hedgerow._operations.operation import Request
 from hedgerow._times import checked_time
@@ -55,9 +54,10 @@ from .operations import (
     SupersedeRequest,
     UnlinkRequest,
     VisitRequest,
+    WhyNotRequest,
     WrapupRequest,
 )  # fmt: skip
-from .recall import Moment, resolved_options
+from .recall import Moment
 from .results import (
     Audit,
     Context,
@@ -74,6 +74,7 @@ from .results import (
     MemoryList,
     ProcessResult,
     Recall,
+    RecallWhyNot,
     RememberResult,
     RenameResult,
     RootGraph,
@@ -96,7 +97,6 @@ if TYPE_CHECKING:
 
     from .imports.moving import ImportResult
     from .sync import SyncReport
-    from .why_not import RecallWhyNot
 
 __all__ = ["MemoryRoot"]
 
@@ -285,11 +285,7 @@ class MemoryRoot(RootOperations):
         return done
 
     async def _aperform(self, request: Request[R]) -> R:
-        def steps() -> Steps[R]:
-            done: R = yield Call(self._perform, request)
-            return done
-
-        return await arun(steps())
+        return await on_thread(self._perform, request)
 
     def _recall(self, request: RecallRequest) -> Recall:
         config = self._configured
@@ -311,36 +307,41 @@ class MemoryRoot(RootOperations):
             found, passages, request.budget, request.per_file, count, diversify=request.diversify
         )
 
+    def _why_not(self, request: WhyNotRequest) -> RecallWhyNot:
+        from .why_not import why_not  # noqa: PLC0415 - slow to import
+
+        return why_not(self._opened, self._session(sync=request.sync), request, self._scope)
+
     def _list(self, request: ListRequest) -> MemoryList:
-        session = self._session()
+        session = self._session(sync=request.sync)
         return listed(self._root, session, request, Moment.of(None, self._scope))
 
     def _grep(self, request: GrepRequest) -> GrepResult:
         return self._opened.grep(self._config(), request, self._scope)
 
     def _show(self, request: ShowRequest) -> Memory:
-        session = self._session()
+        session = self._session(sync=request.sync)
         file, request = at_section(session.resolve, request)
         return show(session.derived, file, request)
 
     def _history(self, request: HistoryRequest) -> History:
         from .history import history  # noqa: PLC0415 - slow to import
 
-        session = self._session()
+        session = self._session(sync=request.sync)
         [file] = session.resolve(request.key)
         return history(self._root, session, file, request.limit)
 
     def _diff(self, request: DiffRequest) -> Diff:
         from .history import diff  # noqa: PLC0415 - slow to import
 
-        session = self._session()
+        session = self._session(sync=request.sync)
         [file] = session.resolve(request.key)
         return diff(self._root, session, file, request)
 
     def _links(self, request: LinksRequest) -> Links:
         from hedgerow._graph.figures import around  # noqa: PLC0415 - slow to import
 
-        session = self._session()
+        session = self._session(sync=request.sync)
         [key] = session.resolve(request.key)
         graph = session.graph()
         part = around(graph.edges, key, hops=request.hops, most=request.limit)
@@ -371,28 +372,7 @@ class MemoryRoot(RootOperations):
         """
         return self._session(sync=sync).resolve(key)[0]
 
-    def why_not(self, query: str, key: str, *, sync: bool = True, **options: Any) -> RecallWhyNot:
-        """Return why a memory is not among the results of `recall`, which takes the same options.
-
-        `key` is a path, also an absolute one, a name or a title. `str()` of the answer is the reason in words. Searches without
-        a limit, so its time grows with the size of the root. Raises InvalidInputError as `resolve` and
-        `recall` do.
-        """
-        from .why_not import passed_by, path_below, why_not  # noqa: PLC0415 - slow to import
-
-        request = RecallRequest(query, **options, sync=False)
-        resolved_options(request)  # raises for a date that does not exist, before a sync
-        session = self._session(sync=sync)
-        session.nodes()
-        # No name can mean a file that cannot be read.
-        if not self._scope:
-            key = path_below(session.derived, checked_text(key, "key"))
-            if (skipped := passed_by(session.derived, request.query, key)) is not None:
-                return skipped
-        unreadable = [] if self._scope else self._opened.unreadable(session.config)
-        is_path = any(skip.path == key for skip in unreadable)
-        file = key if is_path else session.resolve(key)[0]
-        return why_not(self._opened, session.config, request, self._scope, file)
+    aresolve = asynchronous(resolve)
 
     def query(
         self,
@@ -423,6 +403,8 @@ class MemoryRoot(RootOperations):
 
         return session.mended(work)
 
+    aquery = asynchronous(query)
+
     def store(self, *, sync: bool = True, progress: Progress | None = None) -> Store:
         """Return the open store whose nodes are the files, up to date with `sync`.
 
@@ -437,6 +419,8 @@ class MemoryRoot(RootOperations):
         """Return the links between memories, and those that lead to no file."""
         return self._session(sync=sync).graph()
 
+    agraph = asynchronous(graph)
+
     def validity(
         self, key: str, *, as_of: QuestionDate | None = None, sync: bool = True
     ) -> Validity:
@@ -448,6 +432,8 @@ class MemoryRoot(RootOperations):
         [path] = session.resolve(key)
         return Moment.of(as_of, self._scope).validity(session.marks(), path)
 
+    avalidity = asynchronous(validity)
+
     def validities(
         self, keys: Iterable[str], *, as_of: QuestionDate | None = None, sync: bool = True
     ) -> dict[str, Validity]:
@@ -457,6 +443,8 @@ class MemoryRoot(RootOperations):
         """
         wanted = checked_list(keys, "keys", "invalid_option")
         return self._validities(self._session(sync=sync), wanted, as_of)
+
+    avalidities = asynchronous(validities)
 
     def _validities(
         self, session: Session, keys: Iterable[str], as_of: QuestionDate | None
@@ -637,6 +625,8 @@ class MemoryRoot(RootOperations):
         write_manifest(self._derived())
         return report
 
+    aindex = asynchronous(index)
+
     def import_from(
         self,
         source: str | os.PathLike[str],
@@ -663,6 +653,8 @@ class MemoryRoot(RootOperations):
         if apply:
             self.sync(allow_empty=True)
         return done
+
+    aimport_from = asynchronous(import_from)
 
     def index_state(self) -> IndexState | None:
         """Return how many documents the index has and how many files differ; None without one."""

@@ -71,7 +71,8 @@ class Session:
             if state.ledger.is_current:
                 return state
         raise IndexFileError(
-            f"{self.config.root} has no store yet; leave out --no-sync (sync=False) once",
+            f"{self.config.root} has no store yet; leave out --no-sync (sync=False) once, where its folder "
+            "can be written",
             code="index_not_found",
         )
 

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from hedgerow._operations.fields import Field
-from hedgerow._operations.shapes import Result
+from hedgerow._operations.fields import declared
 
-from .config import Config
 from .derived import Derived
-from .marks import Marks
-from .operations import RecallRequest
-from .recall import Moment
-from .results import Recall
+from .operations import RecallRequest, WhyNotRequest
+from .recall import Moment, resolved_options
+from .results import Recall, RecallWhyNot
 from .scope import Scope
 from .times import LEFT_OUT
 
 if TYPE_CHECKING:
     from .index_handle import OpenedIndex
+    from .session import Session
 
 _REASONS = {
     "other": "only Markdown is (.md)",
@@ -32,90 +30,91 @@ _REASONS = {
 """Why files are not read, by the codes of `PASSED_BY`."""
 _MOST_PASSAGES = 8
 """The most passages of a memory that are looked at: each is a search without a limit."""
-_ALL = 1_000_000
-"""The limit of a recall of all memories that match."""
-
-
-@dataclass(frozen=True, slots=True)
-class RecallWhyNot(Result):
-    """Why a memory is not among the results of a recall, or where it is.
-
-    `cut` is what kept it out, None for a result: `passed_by` for a file that is not read, `unreadable`, a reason for which a memory does not hold
-    (`retracted`, `superseded`, `expired`, `not_yet_valid`), `filtered`, `limit`, or what the search says of
-    the passage that has the most words (`no_match`, `excluded`, `candidates`). `result_rank` is its rank
-    among the results, and `rank` among all memories that match, both from 0; `score` and `needed` are its
-    score and that of the last result. `reason` is all of it in words.
-    """
-
-    root: str
-    query: str
-    file: str
-    cut: Annotated[str | None, Field(null=True)]
-    reason: str
-    result_rank: Annotated[int | None, Field(null=True)] = None
-    rank: Annotated[int | None, Field(null=True)] = None
-    score: Annotated[float | None, Field(null=True)] = None
-    needed: Annotated[float | None, Field(null=True)] = None
-
-    def __str__(self) -> str:
-        return self.reason
+_MOST_RANKED = 10_000
+"""The most memories among which a rank is counted."""
 
 
 def why_not(
-    opened: OpenedIndex, config: Config, request: RecallRequest, scope: Scope, file: str
+    opened: OpenedIndex, session: Session, asked: WhyNotRequest, scope: Scope
 ) -> RecallWhyNot:
     """Return the cause that kept a memory out of a recall without a sync."""
+    options: dict[str, Any] = {
+        one.name: getattr(asked, one.name, False) for one in declared(RecallRequest)
+    }
+    request = RecallRequest(**options | {"sync": False})
+    resolved_options(request)  # raises for a date that does not exist, before a sync
+    session.nodes()
+    key, unreadable = asked.key, []
+    # No name can mean a file that cannot be read, and nobody knows whose it is.
+    if not scope:
+        key = _path_below(session.derived, key)
+        if (skipped := _passed_by(session.derived, asked.query, key)) is not None:
+            return skipped
+        unreadable = [skip for skip in opened.unreadable(session.config) if skip.path == key]
+    if unreadable:
+        reason = f"{key} could not be read: {unreadable[0].reason}."
+        return RecallWhyNot(str(session.config.root), asked.query, key, "unreadable", reason)
+    return _of_recall(opened, session, request, scope, session.resolve(key)[0])
+
+
+def _of_recall(
+    opened: OpenedIndex, session: Session, request: RecallRequest, scope: Scope, file: str
+) -> RecallWhyNot:
+    """Return the place of a memory that was read, or the cause that kept it out."""
 
     def recall(request: RecallRequest) -> Recall:
-        return opened.recall(config, request, scope)[0]
+        return opened.recall(session.config, request, scope)[0]
 
     found = recall(request)
 
-    def answer(cut: str | None, reason: str, **ranks: Any) -> RecallWhyNot:
-        return RecallWhyNot(found.root, request.query, file, cut, reason, **ranks)
+    def answer(cut: str | None, reason: str, rank: int | None = None, **ranks: Any) -> RecallWhyNot:
+        needed = None if rank is None else found.results[-1].score
+        return RecallWhyNot(
+            found.root, request.query, file, cut, reason, rank=rank, needed=needed, **ranks
+        )
 
     if (rank := _rank(found, file)) is not None:
-        score, needed = found.results[rank].score, found.results[-1].score
         said = f"{file} is among the results: number {rank + 1}."
-        return answer(None, said, result_rank=rank, rank=rank, score=score, needed=needed)
-    for skip in opened.unreadable(config):
-        if skip.path == file:
-            return answer("unreadable", f"{file} could not be read: {skip.reason}.")
-    state = Moment.of(request.as_of, scope).validity(
-        opened.read(config, Marks.of, sync=False), file
-    )
+        return answer(None, said, rank, result_rank=rank, score=found.results[rank].score)
+    state = Moment.of(request.as_of, scope).validity(session.marks(), file)
     if state.why is not None and not request.include_superseded:
         said = f"{file} does not hold ({state}); --include-superseded finds it."
         return answer(state.why, said)
-    everything = recall(replace(request, limit=_ALL))
+    everything = recall(replace(request, limit=_MOST_RANKED))
     if (rank := _rank(everything, file)) is not None:
         score, needed = everything.results[rank].score, found.results[-1].score
         said = (
             f"{file} is number {rank + 1}, with a score of {score:.4f}; the last of "
             f"{len(found)} results has {needed:.4f}."
         )
-        return answer("limit", said, rank=rank, score=score, needed=needed)
+        return answer("limit", said, rank, score=score)
     anything: Any = {"types": (), "tags": (), "written_by": ()}
     anything |= {"after": None, "before": None, "question_date": None}
-    if _rank(recall(replace(request, limit=_ALL, **anything)), file) is not None:
+    if _rank(recall(replace(request, limit=_MOST_RANKED, **anything)), file) is not None:
         return answer("filtered", f"{file} is {LEFT_OUT['filtered']}.")
-    return answer(*_of_search(opened, config, request.query, file))
+    cut, said = _of_search(opened, session, request.query, file)
+    if scope and cut not in {
+        "no_match",
+        "excluded",
+    }:  # The ranks would be those among all memories.
+        cut, said = "limit", f"{file} is not among the best {_MOST_RANKED:,}."
+    return answer(cut, said)
 
 
-def path_below(derived: Derived, key: str) -> str:
+def _path_below(derived: Derived, key: str) -> str:
     """Return the path below the indexed folder of a file that is given as an absolute path, or as one from the
     working directory. Other keys are returned unchanged.
     """
     given = Path(key)
-    if (derived.source_root / given).exists() and not given.is_absolute():
-        return key
-    with suppress(ValueError, OSError):
+    with suppress(ValueError, OSError):  # such as a name that is too long for a file
+        if (derived.source_root / given).exists() and not given.is_absolute():
+            return key
         if given.is_file():
             return given.resolve().relative_to(derived.source_root).as_posix()
     return key
 
 
-def passed_by(derived: Derived, query: str, file: str) -> RecallWhyNot | None:
+def _passed_by(derived: Derived, query: str, file: str) -> RecallWhyNot | None:
     """Return the reason for which a file is not read, or a folder above it; None for other files."""
     for path, code in derived.listing(named=True).named:
         if file == path or (path.endswith("/") and file.startswith(path)):
@@ -124,13 +123,11 @@ def passed_by(derived: Derived, query: str, file: str) -> RecallWhyNot | None:
     return None
 
 
-def _of_search(
-    opened: OpenedIndex, config: Config, query: str, file: str
-) -> tuple[str | None, str]:
+def _of_search(opened: OpenedIndex, session: Session, query: str, file: str) -> tuple[str, str]:
     """Return the cause that kept the passages of a memory out of the search, for the one with the
     most words.
     """
-    ranked = [opened.why_not(config, query, f"{file}#{n}") for n in range(_MOST_PASSAGES)]
+    ranked = [opened.why_not(session.config, query, f"{file}#{n}") for n in range(_MOST_PASSAGES)]
     passages = [one for one in ranked if one.cut != "not_in_index"]
     if not passages:
         return "no_match", f"{file} has no text that a recall could find."
