@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.memory import sync
+from hedgerow.memory.doctor import diagnose
 from memory_doubles import NOW, edges, keys, put
 
 
@@ -106,6 +107,11 @@ class TestSync:
             hr.HedgerowError, match=r"\.hedgerow is a file, and the index needs a folder"
         ):
             root.recall("x")
+        found = diagnose(root.path).index
+        assert not found.ok
+        assert found.message.endswith(
+            ".hedgerow is a file, and the index needs a folder of that name; move it away."
+        )
 
     def test_visits_stay_while_files_change(self, root: hr.MemoryRoot) -> None:
         file = put(root.path, "a.md", "x")

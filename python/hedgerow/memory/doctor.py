@@ -143,6 +143,12 @@ def _index(root: MemoryRoot | None) -> tuple[Check, tuple[PassedBy, ...]]:
     if root is None:
         return _warning(_NOT_CHECKED), ()
     try:
+        folder = Derived.of(root._config()).folder  # noqa: SLF001 - of the same package
+        if folder.is_file():
+            message = (
+                f"{folder} is a file, and the index needs a folder of that name; move it away."
+            )
+            return Check(ok=False, message=message, facts={}), ()
         broken, aside = _broken(root), _put_aside(root)
         facts: dict[str, Any] = {"broken": broken, "putAside": aside}
         kept = f" Quarantined by a sync: {', '.join(aside)}." if aside else ""
