@@ -266,6 +266,7 @@ def test_measures_of_all_evidence() -> None:
 
 
 def test_measures_are_those_of_ir_measures() -> None:
+    pytest.importorskip("ir_measures")
     ranking, evidence = [f"d{n}" for n in range(12)], ["d3", "d9", "d11", "none"]
     found = measures(ranking, evidence, 10)
     expected = measure({"q": ranking}, {"q": dict.fromkeys(evidence, 1)})["q"]
