@@ -305,9 +305,9 @@ class RecallWhyNot(Result):
     `cut` is what kept it out, None for a result: `passed_by` for a file that is not read, `unreadable`, a
     reason for which a memory does not hold (`retracted`, `superseded`, `expired`, `not_yet_valid`),
     `filtered`, `limit`, or what the search says of the passage that has the most words (`no_match`,
-    `excluded`, `candidates`). `result_rank` is its rank
-    among the results, and `rank` among all memories that match, both from 0; `score` and `needed` are its
-    score and that of the last result. `reason` is all of it in words.
+    `excluded`, `candidates`). `result_rank` is its rank among the results, and `rank` among the best 10,000
+    memories, both from 0; `score` and `needed` are its score and that of the last result. `reason` is all of
+    it in words.
     """
 
     root: str

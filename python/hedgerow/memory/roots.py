@@ -279,7 +279,7 @@ class MemoryRoots(RootOperations):
 
 
 def _checked_roots(given: Sequence[R]) -> Sequence[R]:
-    """Return the roots, or their paths. Raises InvalidInputError for what is no list of them."""
+    """Return the roots, or their paths. Raises InvalidInputError for anything but a list."""
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise InvalidInputError(f"give a list of roots, not {shown(given)}", code="invalid_option")
     return given

@@ -93,10 +93,8 @@ def _of_recall(
     if _rank(recall(replace(request, limit=_MOST_RANKED, **anything)), file) is not None:
         return answer("filtered", f"{file} is {LEFT_OUT['filtered']}.")
     cut, said = _of_search(opened, session, request.query, file)
-    if scope and cut not in {
-        "no_match",
-        "excluded",
-    }:  # The ranks would be those among all memories.
+    # Other ranks than those of a recall count the memories of others too.
+    if scope and cut not in {"no_match", "excluded"}:
         cut, said = "limit", f"{file} is not among the best {_MOST_RANKED:,}."
     return answer(cut, said)
 

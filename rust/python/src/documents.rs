@@ -137,7 +137,7 @@ impl PyDocuments {
         found.iter().map(tuple_of).collect()
     }
 
-    /// Return the memories that several others supersede which hold, at a time in microseconds since 1970.
+    /// Return the memories that are superseded by several that hold, at a time in microseconds since 1970.
     fn several_successors(&self, now: i64) -> Vec<SkipTuple> {
         let found = self.documents.several_successors(now);
         found.iter().map(tuple_of).collect()

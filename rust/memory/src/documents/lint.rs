@@ -34,7 +34,7 @@ pub struct Finding {
     pub rule: &'static str,
     /// The memory.
     pub file: String,
-    /// What is said of it: what follows its path in the sentence, with other paths in backticks.
+    /// The rest of the sentence after its path, with other paths in backticks.
     pub said: String,
 }
 
@@ -380,7 +380,7 @@ pub(super) fn findings_of_marks(
     }
 }
 
-/// The memories that several others supersede which hold, as after a merge of two branches.
+/// The memories that are superseded by several that hold, as after a merge of two branches.
 pub(super) fn several_successors(
     chosen: &[&StoredDocument],
     documents: &Documents,
@@ -390,11 +390,13 @@ pub(super) fn several_successors(
     let found = chosen.iter().filter_map(|document| {
         let mut news = documents.superseding(columns.number_of(&document.path)?);
         news.retain(|new| documents.holds(new, now));
-        let listed = in_backticks(&news);
-        let said = format!(
-            " is superseded by several memories that hold: {listed}; supersede all but one of them"
-        );
-        (news.len() > 1).then(|| Finding::new("several-successors", &document.path, said))
+        (news.len() > 1).then(|| {
+            let listed = in_backticks(&news);
+            let said = format!(
+                " is superseded by several memories that hold: {listed}; supersede all but one of them"
+            );
+            Finding::new("several-successors", &document.path, said)
+        })
     });
     found.collect()
 }

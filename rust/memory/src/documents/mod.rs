@@ -308,7 +308,7 @@ impl Documents {
         found.collect()
     }
 
-    /// The memories that several others supersede which hold, as after a merge of two branches.
+    /// The memories that are superseded by several that hold, as after a merge of two branches.
     pub fn several_successors(&self, now: i64) -> Vec<Skip> {
         let all: Vec<&StoredDocument> = self.files.iter().collect();
         let found = lint::several_successors(&all, self, now);
