@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from urllib.request import urlopen
+
 import pytest
 
 import collection_contract as contract
@@ -39,7 +42,30 @@ def test_a_copy_has_every_chunk_and_is_gone_on_with(node, name, db):
         assert seen == [(61, 61)]
         assert collection.get("c0003") == index.get("c0003")
         assert len(collection) == 62
-    assert "Copied 0 chunks of" in ok("cluster", "copy", str(db), place, "--optimize")
+    assert "Copied 0 chunks of" in ok("cluster", "copy", str(db), place)
+
+
+def segments(url: str, name: str) -> int:
+    """The number of segments of all shards."""
+    with urlopen(f"{url}/_cat/segments/{name}?format=json", timeout=30) as answer:  # noqa: S310
+        return len(json.load(answer))
+
+
+def test_a_copy_is_merged_if_it_wrote_much(node, name, db):
+    with hr.Index.open(db) as index:
+        for block in range(6):
+            index.upsert(hr.Chunk(f"{block} {n}", "p", "oak") for n in range(500))
+    place = f"{node.url}/{name}"
+    unmerged = f"{place}-unmerged"
+    ok("cluster", "copy", str(db), unmerged, "--replicas", "0", "--no-optimize")
+    assert segments(node.url, f"{name}-unmerged") > 1
+    ok("cluster", "copy", str(db), place, "--replicas", "0")
+    assert segments(node.url, name) == 1
+    with Collection.open(node.url, name) as collection:
+        collection.delete(["0 1"])
+        collection.delete(["0 2"])
+    ok("cluster", "copy", str(db), place)  # two chunks of 3,061
+    assert segments(node.url, name) > 1
 
 
 def test_status(node, name, db):

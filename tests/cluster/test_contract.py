@@ -159,7 +159,7 @@ def test_score_fusion_of_many_vectors(node, name, shards, vectors, group_by):
                 assert deviations == pytest.approx((known - mean) / deviation, abs=1e-3)
 
 
-def test_many_paths_are_measured_by_a_sample(node, name):
+def test_many_chunks_and_paths_are_measured_by_a_sample(node, name):
     numbers = random.Random(40)
     many = [
         hr.Chunk(f"c{n}", f"p{n}", "oak", embedding=[numbers.gauss(0, 1), 1.0])
@@ -169,17 +169,37 @@ def test_many_paths_are_measured_by_a_sample(node, name):
         collection.upsert(many)
         with collection._point_in_time() as moment:
             direction = [1.0, 0.0]
-            _, _, of_chunks = moment.vector_hits(direction, 3, spread="chunks")
-            _, _, of_paths = moment.vector_hits(direction, 3, spread="paths")
-            again = moment.vector_hits(direction, 3, spread="paths")[2]
+            found = {
+                of: [moment.vector_hits(direction, 3, spread=of)[2] for _ in range(2)]
+                for of in ("chunks", "paths")
+            }
     cosines = [one.embedding[0] / np.hypot(*one.embedding) for one in many]
-    assert of_chunks == (
-        5_000,
-        *(pytest.approx(x, abs=1e-5) for x in (np.mean(cosines), np.std(cosines))),
-    )
-    assert of_paths == again
-    assert of_paths[1:] == pytest.approx(of_chunks[1:], abs=0.06)
-    assert of_paths[1:] != of_chunks[1:]
+    exact = (np.mean(cosines), np.std(cosines))
+    for once, again in found.values():
+        assert once == again
+        assert once[0] == 5_000
+        assert once[1:] == pytest.approx(exact, abs=0.06)
+        assert once[1:] != pytest.approx(exact, abs=1e-6)
+    assert found["chunks"] != found["paths"]
+
+
+def test_nearest_chunks_are_exact_beyond_a_query_for_neighbors(node, name):
+    numbers = random.Random(41)
+    vectors = [[numbers.gauss(0, 1), numbers.gauss(0, 1), 1.0] for _ in range(10_050)]
+    with Collection.create(node.url, name, replicas=0, shards=2) as collection:
+        collection.upsert(
+            hr.Chunk(f"c{n}", "p", "", embedding=vector) for n, vector in enumerate(vectors)
+        )
+        with collection._point_in_time() as moment:
+            for limit in (1, 10_000, 10_020, 20_000):
+                hits, floor, _ = moment.vector_hits([1.0, 0.0, 0.0], limit)
+                assert len({hit[0] for hit in hits}) == min(limit, 10_050)
+                assert (floor is None) == (limit == 20_000)
+        units = np.array(vectors) / np.linalg.norm(vectors, axis=1, keepdims=True)
+        best = np.argsort(-units[:, 0])[:5]
+        with collection._point_in_time() as moment:
+            hits = moment.vector_hits([1.0, 0.0, 0.0], 5)[0]
+            assert [hit[0] for hit in hits] == [f"c{n}" for n in best]
 
 
 def test_no_vector_passes_a_filter(node, name):

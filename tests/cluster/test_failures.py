@@ -139,7 +139,7 @@ def test_a_shard_that_is_gone_is_an_error_or_named(two: list[Node]) -> None:
         report = partial.report()
         assert report["shards"] == {"total": 4, "successful": 2}
         named, *others = report["missing"]
-        assert named.startswith("notes-hedgerow-1[")
+        assert named.startswith("notes-hedgerow-2[")
         assert len(others) == 1
         with collection._point_in_time(allow_partial=True) as later:
             assert later.counts([OAK])[2] == [held]

@@ -63,11 +63,11 @@ def test_the_new_vectors_take_the_place_of_the_old_ones(collection, node):
     assert collection._embedder_of()[0] == "lengths"
     assert collection.stats().shards == 2
     assert collection.check() == []
-    assert indices(collection) == [f"{collection.name}-hedgerow-1-2"]
+    assert indices(collection) == [f"{collection.name}-hedgerow-2-2"]
     collection.upsert([{"id": "new", "content": "elm"}])
     # The next one gets the next number.
     assert hr.Retriever(collection, embedder=FnvEmbedder()).reembed() == 301
-    assert indices(collection) == [f"{collection.name}-hedgerow-1-3"]
+    assert indices(collection) == [f"{collection.name}-hedgerow-2-3"]
     with hr.Index.in_memory(tokenizer="porter unicode61", stopwords="nl") as index:
         index.upsert(contract.in_order(collection.chunks()))
         expected = hr.Retriever(index, embedder=FnvEmbedder()).search("oak 17")

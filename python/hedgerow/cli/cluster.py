@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from hedgerow.opensearch import CollectionStats
 
 
+_MERGED_PART = 10
+"""A copy that writes one in so many of the chunks is worth a merge."""
+
+
 @click.group("cluster")
 def cluster() -> None:
     """Copy an index to a collection on an OpenSearch server, embed it again, and show its state.
@@ -43,7 +47,11 @@ def cluster() -> None:
 @option(
     "--fast", is_flag=True, help="Make a new collection for fast searches, which miss a few hits."
 )
-@option("--optimize", is_flag=True, help="Merge its segments at the end: faster searches.")
+@option(
+    "--no-optimize",
+    is_flag=True,
+    help="Do not merge at the end; searches are slower.",
+)
 @json_option
 def copy(  # noqa: PLR0913 - one argument for each option
     *,
@@ -52,7 +60,7 @@ def copy(  # noqa: PLR0913 - one argument for each option
     shards: int,
     replicas: int,
     fast: bool,
-    optimize: bool,
+    no_optimize: bool,
     **server: Any,
 ) -> None:
     """Write all chunks of the index FILE, with their vectors, into the collection NAME.
@@ -63,7 +71,8 @@ def copy(  # noqa: PLR0913 - one argument for each option
 
     The collection is created if it does not exist. Chunks that it already has unchanged are not
     written again, so running the same command again resumes an interrupted copy. Other chunks in
-    the collection are kept.
+    the collection are kept. At the end the server merges the segments of the collection, if a tenth
+    of its chunks or more was written.
     """
     from hedgerow.opensearch import Collection, copy_index  # noqa: PLC0415 - slow to import
     from hedgerow.opensearch.copying import collection_tokenizer  # noqa: PLC0415 - the same
@@ -91,7 +100,10 @@ def copy(  # noqa: PLR0913 - one argument for each option
             state = f"{place[1]} has the chunks copied so far; run the command again to continue"
             with interruptible(f"interrupted: {state}"):
                 copied = copy_index(index, collection, progress=progress)
-                if optimize:
+            if not no_optimize and copied.written * _MERGED_PART >= len(collection) > 0:
+                with interruptible(
+                    "interrupted: all chunks are copied; the server continues merging"
+                ):
                     collection.optimize()
     seconds = round(time.monotonic() - started, 3)
     if wants_json():

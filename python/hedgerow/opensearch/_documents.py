@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from hedgerow._engine import Chunk, _tokenize, _unit_vector
 
 from ._facts import facts
+from ._mapping import HASHES
 from ._tokens import text
 
 WEIGHTS = (3, 10, 5, 4, 1)
@@ -113,6 +114,8 @@ def _document(
         "path": chunk.path,
         "ordinal": chunk.ordinal,
         "length": sum(map(len, columns)),
+        "sample": _hash(chunk.id),
+        "path_sample": _hash(chunk.path),
         # As often as a column weighs, so that the frequency of a term is FTS5's weighted one.
         "tokens": [
             repeated
@@ -134,6 +137,11 @@ def _document(
     elif unit:
         fields["unit"] = base64.b64encode(unit).decode()
     return Document(chunk, document_name(chunk.id), _json(fields, unit or b""))
+
+
+def _hash(text: str) -> int:
+    """A number from 0 to `HASHES`, the same for a text on every machine."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest(), "big") % HASHES
 
 
 def _json(fields: Mapping[str, Any], unit: bytes) -> str:

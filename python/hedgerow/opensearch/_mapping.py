@@ -8,13 +8,18 @@ from typing import Any, Literal, NamedTuple
 
 from hedgerow.errors import BackendError, InvalidInputError
 
-SCHEMA = 1
+SCHEMA = 2
 """The version of the fields; a collection with another is refused, or migrated."""
 
 VECTOR = "vector"
 
 MOST_HITS = 1_000_000
 """The most hits of one request."""
+
+HASHES = 2**31
+"""The number of different values of the fields that samples are chosen by."""
+
+_DERIVED = ("tokens", "facts", "length", "unit", "sample", "path_sample")
 
 
 class Fast(NamedTuple):
@@ -56,7 +61,8 @@ def body(settings: Settings, dimensions: int | None, shards: int, replicas: int)
             "index": {
                 "number_of_shards": shards,
                 "number_of_replicas": replicas,
-                "knn": settings.fast.vectors,
+                "knn": True,
+                **_without_graph(settings),
                 # Set explicitly, so that writes are on disk when they are acknowledged, and an
                 # index without recent searches is still refreshed.
                 "translog": {"durability": "request"},
@@ -75,7 +81,7 @@ def body(settings: Settings, dimensions: int | None, shards: int, replicas: int)
             "dynamic": "strict",
             "_meta": settings.meta(),
             # Fields derived from the rest are not stored twice.
-            "_source": {"excludes": ["tokens", "facts", "length", "unit", VECTOR]},
+            "_source": {"excludes": [*_DERIVED, VECTOR]},
             "properties": {
                 **_PROPERTIES,
                 "tokens": _tokens_property(settings),
@@ -85,11 +91,18 @@ def body(settings: Settings, dimensions: int | None, shards: int, replicas: int)
     }
 
 
+def _without_graph(settings: Settings) -> dict[str, Any]:
+    """The setting with which a nearest-neighbor query compares every vector."""
+    return {} if settings.fast.vectors else {"knn.advanced.approximate_threshold": -1}
+
+
 _PROPERTIES: dict[str, Any] = {
     "id": {"type": "keyword"},
     "path": {"type": "keyword"},
     "ordinal": {"type": "long"},
     "length": {"type": "integer"},
+    "sample": {"type": "integer", "doc_values": False},
+    "path_sample": {"type": "integer", "doc_values": False},
     "facts": {"type": "keyword", "doc_values": False},
     "unit": {"type": "binary", "doc_values": True},
     "vectorless": {"type": "boolean"},
@@ -115,9 +128,10 @@ def vector_property(settings: Settings, dimensions: int | None) -> dict[str, Any
     """The field of vectors, once their dimension is known."""
     if dimensions is None:
         return {}
-    method = {"name": "hnsw", "engine": "lucene", "space_type": "innerproduct"}
-    kept = {"type": "knn_vector", "dimension": dimensions}
-    return {VECTOR: {**kept, "method": method} if settings.fast.vectors else kept}
+    # Faiss's is the field that the server can keep without a graph.
+    engine = "lucene" if settings.fast.vectors else "faiss"
+    method = {"name": "hnsw", "engine": engine, "space_type": "innerproduct"}
+    return {VECTOR: {"type": "knn_vector", "dimension": dimensions, "method": method}}
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from ._documents import chunk_of, unit_of
 from ._facts import LONGEST_TEXT
 from ._filters import ALL, Query, every, has_any, of_paths, translated
 from ._keyword_search import Expression, KeywordSearch, NativeSearch, candidates, counting
-from ._mapping import EXACT, MOST_HITS, Fast, MappedCollection, check_embedder
+from ._mapping import EXACT, HASHES, MOST_HITS, Fast, MappedCollection, check_embedder
 from ._tokens import Given
 
 if sys.version_info >= (3, 11):
@@ -36,9 +36,11 @@ _PAGE = 10_000
 _FEW = 500  # of whole chunks
 _NO_SOURCE: dict[str, Any] = {"stored_fields": "_none_"}
 _SAMPLE = 1024
-"""The least paths of a sample, if there are as many."""
+"""The fewest chunks or paths of a sample, or about as many; it has at most about twice as many."""
 _MOST_PATHS = 10_000
-"""The most paths of a sample: several times as many as it has by their hashes."""
+"""More paths than a sample has."""
+_MOST_NEIGHBORS = 10_000
+"""The most hits of a nearest-neighbor query, by the server's limit for `k`."""
 _COSINE = {
     "source": "double score = _score.doubleValue(); return score >= 1 ? score - 1 : 1 - 1 / score"
 }
@@ -155,8 +157,9 @@ class PointInTime:
         """The nearest chunks by the inner product with a unit vector: id, path, stored vector.
 
         The second value is the server's cosine of the last, None at the end. The third is the number of
-        chunks with a vector, and mean and deviation of their cosines, or of the highest of each path; None
-        without `spread`. Phrases expected in the next count are counted in the same request.
+        chunks with a vector, and mean and deviation of their cosines, or of the highest of each path, by a
+        sample of many; None without `spread`. Phrases expected in the next count are counted in the same
+        request.
         """
         if self._collection.dimensions is None:
             return [], None, None
@@ -164,13 +167,10 @@ class PointInTime:
         body = {"size": size, "query": self._nearest(list(vector), size), **_NO_SOURCE}
         body["docvalue_fields"] = ["id", "path", "unit"]
         bodies = [{"track_total_hits": False, **body}]
+        chunks = 0
         if spread is not None:
-            measured = self._spread_of(spread)
-            if self._fast.vectors:
-                # A graph visits few chunks.
-                bodies.append({"size": 0, "query": self._compared(list(vector)), **measured})
-            else:
-                bodies[0].update(measured)
+            chunks, measured = self._spread_of(spread, list(vector))
+            bodies.append(measured)
         answers = self._search_with_counts(bodies, expected)
         hits = answers[0]["hits"]["hits"]
         found = [
@@ -182,7 +182,7 @@ class PointInTime:
         return (
             found,
             None if floor is None else _cosine(floor),
-            None if spread is None else _spread(answers[-1]),
+            None if spread is None else (chunks, *_mean_and_deviation(answers[-1])),
         )
 
     def vectors(self, ids: Sequence[str]) -> list[bytes | None]:
@@ -247,45 +247,59 @@ class PointInTime:
         return self._report.trace()
 
     def _nearest(self, vector: list[float], limit: int) -> Query:
+        wanted: dict[str, Any] = {"vector": vector, "k": limit}
         if self._fast.vectors:
             self._report.approximate()
-            wanted: dict[str, Any] = {"vector": vector, "k": limit}
             if self._filter is not None:
                 wanted["filter"] = self._filter
-            return {"knn": {"vector": wanted}}
-        return self._compared(vector)
+        else:
+            chunks = self._passing(_WITH_VECTOR)
+            if self._collection.settings.fast.vectors or limit > _MOST_NEIGHBORS:
+                return self._compared(vector, chunks)
+            # Without a filter, deleted chunks would take the places of others.
+            wanted["filter"] = chunks
+        return {"knn": {"vector": wanted}}
 
-    def _compared(self, vector: list[float]) -> Query:
-        """The query that scores every chunk with a vector, exactly."""
+    def _compared(self, vector: list[float], chunks: Query) -> Query:
+        """The query that scores these chunks, exactly."""
         script = {
             "source": "knn_score",
             "lang": "knn",
             "params": {"field": "vector", "query_value": vector, "space_type": "innerproduct"},
         }
-        return {"script_score": {"query": self._passing(_WITH_VECTOR), "script": script}}
+        return {"script_score": {"query": chunks, "script": script}}
 
-    def _spread_of(self, spread: SpreadOf) -> dict[str, Any]:
-        """The part of a search that measures the cosines of all its chunks, or of a sample of their paths."""
+    def _spread_of(self, spread: SpreadOf, vector: list[float]) -> tuple[int, dict[str, Any]]:
+        """The number of chunks with a vector, and the search that measures the spread of their cosines.
+
+        Of many chunks or paths it compares a sample: those with the lowest hashes.
+        """
+        chunks, paths = self._numbers_with_vector()
+        field, count = ("sample", chunks) if spread == "chunks" else ("path_sample", paths)
+        last = HASHES // max(1, count // _SAMPLE) - 1
+        query = every([_WITH_VECTOR, {"range": {field: {"lte": last}}}])
+        cosines = {"script": _COSINE}
         if spread == "chunks":
-            aggregations: dict[str, Any] = {"spread": {"extended_stats": {"script": _COSINE}}}
+            aggregations: dict[str, Any] = {"spread": {"extended_stats": cosines}}
         else:
-            # The server assigns paths to parts by their hashes.
-            parts = max(1, self._path_count() // _SAMPLE)
-            part = {"partition": 0, "num_partitions": parts}
-            paths = {"field": "path", "size": _MOST_PATHS, "include": part}
-            best = {"best": {"max": {"script": _COSINE}}}
             aggregations = {
-                "paths": {"terms": paths, "aggs": best},
+                "paths": {
+                    "terms": {"field": "path", "size": _MOST_PATHS},
+                    "aggs": {"best": {"max": cosines}},
+                },
                 "spread": {"extended_stats_bucket": {"buckets_path": "paths>best"}},
             }
-        return {"track_total_hits": True, "aggs": aggregations}
+        compared = self._compared(vector, self._passing(query))
+        body = {"size": 0, "query": compared, "track_total_hits": False, "aggs": aggregations}
+        return chunks, body
 
-    def _path_count(self) -> int:
-        """About the number of paths with a chunk that passes the filters and has a vector."""
+    def _numbers_with_vector(self) -> tuple[int, int]:
+        """The number of chunks that pass the filters and have a vector, and about that of their paths."""
         count = {"paths": {"cardinality": {"field": "path"}}}
         body = {"size": 0, "query": self._passing(_WITH_VECTOR), "aggs": count}
-        answer = self._search({**body, "track_total_hits": False})
-        return int(answer["aggregations"]["paths"]["value"])
+        answer = self._search({**body, "track_total_hits": True})
+        paths = int(answer["aggregations"]["paths"]["value"])
+        return answer["hits"]["total"]["value"], paths
 
     def _passing(self, query: Query = ALL) -> Query:
         return query if self._filter is None else every([query, self._filter])
@@ -441,11 +455,10 @@ def _cosine(score: float) -> float:
     return score - 1.0 if score >= 1.0 else 1.0 - 1.0 / score
 
 
-def _spread(answer: Mapping[str, Any]) -> Spread:
+def _mean_and_deviation(answer: Mapping[str, Any]) -> tuple[float, float]:
     found = answer["aggregations"]["spread"]
     # null without a chunk
-    mean, deviation = found["avg"] or 0.0, found["std_deviation"] or 0.0
-    return answer["hits"]["total"]["value"], mean, deviation
+    return found["avg"] or 0.0, found["std_deviation"] or 0.0
 
 
 def _too_long() -> InvalidInputError:

@@ -64,7 +64,7 @@ def begun(
 
 
 def _index_after(name: str, index: str) -> str:
-    """The index that takes the place of this one: NAME-hedgerow-1-2, then NAME-hedgerow-1-3."""
+    """The index that takes the place of this one: NAME-hedgerow-2-2, then NAME-hedgerow-2-3."""
     first = index_name(name)
     number = index.removeprefix(f"{first}-")
     return f"{first}-{int(number) + 1 if number.isdecimal() else 2}"
