@@ -286,16 +286,11 @@ def _exportable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-_PROVIDERS = {
-    "hedgerow.embedders.openai_compatible": "openai",
-    "hedgerow.embedders.ollama_server": "ollama",
-}
-
-
 def _provider(adapter: object) -> str:
     """Return the provider of a model: the adapter's server if known, or the class."""
     kind = type(adapter)
-    return _PROVIDERS.get(kind.__module__, kind.__qualname__)
+    is_served = kind.__module__ == "hedgerow.embedders.served"
+    return str(getattr(adapter, "adapter")) if is_served else kind.__qualname__  # noqa: B009 - of any object
 
 
 def _of_trace(traced: Trace) -> dict[str, Any]:

@@ -7,21 +7,21 @@ from .base import (
     QueryDocumentEmbedder as QueryDocumentEmbedder,
 )
 from .by_name import embedder_named as embedder_named
-from .installed import InstalledEmbedder as InstalledEmbedder
-from .model2vec_static import (
+from .local import InstalledEmbedder as InstalledEmbedder
+from .local import (
     Model2VecEmbedder as Model2VecEmbedder,
     StaticEncoder as StaticEncoder,
 )
-from .ollama_server import (
+from .served import (
     AsyncOllamaEmbedder as AsyncOllamaEmbedder,
     OllamaEmbedder as OllamaEmbedder,
 )
-from .onnx_model import OnnxEmbedder as OnnxEmbedder
-from .openai_compatible import (
+from .local import OnnxEmbedder as OnnxEmbedder
+from .served import (
     AsyncOpenAIEmbedder as AsyncOpenAIEmbedder,
     OpenAIEmbedder as OpenAIEmbedder,
 )
-from .sentence_transformer import (
+from .local import (
     SentenceEncoder as SentenceEncoder,
     SentenceTransformerEmbedder as SentenceTransformerEmbedder,
 )
@@ -30,4 +30,4 @@ from .sparse import (
     SparseEmbedder as SparseEmbedder,
     SparseVector as SparseVector,
 )
-from .static_table import StaticEmbedder as StaticEmbedder
+from .local import StaticEmbedder as StaticEmbedder
