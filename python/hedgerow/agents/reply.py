@@ -32,13 +32,13 @@ from hedgerow.errors import HedgerowError, InvalidInputError
 from .actions import (
     ACTIONS,
     Action,
+    DirectiveReader,
     Note,
     RejectedPart,
     RequestedAction,
     WrongActionError,
     action_of,
 )
-from .directives import DirectiveReader
 from .problems import Lines, ReplyError, encodable, nearest
 
 _BYTES = 8

@@ -20,22 +20,26 @@ from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.typing import Time
 
 from .definition import AgentDefinition
-from .history import (
-    ActionRecord,
-    AgentRun,
-    RunHistory,
-    Verdict,
-    due,
-    records_of,
-    runs_of,
-    standing_of,
-)
-from .library import AgentLibrary
+from .definition_file import AgentLibrary
 from .models import ModelClient
 from .problems import Problem
 from .reply import new_token
-from .run import DryRun, RunReport, dry_run, run_once
-from .workspace import StoreWorkspace, Workspace
+from .run import (
+    ActionRecord,
+    AgentRun,
+    DryRun,
+    RunHistory,
+    RunReport,
+    StoreWorkspace,
+    Verdict,
+    Workspace,
+    dry_run,
+    due,
+    records_of,
+    run_once,
+    runs_of,
+    standing_of,
+)
 
 
 @dataclass(frozen=True, slots=True)

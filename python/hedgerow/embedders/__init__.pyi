@@ -7,27 +7,23 @@ from .base import (
     QueryDocumentEmbedder as QueryDocumentEmbedder,
 )
 from .by_name import embedder_named as embedder_named
-from .local import InstalledEmbedder as InstalledEmbedder
 from .local import (
+    InstalledEmbedder as InstalledEmbedder,
     Model2VecEmbedder as Model2VecEmbedder,
+    OnnxEmbedder as OnnxEmbedder,
+    SentenceEncoder as SentenceEncoder,
+    SentenceTransformerEmbedder as SentenceTransformerEmbedder,
+    StaticEmbedder as StaticEmbedder,
     StaticEncoder as StaticEncoder,
 )
 from .served import (
     AsyncOllamaEmbedder as AsyncOllamaEmbedder,
-    OllamaEmbedder as OllamaEmbedder,
-)
-from .local import OnnxEmbedder as OnnxEmbedder
-from .served import (
     AsyncOpenAIEmbedder as AsyncOpenAIEmbedder,
+    OllamaEmbedder as OllamaEmbedder,
     OpenAIEmbedder as OpenAIEmbedder,
-)
-from .local import (
-    SentenceEncoder as SentenceEncoder,
-    SentenceTransformerEmbedder as SentenceTransformerEmbedder,
 )
 from .sparse import (
     IdfQueries as IdfQueries,
     SparseEmbedder as SparseEmbedder,
     SparseVector as SparseVector,
 )
-from .local import StaticEmbedder as StaticEmbedder

@@ -12,10 +12,10 @@ from .base import Reranker
 
 def _cross_encoder(named: AdapterName) -> Reranker:
     if is_onnx_folder(named.model):
-        from .onnx_cross_encoder import OnnxCrossEncoderReranker  # noqa: PLC0415 - needs its extra
+        from .local import OnnxCrossEncoderReranker  # noqa: PLC0415 - needs its extra
 
         return OnnxCrossEncoderReranker(named.without_url())
-    from .cross_encoder import CrossEncoderReranker  # noqa: PLC0415 - needs its extra
+    from .local import CrossEncoderReranker  # noqa: PLC0415 - needs its extra
 
     return CrossEncoderReranker(named.without_url())
 
