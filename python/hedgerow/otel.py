@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from time import perf_counter, time_ns
 from typing import Any
 
@@ -29,10 +30,7 @@ with imports_of("otel", needed_by="hedgerow.otel"):
     from opentelemetry.trace import Span, SpanKind, Status, StatusCode, TracerProvider
 
 __all__ = ["instrument", "uninstrument"]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__dir__ = partial(sorted, __all__)
 
 
 _SCHEMA = "https://opentelemetry.io/schemas/1.37.0"

@@ -56,10 +56,7 @@ else:
     from typing_extensions import Self
 
 __all__ = ["Retriever"]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__dir__ = partial(sorted, __all__)
 
 
 R = TypeVar("R")

@@ -20,6 +20,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import partial
 from typing import Any
 
 from hedgerow._dates import (
@@ -44,10 +45,7 @@ __all__ = [
     "reader_today",
     "resolved_hint_line",
 ]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__dir__ = partial(sorted, __all__)
 
 
 # The digits must not continue a run to their left. The leftmost match starts a run anyway, and

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from ._profiles import profile_of
 from ._pydantic import PydanticType, snake_case
 
 __all__ = ["Attempt", "Trace"]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__dir__ = partial(sorted, __all__)
 
 
 _ABSENT = {

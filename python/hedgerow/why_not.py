@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, TypeVar
 
 from ._operations.fields import Field
@@ -10,10 +11,7 @@ from ._operations.shapes import Result
 from .typing import Cut
 
 __all__ = ["LegRank", "WhyNot"]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__dir__ = partial(sorted, __all__)
 
 
 T = TypeVar("T")

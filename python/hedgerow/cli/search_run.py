@@ -25,7 +25,7 @@ from hedgerow._retrieval.operations import RetrievalOptions, SearchRequest, whol
 from hedgerow.ranking import Ranking
 
 from .files import chunks_at
-from .models import EmbedderOptions, check_prompts, embedder_of, recorded_embedder
+from .params import EmbedderOptions, check_prompts, embedder_of, recorded_embedder
 from .place import check_exists, opened_collection
 
 if TYPE_CHECKING:
