@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from hedgerow import (
-    Filters,
-    Query,
-    compile_fts,
-    compile_match,
-    parse_query,
-)
+from hedgerow import Filters, Query, compile_fts, compile_match, parse_query
 from hedgerow._retrieval.operations import SearchRequest
 from hedgerow._times import checked_half_life
 from hedgerow.ranking import Ranking
@@ -30,19 +24,8 @@ from .options import (
     text_option,
 )
 from .output import echo, visible, wants_json, write_json, wrote_json
-from .params import (
-    alias_option,
-    filter_options,
-    language_options,
-    ranking_options,
-)
-from .place import (
-    CollectionUrl,
-    db_option,
-    place_options,
-    server_options,
-    usage_errors,
-)
+from .params import alias_option, filter_options, language_options, ranking_options
+from .place import CollectionUrl, db_option, place_options, server_options, usage_errors
 from .report import report_option, write_report
 
 if TYPE_CHECKING:

@@ -9,16 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow import (
-    AliasTable,
-    Embedder,
-    Hit,
-    Index,
-    QueryExplanation,
-    Response,
-    Retriever,
-    WhyNot,
-)
+from hedgerow import AliasTable, Embedder, Hit, Index, QueryExplanation, Response, Retriever, WhyNot
 from hedgerow._json.highlight import Highlighter
 from hedgerow._json.index import AskedFilters
 from hedgerow._retrieval.operations import RetrievalOptions, SearchRequest, whole_page
