@@ -25,13 +25,13 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from ._checks import shown
-from ._dates import MONTHS
 from ._engine import Chunk, Index, _check_query
 from ._judged import wrong
 from .embedders.base import AnyEmbedder
 from .errors import HedgerowError, InvalidInputError
 from .ranking import Ranking
 from .retriever import Retriever
+from .temporal import MONTHS
 from .typing import JudgedBy, JudgedMode
 
 ITEM_LIMIT = 256 * 1024 * 1024

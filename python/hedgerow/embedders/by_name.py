@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from hedgerow._adapters.models import is_folder
+from hedgerow._adapters.local import is_folder
 from hedgerow._checks import AdapterName, checked_adapter_name
 from hedgerow.errors import InvalidInputError
 

@@ -11,8 +11,16 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hedgerow._adapters.models import SHIPPED, loaded
-from hedgerow._adapters.onnx_model import OnnxModel, Settings, model_folder, read_settings, unusable
+from hedgerow._adapters.local import (
+    SHIPPED,
+    OnnxModel,
+    Settings,
+    load_sentence_transformers,
+    loaded,
+    model_folder,
+    read_settings,
+    unusable,
+)
 from hedgerow._checks import checked_count, checked_model_name, checked_texts
 from hedgerow._engine import _StaticTable
 from hedgerow._extras import imports_of
@@ -226,32 +234,20 @@ class SentenceTransformerEmbedder(LocalEmbedder):
         self._source = os.fspath(model) if isinstance(model, (str, os.PathLike)) else None
         self._model: SentenceEncoder
         if isinstance(model, (str, os.PathLike)):
-            self._model = self._loaded(model, device, download=download)
+            source = os.fspath(model)
+            self._model = load_sentence_transformers(
+                "SentenceTransformer",
+                model,
+                device,
+                needed_by=type(self).__name__,
+                repositories=[source] if "/" in source else [f"{_ORGANIZATION}/{source}", source],
+                known_by="modules.json",
+                another_way=SHIPPED,
+                here_only=not download,
+            )
         else:
             self._model = model
         self._prompts = self._found_prompts().given(query_prompt, document_prompt)
-
-    def _loaded(
-        self, model: str | os.PathLike[str], device: str | None, *, download: bool
-    ) -> SentenceEncoder:
-        with imports_of("sentence-transformers", needed_by=type(self).__name__):
-            from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - the extra
-
-        def load(found: str, offline: bool) -> SentenceEncoder:
-            options = {"local_files_only": True} if offline else {}
-            encoder: SentenceEncoder = SentenceTransformer(found, device=device, **options)
-            return encoder
-
-        source = os.fspath(model)
-        names = [source] if "/" in source else [f"{_ORGANIZATION}/{source}", source]
-        return loaded(
-            model,
-            load,
-            repositories=names,
-            known_by="modules.json",
-            another_way=SHIPPED,
-            here_only=not download,
-        )
 
     def _found_prompts(self) -> Prompts:
         """Return the prompts of the model itself, or else those of its family."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hedgerow._adapters.onnx_model import is_onnx_folder
+from hedgerow._adapters.local import is_onnx_folder
 from hedgerow._checks import AdapterName, checked_adapter_name
 
 from .base import Reranker

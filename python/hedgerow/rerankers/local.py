@@ -9,8 +9,13 @@ from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hedgerow._adapters.models import loaded
-from hedgerow._adapters.onnx_model import OnnxModel, Settings, model_folder, read_settings
+from hedgerow._adapters.local import (
+    OnnxModel,
+    Settings,
+    load_sentence_transformers,
+    model_folder,
+    read_settings,
+)
 from hedgerow._checks import (
     checked_count,
     checked_flag,
@@ -73,30 +78,19 @@ class CrossEncoderReranker:
         checked_flag(download, "download")
         self._model: PairScorer
         if isinstance(model, (str, os.PathLike)):
-            self._model = self._loaded(model, device, download=download)
+            self._model = load_sentence_transformers(
+                "CrossEncoder",
+                model,
+                device,
+                needed_by=type(self).__name__,
+                repositories=[os.fspath(model)],
+                known_by="config.json",
+                another_way="use a server that has one: TEIReranker, or tei:URL by name",
+                here_only=not download,
+            )
         else:
             self._model = model
         self._turn = Lock()
-
-    def _loaded(
-        self, model: str | os.PathLike[str], device: str | None, *, download: bool
-    ) -> PairScorer:
-        with imports_of("sentence-transformers", needed_by=type(self).__name__):
-            from sentence_transformers import CrossEncoder  # noqa: PLC0415 - the extra
-
-        def load(found: str, offline: bool) -> PairScorer:
-            options = {"local_files_only": True} if offline else {}
-            scorer: PairScorer = CrossEncoder(found, device=device, **options)
-            return scorer
-
-        return loaded(
-            model,
-            load,
-            repositories=[os.fspath(model)],
-            known_by="config.json",
-            another_way="use a server that has one: TEIReranker, or tei:URL by name",
-            here_only=not download,
-        )
 
     def rerank(self, query: str, documents: Sequence[RerankDocument]) -> list[RerankScore]:
         """Return a score for each document, best first. Ties keep the order of documents.
