@@ -4,32 +4,30 @@
 Links are in the text, as `[[name]]` or as Markdown links to a file, and in front matter. A mark is a field that says from
 when and until when a memory holds, what took its place, or that it was wrong. Nothing is guessed: without a mark, a memory
 holds.
-#"""
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
-from hedgerow._engine import FrontMatter, _links_in_fields, _Names
+
+from hedgerow._engine import FrontMatter, Index, _FileColumns, _links_in_fields, _Marks, _Names
 from hedgerow.errors import HedgerowError, InvalidInputError
+
+from . import files, note
 from .derived import Derived
+from .documents import Document, parse_document
 from .edit import Change, ListItems, planned
 from .files import locked
 from .names import DERIVED
 from .operations import LinkRequest
 from .root_files import NodeState
-from collections.abc import Mapping, Sequence
-from datetime import datetime
-from hedgerow._engine import Index, _FileColumns, _Marks
-from hedgerow.errors import InvalidInputError
-from . import files, note
-from .documents import Document, parse_document
 from .scope import Scope
 from .times import HOLDS, Validity, micros_of
-
 
 RELATIONS: tuple[str, ...] = (
     "related",

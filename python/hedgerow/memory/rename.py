@@ -1,6 +1,6 @@
 """Renaming a memory, with the links to it, and forgetting one: deleting it and everything derived from it (spec/memory.md,
 "Renaming", "Forgetting").
-#"""
+"""
 
 from __future__ import annotations
 
@@ -8,35 +8,33 @@ import codecs
 import os
 import posixpath
 import re
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote, unquote
-from hedgerow._engine import _link_positions, _links_in_fields, _links_in_text, _Names
+
+from hedgerow._engine import (
+    _files_with,
+    _link_positions,
+    _links_in_fields,
+    _links_in_text,
+    _Names,
+    _vacuum,
+)
 from hedgerow.errors import HedgerowError, InvalidInputError
-from hedgerow.ingest.source import Skip, UnreadableSourceError, decode, passes_by
+from hedgerow.ingest.source import Rules, Skip, UnreadableSourceError, decode, passes_by, text_of
+
 from . import files
-from .derived import Derived
-from .documents import parse_document
-from .edit import data_of, path_of
-from .files import locked
-from .links import RELATIONS
-from .names import compared, is_refused_by_windows
-from .root_files import NodeState
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
-from hedgerow._engine import _files_with, _vacuum
-from hedgerow.errors import HedgerowError
-from hedgerow.ingest.source import Rules, decode, text_of
 from .derived import Derived, forget_joint, open_store_to_write, open_to_write
-from .documents import read_documents
+from .documents import parse_document, read_documents
+from .edit import data_of, path_of
 from .files import locked, remove, system_errors, update
-from .links import OWN_FIELDS
-from .names import TEMPORARY_SUFFIX, pattern_of, repository_of
+from .links import OWN_FIELDS, RELATIONS
+from .names import TEMPORARY_SUFFIX, compared, is_refused_by_windows, pattern_of, repository_of
 from .process import without_source
 from .results import ForgetResult
+from .root_files import NodeState
 from .sync import sync, write_manifest
-
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _IS_WINDOWS = os.name == "nt"
@@ -405,7 +403,6 @@ def _purged(derived: Derived, traces: list[str]) -> tuple[str, ...]:
 
 
 def _rules_without(rules: Rules, file: str) -> Rules:
-    """Return the rules of reading a root without one of its files."""
     pattern = pattern_of(file)
     include = (*rules.include, f"!{pattern}") if rules.include else ()
     return replace(rules, exclude=(*rules.exclude, pattern), include=include)
@@ -476,5 +473,4 @@ def _files(derived: Derived) -> Iterator[Path]:
 
 
 def _with(files: Sequence[Path], traces: list[str]) -> list[Path]:
-    """Return the files with any of the traces."""
     return [files[at] for at in _files_with(files, traces)]

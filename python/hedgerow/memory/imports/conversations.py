@@ -3,24 +3,23 @@
 Exports of ChatGPT and of Claude, and transcripts of Claude Code and Codex in JSON Lines, a file for each session. Of a
 transcript only messages of the user and of the model are read, without output of tools, thinking and instructions that
 the tool adds; secrets are replaced.
-#"""
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import Any, NamedTuple
-from hedgerow.ingest.source import Skip
-from hedgerow.memory.note import title_of
-from .exports import Items, Memory, digest_of, list_in, read_parts, time_from
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
 from hedgerow._engine import _without_secrets
 from hedgerow.errors import HedgerowError, InvalidInputError
-from .exports import Items, Memory, read_lines, time_from
+from hedgerow.ingest.source import Skip
+from hedgerow.memory.note import title_of
 
+from .exports import Items, Memory, digest_of, list_in, read_lines, read_parts, time_from
 
 _FILE = "conversations"
 _LEFT_OUT = "*(something that is no text was left out)*"
@@ -265,12 +264,12 @@ Read = Callable[[dict[str, Any]], "Message | None"]
 
 def claude_code(source: Path) -> Items:
     """Read transcripts of Claude Code: a file, or a folder such as `~/.claude/projects`."""
-    return _sessions(source, "claude-code", "Claude")
+    return _transcripts(source, "claude-code", "Claude")
 
 
 def codex(source: Path) -> Items:
     """Read transcripts of Codex: a file, or a folder such as `~/.codex/sessions`."""
-    return _sessions(source, "codex", "Assistant")
+    return _transcripts(source, "codex", "Assistant")
 
 
 def read_transcript(file: Path, name: str, tool: str) -> Transcript:
@@ -302,7 +301,7 @@ def read_transcript(file: Path, name: str, tool: str) -> Transcript:
     return Transcript(id_ or Path(name).stem, title, created, turns, skips)
 
 
-def _sessions(source: Path, tool: str, model: str) -> Items:
+def _transcripts(source: Path, tool: str, model: str) -> Items:
     for name, file in _files(source):
         try:
             found = read_transcript(file, name, tool)

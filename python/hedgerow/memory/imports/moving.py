@@ -21,9 +21,8 @@ from hedgerow.memory.edit import Change, changed_text
 from hedgerow.memory.files import locked
 from hedgerow.typing import Progress
 
-from .chats import chatgpt, claude
+from .conversations import chatgpt, claude, claude_code, codex
 from .exports import Item, Items, jsonl, mem0
-from .transcripts import claude_code, codex
 from .vaults import basic_memory, obsidian
 
 FORMATS: Mapping[str, Callable[[Path], Items]] = {

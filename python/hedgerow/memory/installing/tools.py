@@ -1,27 +1,25 @@
 """The agents that hedgerow can be installed into: the entries that each needs, adding them to its configuration, and taking
 exactly these out again.
-#"""
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
 from hedgerow._checks import shown
-from hedgerow.errors import HedgerowError, InvalidInputError
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from hedgerow._engine import _toml_without, _TomlText
-from hedgerow.errors import HedgerowError
+from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.memory import files
 from hedgerow.memory.files import system_errors
 from hedgerow.memory.identity import user_folder
-from .json_text import added, removed
 
+from .json_text import added, removed
 
 NAME = "hedgerow"
 """The name of the entry in every configuration."""
