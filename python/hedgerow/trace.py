@@ -145,7 +145,6 @@ class Trace(PydanticType):
 
     @classmethod
     def _from_dict(cls, keys: Mapping[str, Any]) -> Trace:
-        """Return the trace of a `to_dict` result."""
         given = {**_ABSENT, **snake_case(keys)}
         given = {name: given.get(name) for name in cls.__dataclass_fields__}
         given["attempts"] = [

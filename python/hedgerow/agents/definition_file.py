@@ -240,7 +240,6 @@ def _withheld(op: str) -> str:
 
 
 def _schema(number: int) -> int:
-    """Check the schema of the file."""
     if number > _SCHEMA:
         raise _WrongValueError(
             f"the file is for a newer hedgerow (schema {number}; this one reads {_SCHEMA}); "
@@ -252,7 +251,6 @@ def _schema(number: int) -> int:
 
 
 def _agent_name(name: str) -> str:
-    """Check the name of an agent."""
     if not _NAME.fullmatch(name):
         raise _WrongValueError(
             f"{_quoted(name)} is not a name for an agent; use 1 to 64 of a-z, 0-9 and -, a letter first",

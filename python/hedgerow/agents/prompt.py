@@ -228,7 +228,6 @@ class _Prompt:
         return included
 
     def fill_pairs(self, included: int) -> None:
-        """Fill in the pairs of nodes that are shown."""
         shown = {node.key for node in self._data.nodes[:included]}
         lines = [
             f"{quoted(one)} {quoted(other)} {similarity:.2f}"
@@ -238,7 +237,6 @@ class _Prompt:
         self._fill(("PAIRS",), len(lines), lambda most: _data("Pairs", "\n".join(lines[:most])))
 
     def fill_neighbors(self) -> None:
-        """Fill in the neighbors of the selected nodes."""
         blocks = self._blocks("Neighbor", self._data.neighbors)
         self._fill(("NEIGHBORS",), len(blocks), lambda most: "\n\n".join(blocks[:most]))
 

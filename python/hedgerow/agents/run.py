@@ -599,7 +599,6 @@ class _Run:
         )
 
     def fail(self, error: Exception, now: int) -> RunReport:
-        """Record a failure."""
         if isinstance(error, HedgerowError):
             what = error.message
         else:

@@ -59,7 +59,6 @@ class LocalEmbedder(PromptedEmbedder):
     def _rows(
         self, texts: Sequence[str], encode: Callable[[list[str]], Any]
     ) -> NDArray[float32] | list[Any]:
-        """Return the checked rows of the model for the texts."""
         local = _Texts(texts, f"the model {self.name}")
         if not local.to_embed:
             return local.none()
