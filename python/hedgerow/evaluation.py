@@ -316,7 +316,8 @@ def measure(
     """
     with imports_of("eval", needed_by="evaluation"):
         import ir_measures  # noqa: PLC0415 - comes with the extra
-    kinds = dict(zip(_kinds(ir_measures), MEASURES, strict=True))
+    wanted = (ir_measures.nDCG, ir_measures.R, ir_measures.RR)
+    kinds = {one @ DEPTH: name for one, name in zip(wanted, MEASURES, strict=True)}
     # Ranks serve as scores, because equal scores would be reordered.
     run = {
         query: {name: float(-rank) for rank, name in enumerate(ranking)}
@@ -326,10 +327,6 @@ def measure(
     for metric in ir_measures.iter_calc(list(kinds), judgements, run):
         found[metric.query_id][kinds[metric.measure]] = float(metric.value)
     return found
-
-
-def _kinds(ir_measures: Any) -> list[Any]:
-    return [ir_measures.nDCG @ DEPTH, ir_measures.R @ DEPTH, ir_measures.RR @ DEPTH]
 
 
 def _blocks(items: Sequence[Any]) -> Iterator[Sequence[Any]]:

@@ -126,7 +126,8 @@ def what_it_does(name: str) -> tuple[str, str] | None:
     if named.adapter in _SERVERS:
         return name, f"send the text of your memories and questions to {_address(named)}"
     if named.adapter == "local":
-        return name, f"run {_installed(named.model)}, on this machine and without a network"
+        model = f"the installed model {named.model}".rstrip()
+        return name, f"run {model}, on this machine and without a network"
     if named.adapter not in _OF_FOLDERS and not os.path.lexists(named.model):
         return name, f"download the model {named.model}, if it is not there, and run it"
     folder = os.path.realpath(named.model)
@@ -134,10 +135,6 @@ def what_it_does(name: str) -> tuple[str, str] | None:
         f"{named.adapter}:{folder}",
         f"load the model in the folder {folder}, which may run code that is or comes to be in it",
     )
-
-
-def _installed(model: str) -> str:
-    return f"the installed model {model}" if model else "the installed model"
 
 
 def _checked(name: str) -> AdapterName:

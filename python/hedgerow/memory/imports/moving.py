@@ -149,7 +149,7 @@ def _moved(
         return ImportedMemory(item.id, "new", item.path)
     file, present = known
     bare = _bare(present, file)
-    was = _field(present, file)
+    was = str(parse_document(file, present.encode()).metadata.get(DIGEST, ""))
     if was == _digest(item.text):
         return ImportedMemory(item.id, "unchanged", file)
     if was != _digest(bare):
@@ -209,10 +209,6 @@ def _bare(text: str, path: str) -> str:
         end = parse_document(path, text.encode()).matter.body_start
         kept = (one for one in lines[:end] if not one.startswith((f"{ID}: ", f"{DIGEST}: ")))
         return "\n".join([*kept, *lines[end:]])
-
-
-def _field(text: str, path: str) -> str:
-    return str(parse_document(path, text.encode()).metadata.get(DIGEST, ""))
 
 
 def _digest(text: str) -> str:
