@@ -15,6 +15,8 @@ from .actions import (
 from .definition import (
     AgentDefinition as AgentDefinition,
     Bounds as Bounds,
+    DefinitionError as DefinitionError,
+    Problem as Problem,
 )
 from .definition_file import (
     AgentLibrary as AgentLibrary,
@@ -39,16 +41,12 @@ from .models import (
     Scripted as Scripted,
     ScriptedModel as ScriptedModel,
 )
-from .problems import (
-    DefinitionError as DefinitionError,
-    Problem as Problem,
-    ReplyError as ReplyError,
-)
 from .reply import (
     fenced as fenced,
     new_token as new_token,
     parse_reply as parse_reply,
     Reply as Reply,
+    ReplyError as ReplyError,
 )
 from .run import (
     ActionRecord as ActionRecord,

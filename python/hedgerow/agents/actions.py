@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, MISSING, asdict, dataclass, field, fields
+from difflib import get_close_matches
 from typing import Any, ClassVar, NamedTuple
 
 from hedgerow.errors import InvalidInputError
-
-from .problems import encodable, nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +138,21 @@ class RejectedPart:
     def to_dict(self) -> dict[str, Any]:
         """Return the action as JSON."""
         return asdict(self)
+
+
+def encodable(word: str) -> str:
+    """Return a word of a reply for a message.
+
+    An escape in JSON may be half a surrogate pair, which stores and terminals reject.
+    """
+    return word.encode("utf-8", "backslashreplace").decode()
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word most like this one, ignoring case; None if none is close."""
+    by_lower = {name.lower(): name for name in known}
+    found = get_close_matches(word.lower(), list(by_lower), n=1, cutoff=0.6)
+    return by_lower[found[0]] if found else None
 
 
 class WrongActionError(Exception):

@@ -27,10 +27,18 @@ from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import checked
 from hedgerow.errors import InvalidInputError, PipelineError
 
-from .actions import ACTIONS, directives_in
-from .definition import PERIODS, WITHHELD, AgentDefinition, Bounds, period_of
-from .problems import DefinitionError, Lines, Problem, nearest
+from .actions import ACTIONS, directives_in, nearest
+from .definition import (
+    PERIODS,
+    WITHHELD,
+    AgentDefinition,
+    Bounds,
+    DefinitionError,
+    Problem,
+    period_of,
+)
 from .prompt import Placeholder, TemplateMistake, check_placeholder, parse_placeholder, scan
+from .reply import Lines
 
 # Files.
 

@@ -11,9 +11,8 @@ from datetime import datetime, timezone
 from hedgerow._engine import Store, _topology
 from hedgerow.errors import HedgerowError
 
-from .actions import quoted
+from .actions import nearest, quoted
 from .definition import AgentDefinition
-from .problems import nearest
 from .reply import fence_of
 
 _NODE_LISTS = ("NODES", "EPISODES", "TARGETS")
@@ -271,7 +270,7 @@ class _Prompt:
         data = self._data
         texts = {
             "COUNT": lambda: str(len(data.nodes)),
-            "NOW": lambda: _time(data.now),
+            "NOW": lambda: iso_time(data.now),
             "AGENT_NAME": lambda: data.agent,
             "TOPOLOGY": lambda: _topology_text(data.topology),
             "HEALTH": lambda: _health_text(data.health),
@@ -339,7 +338,8 @@ def _age(seconds: float) -> str:
     return f"{max(seconds, 0):.0f}s"
 
 
-def _time(seconds: float) -> str:
+def iso_time(seconds: float) -> str:
+    """Write Unix seconds as a time in UTC, as in 2026-04-18T09:30:00Z."""
     return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

@@ -9,7 +9,6 @@ import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from datetime import datetime, timezone
 from typing import Any, Protocol, cast, runtime_checkable
 
 from hedgerow._engine import (
@@ -38,7 +37,7 @@ from .models import (
     RunStopped,
     ask,
 )
-from .prompt import PromptSource, render, system_prompt
+from .prompt import PromptSource, iso_time, render, system_prompt
 from .reply import Reply, parse_reply, readable, token_for
 
 
@@ -301,7 +300,7 @@ def _held_by_failures(standing: RunHistory, now: int) -> Verdict | None:
         return Verdict("paused", paused)
     until = backoff_until(standing)
     if until is not None and now < until:
-        return Verdict("backoff", f"it failed and waits until {_time(until)}")
+        return Verdict("backoff", f"it failed and waits until {iso_time(until)}")
     return None
 
 
@@ -314,10 +313,6 @@ def _wanted(definition: AgentDefinition, now: int, visits: Sequence[int | None])
     if all(at is not None and now - at < period for at in visits):
         return Verdict("visited", "it has visited all nodes of its query within its period")
     return Verdict("due", "it is due")
-
-
-def _time(at: int) -> str:
-    return datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 _LOG = logging.getLogger("hedgerow.agents")

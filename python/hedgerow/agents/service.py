@@ -19,10 +19,9 @@ from hedgerow._times import checked_time
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.typing import Time
 
-from .definition import AgentDefinition
+from .definition import AgentDefinition, Problem
 from .definition_file import AgentLibrary
 from .models import ModelClient
-from .problems import Problem
 from .reply import new_token
 from .run import (
     ActionRecord,
