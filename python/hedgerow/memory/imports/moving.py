@@ -22,8 +22,7 @@ from hedgerow.memory.files import locked
 from hedgerow.typing import Progress
 
 from .conversations import chatgpt, claude, claude_code, codex
-from .exports import Item, Items, jsonl, mem0
-from .vaults import basic_memory, obsidian
+from .exports import Item, Items, basic_memory, jsonl, mem0, obsidian
 
 FORMATS: Mapping[str, Callable[[Path], Items]] = {
     "obsidian": obsidian,
