@@ -224,7 +224,7 @@ def main() -> None:
     outcomes = []
     modes: list[JudgedMode] = ["bm25"] if shape.passages else ["bm25", "hybrid"]
     ways = evaluation.combinations(modes, ["spec", "extended"], ["rrf", "score"])
-    for way in [*ways, *evaluation.best(modes)]:
+    for way in [*ways, *evaluation.best_profile(modes)]:
         outcome = evaluation.outcome_of(index, task, way, vectors=vectors)
         outcomes.append(outcome)
         figures = "".join(f"{outcome.measures[name]:11.4f}" for name in evaluation.MEASURES)

@@ -123,7 +123,7 @@ def measure(
         task = evaluation.make_task(index, asked, of_scope, collection.by)
         if embedder is not None:
             vectors = evaluation.embed_once(embedder, asked, index=index)
-        for measured, way in zip(values, evaluation.best(["bm25", "hybrid"]), strict=True):
+        for measured, way in zip(values, evaluation.best_profile(["bm25", "hybrid"]), strict=True):
             outcome = evaluation.outcome_of(index, task, way, vectors=vectors, reranker=reranker)
             measured += [one[MEASURE] for one in outcome.per_query.values()]
     return [sum(one) / len(one) for one in values]

@@ -45,7 +45,7 @@ say 'A search without results explains what it searched for.'
 run search 'where is the unicorn' --db .try/notes.db
 
 say 'Search by meaning, with a local model: the note shares no word with the query.'
-if python -c 'from hedgerow.embedders.installed import installed_folder; import onnxruntime, tokenizers; installed_folder()' 2>/dev/null
+if python -c 'from hedgerow.embedders.local import installed_folder; import onnxruntime, tokenizers; installed_folder()' 2>/dev/null
 then
     run index examples/notes --db .try/meaning.db --embedder local
     run search 'spiky animals that sleep through the cold' --db .try/meaning.db --embedder local --limit 1 --explain

@@ -47,7 +47,7 @@ from ._engine import (
     trigrams as trigrams,
     unanimity as unanimity,
 )
-from ._evaluate import (
+from .evaluation import (
     Evaluation as Evaluation,
     evaluate as evaluate,
 )

@@ -50,7 +50,7 @@ def read_queries(path: str | os.PathLike[str]) -> list[JudgedQuery]:
     """
     found = _distinct(_queries_of_lines(path))
     if not found:
-        raise _wrong(f"{os.fspath(path)} holds no query; write one JSON object a line")
+        raise wrong(f"{os.fspath(path)} holds no query; write one JSON object a line")
     return found
 
 
@@ -97,7 +97,7 @@ def read_judgements(path: str | os.PathLike[str]) -> Judgements:
         if of_query.setdefault(document, int(score)) != int(score):
             raise _bad(path, number, f'"{document}" is judged twice for query "{query}"')
     if not judgements:
-        raise _wrong(f"{os.fspath(path)} holds no judgement; write query, document and score")
+        raise wrong(f"{os.fspath(path)} holds no judgement; write query, document and score")
     return judgements
 
 
@@ -117,7 +117,7 @@ def given_queries(
         )
     found = _distinct(_queries_of_records(queries))
     if not found:
-        raise _wrong("queries is empty; give at least one")
+        raise wrong("queries is empty; give at least one")
     return found
 
 
@@ -135,18 +135,18 @@ def given_judgements(
         )
     for query, documents in judgements.items():
         if not isinstance(query, str) or not isinstance(documents, Mapping):
-            raise _wrong(
+            raise wrong(
                 f"judgements[{shown(query)}] must be a mapping of documents to whole numbers, under "
                 "the id of a query"
             )
         for document, score in documents.items():
             if not isinstance(document, str) or type(score) is not int:
-                raise _wrong(
+                raise wrong(
                     f"judgements[{shown(query)}][{shown(document)}] must be a whole number, above 0 "
                     f"for relevant, not {shown(score)}"
                 )
             if abs(score) > SCORE_LIMIT:
-                raise _wrong(
+                raise wrong(
                     f"judgements[{shown(query)}][{shown(document)}] is beyond {SCORE_LIMIT:,}; give a "
                     "smaller score"
                 )
@@ -165,11 +165,11 @@ def read_vectors(path: str | os.PathLike[str], count: int) -> list[Any]:
         # allocated.
         rows = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:
-        raise _wrong(f"{name} is not a .npy file of numbers; write it with numpy.save") from error
+        raise wrong(f"{name} is not a .npy file of numbers; write it with numpy.save") from error
     if not isinstance(rows, np.ndarray) or rows.ndim != 2 or rows.dtype.kind not in "fiu":  # noqa: PLR2004 - a table
-        raise _wrong(f"{name} must hold one table of numbers, a row for each query")
+        raise wrong(f"{name} must hold one table of numbers, a row for each query")
     if len(rows) != count:
-        raise _wrong(
+        raise wrong(
             f"{name} has {len(rows):,} rows for {count:,} queries; it needs one for each, in the "
             "order of the file of queries"
         )
@@ -196,7 +196,7 @@ def _lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
         except UnicodeDecodeError as error:
             raise _bad(name, number, "not UTF-8; save the file as UTF-8") from error
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise _wrong(f"{name} is damaged after line {number}: {error}") from error
+            raise wrong(f"{name} is damaged after line {number}: {error}") from error
 
 
 def _cut_lines(stream: IO[bytes]) -> Iterator[bytes]:
@@ -286,14 +286,15 @@ def _is_score(text: str) -> bool:
 
 
 def _bad(path: str | os.PathLike[str], number: int, reason: str) -> InvalidInputError:
-    return _wrong(f"{os.fspath(path)}:{number}: {reason}")
+    return wrong(f"{os.fspath(path)}:{number}: {reason}")
 
 
 def _bad_item(number: int, reason: str) -> InvalidInputError:
-    return _wrong(f"queries[{number}]: {reason}")
+    return wrong(f"queries[{number}]: {reason}")
 
 
-def _wrong(message: str) -> InvalidInputError:
+def wrong(message: str) -> InvalidInputError:
+    """Return the error of a file or a value that an evaluation cannot use."""
     return InvalidInputError(message, code="invalid_evaluation")
 
 

@@ -31,7 +31,6 @@ class PydanticType:
 
     @classmethod
     def _from_json(cls, keys: Any) -> Any:
-        """Return the result from the JSON of `to_dict`."""
         return cls._from_dict(keys)  # type: ignore[attr-defined] # of every such class
 
 

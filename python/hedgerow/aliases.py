@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["AliasTable"]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__dir__ = partial(sorted, __all__)
 
 
 class AliasTable(_engine.AliasTable, Mapping[str, tuple[str, ...]]):

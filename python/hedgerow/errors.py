@@ -24,10 +24,7 @@ __all__ = [
     "QueryTooLargeError",
     "RetrievalError",
 ]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__dir__ = partial(sorted, __all__)
 
 
 class HedgerowError(Exception):

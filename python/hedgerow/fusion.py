@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ._engine import (
     Candidate,
     detect_intent,
@@ -22,7 +24,4 @@ __all__ = [
     "reweight",
     "unanimity",
 ]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__dir__ = partial(sorted, __all__)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ._engine import TrigramIndex, query_tokens, sanitise_query, slug_text, strongest_term, trigrams
 from .results import TrigramHit
 
@@ -14,7 +16,4 @@ __all__ = [
     "strongest_term",
     "trigrams",
 ]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__dir__ = partial(sorted, __all__)

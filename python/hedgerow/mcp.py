@@ -56,10 +56,7 @@ from .memory.remembering import WRAPUP_SECTIONS
 from .memory.roots import MemoryRoots
 
 __all__ = ["build_server", "serve"]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__dir__ = partial(sorted, __all__)
 
 
 T = TypeVar("T")

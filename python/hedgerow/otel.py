@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from time import perf_counter, time_ns
 from typing import Any
 
@@ -29,10 +30,7 @@ with imports_of("otel", needed_by="hedgerow.otel"):
     from opentelemetry.trace import Span, SpanKind, Status, StatusCode, TracerProvider
 
 __all__ = ["instrument", "uninstrument"]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__dir__ = partial(sorted, __all__)
 
 
 _SCHEMA = "https://opentelemetry.io/schemas/1.37.0"
@@ -286,16 +284,11 @@ def _exportable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-_PROVIDERS = {
-    "hedgerow.embedders.openai_compatible": "openai",
-    "hedgerow.embedders.ollama_server": "ollama",
-}
-
-
 def _provider(adapter: object) -> str:
     """Return the provider of a model: the adapter's server if known, or the class."""
     kind = type(adapter)
-    return _PROVIDERS.get(kind.__module__, kind.__qualname__)
+    is_served = kind.__module__ == "hedgerow.embedders.served"
+    return str(getattr(adapter, "adapter")) if is_served else kind.__qualname__  # noqa: B009 - of any object
 
 
 def _of_trace(traced: Trace) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 from . import _engine
@@ -42,10 +43,7 @@ __all__ = [
     "normalise",
     "parse_query",
 ]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__dir__ = partial(sorted, __all__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +67,7 @@ class ExplainedWord:
         return cls(keys["source"], keys["outcome"], tokens, keys["reason"], keys["detail"])
 
     def __str__(self) -> str:
-        became = " or ".join(_surface(token) for token in self.tokens)
+        became = " or ".join(surface(token) for token in self.tokens)
         parts = [self.source, self.outcome]
         if became:
             parts.append(f"as {became}")
@@ -147,7 +145,8 @@ def explain_query(  # noqa: PLR0913 - each has its default
     )
 
 
-def _surface(token: Token) -> str:
+def surface(token: Token) -> str:
+    """Return a token as a query has it."""
     if token.kind == "phrase":
         return f'"{token.text}"'
     return f"{token.text}*" if token.kind == "prefix" else token.text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, fields
+from functools import partial
 from typing import Annotated, Any
 
 from ._checks import checked_count, shown
@@ -12,10 +13,7 @@ from .errors import InvalidInputError
 from .typing import Fusion, Matching, Operator, Profile
 
 __all__ = ["Ranking"]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__dir__ = partial(sorted, __all__)
 
 
 _CHOICES = {"matching": ("spec", "extended"), "fusion": ("rrf", "score"), "operator": ("OR", "AND")}

@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, Literal
 
 from ._checks import checked_count, checked_text, shown
@@ -47,10 +48,7 @@ with imports_of("ray", needed_by="hedgerow.ray"):
     from ._ray.actor import SearchActor
 
 __all__ = ["BatchKeywords", "search_many"]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__dir__ = partial(sorted, __all__)
 
 
 _CPUS = 0.9

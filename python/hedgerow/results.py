@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Annotated, Any, overload
 
 from hedgerow.errors import InvalidInputError
@@ -26,10 +27,7 @@ __all__ = [
     "TrigramHit",
     "Unanimity",
 ]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__dir__ = partial(sorted, __all__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,8 +33,7 @@ from ._retrieval.operations import (
 from ._retrieval.reranking import is_asynchronous, rerank_options
 from ._retrieval.searching import Stages, checked_slow_ms, needed
 from ._retrieval.why_not import looking
-from .embedders._forms import forms_of
-from .embedders.base import AnyEmbedder
+from .embedders.base import AnyEmbedder, forms_of
 from .embedders.sparse import SparseEmbedder
 from .errors import IndexFileError, InvalidInputError
 from .query import QueryExplanation, explain_query
@@ -57,10 +56,7 @@ else:
     from typing_extensions import Self
 
 __all__ = ["Retriever"]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__dir__ = partial(sorted, __all__)
 
 
 R = TypeVar("R")

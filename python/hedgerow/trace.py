@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from ._profiles import profile_of
 from ._pydantic import PydanticType, snake_case
 
 __all__ = ["Attempt", "Trace"]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__dir__ = partial(sorted, __all__)
 
 
 _ABSENT = {
@@ -147,7 +145,6 @@ class Trace(PydanticType):
 
     @classmethod
     def _from_dict(cls, keys: Mapping[str, Any]) -> Trace:
-        """Return the trace of a `to_dict` result."""
         given = {**_ABSENT, **snake_case(keys)}
         given = {name: given.get(name) for name in cls.__dataclass_fields__}
         given["attempts"] = [

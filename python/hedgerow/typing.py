@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import date
+from functools import partial
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -78,10 +79,7 @@ __all__ = [
     "VisitLike",
     "VisitOutcome",
 ]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__dir__ = partial(sorted, __all__)
 
 
 # Queries.

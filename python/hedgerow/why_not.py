@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, TypeVar
 
 from ._operations.fields import Field
@@ -10,10 +12,7 @@ from ._operations.shapes import Result
 from .typing import Cut
 
 __all__ = ["LegRank", "WhyNot"]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__dir__ = partial(sorted, __all__)
 
 
 T = TypeVar("T")
@@ -66,18 +65,6 @@ class WhyNot(Result):
         return " ".join([_SENTENCES[self.cut](self), *_details(self)])
 
 
-def _found(why: WhyNot) -> str:
-    return f"{why.id!r} is among the results: number {(why.result_rank or 0) + 1}."
-
-
-def _filtered(why: WhyNot) -> str:
-    return f"{why.id!r} does not pass the filters."
-
-
-def _excluded(why: WhyNot) -> str:
-    return f"{why.id!r} holds what the query excludes: {', '.join(why.excluded_by)}."
-
-
 def _unmatched(why: WhyNot) -> str:
     by_vectors = ", and was not found by its vector" if why.by_vectors else ""
     if why.held:
@@ -90,14 +77,6 @@ def _unmatched(why: WhyNot) -> str:
     return f"{why.id!r} {lacks}{by_vectors}."
 
 
-def _too_far(why: WhyNot) -> str:
-    return f"{why.id!r} was no candidate: each leg keeps the best {why.candidates}."
-
-
-def _grouped(why: WhyNot) -> str:
-    return f"{why.group_best!r} represents the group of {why.id!r}, as its better chunk."
-
-
 def _cut_off(why: WhyNot) -> str:
     if why.score is not None and why.score == why.needed:
         return f"{why.id!r} has the score of the last of {why.limit} results, {why.score:.4f}, and comes after it."
@@ -106,20 +85,24 @@ def _cut_off(why: WhyNot) -> str:
     return f"{why.id!r} is {number}with a score of {why.score or 0:.4f}{needed}."
 
 
-def _reranked(why: WhyNot) -> str:
-    return f"The reranker dropped {why.id!r}, or put it behind the first {why.limit}."
-
-
-_SENTENCES = {
-    None: _found,
+_SENTENCES: dict[Cut | None, Callable[[WhyNot], str]] = {
+    None: lambda why: f"{why.id!r} is among the results: number {(why.result_rank or 0) + 1}.",
     "not_in_index": lambda why: f"The index has no chunk {why.id!r}.",
-    "filters": _filtered,
-    "excluded": _excluded,
+    "filters": lambda why: f"{why.id!r} does not pass the filters.",
+    "excluded": lambda why: (
+        f"{why.id!r} holds what the query excludes: {', '.join(why.excluded_by)}."
+    ),
     "no_match": _unmatched,
-    "candidates": _too_far,
-    "group": _grouped,
+    "candidates": lambda why: (
+        f"{why.id!r} was no candidate: each leg keeps the best {why.candidates}."
+    ),
+    "group": lambda why: (
+        f"{why.group_best!r} represents the group of {why.id!r}, as its better chunk."
+    ),
     "limit": _cut_off,
-    "reranker": _reranked,
+    "reranker": lambda why: (
+        f"The reranker dropped {why.id!r}, or put it behind the first {why.limit}."
+    ),
 }
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from agents_doubles import DAY, NOON, definition
-from hedgerow.agents.history import AgentRun, RunHistory, backoff_until, due, pause_reason
+from hedgerow.agents.run import AgentRun, RunHistory, backoff_until, due, pause_reason
 
 HOUR = 3600
 

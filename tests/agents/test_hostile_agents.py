@@ -22,8 +22,8 @@ from hedgerow.agents import (
     parse_reply,
     render,
 )
+from hedgerow.agents.prompt import scan
 from hedgerow.agents.reply import LIMIT
-from hedgerow.agents.template import scan
 from hedgerow.rerankers.llm import read_grades
 from hostile import assert_linear, seconds
 

@@ -169,7 +169,7 @@ def test_a_file_that_could_not_be_read_is_read_when_it_can_be(
         "linker.toml:1:1: cannot be read (Permission denied); check the file and its permissions"
     )
     with monkeypatch.context() as patched:
-        patched.setattr("hedgerow.agents.library.read_inside", refuse)
+        patched.setattr("hedgerow.agents.definition_file.read_inside", refuse)
         assert reloaded(library) == [problem]
         assert reloaded(library) == []
     assert library.definitions == {}

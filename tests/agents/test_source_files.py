@@ -337,7 +337,7 @@ def test_a_fault_of_ours_stops_one_agent_alone(
             raise OverflowError("too large")
         return real(path, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("hedgerow.agents.library.read_definition", fails)
+    monkeypatch.setattr("hedgerow.agents.definition_file.read_definition", fails)
     (agents_folder / "bad.toml").write_text(SHORT)
     assert reloaded(library) == [
         "bad.toml:1:1: cannot be read (OverflowError: too large); please report it"

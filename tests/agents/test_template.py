@@ -21,7 +21,7 @@ from hedgerow.agents import (
     Topology,
     render,
 )
-from hedgerow.agents.template import scan
+from hedgerow.agents.prompt import scan
 
 NOW = 1_776_504_600
 """2026-04-18T09:30:00Z."""

@@ -22,7 +22,7 @@ from hedgerow.embedders import (
     SentenceTransformerEmbedder,
     embedder_named,
 )
-from hedgerow.embedders._prompts import Prompts, prompts_of_model, with_prompt
+from hedgerow.embedders.prompts import Prompts, prompts_of_model, with_prompt
 from local_server import LocalServer
 
 PASSAGES = "Represent this sentence for searching relevant passages: "

@@ -118,13 +118,13 @@ class TestForget:
         def fail(*_: object, **__: object) -> None:
             raise HedgerowError("the disk is full", code="root_io")
 
-        monkeypatch.setattr("hedgerow.memory.forget.sync", fail)
+        monkeypatch.setattr("hedgerow.memory.rename.sync", fail)
         with pytest.raises(HedgerowError) as raised:
             keys.forget("keys", purge=True)
         assert raised.value.code == "not_forgotten"
         assert "may be left: the disk is full; delete " in raised.value.message
 
-    @pytest.mark.parametrize("step", ["hedgerow.memory.forget.sync", "pathlib.Path.unlink"])
+    @pytest.mark.parametrize("step", ["hedgerow.memory.rename.sync", "pathlib.Path.unlink"])
     def test_one_that_is_killed_leaves_no_path_of_a_deleted_file(
         self, keys: MemoryRoot, monkeypatch: pytest.MonkeyPatch, step: str
     ) -> None:
@@ -251,7 +251,7 @@ class TestQuotes:
         keys.process("synthesize", topic="zyzzyva", apply=True)
         assert "The zyzzyva key" in (keys.path / "pages/zyzzyva.md").read_text()
         with monkeypatch.context() as patched:
-            patched.setattr(f"hedgerow.memory.forget.{step}", stop)
+            patched.setattr(f"hedgerow.memory.rename.{step}", stop)
             with pytest.raises(KeyboardInterrupt):
                 keys.forget("notes/keys.md", purge=True)
         keys.forget("notes/keys.md", purge=True)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
 from hedgerow._engine import _Documents
-from hedgerow.memory.marks import Marks
+from hedgerow.memory.links import Marks
 from hedgerow.memory.times import HOLDS, Validity
 from memory_doubles import put
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 import hedgerow
-from hedgerow import _dates
+from hedgerow import temporal
 from hostile import seconds
 
 LENGTH = 4000
@@ -53,8 +53,8 @@ def patterns() -> Iterator[tuple[str, re.Pattern[str], bool]]:
             if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
                 searched = re.search(rf"\b{name}\.(?:search|finditer|sub|split|findall)\b", source)
                 yield f"{info.name}.{name}", value, searched is not None
-    for number, form in enumerate([_dates._ANCHOR, _dates._ISO, *_dates._PROSE]):
-        yield f"date {number}", _dates._grammar(form), False
+    for number, form in enumerate([temporal._ANCHOR, temporal._ISO, *temporal._PROSE]):
+        yield f"date {number}", temporal._grammar(form), False
 
 
 def is_slow(pattern: re.Pattern[str], start: str, run: str, end: str, *, searched: bool) -> bool:

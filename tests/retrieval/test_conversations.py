@@ -10,14 +10,16 @@ import pytest
 
 import hedgerow as hr
 from hedgerow import _conversations
-from hedgerow._conversations import Conversation, Question, read_conversations
-from hedgerow._evidence import (
+from hedgerow._conversations import (
+    Conversation,
+    Question,
     QuestionMeasures,
     ask,
     compare,
     measures,
     names_of,
     read,
+    read_conversations,
     summarize,
     write,
 )

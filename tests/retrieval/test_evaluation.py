@@ -310,7 +310,7 @@ def test_combinations_leave_out_what_a_mode_has_no_use_for() -> None:
         "extended hybrid rrf",
         "extended hybrid score",
     ]
-    assert [str(way) for way in ev.best(["bm25", "semantic", "hybrid"])] == [
+    assert [str(way) for way in ev.best_profile(["bm25", "semantic", "hybrid"])] == [
         "extended bm25 score neighbors not reweighted speakers, dates",
         "semantic score neighbors not reweighted speakers, dates",
         "extended hybrid score neighbors not reweighted speakers, dates",

@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow._ray.checkpoint import BatchQueries, Checkpoint, shape
 from hedgerow._ray.plan import (
+    BatchQueries,
+    Checkpoint,
     Columns,
     GivenVectors,
     Makers,
@@ -25,6 +26,7 @@ from hedgerow._ray.plan import (
     content_digest,
     place_of,
     plan_of,
+    shape,
 )
 from hedgerow._tables import FIELDS
 from retrieval_doubles import AsyncFnvEmbedder, FakeReranker, FnvEmbedder, fnv64

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hedgerow.embedders._prompted import PromptedEmbedder
-from hedgerow.embedders._prompts import Prompts
+from hedgerow.embedders.prompts import PromptedEmbedder, Prompts
 from retrieval_doubles import fnv64
 
 

@@ -23,7 +23,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 import hedgerow as hr
 from hedgerow import temporal
-from hedgerow._adapters.onnx_model import SETTINGS, read_settings
+from hedgerow._adapters.local import SETTINGS, read_settings
 from hedgerow.agents import load_definition, parse_reply
 from hedgerow.mcp import build_server
 from places import ROOT

@@ -116,7 +116,7 @@ def _checker(of: Any) -> _Check:
     if origin is Literal:
         return _choice_checker(arguments)
     if origin is Callable:
-        return _callable
+        return lambda value, _, name: checked_callable(value, name)
     if is_list(of):
         return _list_checker(_checker(arguments[0]))
     simple: dict[Any, _Check] = {
@@ -127,7 +127,7 @@ def _checker(of: Any) -> _Check:
         datetime: _instance_checker(datetime, "a datetime"),
         date: _instance_checker(date, "a date"),
     }
-    return simple.get(of, _anything)
+    return simple.get(of, lambda value, _, __: value)
 
 
 def is_list(of: Any) -> bool:
@@ -230,10 +230,6 @@ def _number(value: Any, field: Field, name: str) -> Any:
     return _check_bounds(value, field, name, " a number")
 
 
-def _callable(value: Any, _: Field, name: str) -> Any:
-    return checked_callable(value, name)
-
-
 def _instance_checker(kind: type, words: str) -> _Check:
     def check(value: Any, _: Field, name: str) -> Any:
         if not isinstance(value, kind):
@@ -241,10 +237,6 @@ def _instance_checker(kind: type, words: str) -> _Check:
         return value
 
     return check
-
-
-def _anything(value: Any, _: Field, __: str) -> Any:
-    return value
 
 
 def _check_bounds(value: Any, field: Field, name: str, what: str) -> Any:

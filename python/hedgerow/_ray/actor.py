@@ -16,8 +16,7 @@ from hedgerow._tables import arrow_type, arrow_values
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.results import Response
 
-from .checkpoint import BatchQueries, Checkpoint
-from .plan import GivenVectors, Plan
+from .plan import BatchQueries, Checkpoint, GivenVectors, Plan
 
 _ERROR = pa.struct([("code", pa.string()), ("message", pa.string())])
 

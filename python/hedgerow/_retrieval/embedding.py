@@ -33,7 +33,9 @@ from hedgerow._engine import (
     _upsert_from,
     _without_sparse,
 )
-from hedgerow.embedders._forms import (
+from hedgerow.embedders.base import (
+    AnyEmbedder,
+    Embeddings,
     Form,
     Forms,
     SparseForms,
@@ -41,9 +43,7 @@ from hedgerow.embedders._forms import (
     forms_of,
     sparse_forms_of,
 )
-from hedgerow.embedders._prompted import PromptedModel
-from hedgerow.embedders._prompts import Prompts
-from hedgerow.embedders.base import AnyEmbedder, Embeddings
+from hedgerow.embedders.prompts import PromptedModel, Prompts
 from hedgerow.embedders.sparse import SparseEmbedder
 from hedgerow.errors import InvalidInputError
 from hedgerow.typing import ChunkLike, Progress, Searchable

@@ -18,8 +18,13 @@ from hedgerow._checks import shown
 from hedgerow._dual import Call, Steps
 from hedgerow._engine import Found, Index, Searcher, SearchOptions, Stop, _check_query
 from hedgerow._times import checked_half_life
-from hedgerow.embedders._forms import Form, SparseForms, checked_rows, checked_sparse_rows
-from hedgerow.embedders.base import AnyEmbedder
+from hedgerow.embedders.base import (
+    AnyEmbedder,
+    Form,
+    SparseForms,
+    checked_rows,
+    checked_sparse_rows,
+)
 from hedgerow.errors import BackendError, HedgerowError, InvalidInputError, RetrievalError
 from hedgerow.query import QueryExplanation
 from hedgerow.rerankers.base import AnyReranker

@@ -1,6 +1,6 @@
 from .actions import (
-    ACTIONS as ACTIONS,
     Action as Action,
+    ACTIONS as ACTIONS,
     Categorize as Categorize,
     Delete as Delete,
     LinkAdd as LinkAdd,
@@ -9,18 +9,26 @@ from .actions import (
     RejectedPart as RejectedPart,
     Rename as Rename,
     Weight as Weight,
+    write_action as write_action,
     WriteNode as WriteNode,
 )
-from .definition import AgentDefinition as AgentDefinition, Bounds as Bounds
-from .definition_file import load_definition as load_definition
-from .directives import write_action as write_action
-from .history import (
-    ActionRecord as ActionRecord,
-    AgentRun as AgentRun,
-    RunHistory as RunHistory,
-    Verdict as Verdict,
+from .definition import (
+    AgentDefinition as AgentDefinition,
+    Bounds as Bounds,
+    DefinitionError as DefinitionError,
+    Problem as Problem,
 )
-from .library import AgentLibrary as AgentLibrary
+from .definition_file import (
+    AgentLibrary as AgentLibrary,
+    load_definition as load_definition,
+)
+from .service import (
+    Agents as Agents,
+    AgentStatus as AgentStatus,
+    serve as serve,
+    stopped_by_signals as stopped_by_signals,
+    Tick as Tick,
+)
 from .models import (
     FailingModel as FailingModel,
     ModelClient as ModelClient,
@@ -29,35 +37,32 @@ from .models import (
     ModelReply as ModelReply,
     ModelRequest as ModelRequest,
     ModelTransient as ModelTransient,
+    OpenAIModel as OpenAIModel,
     Scripted as Scripted,
     ScriptedModel as ScriptedModel,
 )
-from .openai_compatible import OpenAIModel as OpenAIModel
-from .problems import (
-    DefinitionError as DefinitionError,
-    Problem as Problem,
-    ReplyError as ReplyError,
-)
 from .reply import (
-    Reply as Reply,
     fenced as fenced,
     new_token as new_token,
     parse_reply as parse_reply,
+    Reply as Reply,
+    ReplyError as ReplyError,
 )
-from .run import DryRun as DryRun, RunReport as RunReport
-from .service import (
-    Agents as Agents,
-    AgentStatus as AgentStatus,
-    Tick as Tick,
-    serve as serve,
-    stopped_by_signals as stopped_by_signals,
+from .run import (
+    ActionRecord as ActionRecord,
+    AgentRun as AgentRun,
+    DryRun as DryRun,
+    RunHistory as RunHistory,
+    RunReport as RunReport,
+    RunResult as RunResult,
+    Verdict as Verdict,
+    Workspace as Workspace,
 )
-from .template import (
+from .prompt import (
     Health as Health,
     PromptData as PromptData,
     PromptNode as PromptNode,
+    render as render,
     RenderedPrompt as RenderedPrompt,
     Topology as Topology,
-    render as render,
 )
-from .workspace import RunResult as RunResult, Workspace as Workspace

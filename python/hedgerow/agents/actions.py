@@ -1,15 +1,18 @@
-"""Actions of an agent on nodes: a class for each action, and checks of its values.
+"""Actions of an agent on nodes, their checks, and directives, their text form: one a line, and blocks.
 
 See spec/agents.md, "Replies" and "Actions".
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, MISSING, asdict, dataclass, field, fields
-from typing import Any, ClassVar
+from difflib import get_close_matches
+from typing import Any, ClassVar, NamedTuple
 
-from .problems import encodable, nearest
+from hedgerow.errors import InvalidInputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +140,21 @@ class RejectedPart:
         return asdict(self)
 
 
+def encodable(word: str) -> str:
+    """Return a word of a reply for a message.
+
+    An escape in JSON may be half a surrogate pair, which stores and terminals reject.
+    """
+    return word.encode("utf-8", "backslashreplace").decode()
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word most like this one, ignoring case; None if none is close."""
+    by_lower = {name.lower(): name for name in known}
+    found = get_close_matches(word.lower(), list(by_lower), n=1, cutoff=0.6)
+    return by_lower[found[0]] if found else None
+
+
 class WrongActionError(Exception):
     """The values of an action cannot be used; the message says why."""
 
@@ -250,3 +268,257 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "type": _one_of(_TYPES),
     "text": _content,
 }
+
+
+class _Form(NamedTuple):
+    """The form of a directive: its action, its arguments, the same in words, and the end of its block."""
+
+    op: str
+    parameters: tuple[str, ...] = ()
+    usage: str = ""
+    closer: str = ""
+
+
+_FORMS = {
+    "LINK": _Form("link-add", ("a", "b", "strength"), "two keys and an optional strength"),
+    "WEIGHT": _Form("weight", ("key", "value"), "a key and a number"),
+    "CATEGORIZE": _Form("categorize", ("key", "category"), "a key and a category"),
+    "WRITE_NODE": _Form("write-node", ("key",), "one key", "END_NODE"),
+    "REFINE": _Form("refine", ("key",), "one key", "END_REFINE"),
+    "DELETE": _Form("delete", ("key",), "one key"),
+    "RENAME": _Form("rename", ("key", "new_key"), "the old key and the new key"),
+    "NOTE": _Form("note"),
+}
+"""The directives by their words. The strength of a link is optional; a note is not split into words."""
+
+_NAMES_OF = {form.op: name for name, form in _FORMS.items()}
+_CLOSERS = {form.closer for form in _FORMS.values() if form.closer}
+_NAMES = "|".join(_FORMS)
+_DIRECTIVE = re.compile(rf"({_NAMES})(?:\s+(.*))?\s*")
+_MISPLACED = re.compile(rf"[\s>*+\-`_#\d.)]*({_NAMES})(?=[\s:*`]|$)")
+_NAMED = re.compile(rf"(?<![\w-])({_NAMES})(?![\w-])")
+_UPPER = re.compile(r"([A-Z][A-Z0-9_]{2,})(?=\s|$)")
+# Lines that end or begin a block; a backslash before the word makes the line part of the body.
+_MARK = re.compile(r"(\s*)(\\*)(?:(END_NODE|END_REFINE)\s*$|(WRITE_NODE|REFINE)(?=\s|$))")
+_HEADER = re.compile(r"(CONFIDENCE|COVERS|TYPE)\s*:(.*)")
+_LISTED = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",][^\s,]*))\s*(?:,|$)')
+_WORD = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"(?=\s|$)|([^\s"]\S*))')
+_NUMBERS = ("strength", "value")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
+_BARE = re.compile(r'[^\s",\\]+')
+
+
+class DirectiveReader:
+    """Reads the directives and blocks in lines, from any line on."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.lines = lines
+
+    def has_directive(self, index: int) -> bool:
+        """Whether a line begins with a directive, valid or not."""
+        return _DIRECTIVE.fullmatch(self.lines[index]) is not None
+
+    def read(self, index: int) -> tuple[RequestedAction | RejectedPart | None, int]:
+        """Read the directive at a line: the action, None for plain text, and the index after it."""
+        line = self.lines[index]
+        found = _DIRECTIVE.fullmatch(line)
+        if found is None:
+            return _not_a_directive(index + 1, line), index + 1
+        if _FORMS[found[1]].closer:
+            return self._block(index, found[1], found[2] or "")
+        return _requested(
+            index + 1, line, found[1], lambda: _values(found[1], found[2] or "")
+        ), index + 1
+
+    def _block(
+        self, index: int, name: str, rest: str
+    ) -> tuple[RequestedAction | RejectedPart, int]:
+        end, reason = self._end_of_block(index + 1, name)
+        text = "\n".join(self.lines[index:end])
+        if reason:
+            return RejectedPart(index + 1, text, reason, _FORMS[name].op), end
+        inside = self.lines[index + 1 : end - 1]
+        return _requested(index + 1, text, name, lambda: _block_values(name, rest, inside)), end
+
+    def _end_of_block(self, index: int, name: str) -> tuple[int, str]:
+        """Return the index after the block, and the problem with its end, if any."""
+        closer = _FORMS[name].closer
+        for end in range(index, len(self.lines)):
+            mark = _MARK.match(self.lines[end])
+            if mark is None or mark[2]:
+                continue
+            if mark[3] == closer:
+                return end + 1, ""
+            if mark[3]:
+                return end + 1, f"line {end + 1} has {mark[3]} where {closer} should be"
+            if not mark[1]:
+                return end, f"{closer} is missing before {mark[4]} in line {end + 1}"
+        return len(self.lines), f"{closer} is missing; everything after it was read as its text"
+
+
+def directives_in(template: str) -> Iterator[tuple[str, str, int]]:
+    """Yield each directive that a text names: its word, its action and the offset of the first."""
+    seen = set()
+    for found in _NAMED.finditer(template):
+        if found[1] not in seen:
+            seen.add(found[1])
+            yield found[1], _FORMS[found[1]].op, found.start()
+
+
+def _requested(line: int, text: str, name: str, values: Any) -> RequestedAction | RejectedPart:
+    try:
+        return RequestedAction(line, text, _FORMS[name].op, values())
+    except WrongActionError as error:
+        return RejectedPart(line, text, str(error), _FORMS[name].op)
+
+
+def _not_a_directive(line: int, text: str) -> RejectedPart | None:
+    """A line that only looks like a directive; None for plain text."""
+    misplaced = _MISPLACED.match(text)
+    if misplaced:
+        reason = f"{misplaced[1]} must begin its line, with a space after it"
+        return RejectedPart(line, text, reason, _FORMS[misplaced[1]].op)
+    upper = _UPPER.match(text)
+    if upper is None:
+        return None
+    name = upper[1]
+    if name in _CLOSERS:
+        return RejectedPart(line, text, f"{name} closes nothing")
+    near = nearest(name, _FORMS)
+    meant = f'; did you mean "{near}"?' if near else f"; there are {', '.join(_FORMS)}"
+    return RejectedPart(line, text, f'there is no directive "{name}"{meant}')
+
+
+def _values(name: str, rest: str) -> dict[str, Any]:
+    if name == "NOTE":
+        return {"text": _note(rest)}
+    words = _words(rest, name)
+    parameters = _FORMS[name].parameters
+    least = len(parameters) - (name == "LINK")
+    if not least <= len(words) <= len(parameters):
+        raise WrongActionError(f"{name} takes {_FORMS[name].usage}; quote keys with spaces")
+    return {
+        parameter: _parsed_number(word) if parameter in _NUMBERS else word
+        for parameter, word in zip(parameters, words, strict=False)
+    }
+
+
+def _note(rest: str) -> str:
+    """Return the text of a note: one quoted string, or the unchanged rest of the line."""
+    quoted = _WORD.fullmatch(rest)
+    return rest if quoted is None or quoted[1] is None else _unquoted(quoted[1])
+
+
+def _block_values(name: str, rest: str, inside: Sequence[str]) -> dict[str, Any]:
+    values = _values(name, rest)
+    start = 0
+    while name == "WRITE_NODE" and start < len(inside):
+        header = _HEADER.fullmatch(inside[start])
+        if header is None:
+            break
+        field = header[1].lower()
+        if field in values:
+            raise WrongActionError(f"{header[1]} appears twice")
+        values[field] = _listed_keys(header[2]) if field == "covers" else header[2].strip()
+        start += 1
+    values["content"] = "\n".join(_without_backslash(line) for line in inside[start:])
+    return values
+
+
+def _words(rest: str, name: str) -> list[str]:
+    """The words of a line, unquoted."""
+    words = []
+    position = 0
+    rest = rest.rstrip()
+    while position < len(rest):
+        word = _WORD.match(rest, position)
+        if word is None:
+            raise WrongActionError(f"{name} has an unclosed quote, or text right after a quote")
+        words.append(word[2] if word[1] is None else _unquoted(word[1]))
+        position = word.end()
+    return words
+
+
+def _listed_keys(listed: str) -> list[str]:
+    """The keys of a comma-separated list."""
+    keys = []
+    position = 0
+    listed = listed.strip()
+    while position < len(listed):
+        key = _LISTED.match(listed, position)
+        if key is None:
+            raise WrongActionError("COVERS takes keys separated by commas; quote keys with spaces")
+        keys.append(key[2] if key[1] is None else _unquoted(key[1]))
+        position = key.end()
+    return keys
+
+
+def _unquoted(inner: str) -> str:
+    try:
+        text: str = json.loads(f'"{inner}"', strict=False)
+    except ValueError:
+        raise WrongActionError(
+            r"within quotes, write \" for a quote and \\ for a backslash"
+        ) from None
+    return text
+
+
+def _parsed_number(word: str) -> float:
+    if not _NUMBER.fullmatch(word):
+        raise WrongActionError(f'"{encodable(word)}" is not a number')
+    return float(word)
+
+
+def _without_backslash(line: str) -> str:
+    mark = _MARK.match(line)
+    return line.replace("\\", "", 1) if mark and mark[2] else line
+
+
+def write_action(action: Action) -> str:
+    """Write an action as its directive; parsing that returns an equal action.
+
+    Raises InvalidInputError for an action with values that a reply could not have.
+    """
+    if not isinstance(action, Action):
+        raise InvalidInputError(
+            f"action must be an action of a reply, not {type(action).__name__}",
+            code="invalid_option",
+        )
+    try:
+        action_of(action.op, action.to_dict() | {"op": None}, action.line)
+    except WrongActionError as error:
+        raise InvalidInputError(
+            f"action cannot be written: {error}", code="invalid_option"
+        ) from None
+    name = _NAMES_OF[action.op]
+    if isinstance(action, Note):
+        return f"{name} {json.dumps(action.text, ensure_ascii=False)}"
+    values = [getattr(action, parameter) for parameter in _FORMS[name].parameters]
+    words = [quoted(value) if isinstance(value, str) else repr(value) for value in values]
+    lines = [" ".join([name, *words])]
+    if isinstance(action, WriteNode):
+        lines += [*_headers(action), ""]
+    if isinstance(action, (WriteNode, Refine)):
+        lines += [*map(_with_backslash, action.content.split("\n")), _FORMS[name].closer]
+    return "\n".join(lines)
+
+
+def _headers(node: WriteNode) -> Iterator[str]:
+    if node.confidence is not None:
+        yield f"CONFIDENCE: {node.confidence}"
+    if node.covers:
+        yield f"COVERS: {', '.join(map(quoted, node.covers))}"
+    yield f"TYPE: {node.type}"
+
+
+def quoted(key: str) -> str:
+    """Write a key as replies have it, quoted only if it has to be."""
+    return key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False)
+
+
+def _with_backslash(line: str) -> str:
+    mark = _MARK.match(line)
+    if mark is None:
+        return line
+    indent = len(mark[1])
+    return f"{line[:indent]}\\{line[indent:]}"

@@ -1,15 +1,50 @@
-"""The definition of an agent (spec/agents.md, "Definitions"); `definition_file` reads them."""
+"""The definition of an agent, and problems in one (spec/agents.md, "Definitions"); `definition_file` reads them."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from hedgerow._engine import Pipeline
+from hedgerow.errors import HedgerowError
 
 from .actions import ACTIONS
-from .problems import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An error in a definition. `line` and `column` count characters from 1.
+
+    `suggestion` is the probable intention, or None.
+    """
+
+    file: Path
+    line: int
+    column: int
+    message: str
+    suggestion: str | None = None
+
+    def __str__(self) -> str:
+        meant = f'; did you mean "{self.suggestion}"?' if self.suggestion else ""
+        return f"{self.file}:{self.line}:{self.column}: {self.message}{meant}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the problem as JSON."""
+        return {**asdict(self), "file": str(self.file)}
+
+
+class DefinitionError(HedgerowError):
+    """A definition cannot be used; `problems` lists everything wrong with it, in file order."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        super().__init__("\n".join(map(str, problems)), code="invalid_definition")
+        self.problems = problems
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.problems,))
+
 
 WITHHELD = ("categorize", "delete")
 """The actions that a definition has to list in `allow` too, since they delete or retype nodes."""

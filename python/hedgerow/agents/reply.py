@@ -21,7 +21,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,14 +32,39 @@ from hedgerow.errors import HedgerowError, InvalidInputError
 from .actions import (
     ACTIONS,
     Action,
+    DirectiveReader,
     Note,
     RejectedPart,
     RequestedAction,
     WrongActionError,
     action_of,
+    encodable,
+    nearest,
 )
-from .directives import DirectiveReader
-from .problems import Lines, ReplyError, encodable, nearest
+
+
+class ReplyError(HedgerowError):
+    """A reply cannot be read, so nothing in it is carried out and the run has failed."""
+
+    def __init__(self, message: str, *, code: str = "unreadable_reply") -> None:
+        super().__init__(message, code=code)
+
+
+class Lines:
+    """The lines of a text, which end in LF."""
+
+    def __init__(self, text: str) -> None:
+        self._starts = [0, *(found.end() for found in re.finditer("\n", text))]
+
+    def line_and_column(self, offset: int) -> tuple[int, int]:
+        """Return the line and column of an offset, both from 1, in characters."""
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
+
+    def start(self, line: int) -> int:
+        """Return the offset at which a line begins."""
+        return self._starts[line - 1]
+
 
 _BYTES = 8
 _TOKEN = re.compile(r"[0-9A-Za-z]{8,64}")

@@ -1,21 +1,33 @@
-"""A run of an agent, from its query to the transaction that ends it (spec/agents.md, "A run")."""
+"""Runs of an agent: the workspace, the runs recorded in a store, and one run, from its query to the transaction
+that ends it (spec/agents.md, "A run").
+"""
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, cast
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Protocol, cast, runtime_checkable
 
-from hedgerow._engine import Store, _begin_run, _end_run, _rehearse
+from hedgerow._engine import (
+    Pipeline,
+    Store,
+    _agent_runs,
+    _apply_run,
+    _begin_run,
+    _end_run,
+    _rehearse,
+    _run_records,
+    _standing,
+    _unclaimed,
+)
 from hedgerow.errors import HedgerowError
 from hedgerow.results import QueryResult
 
-from .actions import Action, Refine, RejectedPart
-from .definition import AgentDefinition
-from .directives import DirectiveReader, write_action
-from .history import RunHistory
+from .actions import Action, DirectiveReader, Refine, RejectedPart, write_action
+from .definition import AgentDefinition, Bounds
 from .models import (
     ModelClient,
     ModelPermanent,
@@ -25,10 +37,283 @@ from .models import (
     RunStopped,
     ask,
 )
-from .prompt import PromptSource, system_prompt
+from .prompt import PromptSource, iso_time, render, system_prompt
 from .reply import Reply, parse_reply, readable, token_for
-from .template import render
-from .workspace import RunResult, Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """The result of a run to apply.
+
+    `shown` has the content of the nodes shown to the model, by key.
+    """
+
+    run: int
+    agent: str
+    now: int
+    actions: tuple[Action, ...]
+    rejected: tuple[RejectedPart, ...]
+    visited: tuple[str, ...]
+    shown: dict[str, str]
+    tokens_in: int
+    tokens_out: int
+
+
+@runtime_checkable
+class Workspace(Protocol):
+    """The workspace of agents."""
+
+    def bounds(self) -> Bounds:
+        """Return the names and actions that definitions may use."""
+
+    def store(self) -> Store:
+        """Return the open store."""
+
+    def select(self, pipeline: Pipeline, now: int) -> QueryResult:
+        """Bring the store up to date, and run a pipeline without the claimed nodes."""
+
+    def apply(self, result: RunResult) -> list[str | None] | None:
+        """Apply a run; returns for each action why it was rejected, or None.
+
+        Returns None, with nothing applied, if the run is over.
+        """
+
+
+class StoreWorkspace:
+    """A store: every action is supported, and applied in one transaction."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def bounds(self) -> Bounds:
+        """Return the names and actions that definitions may use."""
+        return Bounds(types=tuple(self._store.types))
+
+    def store(self) -> Store:
+        """Return the store."""
+        return self._store
+
+    def select(self, pipeline: Pipeline, now: int) -> QueryResult:
+        """Run a pipeline without the claimed nodes."""
+        return _unclaimed(self._store, pipeline, now)
+
+    def apply(self, result: RunResult) -> list[str | None] | None:
+        """Apply a run."""
+        return apply_to_store(self._store, result)
+
+
+def apply_to_store(
+    store: Store, result: RunResult, applied: Sequence[Action] | None = None
+) -> list[str | None] | None:
+    """End a run in one transaction.
+
+    `applied` replaces the actions one by one if they were applied elsewhere; the log keeps the
+    original ones.
+    """
+    actions = result.actions if applied is None else applied
+    records = [_json(action.to_dict()) for action in result.actions]
+    return _apply_run(
+        store,
+        result.run,
+        now=result.now,
+        actions=[
+            (action, action.line, record) for action, record in zip(actions, records, strict=True)
+        ],
+        rejected=[(one.line, _json(one.text), one.reason) for one in result.rejected],
+        visited=result.visited,
+        shown=list(result.shown.items()),
+        tokens_in=result.tokens_in,
+        tokens_out=result.tokens_out,
+    )
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRun:
+    """A run of an agent. Times are in Unix seconds.
+
+    `definition` is the hash of the definition used. `status` is "started" while the run is in
+    progress, then "ok", "failed" or "stopped"; a run that has not ended by `expires` counts as
+    failed. `permanent` means that its failure will not pass by itself. `nodes`, `applied` and
+    `rejected` are counts, `tokens_in` and `tokens_out` those of the model; `error` says why it
+    failed, else it is None.
+    """
+
+    id: int
+    agent: str
+    definition: str
+    started: int
+    expires: int
+    ended: int | None
+    status: str
+    permanent: bool
+    nodes: int
+    applied: int
+    rejected: int
+    error: str | None
+    tokens_in: int
+    tokens_out: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the run as JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class ActionRecord:
+    """The outcome of an action. `action` is its JSON form, or the text of one that is invalid.
+
+    `line` counts from 1 in the reply; `reason` says why it was rejected, None if it was applied.
+    """
+
+    line: int
+    action: dict[str, Any] | str
+    reason: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class RunHistory:
+    """The state of an agent: its last run, ok runs in the last period, and consecutive failures.
+
+    `failures` counts those with the current definition since the agent was last resumed;
+    `failure` is the last of them.
+    """
+
+    last: AgentRun | None = None
+    ok_runs: int = 0
+    failures: int = 0
+    failure: AgentRun | None = None
+
+
+def standing_of(store: Store, definition: AgentDefinition, now: int) -> RunHistory:
+    """Read the state of an agent at a time, in Unix seconds."""
+    period = definition.period_s or 0
+    found = _standing(store, definition.name, definition.sha, now, now - period)
+    return RunHistory(
+        last=_run(found["last"]),
+        ok_runs=found["ok_runs"],
+        failures=found["failures"],
+        failure=_run(found["failure"]),
+    )
+
+
+def runs_of(store: Store, agent: str, now: int, limit: int) -> list[AgentRun]:
+    """Read the last runs of an agent, latest first."""
+    return [AgentRun(**fields) for fields in _agent_runs(store, agent, now, limit)]
+
+
+def records_of(store: Store, run: int) -> list[ActionRecord]:
+    """Read the outcomes of the actions of a run, in the order of the reply."""
+    records = _run_records(store, run)
+    # An invalid action is stored as a JSON string.
+    return [ActionRecord(line, json.loads(text), reason) for line, text, reason in records]
+
+
+def _run(fields: dict[str, Any] | None) -> AgentRun | None:
+    return None if fields is None else AgentRun(**fields)
+
+
+PAUSED_AFTER = 5
+"""The number of consecutive failures after which an agent is paused."""
+
+FIRST_BACKOFF = 60
+LONGEST_BACKOFF = 3600
+_MOST_DOUBLINGS = 6  # more than an hour
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether an agent is due, and why: one word, and a sentence for people.
+
+    The word is due, disabled, on-demand, paused, running, backoff, budget, few, visited or refused.
+    """
+
+    word: str
+    sentence: str
+
+    @property
+    def due(self) -> bool:
+        """Whether it is due."""
+        return self.word == "due"
+
+
+def due(
+    definition: AgentDefinition,
+    standing: RunHistory,
+    now: int,
+    visits: Callable[[], Sequence[int | None]],
+) -> Verdict:
+    """Return whether an agent is due at a time, in Unix seconds.
+
+    `visits` is called only if the answer depends on it; it returns when the agent last visited
+    each node of its query.
+    """
+    return _held(definition, standing, now) or _wanted(definition, now, visits())
+
+
+def backoff_until(standing: RunHistory) -> int | None:
+    """Return when the backoff of an agent ends, in Unix seconds; None if it did not fail."""
+    if standing.failure is None or standing.failure.ended is None:
+        return None
+    doublings = min(standing.failures - 1, _MOST_DOUBLINGS)
+    return standing.failure.ended + min(FIRST_BACKOFF << doublings, LONGEST_BACKOFF)
+
+
+def pause_reason(standing: RunHistory) -> str | None:
+    """Return why an agent is paused until its file changes or it is resumed; None if it is not."""
+    failure = standing.failure
+    if failure is None:
+        return None
+    if failure.permanent:
+        return f"its last run failed permanently: {failure.error}"
+    if standing.failures >= PAUSED_AFTER:
+        return f"it failed {standing.failures} times in a row: {failure.error}"
+    return None
+
+
+def _held(definition: AgentDefinition, standing: RunHistory, now: int) -> Verdict | None:
+    """The verdict that holds an agent back whatever its nodes are, if any."""
+    if not definition.enabled:
+        return Verdict("disabled", "its definition has enabled = false")
+    if definition.period_s is None:
+        return Verdict("on-demand", "it only runs on demand")
+    failing = _held_by_failures(standing, now)
+    if failing:
+        return failing
+    if standing.last is not None and standing.last.status == "started":
+        return Verdict("running", f"run {standing.last.id} is in progress")
+    if standing.ok_runs >= definition.max_runs_per_period:
+        return Verdict("budget", "it has had all the runs of its period")
+    return None
+
+
+def _held_by_failures(standing: RunHistory, now: int) -> Verdict | None:
+    paused = pause_reason(standing)
+    if paused:
+        return Verdict("paused", paused)
+    until = backoff_until(standing)
+    if until is not None and now < until:
+        return Verdict("backoff", f"it failed and waits until {iso_time(until)}")
+    return None
+
+
+def _wanted(definition: AgentDefinition, now: int, visits: Sequence[int | None]) -> Verdict:
+    """The verdict by what its query finds."""
+    period = definition.period_s or 0
+    least = definition.least_nodes
+    if len(visits) < least:
+        return Verdict("few", f"its query finds {len(visits)} nodes, and it needs {least}")
+    if all(at is not None and now - at < period for at in visits):
+        return Verdict("visited", "it has visited all nodes of its query within its period")
+    return Verdict("due", "it is due")
+
 
 _LOG = logging.getLogger("hedgerow.agents")
 
@@ -309,7 +594,6 @@ class _Run:
         )
 
     def fail(self, error: Exception, now: int) -> RunReport:
-        """Record a failure."""
         if isinstance(error, HedgerowError):
             what = error.message
         else:

@@ -19,23 +19,26 @@ from hedgerow._times import checked_time
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.typing import Time
 
-from .definition import AgentDefinition
-from .history import (
+from .definition import AgentDefinition, Problem
+from .definition_file import AgentLibrary
+from .models import ModelClient
+from .reply import new_token
+from .run import (
     ActionRecord,
     AgentRun,
+    DryRun,
     RunHistory,
+    RunReport,
+    StoreWorkspace,
     Verdict,
+    Workspace,
+    dry_run,
     due,
     records_of,
+    run_once,
     runs_of,
     standing_of,
 )
-from .library import AgentLibrary
-from .models import ModelClient
-from .problems import Problem
-from .reply import new_token
-from .run import DryRun, RunReport, dry_run, run_once
-from .workspace import StoreWorkspace, Workspace
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ _FURTHER = {
         "chunks": _Entry("files", "chunks", "List or count chunks of an index."),
         "update": _Entry("files", "update", "Change metadata and tags of chunks."),
         "delete": _Entry("files", "delete", "Remove chunks from an index."),
-        "explain": _Entry("explain", "explain", "Show how a query is compiled."),
+        "explain": _Entry("search", "explain", "Show how a query is compiled."),
         "cluster": _Entry("cluster", "cluster", "Copy an index to an OpenSearch server."),
     },
     "Compatibility": {

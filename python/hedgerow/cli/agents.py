@@ -68,7 +68,6 @@ def _store_options(command: F) -> F:
 
 
 def _agents_option(command: F) -> F:
-    """Add `--agents`."""
     return text_option(
         "--agents",
         "DIR",
@@ -78,7 +77,6 @@ def _agents_option(command: F) -> F:
 
 
 def _model_option(command: F) -> F:
-    """Add `--model-url`."""
     return text_option(
         "--model-url",
         "URL",
@@ -271,7 +269,6 @@ def _agents_of(
     model: library.ModelClient | None,
     refuses: Refuses | None = None,
 ) -> library.Agents:
-    """Return the agents of a folder, on a store."""
     if opened.root is not None:
         return opened.root.agents(model, folder, refuses=refuses)
     return library.Agents(opened.store, folder, model)
@@ -355,7 +352,6 @@ def _show_problems(problems: Sequence[library.Problem]) -> None:
 
 
 def _show_statuses(statuses: Sequence[library.AgentStatus], folder: Path) -> None:
-    """Print a table of the agents."""
     from rich.table import Table  # noqa: PLC0415 - slow to import
     from rich.text import Text  # noqa: PLC0415
 
@@ -375,7 +371,6 @@ def _show_statuses(statuses: Sequence[library.AgentStatus], folder: Path) -> Non
 
 
 def _show_report(report: library.RunReport) -> None:
-    """Print the result of a run."""
     echo(visible(_line(report)))
     _show_actions(report.actions, report.rejected)
 

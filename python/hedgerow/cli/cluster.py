@@ -12,9 +12,9 @@ from hedgerow import BackendError, Index, Retriever
 from hedgerow._operations.fields import camel_case
 
 from .failures import FAILED, interruptible
-from .models import EmbedderOptions, embedder_of, embedder_option
 from .options import TEXT, Command, json_option, option
 from .output import echo, plural, progress_bar, show_rows, visible, wants_json, write_json
+from .params import EmbedderOptions, embedder_of, embedder_option
 from .place import CollectionUrl, check_exists, connection, opened_collection, server_options
 
 if TYPE_CHECKING:

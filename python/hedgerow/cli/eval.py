@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import click
 
-from hedgerow import Embedder, Evaluation, Index, IndexStats, Reranker
+from hedgerow import Embedder, Evaluation, Index, IndexStats
 from hedgerow._extras import imports_of
 from hedgerow._judged import JudgedQuery, read_judgements, read_passages, read_queries, read_vectors
 from hedgerow._retrieval.embedding import RecordedEmbedder
@@ -22,27 +22,16 @@ from hedgerow.evaluation import (
     Outcome,
     ReadyVectors,
     Task,
+    best_profile,
     combinations,
     embed_once,
     make_task,
     measure,
-    outcome_of,
-)
-from hedgerow.evaluation import (
-    best as best_in,
+    outcomes_of,
 )
 from hedgerow.typing import Fusion, JudgedBy, JudgedMode, Matching
 
 from .failures import interruptible
-from .models import (
-    EmbedderChoice,
-    EmbedderOptions,
-    check_prompts,
-    embedder_of,
-    embedder_option,
-    recorded_embedder,
-    reranker_of,
-)
 from .options import (
     TEXT,
     Command,
@@ -54,7 +43,17 @@ from .options import (
     text_option,
 )
 from .output import echo, progress_bar, wants_json, write_json
-from .params import Choices, rerank_option
+from .params import (
+    Choices,
+    EmbedderChoice,
+    EmbedderOptions,
+    check_prompts,
+    embedder_of,
+    embedder_option,
+    recorded_embedder,
+    rerank_option,
+    reranker_of,
+)
 from .place import check_exists, db_option
 
 _CHARTS = (".png", ".svg")
@@ -185,7 +184,7 @@ def command(  # noqa: PLR0913 - one argument for each option
     _check_outputs(chart, per_query)
     asked = _EvalArguments(modes=modes or (), **options)
     if conversations is not None:
-        from . import eval_conversations as talks  # noqa: PLC0415 - most evaluations do without
+        from . import eval_text as talks  # noqa: PLC0415 - brings rich
 
         wish = talks.ConversationArguments(
             conversations,
@@ -301,8 +300,9 @@ def _run(asked: _EvalArguments, files: _Files) -> _Evaluation:
         vectors = None
         if set(modes) - {"bm25"}:
             vectors = _vectors(asked, queries, task, index, found.embedder)
-        ways = _ways(asked, modes)
-        outcomes = _outcomes(index, task, ways, vectors, reranker)
+        models = {"vectors": vectors, "reranker": reranker}
+        with progress_bar("Searching") as progress:
+            outcomes = outcomes_of(index, task, _ways(asked, modes), progress, **models)
     seconds = round(time.monotonic() - started, 3)
     return _Evaluation(files.db, stats.chunks, task, outcomes, seconds, found.notice)
 
@@ -325,8 +325,8 @@ def _ways(asked: _EvalArguments, modes: Sequence[JudgedMode]) -> list[Combinatio
     switches = ([one == "on" for one in given] for given in (asked.neighbors, asked.reweight))
     ways = combinations(modes, asked.matching, asked.fusion, *switches)
     if asked.best:
-        ways += best_in(modes)
-    return list(dict.fromkeys(ways))
+        ways += best_profile(modes)
+    return ways
 
 
 def _modes(
@@ -375,28 +375,6 @@ def _vectors(
         return ReadyVectors(texts, [query.vector or [] for query in queries])
     with progress_bar("Embedding") as progress:
         return embed_once(model, task.queries, progress, index=index)
-
-
-def _outcomes(
-    index: Index,
-    task: Task,
-    ways: Sequence[Combination],
-    vectors: Embedder | None,
-    reranker: Reranker | None,
-) -> list[Outcome]:
-    total = len(task.queries) * len(ways)
-    outcomes: list[Outcome] = []
-    with progress_bar("Searching") as progress:
-
-        def step(done: int, of_one: int) -> None:
-            if progress is not None:
-                progress(len(outcomes) * of_one + done, total)
-
-        for way in ways:
-            outcomes.append(  # noqa: PERF401 - `step` looks at it
-                outcome_of(index, task, way, vectors=vectors, reranker=reranker, progress=step)
-            )
-    return outcomes
 
 
 def _check_outputs(chart: str | None, per_query: str | None) -> None:

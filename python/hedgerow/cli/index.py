@@ -13,14 +13,6 @@ from hedgerow import Index, IndexStats, InvalidInputError, Retriever
 from hedgerow._engine import _is_embedded
 
 from .failures import FAILED, interruptible
-from .models import (
-    EmbedderChoice,
-    EmbedderOptions,
-    check_prompts,
-    embedder_of,
-    embedder_option,
-    recorded_embedder,
-)
 from .options import Command, given_options, json_option, option, repeated_option
 from .output import (
     echo,
@@ -34,7 +26,16 @@ from .output import (
     write_json,
     wrote_json,
 )
-from .params import StopWords, Tokenizer
+from .params import (
+    EmbedderChoice,
+    EmbedderOptions,
+    StopWords,
+    Tokenizer,
+    check_prompts,
+    embedder_of,
+    embedder_option,
+    recorded_embedder,
+)
 from .place import NO_ROOT, check_exists, db_option, is_root_named, open_root, place_options
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from .place import locate_root, named_roots, open_root, open_roots, place_option
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hedgerow.memory.installing.changes import Change
+    from hedgerow.memory.installing.tools import Change
 
 _TOOLS = ("claude-code", "codex", "cursor", "vscode", "zed", "claude-desktop")
 _MOST_INPUT = 1 << 20
@@ -56,8 +56,8 @@ def install(*, tool: str, project: bool, apply: bool) -> None:
     and claude-desktop it prints a text to paste. Without --root, the server uses the nearest memory
     root of the folder that the agent works in, or else ~/.hedgerow/memory.
     """
-    from hedgerow.memory.installing.changes import install as add  # noqa: PLC0415 - slow to import
     from hedgerow.memory.installing.tools import APPLIED, snippet  # noqa: PLC0415
+    from hedgerow.memory.installing.tools import install as add  # noqa: PLC0415 - slow to import
 
     roots = named_roots()
     if tool not in APPLIED:
@@ -92,8 +92,8 @@ def uninstall(*, tool: str, project: bool, apply: bool) -> None:
     Everything else in the files stays, and a file that was not edited since is as it was before. Pass
     --project and --root as to install.
     """
-    from hedgerow.memory.installing.changes import uninstall as remove  # noqa: PLC0415
     from hedgerow.memory.installing.tools import APPLIED  # noqa: PLC0415
+    from hedgerow.memory.installing.tools import uninstall as remove  # noqa: PLC0415
 
     if tool not in APPLIED:
         raise click.UsageError(f"{tool} is configured by hand: remove the text that you pasted.")

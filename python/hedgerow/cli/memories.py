@@ -30,14 +30,7 @@ from hedgerow.memory.operations import (
 from .failures import FAILED
 from .options import TEXT, Command, json_option, option, request_options, sync_option
 from .output import echo, has_terminal, plural, visible, wrote_json
-from .place import (
-    NO_ROOT,
-    offer_own_root,
-    open_memory,
-    place_options,
-    read_stdin,
-    usage_errors,
-)
+from .place import NO_ROOT, offer_own_root, open_memory, place_options, read_stdin, usage_errors
 from .recall import show_related, syncing
 
 if TYPE_CHECKING:

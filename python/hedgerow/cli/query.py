@@ -127,7 +127,6 @@ def _at_server(  # noqa: PLR0913 - one argument for each option
 
 
 def _asked(words: Sequence[str], stages: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """Return the pipeline and the terms."""
     if stages:
         return " | ".join(stages), words
     if not words:

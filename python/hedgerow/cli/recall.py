@@ -12,16 +12,9 @@ import click
 from hedgerow.memory.operations import ContextRequest, RecallRequest
 
 from .options import TEXT, Command, F, json_option, option, request_options, sync_option
-from .output import echo, make_console, visible, wants_json, write_json, wrote_json
-from .place import (
-    open_memory,
-    open_roots,
-    place_options,
-    refuse_without_files,
-    usage_errors,
-)
+from .output import echo, make_console, steps, visible, wants_json, ways, write_json, wrote_json
+from .place import open_memory, open_roots, place_options, refuse_without_files, usage_errors
 from .report import links_of, report_option, write_report
-from .steps_text import steps, ways
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,23 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow import (
-    AliasTable,
-    Embedder,
-    Hit,
-    Index,
-    QueryExplanation,
-    Response,
-    Retriever,
-    WhyNot,
-)
+from hedgerow import AliasTable, Embedder, Hit, Index, QueryExplanation, Response, Retriever, WhyNot
 from hedgerow._json.highlight import Highlighter
 from hedgerow._json.index import AskedFilters
 from hedgerow._retrieval.operations import RetrievalOptions, SearchRequest, whole_page
 from hedgerow.ranking import Ranking
 
 from .files import chunks_at
-from .models import EmbedderOptions, check_prompts, embedder_of, recorded_embedder
+from .params import EmbedderOptions, check_prompts, embedder_of, recorded_embedder
 from .place import check_exists, opened_collection
 
 if TYPE_CHECKING:

@@ -15,14 +15,14 @@ from rich.text import Text
 from hedgerow import Filters
 from hedgerow._json.highlight import Highlighter
 from hedgerow._json.index import AskedFilters
+from hedgerow.query import surface
 
-from .output import make_console, plural, printable, visible
-from .steps_text import steps, ways
+from .output import make_console, plural, printable, steps, visible, ways
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hedgerow import ExplainedWord, Hit, QueryExplanation, Response, Token, Trace
+    from hedgerow import ExplainedWord, Hit, QueryExplanation, Response, Trace
     from hedgerow._json.highlight import Span
 
     from .search_run import Search
@@ -218,14 +218,8 @@ def _source(word: ExplainedWord) -> str:
 
 
 def _outcome(word: ExplainedWord) -> str:
-    became = " or ".join(_surface(token) for token in word.tokens)
+    became = " or ".join(surface(token) for token in word.tokens)
     return f"kept as {became}" if word.outcome == "kept" else word.outcome
-
-
-def _surface(token: Token) -> str:
-    if token.kind == "phrase":
-        return f'"{token.text}"'
-    return f"{token.text}*" if token.kind == "prefix" else token.text
 
 
 def _marked(text: str, spans: Sequence[Span], style: str = "") -> Text:

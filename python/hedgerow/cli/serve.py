@@ -17,9 +17,9 @@ from hedgerow._extras import imports_of
 from hedgerow.ranking import Ranking
 
 from .failures import INTERRUPTED
-from .models import EmbedderOptions, recorded_embedder
 from .options import TEXT, Command, option, repeated_option
 from .output import PrintableFormatter, echo, visible
+from .params import EmbedderOptions, recorded_embedder
 from .place import (
     NO_ROOT,
     check_exists,

@@ -7,27 +7,23 @@ from .base import (
     QueryDocumentEmbedder as QueryDocumentEmbedder,
 )
 from .by_name import embedder_named as embedder_named
-from .installed import InstalledEmbedder as InstalledEmbedder
-from .model2vec_static import (
+from .local import (
+    InstalledEmbedder as InstalledEmbedder,
     Model2VecEmbedder as Model2VecEmbedder,
-    StaticEncoder as StaticEncoder,
-)
-from .ollama_server import (
-    AsyncOllamaEmbedder as AsyncOllamaEmbedder,
-    OllamaEmbedder as OllamaEmbedder,
-)
-from .onnx_model import OnnxEmbedder as OnnxEmbedder
-from .openai_compatible import (
-    AsyncOpenAIEmbedder as AsyncOpenAIEmbedder,
-    OpenAIEmbedder as OpenAIEmbedder,
-)
-from .sentence_transformer import (
+    OnnxEmbedder as OnnxEmbedder,
     SentenceEncoder as SentenceEncoder,
     SentenceTransformerEmbedder as SentenceTransformerEmbedder,
+    StaticEmbedder as StaticEmbedder,
+    StaticEncoder as StaticEncoder,
+)
+from .served import (
+    AsyncOllamaEmbedder as AsyncOllamaEmbedder,
+    AsyncOpenAIEmbedder as AsyncOpenAIEmbedder,
+    OllamaEmbedder as OllamaEmbedder,
+    OpenAIEmbedder as OpenAIEmbedder,
 )
 from .sparse import (
     IdfQueries as IdfQueries,
     SparseEmbedder as SparseEmbedder,
     SparseVector as SparseVector,
 )
-from .static_table import StaticEmbedder as StaticEmbedder

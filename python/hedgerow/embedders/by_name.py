@@ -4,70 +4,29 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import partial
+from importlib import import_module
+from typing import Any
 
-from hedgerow._adapters.models import is_folder
+from hedgerow._adapters.local import is_folder
 from hedgerow._checks import AdapterName, checked_adapter_name
 from hedgerow.errors import InvalidInputError
 
 from .base import Embedder
 
-
-def _model2vec(named: AdapterName) -> Callable[..., Embedder]:
-    from .model2vec_static import Model2VecEmbedder  # noqa: PLC0415 - needs its extra
-
-    return partial(Model2VecEmbedder, named.without_url())
-
-
-def _onnx(named: AdapterName) -> Callable[..., Embedder]:
-    from .onnx_model import OnnxEmbedder  # noqa: PLC0415 - needs its extra
-
-    return partial(OnnxEmbedder, named.without_url())
-
-
-def _local(named: AdapterName) -> Callable[..., Embedder]:
-    from .installed import InstalledEmbedder  # noqa: PLC0415 - needs its extra
-
-    return partial(InstalledEmbedder, named.without_url())
-
-
-def _static(named: AdapterName) -> Callable[..., Embedder]:
-    from .static_table import StaticEmbedder  # noqa: PLC0415 - for this name alone
-
-    return partial(StaticEmbedder, named.without_url())
-
-
-def _sentence_transformers(named: AdapterName) -> Callable[..., Embedder]:
-    from .sentence_transformer import SentenceTransformerEmbedder  # noqa: PLC0415 - needs its extra
-
-    return partial(SentenceTransformerEmbedder, named.without_url())
-
-
-def _openai(named: AdapterName) -> Callable[..., Embedder]:
-    from .openai_compatible import OpenAIEmbedder  # noqa: PLC0415 - needs its extra
-
-    return _served(partial(OpenAIEmbedder, named.model), named.url)
-
-
-def _ollama(named: AdapterName) -> Callable[..., Embedder]:
-    from .ollama_server import OllamaEmbedder  # noqa: PLC0415 - needs its extra
-
-    return _served(partial(OllamaEmbedder, named.model), named.url)
-
-
-def _served(adapter: Callable[..., Embedder], url: str | None) -> Callable[..., Embedder]:
-    return adapter if url is None else partial(adapter, base_url=url)
-
-
-_ADAPTERS: dict[str, Callable[[AdapterName], Callable[..., Embedder]]] = {
-    "local": _local,
-    "model2vec": _model2vec,
-    "ollama": _ollama,
-    "onnx": _onnx,
-    "openai": _openai,
-    "sentence-transformers": _sentence_transformers,
-    "static": _static,
+_ADAPTERS = {
+    "local": "InstalledEmbedder",
+    "model2vec": "Model2VecEmbedder",
+    "ollama": "OllamaEmbedder",
+    "onnx": "OnnxEmbedder",
+    "openai": "OpenAIEmbedder",
+    "sentence-transformers": "SentenceTransformerEmbedder",
+    "static": "StaticEmbedder",
 }
+"""The classes of this package, by the names of adapters."""
+
+_SERVERS = frozenset({"ollama", "openai"})
+"""The adapters that send texts."""
+
 _OF_FOLDERS = ("onnx", "static")
 """The adapters that load a folder and cannot use a hub."""
 
@@ -86,15 +45,23 @@ def embedder_named(
     Raises InvalidInputError for another name, and the errors of the adapter.
     """
     named = _checked(name)
-    adapter = _ADAPTERS[named.adapter](named)
-    return adapter(query_prompt=query_prompt, document_prompt=document_prompt)
+    return _adapter(named, query_prompt=query_prompt, document_prompt=document_prompt)
+
+
+def _adapter(named: AdapterName, **options: Any) -> Embedder:
+    package = import_module(__package__)
+    adapter: Callable[..., Embedder] = getattr(package, _ADAPTERS[named.adapter])
+    if named.adapter not in _SERVERS:
+        return adapter(named.without_url(), **options)
+    url = {} if named.url is None else {"base_url": named.url}
+    return adapter(named.model, **url, **options)
 
 
 def check_name(name: str) -> None:
     """Raise InvalidInputError for an invalid name, HedgerowError for `local` without a model."""
     named = _checked(name)
     if named.adapter == "local":
-        from .installed import installed_folder  # noqa: PLC0415 - for this name alone
+        from .local import installed_folder  # noqa: PLC0415 - for this name alone
 
         installed_folder(named.model)
 
@@ -111,9 +78,8 @@ def local_embedder(
         raise InvalidInputError(
             f"{adapter}:{model} is used only where its user names it", code="invalid_option"
         )
-    make = _ADAPTERS[adapter](AdapterName(adapter, model, None))
     prompts = {"query_prompt": query_prompt, "document_prompt": document_prompt}
-    return make(name=name, download=False, **prompts)
+    return _adapter(AdapterName(adapter, model, None), name=name, download=False, **prompts)
 
 
 def sends_texts(adapter: str) -> bool:
@@ -158,12 +124,10 @@ def what_it_does(name: str) -> tuple[str, str] | None:
     except InvalidInputError:
         return None
     if named.adapter in _SERVERS:
-        return (
-            name,
-            f"send the text of your memories and questions to {_SERVERS[named.adapter](named)}",
-        )
+        return name, f"send the text of your memories and questions to {_address(named)}"
     if named.adapter == "local":
-        return name, f"run {_installed(named.model)}, on this machine and without a network"
+        model = f"the installed model {named.model}".rstrip()
+        return name, f"run {model}, on this machine and without a network"
     if named.adapter not in _OF_FOLDERS and not os.path.lexists(named.model):
         return name, f"download the model {named.model}, if it is not there, and run it"
     folder = os.path.realpath(named.model)
@@ -171,10 +135,6 @@ def what_it_does(name: str) -> tuple[str, str] | None:
         f"{named.adapter}:{folder}",
         f"load the model in the folder {folder}, which may run code that is or comes to be in it",
     )
-
-
-def _installed(model: str) -> str:
-    return f"the installed model {model}" if model else "the installed model"
 
 
 def _checked(name: str) -> AdapterName:
@@ -185,22 +145,15 @@ def _checked(name: str) -> AdapterName:
     )
 
 
-def _to_openai(named: AdapterName) -> str:
-    from .openai_compatible import OPENAI_URL, what_is_sent  # noqa: PLC0415 - for some names only
+def _address(named: AdapterName) -> str:
+    """Return the address to which an adapter sends texts, and its key, for a user."""
+    from .served import OLLAMA_URL, OPENAI_URL, what_is_sent  # noqa: PLC0415 - for some names only
 
-    return what_is_sent(_ascii(named.url or OPENAI_URL))
-
-
-def _to_ollama(named: AdapterName) -> str:
-    from .ollama_server import OLLAMA_URL  # noqa: PLC0415 - for some names only
-
+    if named.adapter == "openai":
+        return what_is_sent(_ascii(named.url or OPENAI_URL))
     return f"{_ascii(named.url or OLLAMA_URL)}, without a key"
 
 
 def _ascii(url: str) -> str:
     """Escape letters of other scripts, because some look like those of another host."""
     return url.encode("ascii", "backslashreplace").decode()
-
-
-_SERVERS: dict[str, Callable[[AdapterName], str]] = {"ollama": _to_ollama, "openai": _to_openai}
-"""The adapters that send texts, each with a function that describes address and key."""

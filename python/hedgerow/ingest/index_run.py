@@ -16,8 +16,7 @@ from hedgerow._engine import Index, _FilesRun
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
 from hedgerow._retrieval.embedding import embedding_missing, encoding
-from hedgerow.embedders._forms import forms_of, sparse_forms_of
-from hedgerow.embedders.base import AnyEmbedder
+from hedgerow.embedders.base import AnyEmbedder, forms_of, sparse_forms_of
 from hedgerow.embedders.sparse import SparseEmbedder
 from hedgerow.errors import InvalidInputError
 from hedgerow.typing import Progress

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -27,10 +28,7 @@ with imports_of("langchain", needed_by=__name__):
     from pydantic import ConfigDict
 
 __all__ = ["HedgerowRetriever"]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__dir__ = partial(sorted, __all__)
 
 
 # The fields of the class that are options of a search.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -22,10 +23,7 @@ with imports_of("llama-index", needed_by=__name__):
     from llama_index.core.vector_stores import MetadataFilters
 
 __all__ = ["HedgerowRetriever"]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__dir__ = partial(sorted, __all__)
 
 
 class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where it is not installed

@@ -6,6 +6,7 @@ None of these libraries is imported.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from hedgerow import Chunk
@@ -13,13 +14,10 @@ from hedgerow._checks import shown
 from hedgerow.errors import InvalidInputError
 
 __all__ = ["message_chunks"]
+__dir__ = partial(sorted, __all__)
 
 _ROLES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant"}
 """Roles of LangChain in the words of OpenAI."""
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
 
 
 def message_chunks(

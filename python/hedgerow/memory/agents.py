@@ -16,7 +16,7 @@ from hedgerow.agents import (
     Weight,
     write_action,
 )
-from hedgerow.agents.workspace import RunResult, apply_to_store
+from hedgerow.agents.run import RunResult, apply_to_store
 from hedgerow.errors import HedgerowError
 from hedgerow.results import QueryResult
 from hedgerow.typing import Legs

@@ -16,7 +16,7 @@ from hedgerow.ingest.source import PassedBy, Skip
 
 from .derived import OLDER, Derived
 from .documents import read_documents, unread
-from .installing.changes import configured_file
+from .installing.tools import configured_file
 from .links import without_attachments
 from .note import now
 from .results import RootStatus

@@ -20,7 +20,7 @@ from hedgerow.ingest.source import UnreadableSourceError
 
 from .documents import Document, parse_document
 from .edit import data_of, decoded, writers_of
-from .marks import REASON, RETRACTED, SUPERSEDED_BY, SUPERSEDES
+from .links import REASON, RETRACTED, SUPERSEDED_BY, SUPERSEDES
 from .names import repository_of
 from .note import now, one_line
 from .operations import DiffRequest

@@ -31,7 +31,7 @@ from .derived import Derived, check_reports
 from .documents import Document, memory_rules, parse_document, read_documents, unread
 from .edit import Change, changed_text
 from .files import locked
-from .marks import supersede
+from .links import supersede
 from .names import DERIVED
 from .operations import ProcessRequest
 from .results import Audit, AuditFinding, ProcessResult

@@ -18,7 +18,7 @@ from hedgerow.typing import FiltersLike, QuestionDate
 
 from . import results
 from .derived import is_of_no_use
-from .marks import Marks
+from .links import Marks
 from .names import compared, separate_tags, type_word
 from .note import now
 from .operations import ContextRequest, RecallRequest

@@ -31,8 +31,7 @@ from .derived import Derived, check_folder
 from .documents import Document, parse_document
 from .edit import WRITTEN_BY, checked_writer
 from .files import locked
-from .links import written_name
-from .marks import SUPERSEDES, Marks, check_markable, supersede
+from .links import SUPERSEDES, Marks, check_markable, supersede, written_name
 from .names import DIRECTORIES, separate_tags
 from .note import iso_time, now
 from .operations import RememberRequest, SupersedeRequest, WrapupRequest

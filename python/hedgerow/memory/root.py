@@ -28,8 +28,7 @@ from .config import Config, InitResult, read_config, read_status
 from .derived import Derived
 from .edit import at_section, edit, show
 from .index_handle import OpenedIndex
-from .links import link, unlink
-from .marks import check_no_circle, restore, retract, supersede
+from .links import check_no_circle, link, restore, retract, supersede, unlink
 from .names import AGENTS, CONFIG, LEGACY_CONFIG
 from .operations import (
     AuditRequest,
@@ -535,7 +534,7 @@ class MemoryRoot(RootOperations):
         return MarkResult(str(self._root), path, tuple(changed), validity, written)
 
     def _forget(self, request: ForgetRequest) -> ForgetResult:
-        from .forget import forget  # noqa: PLC0415 - slow to import
+        from .rename import forget  # noqa: PLC0415 - slow to import
 
         session = self._session()
         [path] = session.own(request.key)

@@ -18,8 +18,7 @@ from .config import Config
 from .derived import Derived, damage_in, is_mended_by_sync, remove_damaged
 from .files import locked, system_errors
 from .index_handle import OpenedIndex
-from .links import without_attachments
-from .marks import SUPERSEDED_BY, SUPERSEDES, Marks
+from .links import SUPERSEDED_BY, SUPERSEDES, Marks, without_attachments
 from .names import DIRECTORIES, check_types, type_word
 from .note import now
 from .operations import ListRequest

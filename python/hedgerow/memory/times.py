@@ -13,12 +13,12 @@ from datetime import date, datetime, timedelta, timezone
 from typing import Annotated, Any, ClassVar, Literal, NoReturn, cast
 
 from hedgerow._checks import shown
-from hedgerow._dates import MONTHS, WEEKDAYS
 from hedgerow._engine import _memory_time, _parse_end, _parse_time
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
 from hedgerow._times import aware, parse_age, utc
 from hedgerow.errors import InvalidInputError
+from hedgerow.temporal import MONTHS, WEEKDAYS
 
 _MONTHS = tuple(map(str.lower, MONTHS))
 _DAYS = tuple(map(str.lower, WEEKDAYS))

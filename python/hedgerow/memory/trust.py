@@ -91,7 +91,7 @@ def remote(root: Path, url: str) -> TrustRequest:
 
 def agent_model(root: Path, model: str) -> TrustRequest:
     """Ask to have the prompts of agents answered by a model of OpenAI's, where none is named."""
-    from hedgerow.embedders.openai_compatible import (  # noqa: PLC0415 - slow to import
+    from hedgerow.embedders.served import (  # noqa: PLC0415 - slow to import
         OPENAI_URL,
         what_is_sent,
     )

@@ -1,3 +1,5 @@
 from .connecting import connect as connect
-from .retriever import RemoteRetriever as RemoteRetriever
-from .root import RemoteRoot as RemoteRoot
+from .clients import (
+    RemoteRetriever as RemoteRetriever,
+    RemoteRoot as RemoteRoot,
+)

@@ -9,8 +9,7 @@ from hedgerow._dual import run
 from hedgerow._extras import imports_of
 from hedgerow.errors import BackendError, InvalidInputError
 
-from .retriever import RemoteRetriever
-from .root import RemoteRoot
+from .clients import RemoteRetriever, RemoteRoot
 
 TOKEN = "HEDGEROW_TOKEN"  # noqa: S105 - the name of a variable
 """The environment variable with the token, where none is passed."""

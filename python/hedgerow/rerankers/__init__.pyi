@@ -1,16 +1,20 @@
 from .base import (
     AnyReranker as AnyReranker,
     AsyncReranker as AsyncReranker,
+    best_first as best_first,
     RerankDocument as RerankDocument,
     Reranker as Reranker,
     RerankScore as RerankScore,
     Scores as Scores,
-    best_first as best_first,
 )
 from .by_name import reranker_named as reranker_named
-from .cross_encoder import (
+from .local import (
     CrossEncoderReranker as CrossEncoderReranker,
+    max_sim as max_sim,
+    MaxSimReranker as MaxSimReranker,
+    OnnxCrossEncoderReranker as OnnxCrossEncoderReranker,
     PairScorer as PairScorer,
+    TokenEmbedder as TokenEmbedder,
 )
 from .frameworks import (
     DocumentCompressor as DocumentCompressor,
@@ -19,10 +23,4 @@ from .frameworks import (
     NodePostprocessor as NodePostprocessor,
 )
 from .inference_server import TEIReranker as TEIReranker
-from .late_interaction import (
-    MaxSimReranker as MaxSimReranker,
-    TokenEmbedder as TokenEmbedder,
-    max_sim as max_sim,
-)
 from .llm import LLMReranker as LLMReranker
-from .onnx_cross_encoder import OnnxCrossEncoderReranker as OnnxCrossEncoderReranker

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hedgerow._adapters.onnx_model import is_onnx_folder
+from hedgerow._adapters.local import is_onnx_folder
 from hedgerow._checks import AdapterName, checked_adapter_name
 
 from .base import Reranker
@@ -12,10 +12,10 @@ from .base import Reranker
 
 def _cross_encoder(named: AdapterName) -> Reranker:
     if is_onnx_folder(named.model):
-        from .onnx_cross_encoder import OnnxCrossEncoderReranker  # noqa: PLC0415 - needs its extra
+        from .local import OnnxCrossEncoderReranker  # noqa: PLC0415 - needs its extra
 
         return OnnxCrossEncoderReranker(named.without_url())
-    from .cross_encoder import CrossEncoderReranker  # noqa: PLC0415 - needs its extra
+    from .local import CrossEncoderReranker  # noqa: PLC0415 - needs its extra
 
     return CrossEncoderReranker(named.without_url())
 

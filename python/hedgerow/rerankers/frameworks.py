@@ -30,8 +30,6 @@ class NodePostprocessor(Protocol):
 
 
 class _FrameworkReranker:
-    """A reranker over a part of a framework."""
-
     def __init__(self, given: Any, part: str, call: str, name: str | None) -> None:
         """`call` is the method that the part must have, with its arguments."""
         if not callable(getattr(given, call.partition("(")[0], None)):

@@ -21,10 +21,8 @@ from hedgerow.memory.edit import Change, changed_text
 from hedgerow.memory.files import locked
 from hedgerow.typing import Progress
 
-from .chats import chatgpt, claude
-from .exports import Item, Items, jsonl, mem0
-from .transcripts import claude_code, codex
-from .vaults import basic_memory, obsidian
+from .conversations import chatgpt, claude, claude_code, codex
+from .exports import Item, Items, basic_memory, jsonl, mem0, obsidian
 
 FORMATS: Mapping[str, Callable[[Path], Items]] = {
     "obsidian": obsidian,
@@ -150,7 +148,7 @@ def _moved(
         return ImportedMemory(item.id, "new", item.path)
     file, present = known
     bare = _bare(present, file)
-    was = _field(present, file)
+    was = str(parse_document(file, present.encode()).metadata.get(DIGEST, ""))
     if was == _digest(item.text):
         return ImportedMemory(item.id, "unchanged", file)
     if was != _digest(bare):
@@ -210,10 +208,6 @@ def _bare(text: str, path: str) -> str:
         end = parse_document(path, text.encode()).matter.body_start
         kept = (one for one in lines[:end] if not one.startswith((f"{ID}: ", f"{DIGEST}: ")))
         return "\n".join([*kept, *lines[end:]])
-
-
-def _field(text: str, path: str) -> str:
-    return str(parse_document(path, text.encode()).metadata.get(DIGEST, ""))
 
 
 def _digest(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hedgerow.errors import HedgerowError
 from hedgerow.memory import files, note
 from hedgerow.memory.identity import user_folder
-from hedgerow.memory.imports.transcripts import read_transcript
+from hedgerow.memory.imports.conversations import read_transcript
 
 if TYPE_CHECKING:
     from hedgerow.memory import MemoryRoot

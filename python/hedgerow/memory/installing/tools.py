@@ -1,17 +1,25 @@
-"""The agents that hedgerow can be installed into, and the entries that each needs."""
+"""The agents that hedgerow can be installed into: the entries that each needs, adding them to its configuration, and taking
+exactly these out again.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hedgerow._checks import shown
+from hedgerow._engine import _toml_without, _TomlText
 from hedgerow.errors import HedgerowError, InvalidInputError
+from hedgerow.memory import files
+from hedgerow.memory.files import system_errors
+from hedgerow.memory.identity import user_folder
+
+from .json_text import added, removed
 
 NAME = "hedgerow"
 """The name of the entry in every configuration."""
@@ -186,3 +194,286 @@ def _home(given: str, variable: str, name: str) -> Path:
 
 def _json(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+_LIMIT = 64 << 20
+"""The most bytes of a configuration."""
+
+_RECORD = "installed.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A planned or applied change of one entry: its file, its text, and its state.
+
+    `state` is add, remove, present (it is there already) or absent (it is not there).
+    """
+
+    file: str
+    text: str
+    state: str
+
+
+@dataclass(slots=True)
+class _File:
+    """A configuration: the bytes that were read, and the text to write. Both are None for a missing file."""
+
+    path: Path
+    data: bytes | None
+    text: str | None
+    private: bool = False
+    records: list[dict[str, Any]] = field(default_factory=list)
+
+
+def install(
+    tool: str, roots: Sequence[Path] = (), project: Path | None = None, *, apply: bool = False
+) -> tuple[Change, ...]:
+    """Add the entries of hedgerow to the configuration of a tool; without `apply` only plan it.
+
+    Every other character of the files stays. Raises HedgerowError (`agent_config_invalid`) for a file that
+    cannot be read, or has another entry named hedgerow; nothing is written then.
+    """
+    opened: dict[Path, _File] = {}
+    changes = []
+    for entry in entries(checked_tool(tool), roots, project):
+        file = opened.setdefault(entry.file, _read(entry.file))
+        file.private = file.private or entry.private
+        state = "present" if _is_present(file, entry) else "add"
+        if state == "add":
+            _add(file, entry)
+        changes.append(Change(str(entry.file), entry.text, state))
+    if apply:
+        _write(tool, opened.values())
+    return tuple(changes)
+
+
+def uninstall(
+    tool: str, roots: Sequence[Path] = (), project: Path | None = None, *, apply: bool = False
+) -> tuple[Change, ...]:
+    """Remove the entries that `install` added; without `apply` only plan it.
+
+    A file that was not edited since has the bytes from before again, and one that `install` made is
+    deleted. Raises HedgerowError (`agent_config_invalid`) for a file that cannot be read.
+    """
+    records = _records().get(checked_tool(tool), [])
+    opened: dict[Path, _File] = {}
+    changes = []
+    for entry in reversed(entries(tool, roots, project)):
+        file = opened.setdefault(entry.file, _read(entry.file))
+        known = next((one for one in records if _is_of(one, entry)), None)
+        is_removed = file.text is not None and _remove(file, entry, known)
+        state = "remove" if is_removed else "absent"
+        changes.append(Change(str(entry.file), entry.text, state))
+    if apply:
+        _write(tool, opened.values(), undo=True)
+    return tuple(reversed(changes))
+
+
+def configured_file(tool: str) -> Path | None:
+    """Return the user's configuration of a tool in which hedgerow is a server; None if there is none.
+
+    Raises HedgerowError (`agent_config_invalid`) for a file that cannot be read.
+    """
+    entry = entries(checked_tool(tool), (), None)[0]
+    return None if _value(_read(entry.file), entry.path) is None else entry.file
+
+
+# Files.
+
+
+def _read(path: Path) -> _File:
+    with system_errors("read", path):
+        try:
+            with path.open("rb") as stream:
+                data = stream.read(_LIMIT + 1)
+        except FileNotFoundError:
+            return _File(path, None, None)
+    if len(data) > _LIMIT:
+        raise _invalid(path, f"it is larger than {_LIMIT >> 20} MiB")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise _invalid(path, f"it is not UTF-8 (byte {error.start})") from error
+    return _File(path, data, text)
+
+
+def _write(tool: str, opened: Iterable[_File], *, undo: bool = False) -> None:
+    for file in opened:
+        target = Path(os.path.realpath(file.path))
+        if file.text is None:
+            if file.data is not None:
+                with system_errors("delete", target):
+                    target.unlink()
+        elif file.text.encode() != file.data:
+            if file.data is None and file.private:
+                files.replace_private(target, file.text)
+            else:
+                root = target.parent
+                files.update(target, file.text.encode(), expected=file.data, root=root)
+        _record(tool, file, undo=undo)
+
+
+def _invalid(path: Path, problem: str) -> HedgerowError:
+    return HedgerowError(
+        f"{path} was not changed: {problem}; repair it, or paste the entry that the command shows "
+        "without --apply",
+        code="agent_config_invalid",
+    )
+
+
+# Entries.
+
+
+def _parsed(file: _File) -> dict[str, Any]:
+    """Return the value of a file; a blank one is empty."""
+    text = (file.text or "").lstrip("\ufeff")
+    if not text.strip():
+        return {}
+    try:
+        value = _TomlText(text).values() if file.path.suffix == ".toml" else json.loads(text)
+    except (ValueError, RecursionError) as error:
+        kind = "TOML" if file.path.suffix == ".toml" else "JSON"
+        raise _invalid(file.path, f"it is not {kind} ({error})") from error
+    if not isinstance(value, dict):
+        raise _invalid(file.path, "it is not a JSON object")
+    return value
+
+
+def _value(file: _File, path: Sequence[str]) -> Any:
+    found: Any = _parsed(file)
+    for key in path:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found
+
+
+def _is_present(file: _File, entry: Entry) -> bool:
+    found = _value(file, entry.path)
+    if entry.is_item:
+        return _place(found, entry) is not None
+    if found is not None and found != entry.value:
+        name = ".".join(entry.path)
+        raise _invalid(
+            file.path,
+            f"it has another {name}, which stays as it is (to replace it, run hedgerow uninstall first)",
+        )
+    return found is not None
+
+
+def _place(items: Any, entry: Entry) -> int | None:
+    """Return the position of a hook of hedgerow in an array; its program may have moved since."""
+    word = f" hook {entry.word}"
+    for at, item in enumerate(items if isinstance(items, list) else []):
+        hooks = item.get("hooks") if isinstance(item, dict) else None
+        commands = [
+            str(one.get("command"))
+            for one in (hooks if isinstance(hooks, list) else [])
+            if isinstance(one, dict)
+        ]
+        if any("hedgerow" in one and f"{word} " in f"{one} " for one in commands):
+            return at
+    return None
+
+
+def _add(file: _File, entry: Entry) -> None:
+    text = file.text or ""
+    record = {
+        "file": str(entry.file),
+        "path": list(entry.path),
+        "isItem": entry.is_item,
+        "isNewFile": file.data is None,
+        "parents": _parents(file, entry.path),
+    }
+    if entry.is_toml:
+        inserted = f"{'' if text.endswith(chr(10)) or not text else chr(10)}"
+        inserted += f"{chr(10) if text else ''}{entry.text}\n"
+        new = text + inserted
+    elif not text.strip().lstrip("\ufeff"):
+        inserted = f"{entry.text}\n"
+        new = text + inserted
+    else:
+        start = len(text) - len(text.lstrip("\ufeff"))
+        try:
+            at, inserted = added(text[start:], entry.path, entry.value, to_array=entry.is_item)
+        except ValueError as error:
+            raise _invalid(file.path, str(error)) from error
+        new = text[: start + at] + inserted + text[start + at :]
+    file.text = new
+    _parsed(file)  # A table of TOML cannot follow an inline table of the same name.
+    file.records.append({**record, "inserted": inserted})
+
+
+def _parents(file: _File, path: Sequence[str]) -> int:
+    """Return the number of existing objects and arrays on a path."""
+    return sum(_value(file, path[:depth]) is not None for depth in range(1, len(path) + 1))
+
+
+def _remove(file: _File, entry: Entry, known: dict[str, Any] | None) -> bool:
+    """Take an entry out of the text of a file; returns whether it was there."""
+    text = file.text or ""
+    inserted = str(known["inserted"]) if known else ""
+    if inserted and text.count(inserted) == 1:
+        file.text = text.replace(inserted, "")
+    elif entry.is_toml:
+        without = _toml_without(text, entry.path)
+        if without is None:
+            return False
+        file.text = without
+    elif not _remove_value(file, entry, known):
+        return False
+    is_new = bool(known and known.get("isNewFile"))
+    rest = file.text or ""
+    if is_new and (not rest.strip() or (not entry.is_toml and not _parsed(file))):
+        file.text = None
+    file.records.append({"file": str(entry.file), "path": list(entry.path)})
+    return True
+
+
+def _remove_value(file: _File, entry: Entry, known: dict[str, Any] | None) -> bool:
+    """Take a value out of an edited file, with the parents that were made for it and are empty."""
+    found, path = _value(file, entry.path), list[str | int](entry.path)
+    if entry.is_item:
+        place = _place(found, entry)
+        if place is None:
+            return False
+        path.append(place)
+    elif found is None:
+        return False
+    text = file.text or ""
+    start = len(text) - len(text.lstrip("\ufeff"))
+    file.text = text[:start] + removed(text[start:], path)
+    parents = int(known["parents"]) if known else len(entry.path)
+    for depth in range(len(path) - 1, parents, -1):
+        if _value(file, entry.path[:depth]):
+            break
+        text = file.text
+        file.text = text[:start] + removed(text[start:], entry.path[:depth])
+    return True
+
+
+# Records of installed entries.
+
+
+def _records() -> dict[str, list[dict[str, Any]]]:
+    """Return the records of added entries; an unreadable file counts as empty."""
+    try:
+        value = json.loads((user_folder() / _RECORD).read_bytes())
+    except (OSError, ValueError, HedgerowError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _is_of(record: dict[str, Any], entry: Entry) -> bool:
+    return record.get("file") == str(entry.file) and record.get("path") == list(entry.path)
+
+
+def _record(tool: str, file: _File, *, undo: bool) -> None:
+    if not file.records:
+        return
+    all_records = _records()
+    gone = [(one["file"], one["path"]) for one in file.records]
+    kept = [
+        one for one in all_records.get(tool, []) if (one.get("file"), one.get("path")) not in gone
+    ]
+    all_records[tool] = kept if undo else [*kept, *file.records]
+    folder = user_folder()
+    files.replace_private(folder / _RECORD, json.dumps(all_records, indent=2) + "\n")

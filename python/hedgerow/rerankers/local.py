@@ -1,13 +1,29 @@
-"""Reranking by late interaction: each token of a query with its nearest token in a document."""
+"""Rerankers with a model in this process (spec/adapters.md)."""
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hedgerow._checks import checked_count, checked_text, checked_texts, shown
+from hedgerow._adapters.local import (
+    OnnxModel,
+    Settings,
+    load_sentence_transformers,
+    model_folder,
+    read_settings,
+)
+from hedgerow._checks import (
+    checked_count,
+    checked_flag,
+    checked_model_name,
+    checked_text,
+    checked_texts,
+    shown,
+)
 from hedgerow._extras import imports_of
 from hedgerow.errors import InvalidInputError
 
@@ -16,6 +32,132 @@ from .base import RerankDocument, RerankScore, bad_answer, best_first, checked_s
 if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
+
+
+class PairScorer(Protocol):
+    """The methods of a CrossEncoder that are used."""
+
+    def predict(
+        self,
+        pairs: list[tuple[str, str]],
+        /,
+        *,
+        batch_size: int,
+        show_progress_bar: bool,
+        convert_to_numpy: bool,
+    ) -> Any:
+        """Return an array with one score for each pair."""
+
+
+class CrossEncoderReranker:
+    """A `Reranker` over a sentence-transformers CrossEncoder with one label.
+
+    `model` is the name or the folder of a model, which is loaded here on `device` ("cpu", "cuda",
+    ...; None lets the library choose), or a CrossEncoder that is loaded already. `batch_size`
+    documents go through the model together. Scores are on the model's own scale. With
+    `download=False` a model is used only if it is on this machine (spec/adapters.md, "Models in
+    this process").
+
+    Threads may share it; they take turns. Raises MissingExtraError without the extra
+    "sentence-transformers", InvalidInputError for options that cannot be used and a folder that
+    does not exist, HedgerowError (`model_unavailable`) for a model that is not here and cannot be
+    downloaded, and other errors of the library when it loads the model.
+    """
+
+    def __init__(
+        self,
+        model: str | os.PathLike[str] | PairScorer,
+        *,
+        device: str | None = None,
+        batch_size: int = 32,
+        name: str | None = None,
+        download: bool = True,
+    ) -> None:
+        self.name = checked_model_name(model, name, "cross-encoder")
+        self._batch_size = checked_count(batch_size, "batch_size")
+        checked_flag(download, "download")
+        self._model: PairScorer
+        if isinstance(model, (str, os.PathLike)):
+            self._model = load_sentence_transformers(
+                "CrossEncoder",
+                model,
+                device,
+                needed_by=type(self).__name__,
+                repositories=[os.fspath(model)],
+                known_by="config.json",
+                another_way="use a server that has one: TEIReranker, or tei:URL by name",
+                here_only=not download,
+            )
+        else:
+            self._model = model
+        self._turn = Lock()
+
+    def rerank(self, query: str, documents: Sequence[RerankDocument]) -> list[RerankScore]:
+        """Return a score for each document, best first. Ties keep the order of documents.
+
+        Raises HedgerowError if the model returns something other than one finite score for each
+        document, InvalidInputError for a text with a lone surrogate.
+        """
+        checked_text(query, "the query")
+        texts = checked_texts([document.text for document in documents], "documents")
+        if not texts:
+            return []
+        with self._turn:  # tokenizers are not thread-safe
+            answered = self._model.predict(
+                [(query, text) for text in texts],
+                batch_size=self._batch_size,
+                show_progress_bar=False,
+                convert_to_numpy=True,
+            )
+        # The library returns an array; a custom model may return a list.
+        scores = answered.tolist() if hasattr(answered, "tolist") else answered
+        source = f"the model {self.name}"
+        if not isinstance(scores, list):
+            raise bad_answer(source, f"with something other than scores for {len(texts)} documents")
+        return best_first(checked_scores(scores, len(texts), source))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+
+class OnnxCrossEncoderReranker:
+    """A `Reranker` over a cross-encoder with one label, as ONNX in a folder, without torch.
+
+    The folder has `tokenizer.json` and `model.onnx`, and may have `hedgerow-model.json` with a name
+    and a limit (spec/adapters.md, "ONNX"). Scores are the model's own numbers (logits).
+
+    Threads may share it; they take turns. Raises MissingExtraError without the extra "local",
+    InvalidInputError (`path_not_found`) for a folder that does not exist, HedgerowError
+    (`model_unavailable`) for a folder without a usable model.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], *, name: str | None = None) -> None:
+        place = model_folder(folder)
+        settings = read_settings(place) or Settings()
+        self.name = name or settings.name or place.resolve().name
+        settings = replace(settings, name=self.name)
+        self._model = OnnxModel(place, settings, needed_by=type(self).__name__)
+        self._turn = Lock()
+
+    def rerank(self, query: str, documents: Sequence[RerankDocument]) -> list[RerankScore]:
+        """Return a score for each document, best first. Ties keep the order of documents.
+
+        Raises HedgerowError if the model returns something other than one finite score for each
+        document, InvalidInputError for a text with a lone surrogate.
+        """
+        checked_text(query, "the query")
+        texts = checked_texts([document.text for document in documents], "documents")
+        with self._turn:
+            outputs = self._model.outputs([(query, text) for text in texts])
+        source = f"the model {self.name}"
+        if any(output.size != 1 for output in outputs):
+            raise bad_answer(source, "with more than one number for a document")
+        scores = [float(output.reshape(())) for output in outputs]
+        return best_first(checked_scores(scores, len(texts), source))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
 
 _CACHED = 64 << 20
 """Bytes of cached token vectors: about 1,000 short texts with 384 numbers per token."""
