@@ -140,7 +140,8 @@ def test_a_pipeline_that_cannot_be_read_is_wrong_usage_and_shows_the_place(
         'Error: there is no stage "slugs"\n'
         "  slugs\n"
         "  ^^^^^\n"
-        "Memories about words are found by `hedgerow recall WORDS`, or the stage search:WORD.\n"
+        "Texts with words are found by `hedgerow recall WORDS` in a root, by `hedgerow search "
+        "WORDS` in an index, or by the stage search:WORD.\n"
     )
     told = failed_as_json(2, "query", "all | tpye:episodic", "--db", three_nodes)
     assert told.pop("message").startswith('there is no stage "tpye"')

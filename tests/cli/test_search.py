@@ -274,3 +274,13 @@ def test_a_wrong_age_says_what_one_is() -> None:
     assert "recency must be an age of one day or more, as in 30d or 2w, not 'month'" in error
     error = failed(2, "search", "frost", "--root", ".", "--recency", "30d")
     assert "--recency goes with --db FILE or --url URL/NAME" in error
+
+
+def test_a_score_of_zero_is_explained(tmp_path: Path) -> None:
+    for name, text in {"a": "oak beech", "b": "oak", "c": "oak elm"}.items():
+        (tmp_path / f"{name}.txt").write_text(text)
+    db = str(tmp_path / "notes.db")
+    ok("index", str(tmp_path), "--db", db)
+    told = "0.00: only words match that half of the texts or more have, which hardly count."
+    assert told in ok("search", "oak beech", "--db", db)
+    assert told not in ok("search", "beech", "--db", db)

@@ -137,3 +137,19 @@ def test_an_action_with_wrong_values_is_not_written(action) -> None:
 def test_wrong_types_are_errors_of_the_library(call, problem: str) -> None:
     with pytest.raises(hr.InvalidInputError, match=problem):
         call()
+
+
+def test_the_class_of_an_embedder_is_no_embedder() -> None:
+    class Embedder:
+        def embed(self, texts: list[str]) -> list[list[float]]:
+            return [[1.0] for _ in texts]
+
+    with pytest.raises(hr.InvalidInputError, match="that is a class: pass an object of it"):
+        hr.Retriever(hr.Index.in_memory(), embedder=Embedder)  # type: ignore[arg-type]
+
+
+def test_an_error_suggests_similar_names_alone() -> None:
+    with pytest.raises(TypeError, match=r"'trace': it has .*recency"):
+        hr.Retriever(hr.Index.in_memory()).search("oak", trace=True)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"'lmit': use limit"):
+        hr.Retriever(hr.Index.in_memory()).search("oak", lmit=1)  # type: ignore[call-arg]

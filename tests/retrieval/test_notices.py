@@ -88,3 +88,93 @@ class TestScopes:
             root.scoped(user="ben").remember("Roses in winter.", title="Roses")
             assert root.scoped(user="ana").recall("hanlde").notices == (SPELLED,)
             assert root.scoped(user="ben").recall("hanlde").notices == ()
+
+
+FRENCH = ["Les œufs sont dans le réfrigérateur.", "Le voyage à Łódź et à Malmø était long."]
+GERMAN = ["Die Kinder gingen gestern ins große Schwimmbad.", "Das Haus hat einen großen Balkon."]
+HINDI = ["मेरा फ़ोन कल टूट गया।", "मेरी माँ ने खाना बनाया।", "वे हिन्दी बोलते हैं", "बच्चे स्कूल गए।"]
+THAI, JAPANESE = ["เด็กๆไปโรงเรียน"], ["猫がソファで寝ている。"]
+TURKISH = ["Yeni bir araba aldık, çünkü eskisi bozuldu.", "ISPARTA gülleriyle ünlüdür."]
+
+
+class TestOtherSpellings:
+    @pytest.mark.parametrize(
+        ("texts", "query", "found", "spelling"),
+        [
+            (FRENCH, "oeufs", 0, "œufs"),
+            (FRENCH, "lodz", 1, "łodz"),
+            (FRENCH, "malmo", 1, "malmø"),
+            (GERMAN, "Kind", 0, "kind*"),
+            (GERMAN, "Häuser", 1, "haus"),
+            (HINDI, "फोन", 0, "फ़ोन"),
+            (HINDI, "मां", 1, "माँ"),
+            (HINDI, "हिंदी", 2, "हिन्दी"),
+            (HINDI, "बच्चा", 3, "बच्चे"),
+            (THAI, "เด็ก", 0, "เด็กๆ"),
+            (JAPANESE, "寝る", 0, "寝*"),
+            (TURKISH, "arabalar", 0, "araba"),
+            (TURKISH, "ısparta", 1, "isparta"),
+        ],
+    )
+    def test_words_are_found_as_the_texts_write_them(
+        self, texts: list[str], query: str, found: int, spelling: str
+    ) -> None:
+        index = hr.Index.from_texts(texts, paths=[str(n) for n in range(len(texts))])
+        response = hr.Retriever(index, ranking=hr.Ranking("best")).search(query)
+        assert [hit.path for hit in response] == [str(found)]
+        assert response.notices[0].endswith(f", also searched: {spelling}.")
+
+    @pytest.mark.parametrize("query", ["post", "Kind"])
+    def test_english_words_keep_their_ends(self, query: str) -> None:
+        index = hr.Index.from_texts(["a poster", "in the kindergarten"])
+        response = hr.Retriever(index, ranking=hr.Ranking("best")).search(query)
+        assert response.notices == []
+
+    def test_a_misspelled_ending_is_named_as_the_texts_have_the_word(self, index: hr.Index) -> None:
+        response = hr.Retriever(index, ranking=hr.Ranking("best")).search("handlign")
+        assert response.notices == ["For handlign, also searched: handle."]
+
+
+class TestExclusions:
+    @pytest.mark.parametrize(
+        ("query", "found"),
+        [
+            ("handle -door", []),
+            ("handle NOT (door OR roses)", []),
+            ("handle NOT(door OR roses)", []),
+            ("roses NOT(door)", ["roses.md"]),
+            ("door AND(handle)", ["door.md"]),
+            ("(door AND handle)OR pruning", ["door.md", "roses.md"]),
+            ("handle AND (NOT roses)", ["door.md"]),
+            ("handle AND (NOT door)", []),
+            ("(NOT door) roses", ["roses.md"]),
+        ],
+    )
+    def test_what_is_excluded_is_never_found(
+        self, index: hr.Index, query: str, found: list[str]
+    ) -> None:
+        response = hr.Retriever(index, ranking=hr.Ranking("best")).search(query)
+        assert sorted(hit.path for hit in response) == found
+
+    @pytest.mark.parametrize(
+        ("query", "executed"),
+        [("(door)AND(roses)", '"door" AND "roses"'), ('"a NOT(door)"', '"a not(door)"')],
+    )
+    def test_operators_next_to_parentheses_count_outside_of_quotes(
+        self, index: hr.Index, query: str, executed: str
+    ) -> None:
+        response = hr.Retriever(index, ranking=hr.Ranking("best")).search(query)
+        assert response.trace.match_query == executed
+
+    @pytest.mark.parametrize("query", ['-"the door"', "-(door OR roses)", "(NOT door)"])
+    def test_exclusions_alone_are_searched_for_and_a_notice_says_so(
+        self, index: hr.Index, query: str
+    ) -> None:
+        response = hr.Retriever(index, ranking=hr.Ranking("best")).search(query)
+        assert "door.md" in [hit.path for hit in response]
+        assert response.notices[0].startswith(("The minus sign was ignored", "Ignored, because"))
+
+    @pytest.mark.parametrize("quoted", ["‹the door›", "《the door》", "〝the door〞"])
+    def test_quotes_of_other_languages_make_a_phrase(self, index: hr.Index, quoted: str) -> None:
+        response = hr.Retriever(index, ranking=hr.Ranking("best")).search(quoted)
+        assert response.trace.match_query == '"the door"'

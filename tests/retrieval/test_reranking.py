@@ -349,3 +349,12 @@ def test_words_are_no_flags(index: hr.Index, option: str) -> None:
     options: Any = {option: "no"}
     with pytest.raises(hr.InvalidInputError, match=f"{option} must be true or false, not 'no'"):
         hr.Retriever(index).search("oak", **options)
+
+
+def test_scores_with_ids_instead_of_indices_are_a_bad_answer(index: hr.Index) -> None:
+    def rerank(_: str, documents: Any) -> list[Any]:
+        return [hr.RerankScore(document.id, 1.0) for document in documents]
+
+    response = hr.Retriever(index, reranker=rerank).search("oak")
+    assert isinstance(response.error, hr.HedgerowError)
+    assert response.error.code == "bad_answer"

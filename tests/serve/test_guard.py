@@ -172,7 +172,9 @@ def test_limits_are_told(db):
         form = client.post("/v1/search", data={"query": "a"})
         assert "Content-Type: application/json" in problem(form, 415, "not_json")
         problem(client.get("/v1/nowhere"), 404, "not_found")
-        problem(client.get("/v1/search"), 405, "invalid_request")
+        wrong = client.get("/v1/search")
+        problem(wrong, 405, "invalid_request")
+        assert wrong.json()["detail"] == "/v1/search takes POST, not GET"
         problem(client.get("/v1/chunks/none"), 404, "unknown_chunk")
         bad = {"query": "a", "filters": {"where": {"x": {"$no": 1}}}}
         problem(client.post("/v1/search", json=bad), 400, "invalid_filter")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_SIMILAR = 0.5
+_SIMILAR = 0.6
 """The least similarity of a name that an error suggests, by difflib's ratio."""
 
 

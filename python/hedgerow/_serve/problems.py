@@ -146,6 +146,9 @@ async def on_error(request: Request, error: Exception) -> JSONResponse:
         if error.status_code == HTTPStatus.NOT_FOUND:
             code = "not_found"
             detail = f"{_SEARCHES[request.app.state.kind]}, or another route of /openapi.json"
+        if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            allowed = (error.headers or {}).get("Allow", "another method")
+            detail = f"{request.url.path} takes {allowed}, not {request.method}"
         return answer(Problem(code, detail, status=error.status_code, headers=error.headers or {}))
     # The text of the error may contain data that a log or a client must not see.
     detail = f"{type(error).__name__}: a fault of hedgerow; please report it"

@@ -130,7 +130,8 @@ def _failed(error: HedgerowError, *, as_json: bool) -> int:
     message = error.message
     if (error.kind, error.stage, error.suggestion) == ("UnknownStage", 0, None):
         message += (
-            "\nMemories about words are found by `hedgerow recall WORDS`, or the stage search:WORD."
+            "\nTexts with words are found by `hedgerow recall WORDS` in a root, by `hedgerow search "
+            "WORDS` in an index, or by the stage search:WORD."
         )
     return _report(error.code, message, as_json=as_json, exit_code=USAGE, fields=fields)
 

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from .search_run import Search
 
 _MATCH_STYLE = "bold yellow"
+_NO_SCORE = "0.00"
+_COMMON_WORDS = (
+    f"{_NO_SCORE}: only words match that half of the texts or more have, which hardly count."
+)
 
 
 def show(search: Search, *, explain: bool) -> None:
@@ -51,6 +55,9 @@ def show(search: Search, *, explain: bool) -> None:
         _show_scores(console, search.response)
     _show_why_not(console, search)
     console.print(Text(_count(search), style="dim"))
+    is_by_words = search.response.trace.mode == "bm25"
+    if is_by_words and any(_score_text(hit) == _NO_SCORE for hit in search.hits):
+        console.print(Text(_COMMON_WORDS, style="dim"))
     _show_query_notices(console, search.response.notices)
 
 

@@ -175,8 +175,8 @@ class Forms:
 
 def forms_of(embedder: AnyEmbedder) -> Forms:
     """Return the forms of an embedder. Raises InvalidInputError for any other object."""
-    for queries, documents in _KINDS:
-        if queries is _CALLED and (isinstance(embedder, type) or hasattr(embedder, "encode")):
+    for queries, documents in () if isinstance(embedder, type) else _KINDS:
+        if queries is _CALLED and hasattr(embedder, "encode"):
             continue
         of_queries, of_documents = _form(embedder, queries), _form(embedder, documents)
         if of_queries is not None and of_documents is not None:

@@ -99,7 +99,10 @@ def read_scores(answer: Any, documents: int) -> list[RerankScore]:
     """
     items = _items(answer)
     if all(hasattr(item, "index") and hasattr(item, "score") for item in items):
-        found = [RerankScore(operator.index(one.index), float(one.score)) for one in items]
+        try:
+            found = [RerankScore(operator.index(one.index), float(one.score)) for one in items]
+        except (TypeError, ValueError):
+            raise _unreadable(answer) from None
     elif not all(isinstance(item, Real) and not isinstance(item, bool) for item in items):
         raise _unreadable(answer)
     elif all(isinstance(item, Integral) for item in items) and _are_indices(items, documents):

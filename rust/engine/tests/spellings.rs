@@ -172,12 +172,12 @@ fn a_misspelled_ending_is_searched_as_the_ending_it_resembles() {
             (
                 "handlign",
                 vec!["door"],
-                vec!["For handlign, also searched: handling."],
+                vec!["For handlign, also searched: handle."],
             ),
             (
                 "handledd",
                 vec!["door"],
-                vec!["For handledd, also searched: handled."],
+                vec!["For handledd, also searched: handle."],
             ),
             (
                 "winterd",

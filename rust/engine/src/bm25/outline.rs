@@ -3,10 +3,12 @@
 use std::num::NonZeroU32;
 use std::str;
 
+use crate::text::words::is_mark;
+
 /// Longer terms have no outline. At most 63, which six bits hold.
 const LONGEST: u32 = 40;
 
-/// A bit for each letter that occurs, of 26 for all letters, and the number of letters above them.
+/// A bit for each letter or mark that occurs, of 26 for all letters, and the number of letters above them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Outline(NonZeroU32);
 
@@ -30,7 +32,7 @@ impl Outline {
             }
         } else {
             let text = str::from_utf8(term).ok()?;
-            if text.len() > 4 * LONGEST as usize || !text.chars().all(char::is_alphabetic) {
+            if text.len() > 4 * LONGEST as usize || !text.chars().all(is_letter) {
                 return None;
             }
             text.chars().for_each(add);
@@ -48,6 +50,11 @@ impl Outline {
         let changed = ((one ^ other) & Self::LETTERS).count_ones();
         changed <= 2 * most && (one >> 26).abs_diff(other >> 26) <= most
     }
+}
+
+/// Whether a character is a letter, or a mark of one, such as the virama of Devanagari.
+fn is_letter(c: char) -> bool {
+    c.is_alphabetic() || is_mark(c)
 }
 
 #[cfg(test)]

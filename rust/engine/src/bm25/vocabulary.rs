@@ -48,25 +48,26 @@ struct TermCandidate {
 }
 
 impl Bm25<'_> {
-    /// Whether a row that may be found has a phrase.
-    pub fn has(&self, phrase: &Phrase) -> Result<bool, WorkError> {
+    /// Return a row with a phrase, among those that may be found.
+    pub fn row_of(&self, phrase: &Phrase) -> Result<Option<i64>, WorkError> {
         let tokens = PhraseTokens::of(phrase, self.tokenizer)?;
         let is_allowed = |row| self.passing.is_none_or(|rows: &RowSet| rows.contains(row));
         let Some(snapshot) = self.snapshot else {
-            return Ok(has_stored(self.connection, phrase, is_allowed)?);
+            return Ok(stored_row(self.connection, phrase, is_allowed)?);
         };
         let mut pace = CancelTicker::default();
         for part in snapshot.parts() {
             let found = PhrasePostings::find(&part.segment, &tokens, &mut pace)?;
-            let mut live = found
+            let live = found
                 .chunks
                 .iter()
                 .filter(|chunk| !part.deleted.contains(**chunk));
-            if live.any(|chunk| is_allowed(part.segment.row(*chunk))) {
-                return Ok(true);
+            let mut rows = live.map(|chunk| part.segment.row(*chunk));
+            if let Some(row) = rows.find(|row| is_allowed(*row)) {
+                return Ok(Some(row));
             }
         }
-        Ok(false)
+        Ok(None)
     }
 
     /// The terms that become the term of a word by one edit or two, begin with its letter and have a row that
@@ -91,21 +92,22 @@ impl Bm25<'_> {
     }
 }
 
-/// [`Bm25::has`] by FTS5.
-fn has_stored(
+/// [`Bm25::row_of`] by FTS5.
+fn stored_row(
     connection: &Connection,
     phrase: &Phrase,
     is_allowed: impl Fn(i64) -> bool,
-) -> rusqlite::Result<bool> {
+) -> rusqlite::Result<Option<i64>> {
     let sql = "SELECT rowid FROM knowledge_fts WHERE knowledge_fts MATCH ?";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([phrase.to_string()])?;
     while let Some(row) = rows.next()? {
-        if is_allowed(row.get(0)?) {
-            return Ok(true);
+        let row = row.get(0)?;
+        if is_allowed(row) {
+            return Ok(Some(row));
         }
     }
-    Ok(false)
+    Ok(None)
 }
 
 /// The terms that FTS5 stored with a first letter, and their postings.

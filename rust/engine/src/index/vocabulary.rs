@@ -22,7 +22,7 @@ impl Vocabulary for IndexVocabulary<'_> {
     fn knows(&self, phrase: &Phrase) -> Result<bool> {
         let allowed_rows = self.session.allowed_rows(&Filters::default())?;
         let bm25 = self.session.bm25(allowed_rows.as_deref())?;
-        self.session.read(|_| bm25.has(phrase))
+        Ok(self.session.read(|_| bm25.row_of(phrase))?.is_some())
     }
 
     fn has(&self, phrase: &Phrase) -> Result<bool> {
@@ -32,7 +32,23 @@ impl Vocabulary for IndexVocabulary<'_> {
         }
         let allowed_rows = self.session.allowed_rows(self.filters)?;
         let bm25 = self.session.bm25(allowed_rows.as_deref())?;
-        self.session.read(|_| bm25.has(phrase))
+        Ok(self.session.read(|_| bm25.row_of(phrase))?.is_some())
+    }
+
+    fn word_of(&self, phrase: &Phrase) -> Result<Option<String>> {
+        let allowed_rows = self.session.allowed_rows(self.filters)?;
+        let bm25 = self.session.bm25(allowed_rows.as_deref())?;
+        let tokens = PhraseTokens::of(phrase, bm25.tokenizer)?;
+        let row = self.session.read(|_| bm25.row_of(phrase))?;
+        let (Some(term), Some(row)) = (tokens.only_token(), row) else {
+            return Ok(None);
+        };
+        let term = term.to_vec();
+        let mut texts = self.session.texts(&[(row, SPELLING)])?.into_iter();
+        match texts.next() {
+            Some(texts) => word_of(&NearTerm { term, row }, &texts, bm25.tokenizer),
+            None => Ok(None),
+        }
     }
 
     fn nearest(&self, word: &str) -> Result<Vec<String>> {

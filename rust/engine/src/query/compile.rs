@@ -94,7 +94,7 @@ pub fn compile_match(query: &Query, options: &MatchOptions<'_>) -> Result<String
 
 /// Return the expression that SQLite runs for a query.
 pub fn match_expression(query: &Query, options: &MatchOptions<'_>) -> Result<MatchExpression> {
-    let plain = with_plain_signs(query, options.stopwords)?;
+    let plain = with_plain_signs(query, options)?;
     let query = plain.as_ref().unwrap_or(query);
     let (mut expression, word_count) = match options.matching {
         Matching::Spec => spec_expression(query, options)?,
@@ -135,14 +135,48 @@ pub fn match_expression(query: &Query, options: &MatchOptions<'_>) -> Result<Mat
     Ok(expression)
 }
 
-/// The query with typographic signs as the plain ones, which alone have a meaning; None without any.
-pub(super) fn with_plain_signs(query: &Query, stopwords: &StopWords) -> Result<Option<Query>> {
+/// The query with typographic signs as the plain ones, which alone have a meaning, and for extended matching with
+/// spaces between operators and parentheses; None without any.
+pub(super) fn with_plain_signs(query: &Query, options: &MatchOptions<'_>) -> Result<Option<Query>> {
     if query.is_expanded() {
         return Ok(None);
     }
-    plain_signs(&query.raw)
-        .map(|raw| parse_with(&raw, stopwords))
+    let plain = plain_signs(&query.raw);
+    let spaced = match options.matching {
+        Matching::Extended => spaced_operators(plain.as_deref().unwrap_or(&query.raw)),
+        Matching::Spec => None,
+    };
+    spaced
+        .or(plain)
+        .map(|raw| parse_with(&raw, options.stopwords))
         .transpose()
+}
+
+/// A text with a space between each operator and a parenthesis next to it, outside of quotes; None without any.
+fn spaced_operators(text: &str) -> Option<String> {
+    const OPERATORS: [&str; 3] = ["AND", "OR", "NOT"];
+    if !text.contains(['(', ')']) || !OPERATORS.iter().any(|one| text.contains(one)) {
+        return None;
+    }
+    let is_end = |c: char| matches!(c, ' ' | '(' | ')' | '"');
+    let mut spaced = String::with_capacity(text.len() + 8);
+    let (mut word, mut is_quoted) = (0, false);
+    for (at, c) in text.char_indices() {
+        if c == '(' && !is_quoted && OPERATORS.contains(&&text[word..at]) {
+            spaced.push(' ');
+        }
+        spaced.push(c);
+        is_quoted ^= c == '"';
+        if !is_end(c) {
+            continue;
+        }
+        word = at + 1;
+        let next = text[word..].split(is_end).next().unwrap_or_default();
+        if matches!(c, '(' | ')') && !is_quoted && OPERATORS.contains(&next) {
+            spaced.push(' ');
+        }
+    }
+    (spaced.len() > text.len()).then_some(spaced)
 }
 
 /// A text with `"` in place of a pair of typographic quotes, and `-` in place of a minus sign or en dash that begins a
@@ -154,7 +188,19 @@ pub fn plain_signs(text: &str) -> Option<String> {
     let is_quote = |c: char| {
         matches!(
             c,
-            '"' | '\u{201C}'..='\u{201F}' | '«' | '»' | '「' | '」' | '『' | '』' | '＂'
+            '"' | '\u{201C}'..='\u{201F}'
+                | '«'
+                | '»'
+                | '‹'
+                | '›'
+                | '「'
+                | '」'
+                | '『'
+                | '』'
+                | '《'
+                | '》'
+                | '\u{301D}'..='\u{301F}'
+                | '＂'
         )
     };
     let has_pair = text.matches(is_quote).nth(1).is_some();

@@ -47,7 +47,7 @@ pub struct ExplainedWord {
 /// The words of `text` that a bare query is not searched for: noise, each once, as they stand there.
 pub fn not_searched_for(text: &str, options: &MatchOptions<'_>) -> Result<Vec<String>> {
     let query = super::parse_with(text, options.stopwords)?;
-    let query = with_plain_signs(&query, options.stopwords)?.unwrap_or(query);
+    let query = with_plain_signs(&query, options)?.unwrap_or(query);
     let noise = words(&query, options).into_iter().filter(|word| {
         word.outcome == "dropped" && matches!(word.reason, "stop_word" | "too_short" | "filler")
     });
@@ -61,7 +61,7 @@ pub fn not_searched_for(text: &str, options: &MatchOptions<'_>) -> Result<Vec<St
 /// Explain `text` as [`super::parse()`], [`compile_fts`] and [`compile_match`] treat it.
 pub fn explain(text: &str, options: &MatchOptions<'_>) -> Result<QueryExplanation> {
     let query = super::parse_with(text, options.stopwords)?;
-    let plain = with_plain_signs(&query, options.stopwords)?;
+    let plain = with_plain_signs(&query, options)?;
     let executed = plain.as_ref().unwrap_or(&query);
     let words = words(executed, options);
     let mut explanation = QueryExplanation {

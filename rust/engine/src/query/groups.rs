@@ -26,9 +26,9 @@ struct Group {
 }
 
 impl Group {
-    /// Whether a NOT excludes something here. At the start there is nothing to exclude from.
-    fn excludes(&self, operator: Option<Operator>) -> bool {
-        operator == Some(Operator::Not) && self.has_items
+    /// Whether a NOT excludes something here. At the start of the query there is nothing to exclude from.
+    fn excludes(&self, operator: Option<Operator>, is_inner: bool) -> bool {
+        operator == Some(Operator::Not) && (self.has_items || is_inner)
     }
 
     fn push(&mut self, operator: Option<Operator>, item: Disjunction) {
@@ -76,7 +76,8 @@ pub(super) fn read(
             WordOutcome::Kept(token) => {
                 let token = token.clone().into_owned();
                 let item = vec![vec![alternatives(word.source, &token)?]];
-                let is_excluded = is_after_minus || group.excludes(token.operator);
+                let is_excluded =
+                    is_after_minus || group.excludes(token.operator, !outer.is_empty());
                 grouped.add(&mut group, token.operator, is_excluded, item);
             }
             WordOutcome::Minus => has_minus = true,
@@ -84,36 +85,47 @@ pub(super) fn read(
                 let inner = Group {
                     operator: *operator,
                     has_minus: is_after_minus,
-                    is_excluded: group.is_excluded || is_after_minus || group.excludes(*operator),
+                    is_excluded: group.is_excluded
+                        || is_after_minus
+                        || group.excludes(*operator, !outer.is_empty()),
                     ..Group::default()
                 };
                 outer.push(std::mem::replace(&mut group, inner));
             }
             WordOutcome::Close => {
                 if let Some(before) = outer.pop() {
-                    grouped.close(&mut group, before)?;
+                    grouped.close(&mut group, before, !outer.is_empty())?;
                 }
             }
             WordOutcome::Operator(..) | WordOutcome::Dropped(_) => {}
         }
     }
     while let Some(before) = outer.pop() {
-        grouped.close(&mut group, before)?;
+        grouped.close(&mut group, before, !outer.is_empty())?;
     }
     grouped.expression.any = group.finish()?;
+    if grouped.expression.any.is_empty() {
+        // There is nothing to exclude from: as in a bare query, the words are searched for.
+        let none = std::mem::take(&mut grouped.expression.none);
+        grouped
+            .expression
+            .any
+            .extend(none.into_iter().map(|phrase| vec![vec![phrase]]));
+    }
     let none = grouped.expression.none.len();
     limits::check_expanded(grouped.expression.phrases().count() + none)?;
     Ok(grouped)
 }
 
 impl GroupedExpression {
-    /// End a group and add it to the one around it, which is the current one then.
-    fn close(&mut self, group: &mut Group, before: Group) -> Result<()> {
+    /// End a group and add it to the one around it, which is the current one then. `is_inner` says whether another
+    /// group is around that.
+    fn close(&mut self, group: &mut Group, before: Group, is_inner: bool) -> Result<()> {
         let inner = std::mem::replace(group, before);
         let (operator, has_minus) = (inner.operator, inner.has_minus);
         let item = inner.finish()?;
         if !item.is_empty() {
-            let is_excluded = has_minus || group.excludes(operator);
+            let is_excluded = has_minus || group.excludes(operator, is_inner);
             self.add(group, operator, is_excluded, item);
         }
         Ok(())

@@ -31,12 +31,12 @@ pub fn notices(
         return Ok(Vec::new());
     }
     let query = parse_with(text, options.stopwords)?;
-    let plain = with_plain_signs(&query, options.stopwords)?;
+    let plain = with_plain_signs(&query, options)?;
     let query = plain.unwrap_or(query);
     let raw = query.raw.as_str();
     let mut notices = Vec::new();
     if query.has_operators {
-        notices.extend(of_operators(&scan_groups(raw)));
+        notices.extend(of_operators(&scan_groups(raw), expression));
         if raw.matches('"').count() % 2 == 1 {
             let said = "The last quote is not closed: the phrase goes to the end of the query.";
             notices.push(said.to_owned());
@@ -60,7 +60,7 @@ pub fn notices(
 }
 
 /// Operators that join nothing, and parentheses that group nothing.
-fn of_operators(scan: &ParsedWords<'_>) -> Option<String> {
+fn of_operators(scan: &ParsedWords<'_>, expression: &MatchExpression) -> Option<String> {
     let mut left_out: Vec<&str> = Vec::new();
     let mut has_token = false;
     let mut depth = 0_usize;
@@ -72,6 +72,8 @@ fn of_operators(scan: &ParsedWords<'_>) -> Option<String> {
                 if matches!(next, Some(WordOutcome::Operator(Operator::Not, _))) => {}
             WordOutcome::Kept(_) => has_token = true,
             WordOutcome::Operator(_, OperatorFate::Attached) if has_token => {}
+            WordOutcome::Operator(Operator::Not, OperatorFate::Attached)
+                if depth > 0 && !expression.none.is_empty() => {}
             WordOutcome::Operator(operator, OperatorFate::Attached)
                 if *operator != Operator::Not =>
             {
@@ -277,16 +279,22 @@ fn of_variants(expression: &MatchExpression) -> Vec<String> {
     for phrase in expression.phrases() {
         let Phrase {
             text,
+            prefix,
             variant_of: Some(word),
             ..
         } = phrase
         else {
             continue;
         };
+        let text = if *prefix {
+            format!("{text}*")
+        } else {
+            text.clone()
+        };
         match variants.iter_mut().find(|(known, _)| known == word) {
-            Some((_, others)) if others.contains(text) => {}
-            Some((_, others)) => others.push(text.clone()),
-            None => variants.push((word, vec![text.clone()])),
+            Some((_, others)) if others.contains(&text) => {}
+            Some((_, others)) => others.push(text),
+            None => variants.push((word, vec![text])),
         }
     }
     let said = variants.into_iter().take(SHOWN);

@@ -213,15 +213,8 @@ pub(super) fn is_exclusion(text: &str) -> bool {
             .is_some_and(|c| c == '"' || c.is_alphabetic())
 }
 
-/// The word at the start of a text, without parentheses at its end that close a group; of an operator before
-/// a parenthesis the operator alone.
+/// The word at the start of a text, without parentheses at its end that close a group.
 fn word_of_group(text: &str) -> &str {
-    for operator in ["AND", "OR", "NOT"] {
-        let behind = text.strip_prefix(operator);
-        if behind.is_some_and(|behind| behind.starts_with('(')) {
-            return &text[..operator.len()];
-        }
-    }
     let end = text.bytes().position(is_word_end).unwrap_or(text.len());
     let word = &text[..end];
     let count = |parenthesis: char| word.matches(parenthesis).count();

@@ -30,19 +30,43 @@ const MOST_SPELLINGS: usize = 3;
 const MOST_LOOKUPS: usize = 128;
 
 /// Endings of inflected words in languages without stems in the index, of which the texts may have the word alone.
-const INFLECTIONS: [&str; 7] = ["en", "ern", "er", "es", "em", "e", "n"];
+const INFLECTIONS: [&str; 9] = ["en", "ern", "er", "es", "em", "lar", "ler", "e", "n"];
 /// A word keeps this many letters before such an ending.
 const LEAST_BEFORE_INFLECTION: usize = 6;
+/// The same in an index with stems of Latin words. With fewer letters English words would lose parts of their stems.
+const LEAST_IN_INFLECTED_TEXTS: usize = 4;
 
-/// Letters of German, and how they are written without them.
-const SHARP_S: (&str, &str) = ("ß", "ss");
+/// Words with fewer letters have no spellings by [`LETTERS`].
+const LEAST_FOR_LETTERS: usize = 3;
+/// Letters that are written one for the other: ligatures, the dots and nasals of Devanagari.
+const LETTERS: [(&str, &str); 13] = [
+    ("ß", "ss"),
+    ("œ", "oe"),
+    ("æ", "ae"),
+    ("क\u{93C}", "क"),
+    ("ख\u{93C}", "ख"),
+    ("ग\u{93C}", "ग"),
+    ("ज\u{93C}", "ज"),
+    ("ड\u{93C}", "ड"),
+    ("ढ\u{93C}", "ढ"),
+    ("फ\u{93C}", "फ"),
+    ("ँ", "ं"),
+    ("न्", "ं"),
+    ("म्", "ं"),
+];
+/// Letters without an accent that folding takes off, and how keyboards without them write them.
+const BARE: [(&str, &str); 4] = [("ø", "o"), ("ł", "l"), ("đ", "d"), ("ı", "i")];
+/// Umlauts, and how German is written without them.
 const UMLAUTS: [(&str, &str); 3] = [("ä", "ae"), ("ö", "oe"), ("ü", "ue")];
+
+/// The most letters of a Japanese word that is also searched without its ending in Hiragana.
+const MOST_WITH_HIRAGANA: usize = 5;
 
 /// Letters after an apostrophe: *Ann's how-to* has the words *s how*.
 const CONTRACTED: [&str; 4] = ["d", "m", "s", "t"];
 
-/// The phrases that a word is also searched by. A word that no text has: as two words, or else as its nearest
-/// words. Any word: with a hyphen after its first letter.
+/// The phrases that a word is also searched by. A word that no text has: as two words, with another ending, or else as
+/// its nearest words. Any word: with a hyphen after its first letter, and with other letters for some of its own.
 pub(super) fn of_word(word: &str, options: &MatchOptions<'_>) -> Result<Vec<Phrase>> {
     let Some(vocabulary) = vocabulary(options) else {
         return Ok(Vec::new());
@@ -60,13 +84,22 @@ pub(super) fn of_word(word: &str, options: &MatchOptions<'_>) -> Result<Vec<Phra
         }
         return Ok(search.found);
     }
-    let is_short_or_long = !(LEAST_LETTERS..=MOST_LETTERS).contains(&letters);
-    if is_short_or_long || !word.chars().all(char::is_alphabetic) || words::has_run(word) {
+    let is_letter = |c: char| c.is_alphabetic() || words::is_mark(c);
+    if letters > MOST_LETTERS || !word.chars().all(is_letter) {
         return Ok(Vec::new());
     }
-    let cuts = || word.char_indices().skip(1).map(|(at, _)| word.split_at(at));
+    if words::has_run(word) {
+        return of_run(vocabulary, word);
+    }
+    if letters < LEAST_FOR_LETTERS {
+        return Ok(Vec::new());
+    }
     let is_known = vocabulary.knows(&Phrase::of_text(word))?;
-    let mut found = of_german_letters(vocabulary, word, is_known)?;
+    let mut found = of_letters(vocabulary, word, is_known)?;
+    if letters < LEAST_LETTERS {
+        return Ok(found);
+    }
+    let cuts = || word.char_indices().skip(1).map(|(at, _)| word.split_at(at));
     if is_known {
         let is_noise = |part: &str| CONTRACTED.contains(&part) || options.stopwords.contains(part);
         let cut = cuts().next();
@@ -85,14 +118,8 @@ pub(super) fn of_word(word: &str, options: &MatchOptions<'_>) -> Result<Vec<Phra
     if !parts.is_empty() {
         return Ok(parts);
     }
-    for ending in INFLECTIONS {
-        let Some(stem) = word.strip_suffix(ending) else {
-            continue;
-        };
-        let phrase = Phrase::variant(stem.to_owned(), word);
-        if stem.chars().nth(LEAST_BEFORE_INFLECTION - 1).is_some() && vocabulary.has(&phrase)? {
-            return Ok(vec![phrase]);
-        }
+    if let Some(inflected) = of_inflection(vocabulary, word, options.latin_stems)? {
+        return Ok(vec![inflected]);
     }
     let by_ending = of_ending(vocabulary, word, options.tokenizer)?;
     if !by_ending.is_empty() {
@@ -103,6 +130,72 @@ pub(super) fn of_word(word: &str, options: &MatchOptions<'_>) -> Result<Vec<Phra
         .into_iter()
         .filter(|near| !options.stopwords.contains(near));
     Ok(nearest.map(|near| Phrase::variant(near, word)).collect())
+}
+
+/// Return a word without one of [`INFLECTIONS`], or, in an index with stems of Latin words, the words that begin with
+/// it, if a text has them.
+fn of_inflection(
+    vocabulary: &dyn Vocabulary,
+    word: &str,
+    latin_stems: bool,
+) -> Result<Option<Phrase>> {
+    let least = if latin_stems {
+        LEAST_IN_INFLECTED_TEXTS
+    } else {
+        LEAST_BEFORE_INFLECTION
+    };
+    for stem in INFLECTIONS.map(|ending| word.strip_suffix(ending)) {
+        let Some(stem) = stem.filter(|stem| stem.chars().nth(least - 1).is_some()) else {
+            continue;
+        };
+        let phrase = Phrase::variant(stem.to_owned(), word);
+        if vocabulary.has(&phrase)? {
+            return Ok(Some(phrase));
+        }
+    }
+    let longer = Phrase {
+        prefix: true,
+        ..Phrase::variant(word.to_owned(), word)
+    };
+    Ok((latin_stems && vocabulary.has(&longer)?).then_some(longer))
+}
+
+/// Other spellings of a word in a script without spaces: with or without the mark of repetition of Thai and Lao, and
+/// a Japanese word that no text has without its ending.
+fn of_run(vocabulary: &dyn Vocabulary, word: &str) -> Result<Vec<Phrase>> {
+    let mut found = Vec::new();
+    let mark = match word.chars().next().map(|c| c.script()) {
+        Some(Script::Thai) => Some('\u{E46}'),
+        Some(Script::Lao) => Some('\u{EC6}'),
+        _ => None,
+    };
+    if let Some(mark) = mark {
+        let other = match word.strip_suffix(mark) {
+            Some(once) => once.to_owned(),
+            None => format!("{word}{mark}"),
+        };
+        let phrase = Phrase::variant(other, word);
+        if !phrase.text.is_empty() && vocabulary.has(&phrase)? {
+            found.push(phrase);
+        }
+    }
+    let mut letters = word.chars();
+    let head: String = letters.next().into_iter().collect();
+    let ending = letters.clone().count();
+    let is_inflected = head.chars().all(|c| c.script() == Script::Han)
+        && (1..MOST_WITH_HIRAGANA).contains(&ending)
+        && letters.all(|c| c.script() == Script::Hiragana);
+    if is_inflected && !vocabulary.knows(&Phrase::of_text(word))? {
+        // A single character is searched as a prefix.
+        let phrase = Phrase {
+            prefix: true,
+            ..Phrase::variant(head, word)
+        };
+        if vocabulary.has(&phrase)? {
+            found.push(phrase);
+        }
+    }
+    Ok(found)
 }
 
 /// The phrase of a word with hyphens as one word, if the index has it: *email* for *e-mail*.
@@ -125,13 +218,9 @@ pub(super) fn of_hyphened(source: &str, options: &MatchOptions<'_>) -> Result<Op
     Ok((is_compared && vocabulary.has(&phrase)?).then_some(phrase))
 }
 
-/// Return the word with ß for ss or ss for ß, and a word that no text has also with umlauts for two letters or two
-/// letters for umlauts, if a text has it.
-fn of_german_letters(
-    vocabulary: &dyn Vocabulary,
-    word: &str,
-    is_known: bool,
-) -> Result<Vec<Phrase>> {
+/// Return the word with [`LETTERS`] written one for the other and without those of [`BARE`]; and a word that no text
+/// has also with [`BARE`] and [`UMLAUTS`] written one for the other. Only spellings that a text has.
+fn of_letters(vocabulary: &dyn Vocabulary, word: &str, is_known: bool) -> Result<Vec<Phrase>> {
     let lower = crate::text::lower::lower(word.to_owned());
     let swapped = |text: &str, (one, other): (&str, &str)| {
         if text.contains(one) {
@@ -145,10 +234,15 @@ fn of_german_letters(
             .into_iter()
             .fold(text.to_owned(), |text, pair| swapped(&text, pair))
     };
-    let sharp = swapped(&lower, SHARP_S);
-    let mut spellings = vec![sharp.clone()];
+    let plain = LETTERS
+        .into_iter()
+        .chain(BARE)
+        .fold(lower.clone(), |text, (one, other)| text.replace(one, other));
+    let mut spellings = vec![plain];
+    spellings.extend(LETTERS.map(|pair| swapped(&lower, pair)));
     if !is_known {
-        spellings.extend([umlauts(&lower), umlauts(&sharp)]);
+        spellings.extend(BARE.map(|pair| swapped(&lower, pair)));
+        spellings.extend([umlauts(&lower), umlauts(&swapped(&lower, LETTERS[0]))]);
     }
     let mut found: Vec<Phrase> = Vec::new();
     for spelling in spellings {
@@ -187,10 +281,13 @@ fn of_ending(
                 && !found.contains(&phrase)
                 && vocabulary.has(&phrase)?
             {
-                found.push(phrase);
+                // The texts may have the stem with another ending.
+                let text = vocabulary.word_of(&phrase)?.unwrap_or(phrase.text);
+                found.push(Phrase::variant(text, word));
             }
         }
     }
+    found.dedup();
     Ok(found)
 }
 

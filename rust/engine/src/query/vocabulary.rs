@@ -13,6 +13,9 @@ pub trait Vocabulary {
     /// Whether a text has the phrase.
     fn has(&self, phrase: &Phrase) -> Result<bool>;
 
+    /// A word of a text that the phrase of one word finds, in lower case; None if no text has one.
+    fn word_of(&self, phrase: &Phrase) -> Result<Option<String>>;
+
     /// Words of the texts that become `word` by one edit or two (a letter more, less or another, two
     /// letters exchanged) and have its first letter: those with the fewest edits, the most frequent first,
     /// in lower case.

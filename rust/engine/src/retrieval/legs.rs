@@ -12,6 +12,7 @@ use super::trace::{Attempt, Strategy, Timings};
 use crate::bm25::MATCHED;
 use crate::chunks::RankedRow;
 use crate::error::{Error, Result};
+use crate::query::Matching;
 use crate::vectors::CosineStats;
 use crate::vectors::{NEAREST, NearestRows};
 
@@ -43,7 +44,11 @@ impl<'a> Bm25Leg<'a> {
             query: compiled.fts.clone(),
             hits: leg.matches.found.len(),
         });
-        if leg.matches.found.is_empty() && !keywords.request.skip_retry_ladder {
+        // The rungs know no exclusions, and would find what an extended query excludes.
+        let is_final = keywords.request.skip_retry_ladder
+            || (keywords.setup.matching == Matching::Extended
+                && !compiled.expression.none.is_empty());
+        if leg.matches.found.is_empty() && !is_final {
             let climbed = timed(&mut timings.ladder, || {
                 ladder::climb(keywords, keywords.request.query, &mut leg.attempts)
             });
