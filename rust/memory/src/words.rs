@@ -207,19 +207,19 @@ fn is_operator(text: &[char], at: usize) -> bool {
 /// Whether a square bracket begins or ends a list or an interval with a comma, or an index after a word. Those of links,
 /// notes and tasks do not count.
 fn is_bracket_of_values(text: &[char], at: usize) -> bool {
-    let is_bracket = |one: &char| matches!(one, '[' | ']' | '(' | ')' | '\n');
+    let is_bracket = |one: &char| matches!(one, '[' | ']' | '(' | ')');
     let is_opening = |one: char| matches!(one, '[' | '(');
     let limit = |length: usize| length.min(LONGEST_IN_BRACKETS);
     let (start, end) = if text[at] == '[' {
         let rest = &text[at + 1..];
         let rest = &rest[..limit(rest.len())];
-        match rest.iter().position(|one| is_bracket(one)) {
+        match rest.iter().position(is_bracket) {
             Some(length) if !is_opening(rest[length]) => (at, at + 1 + length),
             _ => return false,
         }
     } else {
         let rest = &text[at - limit(at)..at];
-        match rest.iter().rev().position(|one| is_bracket(one)) {
+        match rest.iter().rev().position(is_bracket) {
             Some(length) if is_opening(text[at - 1 - length]) => (at - 1 - length, at),
             _ => return false,
         }
@@ -228,7 +228,7 @@ fn is_bracket_of_values(text: &[char], at: usize) -> bool {
     let is_link = matches!(around[1], Some('(' | '[' | ']' | ':')) || around[0] == Some(&'[');
     let has_comma = text[start..end].iter().any(|one| matches!(one, ',' | ';'));
     let is_index = around[0].is_some_and(|one| is_word(*one)) && text[start + 1] != '^';
-    text[end] != '\n' && !is_link && (has_comma || is_index)
+    !is_link && (has_comma || is_index)
 }
 
 /// The length of a word, with the marks of its letters, and the `n't` of `don't`.
@@ -361,7 +361,7 @@ mod tests {
             ("1,500.25, 2. a", &["1", ",", "500", ".", "25", "2", "a"]),
             ("- [x] cut\n- [ ] sow", &["[x]", "cut", "sow"]),
             (
-                "[0, 1) x[i] (a, b)",
+                "[0,\n1) x[i] (a, b)",
                 &["[", "0", "1", "x", "[", "i", "]", "a", "b"],
             ),
             (

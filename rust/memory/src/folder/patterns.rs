@@ -76,12 +76,11 @@ impl Patterns {
     /// pattern matches.
     pub(super) fn decision(&self, path: &str, is_folder: bool) -> Option<Decision> {
         let (glob, matches) = match self.compared.matched(path, is_folder) {
-            Match::None => return None,
             Match::Ignore(glob) => (glob, true),
             Match::Whitelist(glob) if self.positive.matched(path, is_folder).is_ignore() => {
                 (glob, false)
             }
-            Match::Whitelist(_) => return None,
+            Match::None | Match::Whitelist(_) => return None,
         };
         let number = *self.numbers.get(glob.original())?;
         Some(Decision { number, matches })
