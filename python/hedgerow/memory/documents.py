@@ -102,7 +102,7 @@ def parse_document(path: str, data: bytes, rules: Rules = Rules()) -> Document: 
 
 
 def unused_pattern(pattern: str) -> str:
-    """Return what is said of a pattern of `exclude` that decides about no file."""
+    """Return the sentence about a pattern of `exclude` that decides about no file."""
     said = f"The exclude pattern {pattern!r} of hedgerow.json"
     if not pattern.startswith("!"):
         return f"{said} matches nothing"

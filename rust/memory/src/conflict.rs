@@ -1,6 +1,6 @@
 //! Conflicts that git left in a text.
 
-/// What a text about conflicts says outside of its examples, in several languages.
+/// Words of a text about conflicts, in several languages.
 const SUBJECT: [&str; 12] = [
     "conflict",
     "conflit",
@@ -155,7 +155,7 @@ mod tests {
             line("```\n<<<<<<< a\nx\n||||||| b\ny\n=======\nx\n>>>>>>> c\n```"),
             None
         );
-        // One version ends the code.
+        // The first version ends the code.
         let torn = "```sh\n<<<<<<< HEAD\nmake\n```\n=======\nmake all\n```\n>>>>>>> other\n";
         assert_eq!(line(&format!("# Build\n\n{torn}")), Some(4));
     }

@@ -134,7 +134,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Return what is said of a memory that several memories supersede.
+/// Return the rest of the sentence about a memory that several memories supersede.
 pub fn several_successors(news: &[&str]) -> String {
     let quoted: Vec<String> = news.iter().map(|path| format!("`{path}`")).collect();
     let listed = quoted.join(", ");

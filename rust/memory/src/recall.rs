@@ -89,7 +89,7 @@ pub struct Recall {
     pub left_out: BTreeMap<LeftOut, usize>,
     /// What the folders of the results are about.
     pub about: Vec<About>,
-    /// What is said of memories that results supersede and other memories supersede too.
+    /// The sentences about memories that results supersede and other memories supersede too.
     pub divided: Vec<String>,
     /// The search, without hits.
     pub found: SearchResult,

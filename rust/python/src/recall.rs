@@ -322,7 +322,7 @@ impl PyRecall {
     }
 
     /// Return the results of the search, each as a tuple; the number of files left out, by reason; what
-    /// the folders of the results are about; what is said of memories with several successors; and the passages of the
+    /// the folders of the results are about; the sentences about memories with several successors; and the passages of the
     /// files, if requested.
     fn results<'py>(&self, py: Python<'py>) -> PyResult<Results<'py>> {
         let done = self
