@@ -289,9 +289,7 @@ class ListRequest(Request[MemoryList]):
     operation = Operation("list", "memories", "GET")
 
     _: KW_ONLY
-    type: Annotated[
-        str | None, Field("Only memories of this type, or of several with commas between")
-    ] = None
+    type: Annotated[str | None, Field("Only memories of these types: a,b")] = None
     limit: Limit = 100
     offset: Annotated[int, Field("Skip this many", least=0)] = 0
     superseded: Annotated[bool, Field("Only memories that another one supersedes")] = False
