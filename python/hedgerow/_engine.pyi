@@ -800,6 +800,7 @@ class _FileColumns:
         self,
         index: Index,
         *,
+        types: Sequence[str],
         tags: Sequence[str],
         writers: Sequence[str],
         scope: tuple[str | None, str | None, str | None],
@@ -852,6 +853,7 @@ class _Recall:
         list[_RecallTuple],
         list[tuple[str, int]],
         list[tuple[str, str, str]],
+        list[str],
         list[tuple[str, int, float, int, str]],
     ]: ...
 

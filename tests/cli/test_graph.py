@@ -215,6 +215,16 @@ class TestGraph:
         assert (value["unresolved"], value["leftOut"]) == (["heron"], 0)
         assert ok("graph", "no-pellets") == "decisions/no-pellets.md: 0 nodes around it.\n"
 
+    def test_without_a_sync_files_are_not_read(self, four_notes: Path, typed_store: str) -> None:
+        assert as_json("graph")["nodes"] == 4
+        put(four_notes, "garden/heron.md", "[[pond]]\n")
+        assert as_json("graph", "--no-sync")["nodes"] == 4
+        assert "heron.md" not in ok("graph", "pond", "--no-sync")
+        assert "there is no memory 'heron'" in failed(1, "graph", "heron", "--no-sync")
+        assert as_json("graph")["nodes"] == 5
+        said = "--no-sync goes with --root DIR."
+        assert said in failed(2, "graph", "--no-sync", "--db", typed_store)
+
     @pytest.mark.parametrize(
         ("exit_code", "args", "message"),
         [

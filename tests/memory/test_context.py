@@ -223,5 +223,5 @@ class TestDiversity:
         words = [f"w{n}" for n in range(42)]
         chain = [words[:36], words[3:39], words[6:42]]
         assert _repeats([" ".join(one) for one in chain]) == [1]
-        assert _repeats(["", "", "a b", "b a", "砍树篱", "砍树篱"]) == [3, 5]
+        assert _repeats(["", "", "a b", "b a", "a b", "砍树篱", "砍树篱"]) == [4, 6]
         assert _repeats([]) == []

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hedgerow import HedgerowError, MemoryRoot
+from hedgerow.memory.doctor import diagnose
 from memory_doubles import counts, found, keys, put
 
 
@@ -74,6 +75,29 @@ class TestDiscovery:
         state = synced_root.index_state()
         assert state is not None
         assert state.unused == ("gone",)
+
+    @pytest.mark.parametrize(
+        ("exclude", "expected", "unused"),
+        [
+            (["*.md", "!a.md"], ["notes/a.md"], ()),
+            (["notes/*", "!notes/a.md"], ["notes/a.md"], ()),
+            (["!a.md"], ["notes/a.md", "notes/b.md"], ("!a.md",)),
+            (["b.md", "!a.md"], ["notes/a.md"], ("!a.md",)),
+            (["!b.md", "b.md"], ["notes/a.md"], ("!b.md",)),
+        ],
+    )
+    def test_an_exclamation_mark_takes_back(
+        self, root: MemoryRoot, exclude: list[str], expected: list[str], unused: tuple[str, ...]
+    ) -> None:
+        put(root.path, "notes/a.md", "hawthorn")
+        put(root.path, "notes/b.md", "hawthorn")
+        put(root.path, "hedgerow.json", json.dumps({"schemaVersion": 1, "exclude": exclude}))
+        assert found(root, "hawthorn") == expected
+        state = root.index_state()
+        assert state is not None
+        assert state.unused == unused
+        message = diagnose(root.path).index.message
+        assert ("takes nothing back" in message) is bool(unused)
 
     def test_a_change_of_the_configuration_counts_at_once(self, synced_root: MemoryRoot) -> None:
         put(synced_root.path, "drafts/x.md", "hawthorn")

@@ -81,7 +81,8 @@ class TestWhatSomebodyElseMade:
             assert edges(root) == []
             assert root.query("all | visited:linker").keys == []
         assert [record.getMessage() for record in caplog.records] == [
-            f"{cloned}/.hedgerow was not made by you on this machine: the index is rebuilt from the "
+            f"{cloned}/.hedgerow was not made by you on this machine for a root at this path (was the root "
+            "moved, renamed or copied?): the index is rebuilt from the "
             "files; the store is rebuilt without visits, and the old one is kept as "
             f"{cloned}/.hedgerow/store.db.foreign"
         ]

@@ -24,7 +24,10 @@ IN_FRONT_MATTER = (
         (CONFLICT, 2),
         (IN_FRONT_MATTER, 3),
         ("<<<<<<<\na\n|||||||\nb\n=======\nc\n>>>>>>>\n", 1),
-        (f"```\n{CONFLICT}```\n", None),
+        (f"# Build\n\n```\n{CONFLICT}```\n", 5),
+        (f"# A merge\n\n```\n{CONFLICT}```\n", None),
+        (f"# Conflicts\n\n```\n{CONFLICT}```\n", None),
+        (f"A conflict:\n\n```\n{CONFLICT}```\n", None),
         ("a\n=======\n\n>>>>>>> b\n", None),
         ("<<<<<<< a\n=======\n", 1),
         ("a\n=======\nb\n>>>>>>> c\n", 2),
@@ -68,8 +71,23 @@ class TestConflicts:
         root = MemoryRoot.open(tmp_path)
         [finding] = [one for one in root.process("lint").summary if "several-successors" in one]
         assert "`notes/a.md`, `notes/b.md`" in finding
+        said = (
+            "notes/old.md is superseded by several memories that hold: `notes/a.md`, `notes/b.md`; supersede "
+            "all but one of them"
+        )
+        assert root.recall("a").notices == root.context("b").notices == (said,)
         root.supersede("a", by="b")
+        assert root.recall("b").notices == ()
         assert not any("several-successors" in one for one in root.process("lint").summary)
+
+    def test_successors_of_another_scope_are_not_named(self, tmp_path: Path) -> None:
+        ana, bob = (
+            f"---\nscope: {{user: {one}}}\nsupersedes: old\n---\nhedge\n" for one in ("ana", "bob")
+        )
+        put(tmp_path, "notes/old.md", "---\nscope: {user: ana}\n---\nold\n")
+        put(tmp_path, "notes/a.md", ana)
+        put(tmp_path, "notes/b.md", bob)
+        assert MemoryRoot.open(tmp_path, scope={"user": "ana"}).recall("hedge").notices == ()
 
 
 class TestDates:

@@ -111,6 +111,15 @@ def test_lists_are_merged(both: MemoryRoots) -> None:
         both.list(type="nonsense")
 
 
+def test_types_that_one_root_has_are_found(both: MemoryRoots, folders: tuple[Path, Path]) -> None:
+    (folders[0] / "notes/soup.md").write_text("---\ntype: soup\n---\nhedge soup\n")
+    (folders[1] / "notes/cake.md").write_text("---\ntype: cake\n---\nhedge cake\n")
+    expected = {"@/notes/soup.md", "@@/notes/cake.md"}
+    assert {one.file for one in both.list(type="soup,cake").memories} == expected
+    assert {one.file for one in both.grep("hedge", types=["soup", "cake"])} == expected
+    assert {one.file for one in both.recall("hedge", types=["soup", "cake"])} == expected
+
+
 def test_writes_go_to_the_first(both: MemoryRoots, folders: tuple[Path, Path]) -> None:
     done = both.remember("Mulch in spring.", title="Mulch")
     assert (done.root, (folders[0] / done.file).is_file()) == (str(folders[0]), True)

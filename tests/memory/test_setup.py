@@ -172,6 +172,41 @@ class TestOpen:
             MemoryRoot.open(tmp_path).sync()
         assert raised.value.code == "root_config_invalid"
 
+    def test_a_configuration_in_conflict_is_named_with_the_line(self, tmp_path: Path) -> None:
+        text = (
+            '{\n<<<<<<< HEAD\n"schemaVersion": 1,\n=======\n"schemaVersion": 1\n>>>>>>> other\n}\n'
+        )
+        put(tmp_path, "hedgerow.json", text)
+        with pytest.raises(HedgerowError, match=r"hedgerow\.json:2: it is in conflict") as raised:
+            MemoryRoot.open(tmp_path).sync()
+        assert raised.value.code == "root_config_invalid"
+        assert "--force" not in raised.value.message
+
+    @pytest.mark.parametrize("is_set_up", [True, False])
+    def test_an_open_root_that_was_moved_is_not_made_again(
+        self, tmp_path: Path, *, is_set_up: bool
+    ) -> None:
+        folder = tmp_path / "memory"
+        put(folder, "notes/a.md", "hawthorn")
+        if is_set_up:
+            MemoryRoot.init(folder)
+        root = MemoryRoot.open(folder)
+        assert len(root.recall("hawthorn")) == 1
+        folder.rename(tmp_path / "moved")
+        for call in (
+            lambda: root.recall("hawthorn"),
+            lambda: root.recall("hawthorn", sync=False),
+            lambda: root.remember("x", title="T"),
+            root.list,
+            root.status,
+            lambda: root.process("lint", apply=True),
+        ):
+            with pytest.raises(InvalidInputError, match="moved or renamed") as raised:
+                call()
+            assert raised.value.code == "root_not_found"
+        assert not folder.exists()
+        assert len(MemoryRoot.open(tmp_path / "moved").recall("hawthorn")) == 1
+
     @pytest.mark.parametrize(
         ("settings", "position"),
         [

@@ -21,6 +21,8 @@ from memory_doubles import put
         ("a#b, issue #12, `#code`, [#text](#anchor), https://x.example/#part", []),
         ("```\n#include\n```\n\n    #indented", []),
         ("#a #a", ["a"]),
+        ("#🚀 and #🚀launch, #👩\u200d💻/go", ["🚀", "🚀launch", "👩\u200d💻/go"]),
+        ("#→ #\ufe0f\u20e3", []),
         ("", []),
     ],
 )
@@ -52,6 +54,34 @@ class TestRoot:
             assert ([one.file for one in found.memories], found.count) == (["notes/hawthorn.md"], 1)
         assert vault.list(tags=["hedge", "stone"]).count == 0
         assert vault.list().count == 2
+
+    def test_fields_are_read_in_any_case(self, root: MemoryRoot) -> None:
+        matter = "Tags: [🚀 launch]\nALIASES: Kube\nDate: 2026-04-18\nType: Finding\nTitle: Big\n"
+        put(root.path, "notes/a.md", f"---\n{matter}---\npomelo\n")
+        put(root.path, "notes/b.md", "---\nRetracted: true\n---\npomelo\n")
+        put(root.path, "notes/c.md", "---\nRelated: ['[[b]]']\n---\npomelo\n")
+        for filters in ({"tags": ["🚀 launch"]}, {"after": "2026-01-01"}, {"types": ["finding"]}):
+            found = root.recall("pomelo", **filters)
+            assert [one.file for one in found] == ["notes/a.md"]
+        assert (root.resolve("kube"), root.list(type="finding").memories[0].title) == (
+            "notes/a.md",
+            "Big",
+        )
+        assert sorted(one.file for one in root.recall("pomelo")) == ["notes/a.md", "notes/c.md"]
+        root.restore("notes/b.md")
+        assert len(root.recall("pomelo")) == 3
+        root.link("notes/c.md", "notes/a.md")
+        text = (root.path / "notes/c.md").read_text(encoding="utf-8")
+        assert text.count("elated:") == 1
+        assert "[[notes/a]]" in text or "[[a]]" in text
+
+    def test_a_field_in_two_cases_is_reported(self, root: MemoryRoot) -> None:
+        put(root.path, "notes/a.md", "---\nTags: [x]\ntags: [y]\n---\npomelo\n")
+        assert len(root.recall("pomelo", tags=["y"])) == 1
+        assert not root.recall("pomelo", tags=["x"]).results
+        said = "Tags is not read, because tags is there too"
+        assert any(said in one for one in root.recall("pomelo").notices)
+        assert any(said in one for one in root.process("lint").summary)
 
     def test_aliases_are_names(self, vault: MemoryRoot) -> None:
         assert vault.show("May Tree").file == "notes/hawthorn.md"
@@ -138,8 +168,21 @@ class TestKinds:
         assert sorted(one.file for one in infra.recall("pomelo", types=[type_])) == expected
         assert sorted(one.file for one in infra.list(type=type_).memories) == expected
 
-    def test_a_folder_is_a_type_of_a_recall(self, infra: MemoryRoot) -> None:
+    def test_a_folder_is_a_type(self, infra: MemoryRoot) -> None:
         assert [one.file for one in infra.recall("pomelo", types=["garden"])] == ["garden/d.md"]
+        assert [one.file for one in infra.list(type="garden").memories] == ["garden/d.md"]
+
+    def test_several_types_may_be_written_with_commas(self, infra: MemoryRoot) -> None:
+        expected = ["recipes/e.md", "sessions/f.md"]
+        for types in (["session", "soup recipe"], ["session, soup-recipe"]):
+            assert sorted(one.file for one in infra.recall("pomelo", types=types)) == expected
+            assert sorted(one.file for one in infra.grep("pomelo", types=types)) == expected
+        listed = infra.list(type="session,soup recipe")
+        assert sorted(one.file for one in listed.memories) == expected
+        with pytest.raises(InvalidInputError, match="no memories of the type 'sesion'"):
+            infra.list(type="note,sesion")
+        with pytest.raises(InvalidInputError, match="a type or a tag is blank"):
+            infra.list(type=" ")
 
     def test_a_list_says_session(self, infra: MemoryRoot) -> None:
         assert {one.type for one in infra.list().memories} == {"note", "session", "soup-recipe"}

@@ -44,6 +44,23 @@ class TestResponse:
         assert response.notices == []
         assert "notices" not in response.trace.to_dict()
 
+    @pytest.mark.parametrize(
+        ("query", "text", "is_meant"),
+        [
+            ("café", "Be careful", False),
+            ("cafe", "Be careful", False),
+            ("café", "We care", False),
+            ("häusre", "Die Häuser", True),
+            ("hegde", "The hedges", True),
+            ("recieve", "On receiving it", True),
+        ],
+    )
+    def test_short_words_and_accents_are_compared_whole(
+        self, query: str, text: str, *, is_meant: bool
+    ) -> None:
+        retriever = hr.Retriever(hr.Index.from_texts([text]), ranking=hr.Ranking("best"))
+        assert bool(retriever.search(query).results) is is_meant
+
     @pytest.mark.parametrize("query", ["???", "*", "( )"])
     def test_a_query_without_words_says_so(self, index: hr.Index, query: str) -> None:
         said = "Keywords found nothing: the query has no word that can be searched for."

@@ -10,7 +10,7 @@ import click
 from hedgerow._graph.figures import Neighborhood, figures_of, neighborhood_of
 from hedgerow.memory.operations import LinkRequest, LinksRequest, VisitRequest
 
-from .options import TEXT, Command, json_option, option, request_options
+from .options import TEXT, Command, json_option, option, request_options, sync_option
 from .output import echo, plural, visible, wants_json, write_json, wrote_json
 from .place import OpenStore, memory_of, open_store, scope, server_of, store_options, time_option
 
@@ -28,9 +28,12 @@ _LISTED = 1000
     "hops",
     hops={"default": None, "help": "How far from KEY.  [default: 1; with --svg 2]"},
 )
+@sync_option
 @store_options
 @json_option
-def graph(*, key: str | None, svg: str | None, hops: int | None, db: str | None) -> None:
+def graph(
+    *, key: str | None, svg: str | None, hops: int | None, sync: bool, db: str | None
+) -> None:
     """Count nodes, links and communities; with KEY, show the links of a memory.
 
     \b
@@ -46,7 +49,11 @@ def graph(*, key: str | None, svg: str | None, hops: int | None, db: str | None)
         raise click.UsageError("Pass a KEY: --svg and --hops show its neighborhood.")
     if svg and Path(svg).suffix.lower() != ".svg":
         raise click.UsageError(f"--svg writes SVG; give a file that ends in .svg, not {svg}.")
+    if not sync and db is not None:
+        raise click.UsageError("--no-sync goes with --root DIR.")
     if server := server_of(db):
+        if not sync:
+            raise click.UsageError("--no-sync goes with --root DIR.")
         if key is None or svg is not None:
             raise click.UsageError("A server shows the links of one KEY, without --svg.")
         found = server.links(key, hops=hops or 1, limit=_LISTED)
@@ -54,7 +61,7 @@ def graph(*, key: str | None, svg: str | None, hops: int | None, db: str | None)
         return
     if scope() is not None and (key is None or svg):
         raise click.UsageError("--scope goes with a KEY, without --svg.")
-    with open_store(db, reads=True) as opened:
+    with open_store(db, sync=sync, reads=True) as opened:
         if key is None:
             _show_figures(opened)
             return
@@ -67,7 +74,7 @@ def graph(*, key: str | None, svg: str | None, hops: int | None, db: str | None)
 
 def _show_figures(opened: OpenStore) -> None:
     figures = figures_of(opened.store)
-    links = None if opened.root is None else opened.root.graph()
+    links = None if opened.root is None else opened.root.graph(sync=opened.sync)
     if wants_json():
         value = opened.source | figures.to_dict()
         value["meanDegree"] = round(figures.mean_degree, 4)
@@ -86,7 +93,7 @@ def _show_part(opened: OpenStore, key: str, hops: int) -> None:
         part = neighborhood_of(opened.store, key, hops=hops, most=_LISTED)
         answer = {**opened.source, **part.to_dict(), "unresolved": []}
     else:
-        answer = opened.root.links(key, hops=hops, limit=_LISTED).to_dict()
+        answer = opened.root.links(key, hops=hops, limit=_LISTED, sync=opened.sync).to_dict()
     _tell_part(answer)
 
 

@@ -226,14 +226,13 @@ def _index_root(*, has_paths: bool, allow_empty: bool, verbose: bool) -> SyncRep
         more = skipped_json(report.passed_by, report.named) if verbose else {}
         write_json(report.to_dict() | more)
         return report
+    from hedgerow.memory.documents import unused_pattern  # noqa: PLC0415 - of roots alone
+
     from .recall import show_skips  # noqa: PLC0415 - of roots alone
 
     show_skips(report.skips, len(report.skips))
     for pattern in report.unused:
-        echo(
-            f"Note: the exclude pattern {visible(repr(pattern))} of hedgerow.json matches nothing",
-            err=True,
-        )
+        echo(f"Note: {visible(unused_pattern(pattern))}", err=True)
     echo(
         f"Indexed {plural(report.documents, 'Markdown document')} in {visible(report.root)}: "
         f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed."

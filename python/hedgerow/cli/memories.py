@@ -139,7 +139,16 @@ def _required_title(title: str | None) -> str:
 
 
 @click.command("list", cls=Command)
-@request_options(ListRequest, limit={"default": _LISTED})
+@request_options(
+    ListRequest,
+    limit={"default": _LISTED},
+    type={
+        "multiple": True,
+        "metavar": "TYPE,...",
+        "callback": lambda _, __, given: ",".join(given) or None,
+        "help": "Only memories of these types.",
+    },
+)
 @sync_option
 @place_options()
 @json_option

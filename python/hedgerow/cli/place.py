@@ -456,7 +456,7 @@ class OpenStore:
 
     def key(self, name: str) -> str:
         """Return the key of a name: in a root also the name or title of a file."""
-        return name if self.root is None else self.root.resolve(name)
+        return name if self.root is None else self.root.resolve(name, sync=self.sync)
 
 
 def server_of(db: str | None, *, writes: bool = False) -> RemoteRoot | None:

@@ -100,7 +100,7 @@ def existing_root(path: str | os.PathLike[str]) -> Path:
     except (OSError, RuntimeError) as error:
         problem = getattr(error, "strerror", None) or problem
     raise InvalidInputError(
-        f"{given}: {problem}; check the spelling, or make a memory root with: "
+        f"{given}: {problem}; check the path (was the folder moved or renamed?), or make a memory root with: "
         f"hedgerow init --root {given}",
         code="root_not_found",
     )
@@ -182,6 +182,10 @@ def _shown(value: Any) -> str:
     return _shorten(json.dumps(value), _LONGEST_SHOWN)
 
 
+_CONFLICT = re.compile(rb"^(?:<{7}|={7}|>{7})(?= |\r?$)", re.MULTILINE)
+"""The beginning of a line with a mark of a git conflict."""
+
+
 class _Settings:
     """The settings in a file; errors name the position of a value."""
 
@@ -197,6 +201,13 @@ class _Settings:
         except OSError as error:
             raise self.invalid(error.strerror or str(error)) from error
         except (ValueError, RecursionError) as error:
+            if mark := _CONFLICT.search(data):
+                line = data.count(b"\n", 0, mark.start()) + 1
+                raise HedgerowError(
+                    f"Failed to read {file}:{line}: it is in conflict: git left two versions between <<<<<<< and "
+                    ">>>>>>>; keep one of them, and remove the lines with these marks",
+                    code="root_config_invalid",
+                ) from error
             raise self.invalid(f"it is not JSON ({error})") from error
         if not isinstance(values, dict):
             raise self.invalid("it is not a JSON object")

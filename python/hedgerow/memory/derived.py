@@ -233,8 +233,8 @@ def check_regular(file: Path) -> None:
 
 def _foreign(file: Path) -> IndexFileError:
     return IndexFileError(
-        f"{file} was not made by you on this machine, so it is not read; leave out --no-sync "
-        "(sync=False) once, and it is rebuilt from the files",
+        f"{file} was not made by you on this machine for a root at this path, so it is not read (was the root "
+        "moved, renamed or copied?); leave out --no-sync (sync=False) once, and it is rebuilt from the files",
         code="index_foreign",
     )
 
@@ -309,7 +309,10 @@ def _quarantine_foreign(derived: Derived, known: Collection[tuple[int, int]]) ->
         derived.manifest.unlink(missing_ok=True)
     if told:
         _logger.warning(
-            "%s was not made by you on this machine: %s", derived.folder, "; ".join(told)
+            "%s was not made by you on this machine for a root at this path (was the root moved, renamed or "
+            "copied?): %s",
+            derived.folder,
+            "; ".join(told),
         )
 
 

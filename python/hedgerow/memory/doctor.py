@@ -15,7 +15,7 @@ from hedgerow.errors import HedgerowError, IndexFileError
 from hedgerow.ingest.source import PassedBy, Skip
 
 from .derived import OLDER, Derived
-from .documents import read_documents, unread
+from .documents import read_documents, unread, unused_pattern
 from .installing.tools import configured_file
 from .links import without_attachments
 from .note import now
@@ -165,10 +165,7 @@ def _index(root: MemoryRoot | None) -> tuple[Check, tuple[PassedBy, ...]]:
     stale = state.stale > 0
     behind = f"{state.stale} files have changed since; the next recall reads them."
     passed = f" Passed by: {state.passed_by.total():,} (--verbose names them)."
-    unused = "".join(
-        f" The exclude pattern {pattern!r} of hedgerow.json matches nothing."
-        for pattern in state.unused
-    )
+    unused = "".join(f" {unused_pattern(pattern)}." for pattern in state.unused)
     message = f"{behind if stale else 'Up to date.'} {how}{passed if state.passed_by else ''}{unused}{kept}"
     facts |= {
         "documents": state.documents,

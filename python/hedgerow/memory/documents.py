@@ -101,6 +101,17 @@ def parse_document(path: str, data: bytes, rules: Rules = Rules()) -> Document: 
     return Document(path, read_front_matter(lines), lines, rules.is_vault, rules.day_format)
 
 
+def unused_pattern(pattern: str) -> str:
+    """Return the sentence about a pattern of `exclude` that decides about no file."""
+    said = f"The exclude pattern {pattern!r} of hedgerow.json"
+    if not pattern.startswith("!"):
+        return f"{said} matches nothing"
+    return (
+        f"{said} takes nothing back: it must come after the pattern that excludes a file, and no folder above "
+        "the file may be excluded (Private/* excludes the files of Private, and Private/ the folder)"
+    )
+
+
 CONFLICT = "git_conflict"
 CODES = frozenset({"bad_front_matter", CONFLICT})
 """The codes of problems of files that are read, and found, nevertheless."""

@@ -104,6 +104,7 @@ class _Done:
     results: list[_RecallTuple]
     left_out: list[tuple[str, int]]
     about: list[tuple[str, str, str]]
+    divided: list[str]
     evidence: list[tuple[str, int, float, int, str]]
     wanted: RecallFilter
     as_of: datetime | None
@@ -295,7 +296,7 @@ class OpenedIndex:
                 answer = run(replace(stages, searcher=cast("Searcher", call)).search(search))
             if sync and answer.error is not None:
                 recalling.raise_damage(answer.error)
-            results, left_out, about, evidence = call.results()
+            results, left_out, about, divided, evidence = call.results()
             if what == "words":
                 has_words = bool(results)
             elif results:
@@ -303,7 +304,17 @@ class OpenedIndex:
         if period is not None:
             period = replace(period, found=what != "whole", is_listed=what == "listing")
         return _Done(
-            answer, is_plain, results, left_out, about, evidence, wanted, as_of, period, problem
+            answer,
+            is_plain,
+            results,
+            left_out,
+            about,
+            divided,
+            evidence,
+            wanted,
+            as_of,
+            period,
+            problem,
         )
 
     def _found(
@@ -326,6 +337,7 @@ class OpenedIndex:
             notices.append(period.notice)
         if done.problem is not None:
             notices.append(done.problem)
+        notices += done.divided
         if unreadable:
             files = [one.file for one in results]
             filtered, whole = bool(done.wanted), not scope

@@ -84,12 +84,13 @@ def normalized(name: str) -> str:
 
 
 def compared(text: str) -> str:
-    """Return a tag to compare: without `#`, in Unicode's form NFC, and without regard to case."""
-    return normalized(text.strip().removeprefix("#").strip("/")).casefold()
+    """Return a tag to compare: without `#`, in Unicode's form NFC, and without regard to case and emoji style."""
+    tag = normalized(text.strip().removeprefix("#").strip("/")).casefold()
+    return tag.replace("\N{VARIATION SELECTOR-16}", "")
 
 
 def separate_tags(tags: Iterable[str]) -> list[str]:
-    """Return each tag of a list whose items may be several tags with commas between."""
+    """Return each tag or type of a list whose items may be several with commas between."""
     parts = (part.strip() for one in tags for part in one.split(","))
     return list(dict.fromkeys(part for part in parts if part))
 

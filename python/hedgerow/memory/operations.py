@@ -279,7 +279,7 @@ class ProcessRequest(Request[ProcessResult]):
 class ListRequest(Request[MemoryList]):
     """List the memories, the last changed first, from `offset` on.
 
-    Only those of a `type`, if one is given; with `superseded`, only those that another memory
+    Only those of a `type`, or of several with commas between, if it is given; with `superseded`, only those that another memory
     supersedes, now or later; with `retracted`, only those that are retracted now; with `expired`, only
     those that are no longer valid now, and neither retracted nor superseded; with `tags` and `written_by`,
     only those that `recall` finds with them. At most `limit` are listed; `count` is the number of all of
@@ -289,7 +289,7 @@ class ListRequest(Request[MemoryList]):
     operation = Operation("list", "memories", "GET")
 
     _: KW_ONLY
-    type: Annotated[str | None, Field("Only memories of this type")] = None
+    type: Annotated[str | None, Field("Only memories of these types: a,b")] = None
     limit: Limit = 100
     offset: Annotated[int, Field("Skip this many", least=0)] = 0
     superseded: Annotated[bool, Field("Only memories that another one supersedes")] = False

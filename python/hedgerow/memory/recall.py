@@ -67,12 +67,12 @@ class RecallFilter:
         """Check the filters. Raises InvalidInputError for a blank one and a date that does not exist."""
         if not types and not tags and not writers and after is None and before is None:
             return ANY
-        if not all(map(str.strip, types)) or not all(separate_tags([tag]) for tag in tags):
+        if not all(separate_tags([one]) for one in (*types, *tags)):
             raise InvalidInputError(
                 "a type or a tag is blank; name one, or leave it out", code="invalid_option"
             )
         return cls(
-            frozenset(map(type_word, types)),
+            frozenset(map(type_word, separate_tags(types))),
             frozenset(map(compared, separate_tags(tags))),
             frozenset(map(compared, writers)),
             None if after is None else checked_start(after, "after", now),

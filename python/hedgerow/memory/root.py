@@ -29,7 +29,7 @@ from .derived import Derived
 from .edit import at_section, edit, show
 from .index_handle import OpenedIndex
 from .links import check_no_circle, link, restore, retract, supersede, unlink
-from .names import AGENTS, CONFIG, LEGACY_CONFIG
+from .names import AGENTS, CONFIG, DIRECTORIES, LEGACY_CONFIG
 from .operations import (
     AuditRequest,
     ContextRequest,
@@ -89,7 +89,7 @@ from .times import HOLDS, Validity
 from .trust import Choices, agent_model
 
 if TYPE_CHECKING:
-    from hedgerow._engine import Pipeline, Store
+    from hedgerow._engine import Index, Pipeline, Store, _FileColumns
     from hedgerow.agents import AgentDefinition, Agents, ModelClient
     from hedgerow.embedders import AnyEmbedder
     from hedgerow.results import QueryResult
@@ -291,6 +291,7 @@ class MemoryRoot(RootOperations):
         # Looked up without a call: each costs a recall time.
         if (
             config is None
+            or (config.file is None and not os.path.isdir(self._root))  # noqa: PTH112 - of each recall
             or self._stamp is None
             or self._stamp != _settled_signatures(self._config_files)
         ):
@@ -314,6 +315,15 @@ class MemoryRoot(RootOperations):
     def _list(self, request: ListRequest) -> MemoryList:
         session = self._session(sync=request.sync)
         return listed(self._root, session, request, Moment.of(None, self._scope))
+
+    def _types(self, *, sync: bool) -> frozenset[str]:
+        """Return the types of the memories of the scope, and those of every root."""
+
+        def types(index: Index, columns: _FileColumns) -> frozenset[str]:
+            found = columns.types(index, self._scope.ids, self._scope.shared)
+            return frozenset((*DIRECTORIES, *found))
+
+        return self._opened.read(self._config(), types, sync=sync)
 
     def _grep(self, request: GrepRequest) -> GrepResult:
         return self._opened.grep(self._config(), request, self._scope)
@@ -361,6 +371,7 @@ class MemoryRoot(RootOperations):
         return audit_root(self._derived(), self._scope)
 
     def _status(self, _: StatusRequest) -> RootStatus:
+        self._check_exists()
         return replace(read_status(self._root, self._choices), watch=self._check.state)
 
     def resolve(self, key: str, *, sync: bool = True) -> str:
@@ -688,8 +699,10 @@ class MemoryRoot(RootOperations):
     def _config(self) -> Config:
         """Return the configuration, read again if it may have changed; HedgerowError if we cannot use it.
 
-        Returns the same object until the configuration changes.
+        Returns the same object until the configuration changes. Raises InvalidInputError if the folder is gone, which
+        a write would otherwise make again.
         """
+        self._check_exists()
         stamp = _settled_signatures(self._config_files)
         if stamp is not None and stamp == self._stamp and self._configured is not None:
             return self._configured
@@ -702,6 +715,11 @@ class MemoryRoot(RootOperations):
         is_alone = not found.requests and found.source_root == found.root
         self._stamp = stamp if is_alone else None
         return self._configured
+
+    def _check_exists(self) -> None:
+        """Raise InvalidInputError (`root_not_found`) if the folder is gone."""
+        if not os.path.isdir(self._root):  # noqa: PTH112 - of each call
+            config.existing_root(self._root)
 
     def _derived(self) -> Derived:
         return Derived.of(self._config())

@@ -18,7 +18,7 @@ from hedgerow.errors import InvalidInputError
 from .config import Config
 from .derived import joint_folder, link_to
 from .files import system_errors
-from .names import mark_of
+from .names import check_types, mark_of, separate_tags, type_word
 from .operations import (
     ContextRequest,
     GrepRequest,
@@ -187,30 +187,48 @@ class MemoryRoots(RootOperations):
     def _list(self, request: ListRequest) -> MemoryList:
         within = request.offset + request.limit
         lists: list[MemoryList] = []
-        problems: list[InvalidInputError] = []
         found: list[ListedMemory] = []
-        for number, root in enumerate(self._roots):
-            try:
-                listed = root._perform(replace(request, offset=0, limit=within))  # noqa: SLF001 - of the same package
-            except InvalidInputError as error:  # a type that only other roots have
-                problems.append(error)
-                continue
+        types = () if request.type is None else (request.type,)
+        for number, root, own in self._with_types(types, sync=request.sync):
+            one = replace(request, type=",".join(own) or None, offset=0, limit=within)
+            listed = root._perform(one)  # noqa: SLF001 - of the same package
             lists.append(listed)
             folder = str(root.path)
             found += [
                 replace(one, file=f"{mark_of(number)}/{one.file}", root=folder)
                 for one in listed.memories
             ]
-        if not lists:
-            raise problems[0]
         found.sort(key=lambda one: (-one.timestamp, one.file))
         count = sum(one.count for one in lists)
         page = tuple(found[request.offset : within])
         return MemoryList(str(self.path), count, page, self._paths())
 
+    def _with_types(
+        self, types: Sequence[str], *, sync: bool
+    ) -> list[tuple[int, MemoryRoot, tuple[str, ...]]]:
+        """Return the roots with memories of some types, by number, and which of the types each has.
+
+        Without types these are all roots. Raises InvalidInputError for a type that no root has.
+        """
+        words = [type_word(one) for one in separate_tags(types)]
+        if not words:
+            return [(number, root, tuple(types)) for number, root in enumerate(self._roots)]
+        known = [root._types(sync=sync) for root in self._roots]  # noqa: SLF001 - of the same package
+        check_types(words, frozenset().union(*known))
+        numbered = enumerate(zip(self._roots, known, strict=True))
+        chosen = (
+            (number, root, tuple(word for word in words if word in own))
+            for number, (root, own) in numbered
+        )
+        return [one for one in chosen if one[2]]
+
     def _grep(self, request: GrepRequest) -> GrepResult:
-        found = [root._perform(request) for root in self._roots]  # noqa: SLF001 - of the same package
-        numbered = [(mark_of(number), one) for number, one in enumerate(found)]
+        chosen = self._with_types(request.types, sync=request.sync)
+        numbered = [
+            (mark_of(number), root._perform(replace(request, types=own)))  # noqa: SLF001 - of the same package
+            for number, root, own in chosen
+        ]
+        found = [one for _, one in numbered]
         matches = [
             replace(match, file=f"{mark}/{match.file}") for mark, one in numbered for match in one
         ]

@@ -19,7 +19,7 @@ from .derived import Derived, damage_in, is_mended_by_sync, remove_damaged
 from .files import locked, system_errors
 from .index_handle import OpenedIndex
 from .links import SUPERSEDED_BY, SUPERSEDES, Marks, without_attachments
-from .names import DIRECTORIES, check_types, type_word
+from .names import check_types, type_word
 from .note import now
 from .operations import ListRequest
 from .recall import Moment, RecallFilter
@@ -118,13 +118,18 @@ class Session:
         return self._read(Marks.of)
 
     def passing(self, wanted: RecallFilter) -> frozenset[str]:
-        """Return the files of the scope with the wanted tags and writers, in the state of the last sync."""
+        """Return the files of the scope with the wanted types, tags and writers, in the state of the last sync.
+
+        Raises InvalidInputError for a type that no memory has.
+        """
         ids, shared = self.scope.ids, self.scope.shared
-        tags, writers = list(wanted.tags), list(wanted.writers)
+        types, tags, writers = list(wanted.types), list(wanted.tags), list(wanted.writers)
 
         def files(index: Index, columns: _FileColumns) -> frozenset[str]:
+            if types:
+                check_types(types, columns.types(index, ids, shared))
             found = columns.paths_passing(
-                index, tags=tags, writers=writers, scope=ids, shared=shared
+                index, types=types, tags=tags, writers=writers, scope=ids, shared=shared
             )
             return frozenset(found)
 
@@ -258,18 +263,13 @@ def key_of(
 def listed(root: Path, session: Session, request: ListRequest, time: Moment) -> MemoryList:
     """List memories, the last changed first, each as it is at a time."""
     store, visible = session.store(), session.visible()
-    kind = None if request.type is None else type_word(request.type)
-    if kind is not None and kind not in DIRECTORIES:
-        stated = store.query("all | select:type", now=0, within=visible).rows or []
-        check_types([kind], {type_word(str(of)) for (of,) in stated})
-    node_type = "episodic" if kind == "session" else kind
-    chosen = "all" if kind is None else f"all | type:{node_type}"
-    stages = f"{chosen} | sort:timestamp | select:key,type,timestamp"
+    stages = "all | sort:timestamp | select:key,type,timestamp"
     rows = store.query(stages, now=0, within=visible).rows or []
     if request.superseded:
         old = _superseded(session.graph())
         rows = [row for row in rows if row[0] in old]
-    if wanted := RecallFilter.of((), request.tags, request.written_by, None, None, time.now):
+    types = () if request.type is None else (request.type,)
+    if wanted := RecallFilter.of(types, request.tags, request.written_by, None, None, time.now):
         passing = session.passing(wanted)
         rows = [row for row in rows if row[0] in passing]
     marks = session.marks()

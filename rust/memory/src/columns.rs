@@ -319,6 +319,25 @@ impl FileColumns {
         file.is_some_and(|file| filter.sees(&file.scope)) && ends(number as usize).is_none()
     }
 
+    /// The memories that some files supersede, and others that are shown too, each with all of these; in the order of
+    /// the files, each once.
+    pub(crate) fn divided(&self, files: &[&str], filter: &RecallFilter) -> Vec<(&str, Vec<&str>)> {
+        let mut known = BTreeSet::new();
+        let numbers = files.iter().filter_map(|file| self.number_of(file));
+        let olds = numbers.flat_map(|number| self.marks.divided_by(number as usize));
+        let olds = olds.filter(|old| known.insert(**old));
+        let found = olds.filter_map(|old| {
+            let facts = &self.files[*old].facts;
+            let mut news = self.marks.superseding(*old);
+            news.retain(|new| {
+                self.number_of(new)
+                    .is_some_and(|new| self.is_shown(new, filter))
+            });
+            (news.len() > 1 && filter.sees(&facts.scope)).then_some((facts.path.as_str(), news))
+        });
+        found.collect()
+    }
+
     /// The paths of the files that a scope sees, with those of no scope if they are `shared`.
     pub fn paths_in(&self, scope: &Scope, shared: bool) -> Vec<&str> {
         let is_seen = |file: &&FileColumn| {

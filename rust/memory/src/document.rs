@@ -46,7 +46,7 @@ impl<'t> Document<'t> {
     /// Parse the text of a file.
     pub fn parse(path: &'t str, text: &'t str) -> Self {
         let lines: Vec<&str> = text.split('\n').collect();
-        let matter = FrontMatter::read(&lines);
+        let matter = FrontMatter::of_memory(&lines);
         let body = lines[matter.body_start.min(lines.len())..].join("\n");
         let mut front_matter = matter.to_json();
         let scope = Scope::stated(&matter.fields);
@@ -113,6 +113,10 @@ pub(crate) fn problems(path: &str, lines: &[&str], matter: &FrontMatter) -> Vec<
             ..Skip::whole(path, code, reason)
         });
     };
+    for (key, field) in matter.repeated_fields() {
+        let reason = format!("{key} is not read, because {field} is there too; write one of them");
+        add("bad_front_matter", reason, matter.line_of(lines, key));
+    }
     let fields = matter.to_json();
     let stated = |field| Some((field, fields.get(field)?));
     for (field, value) in TIME_FIELDS.into_iter().filter_map(stated) {

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use hedgerow_engine::{Result, interrupt};
 
+use crate::opposites::says_otherwise;
 use crate::parallel;
 use crate::words::{LIKE, counted, decisive, share};
 
@@ -61,7 +62,7 @@ pub fn nearly_same(
     let mut found = Vec::new();
     for (at, set) in sets.iter().enumerate() {
         interrupt::check()?;
-        if let Some((first, likeness)) = earlier.most_alike(&sets, &keys, at) {
+        if let Some((first, likeness)) = earlier.most_alike(texts, &sets, &keys, at) {
             found.push(Alike {
                 first: known[first],
                 second: set.text,
@@ -257,7 +258,13 @@ impl Earlier {
 
     /// The most similar of the earlier texts, the first of several, with its likeness; None if none says
     /// nearly the same.
-    fn most_alike(&self, sets: &[Set], keys: &[Keys], at: usize) -> Option<(usize, f64)> {
+    fn most_alike(
+        &self,
+        texts: &[Vec<String>],
+        sets: &[Set],
+        keys: &[Keys],
+        at: usize,
+    ) -> Option<(usize, f64)> {
         let (set, own) = (&sets[at], &keys[at]);
         let size = set.elements.len();
         let most = most_different(size + ceil(float(size) / LIKE));
@@ -285,7 +292,10 @@ impl Earlier {
             let is_better = best.is_none_or(|(first, likeness)| {
                 found > likeness || (found >= likeness && other < first)
             });
-            if found >= LIKE && is_better {
+            if found >= LIKE
+                && is_better
+                && !says_otherwise(&texts[sets[other].text], &texts[set.text])
+            {
                 best = Some((other, found));
             }
         }

@@ -26,6 +26,7 @@ pub mod markdown;
 pub mod marks;
 pub mod names;
 pub mod nodes;
+pub mod opposites;
 pub mod page;
 mod parallel;
 pub mod parts;

@@ -134,6 +134,13 @@ fn shown(value: &Value) -> String {
     }
 }
 
+/// Return the rest of the sentence about a memory that several memories supersede.
+pub fn several_successors(news: &[&str]) -> String {
+    let quoted: Vec<String> = news.iter().map(|path| format!("`{path}`")).collect();
+    let listed = quoted.join(", ");
+    format!("is superseded by several memories that hold: {listed}; supersede all but one of them")
+}
+
 /// Whether the value of `retracted` retracts a memory. Any text counts, so that no retraction is lost
 /// because it lacks a date.
 pub fn is_set(value: &Value) -> bool {
@@ -159,6 +166,8 @@ pub struct Marks {
     superseded: BTreeMap<usize, Vec<Replacement>>,
     /// Pairs (old, new) of memories whose `supersedes` form a cycle.
     cycles: Vec<(usize, usize)>,
+    /// The memories that several supersede, by each of these.
+    divided: HashMap<usize, Vec<usize>>,
     /// The files that each is derived from.
     sources: HashMap<usize, Vec<usize>>,
     marked: BTreeSet<usize>,
@@ -230,12 +239,24 @@ impl Marks {
                 superseded.insert(old, kept);
             }
         }
+        let mut divided: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (old, news) in superseded.iter().filter(|(_, news)| news.len() > 1) {
+            for new in news.iter().filter_map(|new: &Replacement| new.file) {
+                divided.entry(new).or_default().push(*old);
+            }
+        }
         Self {
             superseded,
             cycles,
+            divided,
             sources,
             marked,
         }
+    }
+
+    /// The memories that one supersedes and others supersede too, in the order of their paths.
+    pub fn divided_by(&self, number: usize) -> &[usize] {
+        self.divided.get(&number).map_or(&[], |olds| olds)
     }
 
     /// Return the memories that supersede one, by path or by a name that leads to no file. Cycles do not

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use crate::about::{About, abouts};
 use crate::columns::{ColumnCache, FileColumns, FileFacts, LeftOut, RecallFilter, SelectedRows};
 use crate::evidence::{Evidence, evidence};
-use crate::marks::Validity;
+use crate::marks::{Validity, several_successors};
 use crate::score::{
     ScoreParts, ScoredQuery, provenance, recency_weight, rounded, temporal_relevance,
 };
@@ -23,6 +23,8 @@ use crate::snippet::{cut_snippet, recall_terms};
 
 /// The name of the rows of a recall in messages.
 pub(crate) const FOUND: &str = "a recall";
+/// The most memories with several successors that a recall names.
+const MOST_DIVIDED: usize = 3;
 /// The most files that are read at a time while the best are chosen.
 const BATCH: usize = 16;
 
@@ -87,6 +89,8 @@ pub struct Recall {
     pub left_out: BTreeMap<LeftOut, usize>,
     /// What the folders of the results are about.
     pub about: Vec<About>,
+    /// The sentences about memories that results supersede and other memories supersede too.
+    pub divided: Vec<String>,
     /// The search, without hits.
     pub found: SearchResult,
 }
@@ -140,11 +144,13 @@ pub fn recall(
         };
         let files: Vec<&str> = results.iter().map(|one| one.texts.path.as_str()).collect();
         let about = abouts(session, &columns, request.filter, &files)?;
+        let divided = divided(&columns, request.filter, &files);
         Ok(Recall {
             results,
             evidence,
             left_out,
             about,
+            divided,
             found: ranked.found,
         })
     })
@@ -155,6 +161,20 @@ pub fn columns(index: &Index, cache: &ColumnCache) -> Result<Arc<FileColumns>> {
     index.session(Needs::default(), |session| {
         FileColumns::current(cache, session)
     })
+}
+
+/// Return a sentence for each memory that a result and other memories supersede, as after a merge of two branches.
+fn divided(columns: &FileColumns, filter: &RecallFilter, files: &[&str]) -> Vec<String> {
+    let found = columns.divided(files, filter);
+    let said = |(old, news): &(&str, Vec<&str>)| format!("{old} {}", several_successors(news));
+    let mut sentences: Vec<String> = found.iter().take(MOST_DIVIDED).map(said).collect();
+    if found.len() > MOST_DIVIDED {
+        let more = found.len() - MOST_DIVIDED;
+        sentences.push(format!(
+            "{more} more memories have several successors: hedgerow doctor names them"
+        ));
+    }
+    sentences
 }
 
 /// Return the number of files left out although a passage matches the words of the query.

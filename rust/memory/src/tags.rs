@@ -11,6 +11,10 @@ use crate::text::{self, casefold, is_space, is_word, normalized, trimmed};
 
 /// The most tags that are read from a text.
 const MOST: usize = 100;
+/// The character after a symbol that asks for its colored form.
+const EMOJI_STYLE: char = '\u{fe0f}';
+/// Characters that combine others to one emoji.
+const JOINERS: [char; 3] = ['\u{200d}', EMOJI_STYLE, '\u{20e3}'];
 /// The most characters of a tag; the rest of a longer one is left out.
 const LONGEST: usize = 100;
 
@@ -37,7 +41,11 @@ pub fn compared_tags(metadata: &Map<String, Value>, in_text: &[String]) -> BTree
 pub fn compared(tag: &str) -> String {
     let tag = trimmed(tag);
     let tag = tag.strip_prefix('#').unwrap_or(tag).trim_matches('/');
-    casefold(&normalized(tag))
+    let tag = casefold(&normalized(tag));
+    if tag.contains(EMOJI_STYLE) {
+        return tag.replace(EMOJI_STYLE, "");
+    }
+    tag
 }
 
 /// Whether a tag is another one or nested in it: `infra/k8s` is nested in `infra`.
@@ -89,10 +97,16 @@ fn tags_in(text: &str) -> impl Iterator<Item = &str> {
             if before.is_some_and(|before| !is_space(before)) {
                 continue;
             }
-            let is_part = |one: char| is_word(one) || one == '/' || one == '-';
+            let is_part = |one: char| is_word(one) || matches!(one, '/' | '-') || is_emoji(one);
             let rest = &text[start..];
             let end = rest.find(|one| !is_part(one)).unwrap_or(rest.len());
-            if rest[..end].chars().any(is_letter) {
+            // The key cap of # is no tag.
+            let is_key_cap = rest.starts_with(JOINERS);
+            if !is_key_cap
+                && rest[..end]
+                    .chars()
+                    .any(|one| is_letter(one) || is_emoji(one))
+            {
                 let tag = text::head(&rest[..end], LONGEST);
                 at = start + tag.len();
                 return Some(tag);
@@ -100,6 +114,18 @@ fn tags_in(text: &str) -> impl Iterator<Item = &str> {
         }
         None
     })
+}
+
+/// Whether a character is an emoji, another such symbol, or a part of one.
+fn is_emoji(character: char) -> bool {
+    let is_symbol = || {
+        let category = character.general_category();
+        matches!(
+            category,
+            GeneralCategory::OtherSymbol | GeneralCategory::ModifierSymbol
+        )
+    };
+    !character.is_ascii() && (JOINERS.contains(&character) || is_symbol())
 }
 
 /// Whether a character of a word is more than a digit.
@@ -144,6 +170,10 @@ mod tests {
             ["one", "two/three", "été", "tag", "a-b_c"]
         );
         assert_eq!(inline_tags("#a_b #1a #- #2026"), ["a_b", "1a"]);
+        let emoji = "#🚀 #🚀launch #❤\u{fe0f} #👩\u{200d}💻/go #👍🏽 #→ #\u{fe0f}\u{20e3}";
+        let expected = ["🚀", "🚀launch", "❤\u{fe0f}", "👩\u{200d}💻/go", "👍🏽"];
+        assert_eq!(inline_tags(emoji), expected);
+        assert_eq!(compared("#❤\u{fe0f}"), compared("❤"));
         assert_eq!(inline_tags("\\#no \\#no2 #yes a \\# #b"), ["yes", "b"]);
     }
 

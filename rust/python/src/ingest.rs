@@ -185,7 +185,7 @@ fn borrowed(lines: &[String]) -> Vec<&str> {
 /// Read the front matter of the lines of a file.
 #[pyfunction]
 pub fn read_front_matter(lines: Vec<String>) -> PyResult<PyFrontMatter> {
-    read(|| FrontMatter::read(&borrowed(&lines)).into())
+    read(|| FrontMatter::of_memory(&borrowed(&lines)).into())
 }
 
 /// Decode a file; raises UnreadableSourceError if it is not text.

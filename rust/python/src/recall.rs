@@ -109,18 +109,21 @@ impl PyFileColumns {
         Ok((lines.collect(), found.count, found.files, skips))
     }
 
-    /// The paths of the files of a scope that have all `tags` and one of `writers`.
-    #[pyo3(signature = (index, *, tags, writers, scope, shared))]
+    /// The paths of the files of a scope that have one of `types`, all `tags` and one of `writers`.
+    #[pyo3(signature = (index, *, types, tags, writers, scope, shared))]
+    #[allow(clippy::too_many_arguments, reason = "each filter")]
     fn paths_passing(
         &self,
         py: Python<'_>,
         index: &Bound<'_, PyIndex>,
+        types: Vec<Text>,
         tags: Vec<Text>,
         writers: Vec<Text>,
         scope: [Option<Text>; 3],
         shared: bool,
     ) -> PyResult<Vec<String>> {
         let filter = RecallFilter {
+            types: texts(types),
             tags: texts(tags),
             writers: texts(writers),
             scope: scope_of(scope),
@@ -201,6 +204,7 @@ type Results<'py> = (
     Vec<Bound<'py, PyTuple>>,
     NamedCounts,
     Vec<AboutTuple>,
+    Vec<String>,
     Vec<EvidenceTuple>,
 );
 /// A moment, and the same as a local time, in microseconds since 1970.
@@ -318,7 +322,8 @@ impl PyRecall {
     }
 
     /// Return the results of the search, each as a tuple; the number of files left out, by reason; what
-    /// the folders of the results are about; and the passages of the files, if requested.
+    /// the folders of the results are about; the sentences about memories with several successors; and the passages of the
+    /// files, if requested.
     fn results<'py>(&self, py: Python<'py>) -> PyResult<Results<'py>> {
         let done = self
             .done
@@ -326,7 +331,7 @@ impl PyRecall {
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         let Some(done) = done else {
-            return Ok((Vec::new(), Vec::new(), Vec::new(), Vec::new()));
+            return Ok((Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new()));
         };
         let results = done
             .results
@@ -352,6 +357,7 @@ impl PyRecall {
             results,
             left_out.collect(),
             about.collect(),
+            done.divided,
             evidence.collect(),
         ))
     }

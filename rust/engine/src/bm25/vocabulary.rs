@@ -24,7 +24,7 @@ use crate::text::tokenizer::TokenizerKind;
 /// Terms with fewer letters are compared with nothing.
 const LEAST_LETTERS: usize = 3;
 /// Terms with fewer letters are compared by one edit, others by two.
-const LETTERS_FOR_TWO_EDITS: usize = 8;
+pub(crate) const LETTERS_FOR_TWO_EDITS: usize = 8;
 /// The most terms that are found.
 const MOST: usize = 3;
 /// Approximate bytes of FTS5's index decoded together.

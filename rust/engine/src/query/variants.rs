@@ -5,6 +5,7 @@ use unicode_script::{Script, UnicodeScript};
 use super::expression::Phrase;
 use super::options::MatchOptions;
 use super::vocabulary::Vocabulary;
+use crate::bm25::LETTERS_FOR_TWO_EDITS;
 use crate::error::Result;
 use crate::text::edits::edits;
 use crate::text::tokenizer::TokenizerKind;
@@ -58,6 +59,11 @@ const LETTERS: [(&str, &str); 13] = [
 const BARE: [(&str, &str); 4] = [("ø", "o"), ("ł", "l"), ("đ", "d"), ("ı", "i")];
 /// Umlauts, and how German is written without them.
 const UMLAUTS: [(&str, &str); 3] = [("ä", "ae"), ("ö", "oe"), ("ü", "ue")];
+
+/// Words with fewer letters are no misspellings of much longer words with a similar stem.
+const LEAST_WITH_LONG_ENDING: usize = 6;
+/// The most letters that such a word lacks.
+const LONGEST_ENDING: usize = 2;
 
 /// The most letters of a Japanese word that is also searched without its ending in Hiragana.
 const MOST_WITH_HIRAGANA: usize = 5;
@@ -128,7 +134,7 @@ pub(super) fn of_word(word: &str, options: &MatchOptions<'_>) -> Result<Vec<Phra
     let nearest = vocabulary.nearest(word)?;
     let nearest = nearest
         .into_iter()
-        .filter(|near| !options.stopwords.contains(near));
+        .filter(|near| !options.stopwords.contains(near) && may_be_meant(word, near));
     Ok(nearest.map(|near| Phrase::variant(near, word)).collect())
 }
 
@@ -289,6 +295,23 @@ fn of_ending(
     }
     found.dedup();
     Ok(found)
+}
+
+/// Whether a word may be a misspelling of another one whose stem is near: *cafe* is neither *careful*, nor is *café*
+/// *care*, since a letter with an accent was typed on purpose.
+fn may_be_meant(word: &str, near: &str) -> bool {
+    let letters = |word: &str| crate::text::lower::lower(word.to_owned()).chars().collect();
+    let (word, near): (Vec<char>, Vec<char>) = (letters(word), letters(near));
+    if word.len() < LEAST_WITH_LONG_ENDING && near.len() > word.len() + LONGEST_ENDING {
+        return false;
+    }
+    let most = if word.len() < LETTERS_FOR_TWO_EDITS {
+        1
+    } else {
+        2
+    };
+    let is_near = |end: usize| edits(&word, &near[..end.min(near.len())], most).is_some();
+    word.iter().all(char::is_ascii) || (word.len()..=word.len() + LONGEST_ENDING).any(is_near)
 }
 
 /// Whether the tokenizer cuts words of this one's script at their vowel marks.

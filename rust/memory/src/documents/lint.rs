@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::selection::{Occurrences, Selection, searchable, telling_words, topic_words};
 use super::{DAY, Documents, StoredDocument};
 use crate::field_links::stated_links;
-use crate::marks::{Validity, Why};
+use crate::marks::{Validity, Why, several_successors as successors_sentence};
 use crate::parallel;
 use crate::sections::{first_heading, level_two_sections};
 use crate::text::{casefold, is_space, is_word, trimmed_end, trimmed_start};
@@ -389,12 +389,13 @@ pub(super) fn several_successors(
     let columns = documents.columns();
     let found = chosen.iter().filter_map(|document| {
         let mut news = documents.superseding(columns.number_of(&document.path)?);
-        news.retain(|new| documents.holds(new, now));
+        let holds = |new: &str| {
+            let number = columns.number_of(new);
+            number.is_some_and(|number| columns.holds(number, now))
+        };
+        news.retain(|new| holds(new));
         (news.len() > 1).then(|| {
-            let listed = in_backticks(&news);
-            let said = format!(
-                " is superseded by several memories that hold: {listed}; supersede all but one of them"
-            );
+            let said = format!(" {}", successors_sentence(&news));
             Finding::new("several-successors", &document.path, said)
         })
     });

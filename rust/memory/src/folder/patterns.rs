@@ -14,6 +14,8 @@ pub struct Patterns {
     /// The number of each pattern, by the form in which it is compared.
     numbers: HashMap<String, usize>,
     compared: Gitignore,
+    /// The patterns that are not taken back.
+    positive: Gitignore,
 }
 
 /// The pattern that decides about a path, by its number, and whether it matches or takes back
@@ -28,6 +30,7 @@ impl Patterns {
     /// Read patterns. A comment and a pattern that is none, such as `[z-a]`, match nothing.
     pub fn new<T: AsRef<str>>(patterns: impl IntoIterator<Item = T>) -> Result<Self> {
         let mut builder = GitignoreBuilder::new("");
+        let mut positive = GitignoreBuilder::new("");
         let (mut given, mut numbers) = (Vec::new(), HashMap::new());
         for pattern in patterns {
             let pattern = pattern.as_ref();
@@ -43,17 +46,23 @@ impl Patterns {
             // An invalid pattern matches nothing, and is reported with the patterns that match
             // nothing.
             let _ = builder.add_line(None, &form);
+            if !form.starts_with('!') {
+                let _ = positive.add_line(None, &form);
+            }
             numbers.insert(form, given.len());
             given.push(pattern.to_owned());
         }
-        let compared = builder.build().map_err(|error| {
-            let message = format!("the patterns of paths are too much to compare: {error}");
-            Error::new(ErrorCode::InvalidOption, message)
-        })?;
+        let built = |builder: GitignoreBuilder| {
+            builder.build().map_err(|error| {
+                let message = format!("the patterns of paths are too much to compare: {error}");
+                Error::new(ErrorCode::InvalidOption, message)
+            })
+        };
         Ok(Self {
             given,
             numbers,
-            compared,
+            compared: built(builder)?,
+            positive: built(positive)?,
         })
     }
 
@@ -63,12 +72,15 @@ impl Patterns {
             .is_some_and(|decision| decision.matches)
     }
 
-    /// Return the pattern that decides about a path; None if no pattern matches.
+    /// Return the pattern that decides about a path; None if no pattern matches, or if `!` takes back what no other
+    /// pattern matches.
     pub(super) fn decision(&self, path: &str, is_folder: bool) -> Option<Decision> {
         let (glob, matches) = match self.compared.matched(path, is_folder) {
-            Match::None => return None,
             Match::Ignore(glob) => (glob, true),
-            Match::Whitelist(glob) => (glob, false),
+            Match::Whitelist(glob) if self.positive.matched(path, is_folder).is_ignore() => {
+                (glob, false)
+            }
+            Match::None | Match::Whitelist(_) => return None,
         };
         let number = *self.numbers.get(glob.original())?;
         Some(Decision { number, matches })

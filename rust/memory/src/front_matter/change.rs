@@ -103,7 +103,7 @@ fn without_line_ends(mut fields: Map<String, Value>) -> Map<String, Value> {
 
 fn read(lines: &[&str]) -> FrontMatter {
     let plain: Vec<&str> = lines.iter().map(|line| without_end(line)).collect();
-    FrontMatter::read(&plain)
+    FrontMatter::of_memory(&plain)
 }
 
 /// A block and the fields that it is to have.

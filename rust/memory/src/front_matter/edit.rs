@@ -190,9 +190,12 @@ fn find(tree: &Tree, key: &str) -> Result<Option<(usize, usize)>, EditError> {
         NodeContent::Mapping(entries) if !tree.nodes[root].is_flow => entries,
         _ => return Err(EditError::new("it is not one `key: value` a line")),
     };
-    let found = entries
-        .iter()
-        .find(|(name, _)| tree.text(*name) == Some(key));
+    let named = |is_key: &dyn Fn(&str) -> bool| {
+        let mut entries = entries.iter();
+        entries.find(|(name, _)| tree.text(*name).is_some_and(is_key))
+    };
+    let found = named(&|name| name == key);
+    let found = found.or_else(|| named(&|name| super::in_lower_case(name) == Some(key)));
     let Some(&(name, value)) = found else {
         return Ok(None);
     };

@@ -27,6 +27,42 @@ use crate::scope::SCOPE;
 use crate::text;
 use nodes::LIMIT;
 
+/// The fields with a meaning for memories, which are read in any case: `Tags` is `tags`.
+const FIELDS: [&str; 32] = [
+    "aliases",
+    "category",
+    "confidence",
+    "conflicts_with",
+    "created",
+    "created_at",
+    "date",
+    "derived_from",
+    "emotion",
+    "last_replayed",
+    "links",
+    "provenance",
+    "related",
+    "replay_interval",
+    "retracted",
+    "retraction_reason",
+    "scope",
+    "session_id",
+    "source",
+    "stale_after",
+    "summary",
+    "superseded_by",
+    "supersedes",
+    "tags",
+    "title",
+    "topic",
+    "type",
+    "updated_at",
+    "valid_from",
+    "valid_until",
+    "weight",
+    "written_by",
+];
+
 /// The most fields of a block that are read alone: each is a YAML document.
 const MOST_ALONE: usize = 1000;
 
@@ -76,6 +112,29 @@ impl FrontMatter {
         }
     }
 
+    /// Like `read`, with the fields of memories under their names in lower case. A field that is there under both stays
+    /// as it is.
+    pub fn of_memory(lines: &[&str]) -> Self {
+        let mut matter = Self::read(lines);
+        if matter.fields.keys().any(|key| in_lower_case(key).is_some()) {
+            let mut fields = Map::with_capacity(matter.fields.len());
+            for (key, value) in &matter.fields {
+                let name = in_lower_case(key).filter(|name| {
+                    !matter.fields.contains_key(*name) && !fields.contains_key(*name)
+                });
+                fields.insert(name.unwrap_or(key).to_owned(), value.clone());
+            }
+            matter.fields = fields;
+        }
+        matter
+    }
+
+    /// The keys of fields of memories that are not read, because the block has the same field in lower case.
+    pub fn repeated_fields(&self) -> impl Iterator<Item = (&str, &'static str)> {
+        let keys = self.fields.keys();
+        keys.filter_map(|key| Some((key.as_str(), in_lower_case(key)?)))
+    }
+
     fn unread(problem: Option<String>) -> Self {
         Self {
             problem_line: problem.is_some().then_some(1),
@@ -87,7 +146,8 @@ impl FrontMatter {
     /// With the scope that lines which are not read state, as text: without it the memory would be seen by all.
     fn with_scope(mut self, lines: &[&str]) -> Self {
         let mut block = lines.iter().take_while(|line| !text::is_blank(line));
-        let scope = block.find(|line| key_line(line).is_some_and(|(key, _)| key == SCOPE));
+        let scope = block
+            .find(|line| key_line(line).is_some_and(|(key, _)| key.eq_ignore_ascii_case(SCOPE)));
         if let Some(scope) = scope.filter(|_| self.problem.is_some()) {
             self.fields.insert(SCOPE.to_owned(), (*scope).into());
         }
@@ -132,8 +192,11 @@ impl FrontMatter {
     /// The line of a key in the lines of the file, counted from 1; None if it is not written as `key:`.
     pub fn line_of(&self, lines: &[&str], key: &str) -> Option<usize> {
         let block = lines.get(..self.body_start).unwrap_or_default();
-        let found = |line: &&str| key_line(line).is_some_and(|(name, _)| name == key);
-        block.iter().position(found).map(|at| at + 1)
+        let line_of = |is_key: &dyn Fn(&str) -> bool| {
+            let found = |line: &&str| key_line(line).is_some_and(|(name, _)| is_key(name));
+            block.iter().position(found).map(|at| at + 1)
+        };
+        line_of(&|name| name == key).or_else(|| line_of(&|name| in_lower_case(name) == Some(key)))
     }
 
     /// The `tags`, a list or one text with commas, without `#` and without repetition.
@@ -178,6 +241,15 @@ impl FrontMatter {
     pub fn to_json(&self) -> Map<String, Value> {
         json::fields(&self.fields)
     }
+}
+
+/// Return the field of memories that a key with capital letters is.
+fn in_lower_case(key: &str) -> Option<&'static str> {
+    if !key.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        return None;
+    }
+    let is_it = |field: &&&str| field.eq_ignore_ascii_case(key);
+    FIELDS.iter().find(is_it).copied()
 }
 
 /// A title as text: the items of a list with commas between them, a mapping as JSON.
@@ -315,7 +387,8 @@ fn fields_alone(block: &[&str], as_text: bool) -> (Map<String, Value>, Vec<usize
     }
     unread.retain(|at| !text::is_blank(block[*at]));
     // A memory whose scope is lost would be seen by all.
-    let is_scope = |at: &&usize| key_line(block[**at]).is_some_and(|(key, _)| key == SCOPE);
+    let is_scope =
+        |at: &&usize| key_line(block[**at]).is_some_and(|(key, _)| key.eq_ignore_ascii_case(SCOPE));
     if let Some(at) = unread.iter().find(is_scope).copied() {
         fields.entry(SCOPE).or_insert_with(|| block[at].into());
     }
