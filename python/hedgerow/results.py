@@ -29,6 +29,14 @@ __all__ = [
 ]
 __dir__ = partial(sorted, __all__)
 
+_STAGES = {
+    "bm25": "Search by keywords",
+    "vector": "Search by meaning",
+    "sparse": "Search by sparse vectors",
+    "rerank": "The reranker",
+}
+"""The stages that can fail, as sentences name them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Response(PydanticType):
@@ -56,11 +64,18 @@ class Response(PydanticType):
     def notices(self) -> list[str]:
         """Sentences on what was not searched for, not understood, excluded or spelled in another way.
 
-        They also say if keywords alone answered a search by meaning.
+        They also say if a part of the search failed, or keywords alone answered a search by meaning.
         """
         dropped = ", ".join(self.trace.not_searched_for)
         noise = [f"Not searched for: {dropped}."] if dropped else []
-        return [*noise, *self._without_meaning(), *self.trace.notices]
+        return [*self._failed(), *noise, *self._without_meaning(), *self.trace.notices]
+
+    def _failed(self) -> list[str]:
+        """The stage that failed, without its error, which may name hosts and files."""
+        stage = self.trace.error_stage
+        if stage is None:
+            return []
+        return [f"{_STAGES[stage]} failed; these are the results without it."]
 
     def _without_meaning(self) -> list[str]:
         """Why no vector took part in a search by meaning that has no error."""
@@ -159,8 +174,6 @@ class Response(PydanticType):
             f"Keywords found nothing; then {rung.strategy} tried {rung.query!r}: {rung.hits} found."
             for rung in rungs
         )
-        if trace.error_stage is not None:
-            lines.append(f"Degraded: the stage {trace.error_stage} failed.")
         if trace.fell_back_to_bm25 and trace.error_stage is not None:
             lines.append("Keywords alone answered a search by meaning.")
         if trace.reranked:

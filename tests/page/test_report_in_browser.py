@@ -125,7 +125,8 @@ def test_a_report_has_the_answer_to_why_not(
 
 def test_what_failed_or_was_reranked_is_said(hedges: Path, tmp_path: Path, opened: Any) -> None:
     answer = as_json("search", QUERY, "--db", str(hedges), "--explain", "--why-not", "zh")
-    answer["notices"] = ["Searched by keywords alone: no model."]
+    failed = "Search by meaning failed; these are the results without it."
+    answer["notices"] = [failed, "Searched by keywords alone: no model."]
     answer["trace"] |= {"reranked": True, "rerankProvider": "fake", "errorStage": "vector"}
     answer["trace"]["timings"]["rerank"] = 2.0
     answer["results"][0]["scoreParts"]["rerankScore"] = 0.93
@@ -137,8 +138,8 @@ def test_what_failed_or_was_reranked_is_said(hedges: Path, tmp_path: Path, opene
     )
     page = opened(file.as_uri())
     assert page.locator(".warnings li").all_inner_texts() == [
+        failed,
         "Searched by keywords alone: no model.",
-        "Search by meaning failed; these are the results without it.",
     ]
     assert page.locator(".stages tr", has_text="by fake").count() == 1
     assert page.get_by_text("The reranker dropped it, or put it behind the first 10.").count() == 1

@@ -121,6 +121,10 @@ def test_a_reranker_that_failed_is_told_of_after_an_embedder() -> None:
     both = hr.Retriever(corpus("b"), embedder=BrokenEmbedder(), reranker=reranker).search("kaas")
     assert str(both.error).startswith("search by meaning failed: ")
     assert both.trace.error_stage == "vector"
+    failed = "failed; these are the results without it."
+    assert both.notices == [f"Search by meaning {failed}"]
+    assert both.to_dict()["notices"] == both.notices
+    assert response.notices == [f"The reranker {failed}"]
 
 
 @pytest.mark.parametrize("mode", ["semantic", "hybrid"])

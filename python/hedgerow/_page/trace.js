@@ -24,10 +24,8 @@ function surface(token) {
 /** What one should know before trusting the results. */
 function warningsOf(answer) {
   const { errorStage, fellBackToBM25 } = answer.trace ?? {};
-  const failed = { bm25: "Search by keywords", vector: "Search by meaning", sparse: "Search by sparse vectors", rerank: "The reranker" };
   const told = [
     ...(answer.notices ?? []),
-    errorStage ? `${failed[errorStage]} failed; these are the results without it.` : null,
     fellBackToBM25 && !errorStage ? "Searched by keywords alone: no vector of the query could be had." : null,
     ...(answer.unreadable ?? []).map((skip) => `Left out: ${skip.path}: ${skip.reason}`),
   ].filter(Boolean);

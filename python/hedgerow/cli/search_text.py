@@ -41,7 +41,7 @@ def show(search: Search, *, explain: bool) -> None:
         _show_explanation(console, search)
     for notice in search.notices:
         console.print(Text(notice, style="yellow"))
-    _show_degraded(console, search.response.trace)
+    _show_failed(console, search.response)
     if not search.hits:
         _show_nothing(console, search)
         _show_query_notices(console, search.response.trace.notices)
@@ -58,7 +58,8 @@ def show(search: Search, *, explain: bool) -> None:
     is_by_words = search.response.trace.mode == "bm25"
     if is_by_words and any(_score_text(hit) == _NO_SCORE for hit in search.hits):
         console.print(Text(_COMMON_WORDS, style="dim"))
-    _show_query_notices(console, search.response.notices)
+    is_failed = search.response.trace.error_stage is not None
+    _show_query_notices(console, search.response.notices[is_failed:])
 
 
 def _show_query_notices(console: Console, notices: Sequence[str]) -> None:
@@ -101,16 +102,10 @@ def _show_why_not(console: Console, search: Search) -> None:
         console.print(Text(f"Why not: {visible(str(search.why_not))}"))
 
 
-def _show_degraded(console: Console, trace: Trace) -> None:
-    """Report a failed stage: without it the results would look complete."""
-    if trace.error_stage is not None:
-        stage = {
-            "bm25": "Search by keywords",
-            "vector": "Search by meaning",
-            "sparse": "Search by sparse vectors",
-        }
-        what = stage.get(trace.error_stage, "The reranker")
-        console.print(Text(f"{what} failed; these are the results without it.", style="red"))
+def _show_failed(console: Console, response: Response) -> None:
+    """Report a failed stage first: without it the results would look complete."""
+    if response.trace.error_stage is not None:
+        console.print(Text(response.notices[0], style="red"))
 
 
 def _show_nothing(console: Console, search: Search) -> None:

@@ -292,10 +292,10 @@ impl Earlier {
             let is_better = best.is_none_or(|(first, likeness)| {
                 found > likeness || (found >= likeness && other < first)
             });
-            if found >= LIKE
-                && is_better
-                && !says_otherwise(&texts[sets[other].text], &texts[set.text])
-            {
+            let (one, two) = (&texts[sets[other].text], &texts[set.text]);
+            // The same words in another order say something else, which is told sooner here.
+            let is_reordered = found >= 1.0 && one != two;
+            if found >= LIKE && is_better && !is_reordered && !says_otherwise(one, two) {
                 best = Some((other, found));
             }
         }
