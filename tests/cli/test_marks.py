@@ -116,3 +116,13 @@ def test_wrong_usage(notes: Path, args: list[str], message: str) -> None:
 def test_what_fails(notes: Path, args: list[str], message: str) -> None:
     assert message in failed(1, *args)
     assert "supersede" not in (notes / "march.md").read_text()
+
+
+@pytest.mark.usefixtures("notes")
+def test_a_memory_that_supersedes_nothing_says_so() -> None:
+    said = ok("remember", "Rabbits may enter the lower meadow in June.", "--supersede")
+    assert "Superseded: nothing, for no memory says nearly the same" in said
+    again = "Rabbits may enter the lower meadow in June, always."
+    assert "Superseded: notes/" in ok("remember", again, "--supersede")
+    denied = ok("remember", "Rabbits may not enter the lower meadow in June.", "--supersede")
+    assert "Superseded: nothing" in denied

@@ -91,6 +91,8 @@ def remember(
     echo(f"Remembered: {visible(done.file)}")
     if done.superseded is not None:
         echo(f"Superseded: {visible(done.superseded)}")
+    elif supersede:
+        echo("Superseded: nothing, for no memory says nearly the same; name it with hedgerow supersede.")
     echo(f"Memory root: {visible(done.root)}")
 
 
