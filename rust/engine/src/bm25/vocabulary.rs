@@ -18,13 +18,11 @@ use crate::chunks::RowSet;
 use crate::interrupt::{CancelTicker, check_reading};
 use crate::query::Phrase;
 use crate::storage::WorkError;
-use crate::text::edits::edits;
+use crate::text::edits::{LETTERS_FOR_TWO_EDITS, edits};
 use crate::text::tokenizer::TokenizerKind;
 
 /// Terms with fewer letters are compared with nothing.
 const LEAST_LETTERS: usize = 3;
-/// Terms with fewer letters are compared by one edit, others by two.
-pub(crate) const LETTERS_FOR_TWO_EDITS: usize = 8;
 /// The most terms that are found.
 const MOST: usize = 3;
 /// Approximate bytes of FTS5's index decoded together.

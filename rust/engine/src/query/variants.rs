@@ -5,9 +5,8 @@ use unicode_script::{Script, UnicodeScript};
 use super::expression::Phrase;
 use super::options::MatchOptions;
 use super::vocabulary::Vocabulary;
-use crate::bm25::LETTERS_FOR_TWO_EDITS;
 use crate::error::Result;
-use crate::text::edits::edits;
+use crate::text::edits::{LETTERS_FOR_TWO_EDITS, edits};
 use crate::text::tokenizer::TokenizerKind;
 use crate::text::words;
 

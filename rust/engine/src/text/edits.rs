@@ -1,5 +1,8 @@
 //! The number of edits between two words (<https://en.wikipedia.org/wiki/Damerau–Levenshtein_distance>).
 
+/// Words with fewer letters are compared by one edit, others by two.
+pub const LETTERS_FOR_TWO_EDITS: usize = 8;
+
 /// The number of edits that make one word the other, if it is at most `most`: a letter more, less or another, or
 /// two neighbors exchanged. No letter is edited twice. Takes time in the product of a length and `most`.
 pub fn edits(one: &[char], other: &[char], most: usize) -> Option<usize> {
