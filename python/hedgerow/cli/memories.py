@@ -92,7 +92,9 @@ def remember(
     if done.superseded is not None:
         echo(f"Superseded: {visible(done.superseded)}")
     elif supersede:
-        echo("Superseded: nothing, for no memory says nearly the same; name it with hedgerow supersede.")
+        echo(
+            "Superseded: nothing, for no memory says nearly the same; name it with hedgerow supersede."
+        )
     echo(f"Memory root: {visible(done.root)}")
 
 
