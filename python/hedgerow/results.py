@@ -29,11 +29,11 @@ __all__ = [
 ]
 __dir__ = partial(sorted, __all__)
 
-_STAGES = {
-    "bm25": "Search by keywords",
-    "vector": "Search by meaning",
-    "sparse": "Search by sparse vectors",
-    "rerank": "The reranker",
+STAGES = {
+    "bm25": "search by keywords",
+    "vector": "search by meaning",
+    "sparse": "search by sparse vectors",
+    "rerank": "the reranker",
 }
 """The stages that can fail, as sentences name them."""
 
@@ -75,7 +75,7 @@ class Response(PydanticType):
         stage = self.trace.error_stage
         if stage is None:
             return []
-        return [f"{_STAGES[stage]} failed; these are the results without it."]
+        return [f"{STAGES[stage].capitalize()} failed; these are the results without it."]
 
     def _without_meaning(self) -> list[str]:
         """Why no vector took part in a search by meaning that has no error."""

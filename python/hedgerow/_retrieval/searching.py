@@ -28,7 +28,7 @@ from hedgerow.embedders.base import (
 from hedgerow.errors import BackendError, HedgerowError, InvalidInputError, RetrievalError
 from hedgerow.query import QueryExplanation
 from hedgerow.rerankers.base import AnyReranker
-from hedgerow.results import Response, Trace
+from hedgerow.results import STAGES, Response, Trace
 from hedgerow.typing import OnLegFailure, QuestionDate, Searchable
 
 from . import observing
@@ -46,13 +46,6 @@ _EPOCH = date(1970, 1, 1).toordinal()
 _SHORT = 8_192
 
 _UNWATCHED = nullcontext()
-
-_STAGES = {
-    "bm25": "search by keywords",
-    "vector": "search by meaning",
-    "sparse": "search by sparse vectors",
-    "rerank": "the reranker",
-}
 
 
 @dataclass(slots=True)
@@ -386,7 +379,7 @@ class Stages:
 
 
 def _failed(trace: Trace, error: Exception, advice: str = "") -> RetrievalError:
-    stage = _STAGES[trace.error_stage or "vector"]
+    stage = STAGES[trace.error_stage or "vector"]
     failure = RetrievalError(f"{stage} failed: {error}{advice}", code="leg_failed", trace=trace)
     failure.__cause__ = error
     return failure
