@@ -10,124 +10,79 @@ use hedgerow_engine::sources::SourceFile;
 use hedgerow_engine::{Error, ErrorCode, Result};
 use serde_json::{Map, Value};
 
-use crate::facts::key;
-use crate::marks::{FileMarks, Marks, Validity, Why};
-use crate::names::{bucket, type_words};
+use crate::facts::{FileFacts, Kind};
+use crate::marks::{Marks, Validity, Why};
 use crate::scope::Scope;
 use crate::tags::is_within;
-use crate::times::{StatedTime, Time, parse_time};
-
-/// The facts of one file in the ledger.
-#[derive(Debug, Clone, Default)]
-pub struct FileFacts {
-    /// The path below the indexed folder.
-    pub path: String,
-    /// The title, or an empty text.
-    pub title: String,
-    /// Names other than the title.
-    pub aliases: Vec<String>,
-    /// The scope of the memory.
-    pub scope: Scope,
-    /// When it is from.
-    pub time: Option<StatedTime>,
-    /// The bucket of the depth policy, and the words that name its type, shared by all files of a type.
-    pub kind: Arc<Kind>,
-    /// The tags as they are compared.
-    pub tags: Vec<String>,
-    /// The writers as they are compared.
-    pub writers: Vec<String>,
-    /// Whether its front matter names a session.
-    pub has_session: bool,
-    /// The memory strength.
-    pub strength: f64,
-    /// The values of the front matter in lower case.
-    pub words: String,
-    /// The marks, if it has any. Most files have none.
-    pub marks: Option<Box<FileMarks>>,
-}
-
-/// What the type of a memory is called.
-#[derive(Debug, Default, PartialEq, Eq, Hash)]
-pub struct Kind {
-    /// The bucket of the depth policy.
-    pub bucket: String,
-    /// The words that name the type.
-    pub types: Vec<String>,
-}
+use crate::times::{StatedTime, Time};
 
 /// The kinds of the files that are read, each once.
 type Kinds = HashSet<Arc<Kind>>;
 
-impl AsRef<Self> for FileFacts {
-    fn as_ref(&self) -> &Self {
-        self
+/// Share a kind with the files of the same one.
+fn share(kind: &mut Arc<Kind>, kinds: &mut Kinds) {
+    if let Some(known) = kinds.get(kind) {
+        *kind = Arc::clone(known);
+    } else {
+        kinds.insert(Arc::clone(kind));
     }
 }
 
-impl FileFacts {
-    /// The facts of a file as the ledger has them.
-    pub fn new(path: &str, facts: &Map<String, Value>) -> Self {
-        let text = |key: &str| facts.get(key).and_then(Value::as_str);
-        let list = |key: &str| {
-            let items = facts
-                .get(key)
-                .and_then(Value::as_array)
-                .into_iter()
-                .flatten();
-            items.filter_map(Value::as_str).map(str::to_owned).collect()
-        };
-        let is_set = |key: &str| facts.get(key) == Some(&Value::Bool(true));
-        let stated = text(key::TYPE);
-        let time = facts.get(key::TIME).and_then(parse_time);
-        let time = time.map(|time| StatedTime {
-            is_day: is_set(key::DAY),
-            ..time
-        });
-        let marks = facts.get(key::MARKS).and_then(Value::as_object);
-        Self {
-            path: path.to_owned(),
-            title: text(key::TITLE).unwrap_or_default().to_owned(),
-            aliases: list(key::ALIASES),
-            scope: Scope::stated(facts),
-            time,
-            kind: Arc::new(Kind {
-                bucket: bucket(path, stated).to_owned(),
-                types: type_words(path, stated),
-            }),
-            tags: list(key::TAGS),
-            writers: list(key::WRITTEN_BY),
-            has_session: is_set(key::SESSION),
-            strength: facts
-                .get(key::STRENGTH)
-                .and_then(Value::as_f64)
-                .unwrap_or(0.0),
-            words: text(key::WORDS).unwrap_or_default().to_owned(),
-            marks: marks.map(|marks| Box::new(FileMarks::new(marks, time.map(|time| time.time)))),
-        }
-    }
-
-    /// Share the kind with the files of the same one.
-    fn share(&mut self, kinds: &mut Kinds) {
-        if let Some(known) = kinds.get(&self.kind) {
-            self.kind = Arc::clone(known);
-        } else {
-            kinds.insert(Arc::clone(&self.kind));
-        }
-    }
-
-    /// Whether one of some writers has written it, or one nested in them.
-    fn is_by(&self, writers: &[String]) -> bool {
-        let is_one = |name: &String| writers.iter().any(|writer| is_within(name, writer));
-        self.writers.iter().any(is_one)
-    }
-}
-
-/// The columns of one file.
+/// The columns of one file. A filter reads those of all files in their order, and the facts of few.
 #[derive(Debug, Clone)]
 struct FileColumn {
     facts: Arc<FileFacts>,
     /// Ascending.
     rows: Arc<[i64]>,
+    kind: Arc<Kind>,
+    time: Option<StatedTime>,
+    labels: Labels,
+    is_scoped: bool,
+}
+
+impl FileColumn {
+    fn new(facts: FileFacts, rows: Arc<[i64]>) -> Self {
+        Self {
+            kind: Arc::clone(&facts.kind),
+            time: facts.time,
+            labels: facts.tags.iter().chain(&facts.writers).collect(),
+            is_scoped: !facts.scope.is_empty(),
+            facts: Arc::new(facts),
+            rows,
+        }
+    }
+}
+
+/// A few bits of each of some tags and writers, and of those that they are nested in. A file without the bits of a
+/// wanted one does not have it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Labels(u64);
+
+impl Labels {
+    /// Whether the files with these may have a label.
+    fn may_have(self, wanted: &str) -> bool {
+        let bits = Self::bits(wanted.as_bytes());
+        self.0 & bits == bits
+    }
+
+    /// Two of the bits, by FNV-1a.
+    fn bits(label: &[u8]) -> u64 {
+        let hash = label.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        1 << (hash >> 58) | 1 << (hash >> 52 & 63)
+    }
+}
+
+impl<'a> FromIterator<&'a String> for Labels {
+    fn from_iter<T: IntoIterator<Item = &'a String>>(labels: T) -> Self {
+        let within = |label: &'a String| {
+            let outer = label.match_indices('/').map(|(end, _)| &label[..end]);
+            outer.chain([label.as_str()])
+        };
+        let labels = labels.into_iter().flat_map(within);
+        Self(labels.fold(0, |all, label| all | Self::bits(label.as_bytes())))
+    }
 }
 
 impl AsRef<FileFacts> for FileColumn {
@@ -251,9 +206,8 @@ impl FileColumns {
         for source in news.changed {
             let rows = rows.remove(&source.path).unwrap_or_default().into();
             let mut facts = facts_of(&source)?;
-            facts.share(&mut kinds);
-            let facts = Arc::new(facts);
-            changed.push(FileColumn { facts, rows });
+            share(&mut facts.kind, &mut kinds);
+            changed.push(FileColumn::new(facts, rows));
         }
         let mut files = merged(known.map_or(&[], |known| &known.files), changed);
         if files.len() != news.files {
@@ -283,11 +237,13 @@ impl FileColumns {
     /// The columns of files without rows, to ask what holds.
     pub fn of_files(mut files: Vec<FileFacts>) -> Self {
         files.sort_by(|one, other| one.path.cmp(&other.path));
-        let column = |facts| FileColumn {
-            facts: Arc::new(facts),
-            rows: Arc::default(),
-        };
-        Self::new(0, files.into_iter().map(column).collect())
+        let files = files.into_iter();
+        Self::new(
+            0,
+            files
+                .map(|facts| FileColumn::new(facts, Arc::default()))
+                .collect(),
+        )
     }
 
     /// The marks of the files.
@@ -350,9 +306,10 @@ impl FileColumns {
 
     /// The paths of the files that a filter sees and passes, by types, tags, writers and time.
     pub fn paths_passing(&self, filter: &RecallFilter) -> Vec<&str> {
-        let passes = |facts: &&FileFacts| filter.sees(&facts.scope) && filter.passes(facts);
-        let facts = self.files.iter().map(|file| &*file.facts);
-        facts.filter(passes).map(|facts| &*facts.path).collect()
+        let sees = filter.seen();
+        let passes = |file: &&FileColumn| sees(file) && filter.passes(file);
+        let files = self.files.iter().filter(passes);
+        files.map(|file| &*file.facts.path).collect()
     }
 
     /// The facts of a file by its number.
@@ -370,8 +327,16 @@ impl FileColumns {
 
     /// The number of the file of a row.
     pub fn file_of(&self, row: i64) -> Option<u32> {
-        let at = self.file_of.binary_search_by_key(&row, |(row, _)| *row);
-        at.ok().map(|at| self.file_of[at].1)
+        // Rows mostly have no gaps: then one is where its number says, and otherwise before that.
+        let (first, _) = self.file_of.first()?;
+        let guess = usize::try_from(row.checked_sub(*first)?).ok()?;
+        let last = guess.min(self.file_of.len() - 1);
+        if self.file_of[last].0 == row {
+            return Some(self.file_of[last].1);
+        }
+        let before = &self.file_of[..last];
+        let at = before.binary_search_by_key(&row, |(row, _)| *row);
+        at.ok().map(|at| before[at].1)
     }
 
     /// The rows of a file by its number, ascending.
@@ -383,11 +348,8 @@ impl FileColumns {
 
     /// The buckets of all files, each once.
     pub fn buckets(&self) -> Vec<&str> {
-        let mut buckets: Vec<&str> = self
-            .files
-            .iter()
-            .map(|file| &*file.facts.kind.bucket)
-            .collect();
+        let kinds = self.kinds(|_| true).into_iter();
+        let mut buckets: Vec<&str> = kinds.map(|kind| &*kind.bucket).collect();
         buckets.sort_unstable();
         buckets.dedup();
         buckets
@@ -417,27 +379,25 @@ impl FileColumns {
         let mut left_out: Vec<Option<LeftOut>> = vec![None; self.files.len()];
         let mut is_unseen = vec![false; self.files.len()];
         if filter.narrows() || !filter.scope.is_empty() {
+            let sees = filter.seen();
             for (number, file) in self.files.iter().enumerate() {
-                is_unseen[number] = !filter.sees(&file.facts.scope);
-                if !is_unseen[number] && !filter.passes(&file.facts) {
+                is_unseen[number] = !sees(file);
+                if !is_unseen[number] && !filter.passes(file) {
                     left_out[number] = Some(LeftOut::Filtered);
                 }
             }
         }
         if !filter.include_superseded {
-            let mut check = |number: usize| {
+            for number in self.concerned.iter().copied() {
                 if left_out[number].is_none() && !is_unseen[number] {
                     let why = self
                         .marks
                         .why_not(&self.files, number, filter.at, filter.was_known);
                     left_out[number] = why.map(LeftOut::Invalid);
                 }
-            };
+            }
             if filter.was_known {
-                // Every memory with a time may not have been known yet.
-                (0..self.files.len()).for_each(check);
-            } else {
-                self.concerned.iter().copied().for_each(&mut check);
+                self.leave_out_unknown(filter.at, &is_unseen, &mut left_out);
             }
         }
         let leaves_out = left_out.iter().any(Option::is_some);
@@ -450,6 +410,20 @@ impl FileColumns {
         }
     }
 
+    /// Leave out the files that their own time begins after `at`; those with marks are decided already.
+    fn leave_out_unknown(&self, at: i64, is_unseen: &[bool], left_out: &mut [Option<LeftOut>]) {
+        let mut concerned = self.concerned.iter().copied().peekable();
+        for (number, file) in self.files.iter().enumerate() {
+            if concerned.next_if_eq(&number).is_some() || is_unseen[number] {
+                continue;
+            }
+            let is_later = file.time.is_some_and(|stated| stated.time.micros > at);
+            if is_later && left_out[number].is_none() {
+                left_out[number] = Some(LeftOut::Invalid(Why::NotYetValid));
+            }
+        }
+    }
+
     /// The first rows of at most `limit` selected files, newest first; files without a time come last.
     pub(crate) fn newest(&self, selected: &SelectedRows, limit: usize) -> Vec<i64> {
         let is_selected = |row: i64| match &selected.rows {
@@ -458,7 +432,7 @@ impl FileColumns {
         };
         let files = self.files.iter().filter_map(|file| {
             let row = *file.rows.first()?;
-            let micros = file.facts.time.map(|time| time.time.micros);
+            let micros = file.time.map(|time| time.time.micros);
             is_selected(row).then_some((micros, file.facts.path.as_str(), row))
         });
         let mut files: Vec<_> = files.collect();
@@ -472,12 +446,22 @@ impl FileColumns {
 
     /// The words of the types of the files that a filter sees, each once.
     pub fn types(&self, filter: &RecallFilter) -> BTreeSet<&str> {
-        let seen = self
-            .files
-            .iter()
-            .filter(|file| filter.sees(&file.facts.scope));
-        seen.flat_map(|file| file.facts.kind.types.iter().map(String::as_str))
-            .collect()
+        let kinds = self.kinds(filter.seen());
+        let types = kinds.into_iter().flat_map(|kind| &kind.types);
+        types.map(String::as_str).collect()
+    }
+
+    /// The kinds of some files. Files of one kind are often in a row.
+    fn kinds(&self, is_one: impl Fn(&FileColumn) -> bool) -> HashSet<&Kind> {
+        let mut last: Option<&Arc<Kind>> = None;
+        let mut kinds = HashSet::new();
+        for file in self.files.iter().filter(|file| is_one(file)) {
+            if !last.is_some_and(|last| Arc::ptr_eq(last, &file.kind)) {
+                kinds.insert(&*file.kind);
+                last = Some(&file.kind);
+            }
+        }
+        kinds
     }
 
     /// Return the rows of the files whose numbers satisfy a condition.
@@ -505,14 +489,34 @@ impl RecallFilter {
         self.scope.has(scope) || (self.shared && scope.is_empty())
     }
 
-    fn passes(&self, file: &FileFacts) -> bool {
+    /// Whether files are seen.
+    fn seen(&self) -> impl Fn(&FileColumn) -> bool {
+        let sees_unscoped = self.sees(&Scope::default());
+        move |file| {
+            if file.is_scoped {
+                self.sees(&file.facts.scope)
+            } else {
+                sees_unscoped
+            }
+        }
+    }
+
+    fn passes(&self, file: &FileColumn) -> bool {
         let is_of_type = |word: &String| self.types.contains(word);
         if !self.types.is_empty() && !file.kind.types.iter().any(is_of_type) {
             return false;
         }
-        let has = |wanted: &String| file.tags.iter().any(|tag| is_within(tag, wanted));
-        let is_by = self.writers.is_empty() || file.is_by(&self.writers);
-        is_by && self.tags.iter().all(has) && self.is_in_time(file.time)
+        let may_have = |wanted: &String| file.labels.may_have(wanted);
+        if !self.is_in_time(file.time)
+            || !self.tags.iter().all(may_have)
+            || !(self.writers.is_empty() || self.writers.iter().any(may_have))
+        {
+            return false;
+        }
+        let tags = || file.facts.tags.iter();
+        let has = |wanted: &String| tags().any(|tag| is_within(tag, wanted));
+        let is_by = self.writers.is_empty() || file.facts.is_by(&self.writers);
+        is_by && self.tags.iter().all(has)
     }
 
     fn is_in_time(&self, time: Option<StatedTime>) -> bool {
@@ -593,12 +597,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::times::parse_time;
 
     /// The columns of files with these facts, each with the rows ten times its number and the next.
     fn columns(files: &[(&str, Value)]) -> FileColumns {
-        let column = |((path, facts), number): (&(&str, Value), i64)| FileColumn {
-            facts: Arc::new(FileFacts::new(path, facts.as_object().unwrap())),
-            rows: [10 * number, 10 * number + 1].into(),
+        let column = |((path, facts), number): (&(&str, Value), i64)| {
+            let facts = FileFacts::new(path, facts.as_object().unwrap());
+            FileColumn::new(facts, [10 * number, 10 * number + 1].into())
         };
         FileColumns::new(1, files.iter().zip(0..).map(column).collect())
     }
@@ -656,5 +661,63 @@ mod tests {
             assert_eq!(selected.left_out, left_out, "{filter:?}");
             assert_eq!(selected.leaves_out, left_out != [None; 4], "{filter:?}");
         }
+    }
+
+    #[test]
+    fn nested_labels_and_times_pass_a_filter() {
+        let columns = columns(&[
+            (
+                "a.md",
+                json!({"tags": ["garden/herbs"], "time": "2026-03-01"}),
+            ),
+            (
+                "b.md",
+                json!({"tags": ["gardens"], "written_by": ["codex/s1"]}),
+            ),
+            (
+                "c.md",
+                json!({"time": "2026-05-01", "written_by": ["claude"]}),
+            ),
+        ]);
+        let paths = |filter: &RecallFilter| columns.paths_passing(filter).join(" ");
+        let tags = |tag: &str| RecallFilter {
+            tags: vec![tag.to_owned()],
+            ..RecallFilter::default()
+        };
+        let writers = |names: &[&str]| RecallFilter {
+            writers: names.iter().map(|name| (*name).to_owned()).collect(),
+            ..RecallFilter::default()
+        };
+        assert_eq!(paths(&tags("garden")), "a.md");
+        assert_eq!(paths(&tags("garden/herbs")), "a.md");
+        assert_eq!(paths(&tags("herbs")), "");
+        assert_eq!(paths(&writers(&["codex"])), "b.md");
+        assert_eq!(paths(&writers(&["claude", "codex"])), "b.md c.md");
+        let in_april = RecallFilter {
+            at: parse_time(&json!("2026-04-01")).unwrap().time.micros,
+            was_known: true,
+            ..RecallFilter::default()
+        };
+        let unknown = Some(LeftOut::Invalid(Why::NotYetValid));
+        assert_eq!(columns.select(&in_april).left_out, [None, None, unknown]);
+    }
+
+    #[test]
+    fn the_file_of_a_row_is_found_with_gaps_and_without() {
+        let columns = columns(&[
+            ("a.md", json!({})),
+            ("b.md", json!({})),
+            ("c.md", json!({})),
+        ]);
+        let found: Vec<_> = (-1..23).map(|row| columns.file_of(row)).collect();
+        let file = |row: i64| match row {
+            0 | 1 => Some(0),
+            10 | 11 => Some(1),
+            20 | 21 => Some(2),
+            _ => None,
+        };
+        assert_eq!(found, (-1..23).map(file).collect::<Vec<_>>());
+        assert_eq!(columns.file_of(i64::MAX), None);
+        assert_eq!(columns.file_of(i64::MIN), None);
     }
 }

@@ -1,12 +1,15 @@
 //! Facts: the notes of an index's ledger about a memory, in addition to its chunks (spec/memory.md, "Sync").
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
-use crate::names::{is_known_type, stated_type, type_words};
+use crate::marks::FileMarks;
+use crate::names::{bucket, is_known_type, stated_type, type_words};
 use crate::scope::{SCOPE, Scope};
-use crate::tags::{compared, compared_tags};
+use crate::tags::{compared, compared_tags, is_within};
 use crate::text::trimmed;
-use crate::times::{StatedTime, memory_time};
+use crate::times::{StatedTime, memory_time, parse_time};
 
 /// The facts and fields that say what holds.
 pub mod key {
@@ -249,6 +252,99 @@ fn shortest(number: f64) -> String {
     }
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{digits}e{sign}{:02}", exponent.abs())
+}
+
+/// The facts of one file in the ledger.
+#[derive(Debug, Clone, Default)]
+pub struct FileFacts {
+    /// The path below the indexed folder.
+    pub path: String,
+    /// The title, or an empty text.
+    pub title: String,
+    /// Names other than the title.
+    pub aliases: Vec<String>,
+    /// The scope of the memory.
+    pub scope: Scope,
+    /// When it is from.
+    pub time: Option<StatedTime>,
+    /// The bucket of the depth policy, and the words that name its type, shared by all files of a type.
+    pub kind: Arc<Kind>,
+    /// The tags as they are compared.
+    pub tags: Vec<String>,
+    /// The writers as they are compared.
+    pub writers: Vec<String>,
+    /// Whether its front matter names a session.
+    pub has_session: bool,
+    /// The memory strength.
+    pub strength: f64,
+    /// The values of the front matter in lower case.
+    pub words: String,
+    /// The marks, if it has any. Most files have none.
+    pub marks: Option<Box<FileMarks>>,
+}
+
+/// What the type of a memory is called.
+#[derive(Debug, Default, PartialEq, Eq, Hash)]
+pub struct Kind {
+    /// The bucket of the depth policy.
+    pub bucket: String,
+    /// The words that name the type.
+    pub types: Vec<String>,
+}
+
+impl AsRef<Self> for FileFacts {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
+impl FileFacts {
+    /// The facts of a file as the ledger has them.
+    pub fn new(path: &str, facts: &Map<String, Value>) -> Self {
+        let text = |key: &str| facts.get(key).and_then(Value::as_str);
+        let list = |key: &str| {
+            let items = facts
+                .get(key)
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten();
+            items.filter_map(Value::as_str).map(str::to_owned).collect()
+        };
+        let is_set = |key: &str| facts.get(key) == Some(&Value::Bool(true));
+        let stated = text(key::TYPE);
+        let time = facts.get(key::TIME).and_then(parse_time);
+        let time = time.map(|time| StatedTime {
+            is_day: is_set(key::DAY),
+            ..time
+        });
+        let marks = facts.get(key::MARKS).and_then(Value::as_object);
+        Self {
+            path: path.to_owned(),
+            title: text(key::TITLE).unwrap_or_default().to_owned(),
+            aliases: list(key::ALIASES),
+            scope: Scope::stated(facts),
+            time,
+            kind: Arc::new(Kind {
+                bucket: bucket(path, stated).to_owned(),
+                types: type_words(path, stated),
+            }),
+            tags: list(key::TAGS),
+            writers: list(key::WRITTEN_BY),
+            has_session: is_set(key::SESSION),
+            strength: facts
+                .get(key::STRENGTH)
+                .and_then(Value::as_f64)
+                .unwrap_or(0.0),
+            words: text(key::WORDS).unwrap_or_default().to_owned(),
+            marks: marks.map(|marks| Box::new(FileMarks::new(marks, time.map(|time| time.time)))),
+        }
+    }
+
+    /// Whether one of some writers has written it, or one nested in them.
+    pub(crate) fn is_by(&self, writers: &[String]) -> bool {
+        let is_one = |name: &String| writers.iter().any(|writer| is_within(name, writer));
+        self.writers.iter().any(is_one)
+    }
 }
 
 #[cfg(test)]

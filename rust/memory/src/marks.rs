@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use crate::columns::FileFacts;
-use crate::facts::key;
+use crate::facts::{FileFacts, key};
 use crate::front_matter::json_text;
 use crate::names::{FileTitles, Names};
 use crate::text::one_line;

@@ -13,8 +13,9 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::about::{About, abouts};
-use crate::columns::{ColumnCache, FileColumns, FileFacts, LeftOut, RecallFilter, SelectedRows};
+use crate::columns::{ColumnCache, FileColumns, LeftOut, RecallFilter, SelectedRows};
 use crate::evidence::{Evidence, evidence};
+use crate::facts::FileFacts;
 use crate::marks::{Validity, several_successors};
 use crate::score::{
     ScoreParts, ScoredQuery, provenance, recency_weight, rounded, temporal_relevance,

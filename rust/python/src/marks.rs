@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use hedgerow_memory::columns::{FileColumns, FileFacts};
+use hedgerow_memory::columns::FileColumns;
+use hedgerow_memory::facts::FileFacts;
 use hedgerow_memory::marks::{Validity, Why};
 use hedgerow_memory::times::Time;
 use pyo3::prelude::*;

@@ -12,9 +12,10 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
 
-use crate::columns::{FileColumns, FileFacts};
+use crate::columns::FileColumns;
 use crate::day_format::{DayFormat, days_in_name};
 use crate::document::{Document, problems};
+use crate::facts::FileFacts;
 use crate::facts::{Memory, facts_of};
 use crate::field_links::links_in_fields;
 use crate::folder::Listing;
