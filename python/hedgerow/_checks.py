@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from pathlib import Path
 from threading import TIMEOUT_MAX
 from typing import TypeVar
@@ -89,12 +90,12 @@ def checked_text(text: str, what: str) -> str:
 
 def checked_count(value: int, name: str, *, least: int = 1) -> int:
     """The integer; raises InvalidInputError unless it is one, of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise InvalidInputError(
             f"{name} must be an integer of at least {least}, not {shown(value)}",
             code="invalid_option",
         )
-    return value
+    return int(value)
 
 
 def checked_flag(value: bool, name: str) -> bool:
@@ -156,7 +157,7 @@ def checked_durability(durability: Durability) -> Durability:
 
 def checked_seconds(value: float, name: str) -> float:
     """The duration; raises InvalidInputError unless it is a finite number above 0."""
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    number = isinstance(value, Real) and not isinstance(value, bool)
     # Compared first: not every integer has a float.
     if number and TIMEOUT_MAX < value <= sys.float_info.max:
         raise InvalidInputError(

@@ -526,7 +526,6 @@ _COMMANDS = (
     ("`hedgerow list` lists them", "memory_list lists them"),
     ("leave --regex (regex=True) out", "leave regex out"),
     ("; wait for it, or recall with --no-sync", "; wait for it"),
-    ("; give it on standard input", ""),
     ("write the file yourself, and name it with --by", "give another memory as `by`"),
 )
 """Options and commands in error messages, and their equivalents for agents."""

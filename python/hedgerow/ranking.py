@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, fields
 from functools import partial
+from numbers import Real
 from typing import Annotated, Any
 
 from ._checks import checked_count, shown
@@ -99,7 +100,7 @@ class Ranking:
                     code="incompatible_options",
                 )
         weight = self.rerank_weight
-        is_number = isinstance(weight, (int, float)) and not isinstance(weight, bool)
+        is_number = isinstance(weight, Real) and not isinstance(weight, bool)
         if weight is not None and not (is_number and 0 <= weight <= 1):
             raise _invalid(
                 "rerank_weight",

@@ -320,9 +320,9 @@ def _deleting(stages: Stages, request: DeleteRequest) -> Steps[int]:
         removed: int = yield Call(partial(stages.index.delete, where=request.where))
         return removed
     removed = 0
-    if request.ids or not request.paths:
+    if request.ids is not None:
         removed += yield Call(stages.index.delete, request.ids)
-    for path in request.paths:
+    for path in request.paths or ():
         removed += yield Call(stages.index.delete_path, path)
     return removed
 
@@ -434,7 +434,8 @@ def _held_index(
             f"index must be an Index, the path of one, or a Collection, not {shown(index)}",
             code="invalid_option",
         )
-    if create is not True and not os.path.lexists(index):
+    # An empty path is refused by Index.open.
+    if create is not True and os.fspath(index) and not os.path.lexists(index):
         raise IndexFileError(
             f"there is no index at {os.fspath(index)}; check the path, or pass create=True to make a "
             "new one",

@@ -89,6 +89,25 @@ def test_one_mapping_and_one_text_are_no_list(index):
         hr.Chunk.from_dict("oak")
 
 
+def test_a_retriever_takes_lists_and_says_what_is_missing(index):
+    retriever = hr.Retriever(index)
+    for one in (FULL, {"id": "a", "content": "oak"}):
+        with pytest.raises(hr.InvalidInputError, match="chunks is one chunk; give a list of them"):
+            retriever.upsert(one)
+    for one in ("oak", None):
+        with pytest.raises(hr.InvalidInputError, match=f"a list of chunks, not {one!r}"):
+            retriever.upsert(one)
+    with pytest.raises(hr.InvalidInputError, match="say what to delete: ids, paths, or where"):
+        retriever.delete()
+    assert retriever.delete([]) == 0
+
+
+def test_an_empty_path_is_refused_with_that_reason():
+    for opened in (hr.Index.open, hr.Retriever, hr.Store.open):
+        with pytest.raises(hr.IndexFileError, match="the path is empty; give the path of a file"):
+            opened("")
+
+
 def test_a_retriever_embeds_mappings(index):
     retriever = hr.Retriever(index, embedder=lambda texts: [[1.0, len(text)] for text in texts])
     retriever.upsert([{"id": "a", "content": "oak"}, {"id": "b", "content": "elm"}])

@@ -191,6 +191,29 @@ class TestExclusions:
         assert "door.md" in [hit.path for hit in response]
         assert response.notices[0].startswith(("The minus sign was ignored", "Ignored, because"))
 
+    @pytest.mark.parametrize(
+        ("query", "left_out"),
+        [
+            ("oak (-tree)", "tree"),
+            ("(-tree) oak", "tree"),
+            ("oak ((-tree))", "tree"),
+            ("oak -🦔", "🦔"),
+            ("oak (-🦔)", "🦔"),
+            ("oak OR elm -🦔", "🦔"),
+            ("oak -€5", None),
+            ("oak -5", None),
+        ],
+    )
+    def test_a_minus_sign_excludes_in_parentheses_and_before_an_emoji(
+        self, query: str, left_out: str | None
+    ) -> None:
+        index = hr.Index.from_texts(["oak tree", "oak 🦔", "oak €5"])
+        response = hr.Retriever(index, ranking=hr.Ranking("best")).search(query)
+        found = {hit.content for hit in response}
+        assert found == {"oak tree", "oak 🦔", "oak €5"} - {f"oak {left_out}"}
+        said = [] if left_out is None else [f"Left out, for the minus sign: texts with {left_out}."]
+        assert list(response.notices) == said
+
     @pytest.mark.parametrize("quoted", ["‹the door›", "《the door》", "〝the door〞"])
     def test_quotes_of_other_languages_make_a_phrase(self, index: hr.Index, quoted: str) -> None:
         response = hr.Retriever(index, ranking=hr.Ranking("best")).search(quoted)

@@ -74,6 +74,18 @@ def test_chunks_are_written_read_and_removed(of_index, db):
     assert of_index.get("/v1/stats").json()["chunks"] == 2
 
 
+def test_what_is_missing_or_no_list_is_said(of_index):
+    for route, body, message in [
+        ("delete", {}, "say what to delete: ids, paths, or where, which is a filter"),
+        ("chunks", {"chunks": {"id": "d", "content": "x"}}, "chunks is one chunk; give a list"),
+        ("chunks", {"chunks": "oak"}, "chunks must be a list of chunks, not 'oak'"),
+    ]:
+        answer = of_index.post(f"/v1/{route}", json=body)
+        assert answer.status_code == 400, answer.text
+        assert message in answer.text
+    assert of_index.post("/v1/delete", json={"ids": []}).json()["removed"] == 0
+
+
 def test_a_backup_is_downloaded_and_leaves_nothing(of_index, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
     (tmp_path / "scratch").mkdir()

@@ -15,6 +15,7 @@ from dataclasses import is_dataclass
 from datetime import date, datetime
 from difflib import get_close_matches
 from functools import cache
+from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin
 
@@ -219,15 +220,16 @@ def _flag(value: Any, _: Field, name: str) -> Any:
 
 
 def _integer(value: Any, field: Field, name: str) -> Any:
-    if isinstance(value, bool) or not isinstance(value, int):
+    if isinstance(value, bool) or not isinstance(value, Integral):
         raise _invalid(f"{name} must be an integer{_range(field)}, not {shown(value)}")
-    return _check_bounds(value, field, name, " an integer")
+    return _check_bounds(int(value), field, name, " an integer")
 
 
 def _number(value: Any, field: Field, name: str) -> Any:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:  # noqa: PLR0124 - NaN
+    if isinstance(value, bool) or not isinstance(value, Real) or value != value:  # noqa: PLR0124 - NaN
         raise _invalid(f"{name} must be a number{_range(field)}, not {shown(value)}")
-    return _check_bounds(value, field, name, " a number")
+    plain = value if isinstance(value, (int, float)) else float(value)
+    return _check_bounds(plain, field, name, " a number")
 
 
 def _instance_checker(kind: type, words: str) -> _Check:

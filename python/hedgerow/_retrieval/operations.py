@@ -320,24 +320,41 @@ class UpsertRequest(Request[int]):
     _: KW_ONLY
     progress: Annotated[Progress | None, Field(local=True)] = None
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.chunks, (Chunk, Mapping)):
+            raise InvalidInputError(
+                "chunks is one chunk; give a list of them", code="invalid_option"
+            )
+        if isinstance(self.chunks, (str, bytes)) or not isinstance(self.chunks, Iterable):
+            raise InvalidInputError(
+                f"chunks must be a list of chunks, not {shown(self.chunks)}", code="invalid_option"
+            )
+
 
 @dataclass(frozen=True)
 class DeleteRequest(Request[int]):
     """Remove the chunks of some ids and all chunks of some paths, and return their number.
 
     With `where`, remove the chunks that pass a filter instead. Raises InvalidInputError for a
-    filter without a condition, and for a filter combined with ids or paths.
+    filter without a condition, for a filter combined with ids or paths, and if none of the three is given.
     """
 
     operation = Operation("delete", "delete", writes=True)
 
-    ids: Annotated[Sequence[str], Field("Ids of chunks", served_most=MOST_CHUNKS)] = ()
-    paths: Annotated[Sequence[str], Field("Paths of chunks", served_most=MOST_RESULTS)] = ()
+    ids: Annotated[Sequence[str] | None, Field("Ids of chunks", served_most=MOST_CHUNKS)] = None
+    paths: Annotated[Sequence[str] | None, Field("Paths of chunks", served_most=MOST_RESULTS)] = (
+        None
+    )
     _: KW_ONLY
     where: Where = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.ids is None and self.paths is None and self.where is None:
+            raise InvalidInputError(
+                "say what to delete: ids, paths, or where, which is a filter", code="invalid_option"
+            )
         if self.where is not None and (self.ids or self.paths):
             raise InvalidInputError(
                 "delete takes ids and paths, or where, and not both", code="incompatible_options"

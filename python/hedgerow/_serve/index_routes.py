@@ -215,12 +215,12 @@ class IndexService:
         """Remove chunks, and say which ids and paths had any."""
         if request.where is not None:
             return DeleteResult(self.name, self.index.delete(where=request.where), [], [])
-        ids = dict.fromkeys(request.ids)
+        ids = dict.fromkeys(request.ids or ())
         is_there = {name: self.index.get(name) is not None for name in ids}
         found = [name for name, there in is_there.items() if there]
         missing = [name for name, there in is_there.items() if not there]
         removed = self.index.delete(found)
-        for path in dict.fromkeys(request.paths):
+        for path in dict.fromkeys(request.paths or ()):
             gone = self.index.delete_path(path)
             removed += gone
             missing += [] if gone else [path]

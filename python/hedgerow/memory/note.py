@@ -116,7 +116,7 @@ def checked_body(body: str) -> str:
     text = _LINE_END.sub("\n", checked_text(body, "text")).strip()
     if not text:
         raise InvalidInputError(
-            "there is nothing to remember: the text is blank; give it on standard input",
+            "there is nothing to remember: the text is blank",
             code="invalid_note",
         )
     if "\0" in text:

@@ -168,6 +168,8 @@ impl<'py> FromPyObject<'_, 'py> for Limit {
             name: "limit",
             code: ErrorCode::InvalidLimit,
         };
+        let number = numpy_number(&object);
+        let object = number.as_ref().map_or(object, Bound::as_borrowed);
         if !object.is_instance_of::<PyInt>() || object.is_instance_of::<PyBool>() {
             return Err(argument.wrong("must be an int of at least 1", &object));
         }
@@ -343,7 +345,7 @@ impl JsonReader<'_> {
                 });
         }
         let Ok(float) = object.cast::<PyFloat>() else {
-            return Ok(None);
+            return numpy_number(object).map_or(Ok(None), |number| self.scalar(&number, path));
         };
         let number = Number::from_f64(float.value());
         number
@@ -362,6 +364,24 @@ impl JsonReader<'_> {
     fn wrong(&self, path: Path<'_>, what: &str) -> PyErr {
         errors::error(self.code, format!("{path} {what}"))
     }
+}
+
+/// The Python number that a number of NumPy stands for; None for any other object.
+fn numpy_number<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    if object.get_type().module().ok()? != "numpy" {
+        return None;
+    }
+    let kind: String = (object
+        .getattr("dtype")
+        .and_then(|dtype| dtype.getattr("kind")))
+    .and_then(|kind| kind.extract())
+    .ok()?;
+    let is_number = matches!(kind.as_str(), "i" | "u" | "f" | "b");
+    // An array of one item is an array nevertheless.
+    let is_array = object.hasattr("__len__").unwrap_or(true);
+    (is_number && !is_array)
+        .then(|| object.call_method0("item").ok())
+        .flatten()
 }
 
 /// `datetime.date`, of which `datetime.datetime` is one.

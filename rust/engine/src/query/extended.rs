@@ -210,7 +210,7 @@ pub(super) fn bare_words(raw: &str, options: &MatchOptions<'_>) -> Vec<BareWord>
     let has_others = sources
         .iter()
         .zip(&words)
-        .any(|(source, word)| !is_exclusion(source) && !word.parts.is_empty());
+        .any(|(source, word)| !is_excluded(source) && !word.parts.is_empty());
     mark_names(&sources, &mut words);
     let mut counter = Counter {
         seen: HashMap::new(),
@@ -221,7 +221,7 @@ pub(super) fn bare_words(raw: &str, options: &MatchOptions<'_>) -> Vec<BareWord>
         .iter()
         .zip(&words)
         .map(|(source, word)| {
-            if has_others && is_exclusion(source) {
+            if has_others && is_excluded(source) {
                 word.excluded(source)
             } else {
                 counter.word(source, word)
@@ -265,6 +265,11 @@ pub(super) fn bare_words(raw: &str, options: &MatchOptions<'_>) -> Vec<BareWord>
         }
     }
     read
+}
+
+/// Whether a word is excluded, perhaps in parentheses, which group nothing in a query without operators.
+fn is_excluded(source: &str) -> bool {
+    is_exclusion(source.trim_start_matches('('))
 }
 
 /// Mark the short words that are written with a capital letter within a sentence, such as *Bo* and *Go*. In a query

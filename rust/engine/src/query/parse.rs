@@ -4,13 +4,15 @@
 
 use std::borrow::Cow;
 
+use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
+
 use super::ast::{Operator, Query, Token, TokenKind};
 use super::limits;
 use super::stopwords::StopWords;
 use crate::error::Result;
 use crate::text::lower::lower;
 use crate::text::normalise::normalise;
-use crate::text::{utf16, whitespace};
+use crate::text::{utf16, whitespace, words};
 
 /// Normalise and parse `text`; fails only over the limits.
 pub fn parse(text: &str) -> Result<Query> {
@@ -210,7 +212,12 @@ pub(super) fn is_exclusion(text: &str) -> bool {
     characters.next() == Some('-')
         && characters
             .next()
-            .is_some_and(|c| c == '"' || c.is_alphabetic())
+            .is_some_and(|c| c == '"' || c.is_alphabetic() || is_emoji(c))
+}
+
+/// A symbol that is a word and no currency sign, which a minus sign before makes an amount.
+fn is_emoji(c: char) -> bool {
+    words::is_symbol(c) && c.general_category() != GeneralCategory::CurrencySymbol
 }
 
 /// The word at the start of a text, without parentheses at its end that close a group.

@@ -74,6 +74,9 @@ impl Location {
     /// An index file, which must exist to be opened read-only.
     pub fn file(path: &Path, read_only: bool, subjects: Subjects) -> Result<Self> {
         let io = |message: String| Error::new(ErrorCode::IndexIo, message);
+        if path.as_os_str().is_empty() {
+            return Err(io("the path is empty; give the path of a file".to_owned()));
+        }
         // An absolute path is never taken for a URI, and outlives a change of directory.
         let absolute = path::absolute(path).map_err(|error| {
             io(format!(
