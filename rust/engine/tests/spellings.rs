@@ -247,6 +247,99 @@ fn german_letters_and_endings_are_searched_as_the_texts_have_them() {
 }
 
 #[test]
+fn abbreviations_and_numbers_are_searched_with_their_signs_and_without() {
+    let texts = [
+        ("dotted", "A trip to the U.S.A. with a Ph.D. at 5 p.m."),
+        ("plain", "USA, PhD, pm, OBrien, nodejs, CO2 and 12000"),
+        ("signs", "O'Brien, node.js, CO₂ and 12,000"),
+        ("arabic", "عام ٢٠٢٦"),
+        ("hindi", "वर्ष २०२६"),
+        ("lines", "multi-line and multiline"),
+        ("line", "multi-line alone"),
+    ];
+    for tokenizer in [TokenizerKind::Words, TokenizerKind::Porter] {
+        let index = index_of(&texts, tokenizer, Ranking::Memory);
+        for (query, expected, also) in [
+            (
+                "USA",
+                vec!["dotted", "plain"],
+                "For usa, also searched: u s a.",
+            ),
+            (
+                "U.S.A.",
+                vec!["dotted", "plain"],
+                "For U.S.A, also searched: usa.",
+            ),
+            (
+                "PhD",
+                vec!["dotted", "plain"],
+                "For phd, also searched: ph d.",
+            ),
+            (
+                "Ph.D.",
+                vec!["dotted", "plain"],
+                "For Ph.D, also searched: phd.",
+            ),
+            ("PM", vec!["dotted", "plain"], "For pm, also searched: p m."),
+            (
+                "O'Brien",
+                vec!["plain", "signs"],
+                "For O'Brien, also searched: obrien.",
+            ),
+            (
+                "CO2",
+                vec!["plain", "signs"],
+                "For co2, also searched: co₂.",
+            ),
+            (
+                "CO₂",
+                vec!["plain", "signs"],
+                "For co₂, also searched: co2.",
+            ),
+            (
+                "12000",
+                vec!["plain", "signs"],
+                "For 12000, also searched: 12 000.",
+            ),
+            (
+                "12,000",
+                vec!["plain", "signs"],
+                "For 12,000, also searched: 12000.",
+            ),
+            (
+                "12'000",
+                vec!["plain", "signs"],
+                "For 12'000, also searched: 12000.",
+            ),
+            (
+                "2026",
+                vec!["arabic", "hindi"],
+                "For 2026, also searched: ٢٠٢٦, २०२६.",
+            ),
+            (
+                "२०२६",
+                vec!["arabic", "hindi"],
+                "For २०२६, also searched: ٢٠٢٦.",
+            ),
+            (
+                "multiline",
+                vec!["line", "lines"],
+                "For multiline, also searched: multi line.",
+            ),
+            // Typed in small letters a word that a text has means itself, and a quoted one always does.
+            ("usa", vec!["plain"], ""),
+            ("\"USA\"", vec!["plain"], ""),
+            // Its parts are words too.
+            ("12,00", vec!["signs"], ""),
+        ] {
+            let found = found(&index, query, &Filters::default());
+            assert_eq!(paths(&found), expected, "{query} {tokenizer:?}");
+            assert_eq!(found.trace.notices.join(" "), also, "{query} {tokenizer:?}");
+        }
+    }
+}
+
+#[test]
 fn a_word_without_vowel_marks_finds_the_parts_that_marks_cut_it_into() {
     for tokenizer in [TokenizerKind::Porter, TokenizerKind::Unicode61] {
         for ranking in [Ranking::Memory, Ranking::Fts5] {

@@ -366,7 +366,7 @@ impl JsonReader<'_> {
     }
 }
 
-/// The Python number that a number of NumPy stands for; None for any other object.
+/// A number of NumPy as a Python number; None for any other object.
 fn numpy_number<'py>(object: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     if object.get_type().module().ok()? != "numpy" {
         return None;

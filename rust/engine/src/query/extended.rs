@@ -91,7 +91,7 @@ pub(super) fn with_operators(raw: &str, options: &MatchOptions<'_>) -> Result<Gr
         if let [word] = stand_ins.as_slice()
             && word.kind == TokenKind::Term
         {
-            phrases.extend(variants::of_word(&word.text, options)?);
+            phrases.extend(variants::of_word(&word.text, source, options)?);
         }
         if token.kind == TokenKind::Term {
             phrases.extend(variants::of_hyphened(source, options)?);
@@ -174,7 +174,7 @@ impl BareWord {
             if let [word] = group.as_slice()
                 && word.kind == TokenKind::Term
             {
-                let variants = variants::of_word(&word.text, options)?;
+                let variants = variants::of_word(&word.text, &self.source, options)?;
                 phrases.extend(variants.into_iter().map(|variant| vec![variant]));
             }
         }
@@ -272,8 +272,8 @@ fn is_excluded(source: &str) -> bool {
     is_exclusion(source.trim_start_matches('('))
 }
 
-/// Mark the short words that are written with a capital letter within a sentence, such as *Bo* and *Go*. In a query
-/// without a word in small letters capitals mean nothing.
+/// Mark the short words that are written with a capital letter within a sentence, such as *Bo* and *Go*, and those in
+/// capitals, such as *WHO*. In a query without a word in small letters capitals mean nothing.
 fn mark_names(sources: &[&str], words: &mut [TextWord]) {
     let is_small = |word: &TextWord| !word.is_capitalized && utf16::len(&word.text) > SHORT;
     if !words.iter().any(is_small) {
@@ -283,7 +283,7 @@ fn mark_names(sources: &[&str], words: &mut [TextWord]) {
     for (source, word) in sources.iter().zip(words) {
         if let [part] = word.parts.as_mut_slice() {
             let is_short = utf16::len(&part.text) <= SHORT && part.text != "i";
-            part.is_name = is_short && word.is_capitalized && !is_start;
+            part.is_name = part.is_capitals || (is_short && word.is_capitalized && !is_start);
         }
         is_start = source.ends_with(['.', '!', '?', ':']);
     }
@@ -390,8 +390,8 @@ struct TextWord {
 struct WordPart {
     /// In lower case.
     text: String,
-    /// Two letters, both written in capitals.
-    abbreviation: bool,
+    /// Two letters or more, all written in capitals.
+    is_capitals: bool,
     /// The last part of a word that ended in `*`.
     prefix: bool,
     /// A short word with a capital letter within a sentence.
@@ -416,7 +416,7 @@ impl TextWord {
             .filter(|run| !run.is_empty())
             .map(|run| WordPart {
                 text: lower(run.to_owned()),
-                abbreviation: is_abbreviation(run),
+                is_capitals: is_capitals(run),
                 prefix: false,
                 is_name: false,
             })
@@ -492,15 +492,15 @@ impl WordPart {
         self.prefix
             || self.is_name
             || (utf16::len(text) > SHORT && !options.is_stopword(text))
-            || self.abbreviation
+            || (self.is_capitals && text.chars().count() == SHORT)
             || text.chars().any(|c| is_digit(c) || is_unspaced(c))
             || options.has_alias(text)
     }
 }
 
-/// `TV`, `AI`, `IL`: exactly two letters, both capitals.
-fn is_abbreviation(run: &str) -> bool {
-    run.chars().count() == 2 && run.chars().all(char::is_uppercase)
+/// `TV`, `WHO`: two letters or more, all of them capitals.
+fn is_capitals(run: &str) -> bool {
+    run.chars().nth(1).is_some() && run.chars().all(char::is_uppercase)
 }
 
 /// Whether a character may stand within a word: a letter, a digit, or a mark that does not end the words of

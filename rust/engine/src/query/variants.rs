@@ -33,7 +33,7 @@ const MOST_LOOKUPS: usize = 128;
 const INFLECTIONS: [&str; 9] = ["en", "ern", "er", "es", "em", "lar", "ler", "e", "n"];
 /// A word keeps this many letters before such an ending.
 const LEAST_BEFORE_INFLECTION: usize = 6;
-/// The same in an index with stems of Latin words. With fewer letters English words would lose parts of their stems.
+/// The fewest such letters in an index with stems of Latin words. With fewer letters English words would lose parts of their stems.
 const LEAST_IN_INFLECTED_TEXTS: usize = 4;
 
 /// Words with fewer letters have no spellings by [`LETTERS`].
@@ -67,12 +67,36 @@ const LONGEST_ENDING: usize = 2;
 /// The most letters of a Japanese word that is also searched without its ending in Hiragana.
 const MOST_WITH_HIRAGANA: usize = 5;
 
+/// Longer words are no abbreviations.
+const LONGEST_ABBREVIATION: usize = 5;
+/// Prefixes of words that are written with a hyphen or without it: *multi-line*.
+const PREFIXES: [&str; 24] = [
+    "anti", "auto", "co", "counter", "cross", "ex", "extra", "hyper", "inter", "intra", "macro",
+    "meta", "micro", "mid", "mini", "multi", "non", "post", "pre", "pseudo", "semi", "sub",
+    "super", "ultra",
+];
+
+/// The digits from 0 to 9 as different scripts have them.
+const DIGITS: [&str; 6] = [
+    "0123456789",
+    "٠١٢٣٤٥٦٧٨٩",
+    "۰۱۲۳۴۵۶۷۸۹",
+    "०१२३४५६७८९",
+    "০১২৩৪৫৬৭৮৯",
+    "๐๑๒๓๔๕๖๗๘๙",
+];
+/// Longer numbers have no signs between their thousands.
+const MOST_DIGITS: usize = 15;
+/// Lowered and raised digits. In words with letters they mean the same as others.
+const SMALL_DIGITS: [&str; 2] = ["₀₁₂₃₄₅₆₇₈₉", "⁰¹²³⁴⁵⁶⁷⁸⁹"];
+
 /// Letters after an apostrophe: *Ann's how-to* has the words *s how*.
 const CONTRACTED: [&str; 4] = ["d", "m", "s", "t"];
 
-/// The phrases that a word is also searched by. A word that no text has: as two words, with another ending, or else as
-/// its nearest words. Any word: with a hyphen after its first letter, and with other letters for some of its own.
-pub(super) fn of_word(word: &str, options: &MatchOptions<'_>) -> Result<Vec<Phrase>> {
+/// The phrases that a word is also searched by; `source` is the word as it was typed. A word that no text has: as two
+/// words, with another ending, or else as its nearest words. Any word: with a hyphen after its first letter or a
+/// prefix, with other letters or digits, and an abbreviation with dots.
+pub(super) fn of_word(word: &str, source: &str, options: &MatchOptions<'_>) -> Result<Vec<Phrase>> {
     let Some(vocabulary) = vocabulary(options) else {
         return Ok(Vec::new());
     };
@@ -90,26 +114,37 @@ pub(super) fn of_word(word: &str, options: &MatchOptions<'_>) -> Result<Vec<Phra
         return Ok(search.found);
     }
     let is_letter = |c: char| c.is_alphabetic() || words::is_mark(c);
-    if letters > MOST_LETTERS || !word.chars().all(is_letter) {
+    if letters > MOST_LETTERS {
         return Ok(Vec::new());
+    }
+    if !word.chars().all(is_letter) {
+        return of_digits(vocabulary, word);
     }
     if words::has_run(word) {
         return of_run(vocabulary, word);
     }
-    if letters < LEAST_FOR_LETTERS {
-        return Ok(Vec::new());
-    }
     let is_known = vocabulary.knows(&Phrase::of_text(word))?;
-    let mut found = of_letters(vocabulary, word, is_known)?;
+    let mut found = Vec::new();
+    let capitals = source.chars().filter(|c| c.is_uppercase()).count();
+    if letters <= LONGEST_ABBREVIATION && (capitals > 1 || !is_known) {
+        found = of_abbreviation(vocabulary, word, options)?;
+    }
+    if letters >= LEAST_FOR_LETTERS {
+        found.append(&mut of_letters(vocabulary, word, is_known)?);
+    }
     if letters < LEAST_LETTERS {
         return Ok(found);
     }
     let cuts = || word.char_indices().skip(1).map(|(at, _)| word.split_at(at));
     if is_known {
         let is_noise = |part: &str| CONTRACTED.contains(&part) || options.stopwords.contains(part);
-        let cut = cuts().next();
-        let hyphened = cut.filter(|(letter, rest)| !is_noise(letter) && !is_noise(rest));
-        found.append(&mut two_words(vocabulary, word, hyphened.into_iter())?);
+        let first = cuts().next().into_iter();
+        let prefixed = cuts().filter(|(prefix, rest)| {
+            PREFIXES.contains(prefix) && rest.chars().nth(LEAST_FOR_LETTERS - 1).is_some()
+        });
+        let hyphened = first.chain(prefixed);
+        let hyphened = hyphened.filter(|(start, rest)| !is_noise(start) && !is_noise(rest));
+        found.append(&mut two_words(vocabulary, word, hyphened)?);
     }
     if is_known || !found.is_empty() {
         return Ok(found);
@@ -203,15 +238,32 @@ fn of_run(vocabulary: &dyn Vocabulary, word: &str) -> Result<Vec<Phrase>> {
     Ok(found)
 }
 
-/// The phrase of a word with hyphens as one word, if the index has it: *email* for *e-mail*.
+/// The phrase of a word with hyphens, of letters with dots or apostrophes, or of a number with signs between its
+/// thousands, as one word, if the index has it: *email* for *e-mail*, *usa* for *U.S.A.*, *1000* for *1,000*.
 pub(super) fn of_hyphened(source: &str, options: &MatchOptions<'_>) -> Result<Option<Phrase>> {
     let Some(vocabulary) = vocabulary(options) else {
         return Ok(None);
     };
     let is_hyphen = |c: char| matches!(c, '-' | '\u{2010}' | '\u{2011}');
     let word = source.trim_matches(|c: char| !c.is_alphanumeric());
-    let parts = word.split(is_hyphen);
-    let is_whole = |part: &str| !part.is_empty() && part.chars().all(char::is_alphanumeric);
+    let has_hyphens = word.contains(is_hyphen);
+    let is_between = |c: char| {
+        if has_hyphens {
+            is_hyphen(c)
+        } else {
+            matches!(c, '.' | '\'' | '’')
+        }
+    };
+    let grouped = word.replace([',', '.', '\'', '’'], "");
+    if in_thousands(&grouped)
+        .is_some_and(|groups| groups.join(",") == word.replace(['.', '\'', '’'], ","))
+    {
+        let phrase = Phrase::variant(grouped, word);
+        return Ok(vocabulary.has(&phrase)?.then_some(phrase));
+    }
+    let parts = word.split(is_between);
+    let is_part = |c: char| c.is_alphabetic() || (has_hyphens && c.is_numeric());
+    let is_whole = |part: &str| !part.is_empty() && part.chars().all(is_part);
     let has_letters = word.chars().any(char::is_alphabetic);
     if !has_letters || !parts.clone().all(is_whole) || parts.clone().nth(1).is_none() {
         return Ok(None);
@@ -219,8 +271,85 @@ pub(super) fn of_hyphened(source: &str, options: &MatchOptions<'_>) -> Result<Op
     let joined: String = parts.collect();
     let phrase = Phrase::variant(crate::text::lower::lower(joined), word);
     let letters = phrase.text.chars().count();
-    let is_compared = (LEAST_LETTERS..=MOST_LETTERS).contains(&letters);
+    let least = if has_hyphens { LEAST_LETTERS } else { 2 };
+    let is_compared = (least..=MOST_LETTERS).contains(&letters);
     Ok((is_compared && vocabulary.has(&phrase)?).then_some(phrase))
+}
+
+/// Return an abbreviation as dots cut it: into its letters, or before its last letter (*u s a*, *ph d*). Only
+/// phrases of a text.
+fn of_abbreviation(
+    vocabulary: &dyn Vocabulary,
+    word: &str,
+    options: &MatchOptions<'_>,
+) -> Result<Vec<Phrase>> {
+    let mut found = Vec::new();
+    if !word.chars().all(char::is_lowercase) {
+        return Ok(found);
+    }
+    let letters: Vec<String> = word.chars().map(String::from).collect();
+    let Some((last, before)) = letters
+        .split_last()
+        .filter(|(_, before)| !before.is_empty())
+    else {
+        return Ok(found);
+    };
+    let before = before.concat();
+    let mut spellings = vec![letters.join(" ")];
+    if before.chars().nth(1).is_some() && !options.stopwords.contains(&before) {
+        spellings.push(format!("{before} {last}"));
+    }
+    for spelling in spellings {
+        let phrase = Phrase::variant(spelling, word);
+        if vocabulary.has(&phrase)? {
+            found.push(phrase);
+        }
+    }
+    Ok(found)
+}
+
+/// The thousands of a number of four digits or more: 1, 000; None for other words.
+fn in_thousands(word: &str) -> Option<Vec<&str>> {
+    let is_number = (4..=MOST_DIGITS).contains(&word.len());
+    if !is_number || !word.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let (first, rest) = word.split_at((word.len() - 1) % 3 + 1);
+    let groups = (0..rest.len()).step_by(3).map(|at| &rest[at..at + 3]);
+    Some([first].into_iter().chain(groups).collect())
+}
+
+/// Return a word with digits with those of other scripts, one that has letters too with lowered and raised ones
+/// (*CO2* as *co₂*), and a number with signs between its thousands (*1000* as *1,000*). Only spellings that a text has.
+fn of_digits(vocabulary: &dyn Vocabulary, word: &str) -> Result<Vec<Phrase>> {
+    let mut found = Vec::new();
+    let has_letters = word.chars().any(char::is_alphabetic);
+    let small = SMALL_DIGITS.iter().filter(|_| has_letters);
+    for digits in DIGITS.iter().chain(small) {
+        let spelling: String = word.chars().map(|c| in_digits(c, digits)).collect();
+        let phrase = Phrase::variant(spelling, word);
+        if phrase.text != word && vocabulary.has(&phrase)? {
+            found.push(phrase);
+        }
+    }
+    if let Some(groups) = in_thousands(word) {
+        let phrase = Phrase::variant(groups.join(" "), word);
+        if vocabulary.has(&phrase)? {
+            found.push(phrase);
+        }
+    }
+    Ok(found)
+}
+
+/// A digit as one of others; any other character as it is.
+fn in_digits(c: char, digits: &str) -> char {
+    let all = DIGITS.iter().chain(&SMALL_DIGITS);
+    let value = all
+        .into_iter()
+        .find_map(|digits| digits.chars().position(|digit| digit == c));
+    value
+        .and_then(|value| digits.chars().nth(value))
+        .unwrap_or(c)
 }
 
 /// Return the word with [`LETTERS`] written one for the other and without those of [`BARE`]; and a word that no text
