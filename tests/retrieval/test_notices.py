@@ -214,6 +214,18 @@ class TestExclusions:
         said = [] if left_out is None else [f"Left out, for the minus sign: texts with {left_out}."]
         assert list(response.notices) == said
 
+    def test_filters_that_nothing_passes_are_told_from_words_that_nothing_has(
+        self, index: hr.Index
+    ) -> None:
+        search = hr.Retriever(index, ranking=hr.Ranking("best")).search
+        said = "No chunk passes the filters: check their names and values, or leave one out."
+        for filters in ({"tag": "x"}, hr.Filters(path_prefix="nowhere/"), {"tags": ["x"]}):
+            response = search("door", filters=filters)
+            assert (list(response), response.notices) == ([], [said])
+        assert search("door", filters={"path": "roses.md"}).notices == []
+        assert search("zzzzz").notices == []
+        assert hr.Retriever(index).search("handle", filters={"tag": "x"}).notices == []
+
     @pytest.mark.parametrize("quoted", ["‹the door›", "《the door》", "〝the door〞"])
     def test_quotes_of_other_languages_make_a_phrase(self, index: hr.Index, quoted: str) -> None:
         response = hr.Retriever(index, ranking=hr.Ranking("best")).search(quoted)

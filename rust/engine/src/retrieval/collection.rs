@@ -60,6 +60,11 @@ pub trait Reader {
         None
     }
 
+    /// Whether it is known that no chunk passes the filters.
+    fn passes_none(&self, _: &Filters) -> Result<bool> {
+        Ok(false)
+    }
+
     /// The best rows of a selection by BM25, best first.
     fn match_rows(
         &self,

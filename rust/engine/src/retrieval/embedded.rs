@@ -50,6 +50,11 @@ impl Reader for Session<'_> {
         }))
     }
 
+    fn passes_none(&self, filters: &Filters) -> Result<bool> {
+        let rows = self.allowed_rows(filters)?;
+        Ok(!filters.is_empty() && rows.is_some_and(|rows| rows.is_empty()))
+    }
+
     fn match_rows(
         &self,
         expression: &MatchExpression,

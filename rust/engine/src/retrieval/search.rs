@@ -27,11 +27,15 @@ use crate::chunks::{Selection, Turn};
 use crate::error::{Error, ErrorCode, Result};
 use crate::index::session::Needs;
 use crate::interrupt;
+use crate::query::Matching;
 use crate::top_k;
 
 /// The notice for a collection without a text that has a word of the query.
 const NO_SPELLINGS: &str = "No text matches these words, and a collection on a server is not searched for other spellings: \
      check the spelling.";
+/// The notice for filters that no chunk passes.
+const NONE_PASSES: &str =
+    "No chunk passes the filters: check their names and values, or leave one out.";
 
 /// The result of a search, before a reranker.
 #[derive(Debug, Clone)]
@@ -285,6 +289,10 @@ impl Search<'_> {
                 finish(&legs, &mut timings)?
             }
         };
+        let is_said = setup.matching == Matching::Extended && legs.error_stage().is_none();
+        if is_said && count == 0 && reader.passes_none(request.filters)? {
+            compiled.notices.push(NONE_PASSES.to_owned());
+        }
         Ok((
             legs.report(setup, request, compiled, count, timings),
             result,
