@@ -148,7 +148,7 @@ impl<'t> Piece<'t> {
     }
 
     /// Return the problem of an unknown word. The suggestion is the known word nearest to `word`,
-    /// the piece in its usual spelling.
+    /// the piece in its usual spelling; if none is near, the sentence lists all known words.
     pub fn unknown<'w>(
         self,
         kind: ProblemKind,
@@ -156,8 +156,16 @@ impl<'t> Piece<'t> {
         word: &str,
         known: impl IntoIterator<Item = &'w str>,
     ) -> Problem {
-        let sentence = format!("there is no {what} {:?}", self.str());
-        self.suggesting(kind, sentence, nearest(word, known))
+        let mut known: Vec<&str> = known.into_iter().collect();
+        let suggestion = nearest(word, known.iter().copied());
+        known.sort_unstable();
+        known.dedup();
+        let listed = match suggestion {
+            None if !known.is_empty() => format!("; known are {}", known.join(", ")),
+            _ => String::new(),
+        };
+        let sentence = format!("there is no {what} {:?}{listed}", self.str());
+        self.suggesting(kind, sentence, suggestion)
     }
 
     /// Return a problem with this piece. The suggestion is the known word nearest to it.
