@@ -510,6 +510,8 @@ proptest! {
         // would swallow it, so quotes go.
         let text = format!("{} winter NOT urban {}", before.replace('"', " "), after.replace('"', " "));
         let expression = compile_match(&parse(&text).unwrap(), &MatchOptions::default()).unwrap();
+        // A NOT at the end of `before` leaves exclusions alone, for which no search is run.
+        prop_assume!(!expression.is_empty());
         let found = TABLE.with(|table| run(table, &expression)).unwrap();
         prop_assert!(!found.contains(&1), "{expression}");
     }

@@ -340,6 +340,41 @@ fn abbreviations_and_numbers_are_searched_with_their_signs_and_without() {
 }
 
 #[test]
+fn hebrew_words_are_found_with_other_prefixes_and_abbreviations_keep_their_sign() {
+    let texts = [
+        ("the", "הדירה יפה"),
+        ("a", "דירה גדולה"),
+        ("in", "גר בדירה"),
+        ("usa", "טסנו לארה\"ב בקיץ"),
+        ("bare", "ארה\"ב רחוקה"),
+        ("other", "ארה אחרת"),
+    ];
+    let index = index_of(&texts, TokenizerKind::Words, Ranking::Memory);
+    for (query, expected, notices) in [
+        (
+            "דירה",
+            vec!["a", "in", "the"],
+            vec!["For דירה, also searched: הדירה, בדירה."],
+        ),
+        (
+            "הדירה",
+            vec!["a", "in", "the"],
+            vec!["For הדירה, also searched: דירה, בדירה."],
+        ),
+        ("יפה", vec!["the"], vec![]),
+        ("ארה\"ב OR יפה", vec!["bare", "the"], vec![]),
+        ("\"ארה אחרת\"", vec!["other"], vec![]),
+        ("\"ארה\"ב רחוקה\"", vec!["bare"], vec![]),
+    ] {
+        let found = found(&index, query, &Filters::default());
+        assert_eq!(paths(&found), expected, "{query}");
+        assert_eq!(found.trace.notices, notices, "{query}");
+    }
+    let found = found(&index, "ארה\"ב", &Filters::default());
+    assert_eq!(found.hits[0].hit.path, "bare");
+}
+
+#[test]
 fn a_word_without_vowel_marks_finds_the_parts_that_marks_cut_it_into() {
     for tokenizer in [TokenizerKind::Porter, TokenizerKind::Unicode61] {
         for ranking in [Ranking::Memory, Ranking::Fts5] {

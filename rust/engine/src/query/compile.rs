@@ -179,8 +179,8 @@ fn spaced_operators(text: &str) -> Option<String> {
     (spaced.len() > text.len()).then_some(spaced)
 }
 
-/// A text with `"` in place of a pair of typographic quotes, and `-` in place of a minus sign or en dash that begins a
-/// word; None without any.
+/// A text with `"` in place of a pair of typographic quotes, `-` in place of a minus sign or en dash that begins a
+/// word, and the sign of Hebrew abbreviations in place of a quote between Hebrew letters (`ארה"ב`); None without any.
 pub fn plain_signs(text: &str) -> Option<String> {
     if text.is_ascii() {
         return None;
@@ -203,10 +203,11 @@ pub fn plain_signs(text: &str) -> Option<String> {
                 | '＂'
         )
     };
-    let has_pair = text.matches(is_quote).nth(1).is_some();
+    let signed = with_gershayim(text);
+    let has_pair = signed.matches(is_quote).nth(1).is_some();
     let mut plain = String::with_capacity(text.len());
     let mut is_start = true;
-    let mut characters = text.chars().peekable();
+    let mut characters = signed.chars().peekable();
     while let Some(c) = characters.next() {
         let next = characters.peek();
         let begins_word = next.is_some_and(|next| next.is_alphabetic() || is_quote(*next));
@@ -218,6 +219,19 @@ pub fn plain_signs(text: &str) -> Option<String> {
         is_start = matches!(c, ' ' | '(');
     }
     (plain != text).then_some(plain)
+}
+
+/// A text with the sign of Hebrew abbreviations in place of each quote between two Hebrew letters.
+fn with_gershayim(text: &str) -> String {
+    let is_letter = |c: Option<char>| c.is_some_and(|c| matches!(c, 'א'..='ת'));
+    let mut signed = String::with_capacity(text.len() + 2);
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        let is_between =
+            is_letter(signed.chars().next_back()) && is_letter(characters.peek().copied());
+        signed.push(if c == '"' && is_between { '״' } else { c });
+    }
+    signed
 }
 
 fn check_extended(query: &Query, options: &MatchOptions<'_>) -> Result<()> {

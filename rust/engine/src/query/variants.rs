@@ -67,6 +67,13 @@ const LONGEST_ENDING: usize = 2;
 /// The most letters of a Japanese word that is also searched without its ending in Hiragana.
 const MOST_WITH_HIRAGANA: usize = 5;
 
+/// Prefixes of Hebrew words: articles, conjunctions and prepositions.
+const HEBREW_PREFIXES: [&str; 13] = [
+    "ה", "ו", "ב", "ל", "מ", "ש", "כ", "וה", "וב", "ול", "מה", "שה", "כש",
+];
+/// A Hebrew word keeps this many letters without a prefix.
+const LEAST_OF_HEBREW: usize = 3;
+
 /// Longer words are no abbreviations.
 const LONGEST_ABBREVIATION: usize = 5;
 /// Prefixes of words that are written with a hyphen or without it: *multi-line*.
@@ -132,6 +139,7 @@ pub(super) fn of_word(word: &str, source: &str, options: &MatchOptions<'_>) -> R
     if letters >= LEAST_FOR_LETTERS {
         found.append(&mut of_letters(vocabulary, word, is_known)?);
     }
+    found.append(&mut of_hebrew(vocabulary, word)?);
     if letters < LEAST_LETTERS {
         return Ok(found);
     }
@@ -274,6 +282,29 @@ pub(super) fn of_hyphened(source: &str, options: &MatchOptions<'_>) -> Result<Op
     let least = if has_hyphens { LEAST_LETTERS } else { 2 };
     let is_compared = (least..=MOST_LETTERS).contains(&letters);
     Ok((is_compared && vocabulary.has(&phrase)?).then_some(phrase))
+}
+
+/// Return a Hebrew word without its prefix, and with each of [`HEBREW_PREFIXES`]. Only words of a text.
+fn of_hebrew(vocabulary: &dyn Vocabulary, word: &str) -> Result<Vec<Phrase>> {
+    let mut found: Vec<Phrase> = Vec::new();
+    let is_long = |word: &&str| word.chars().nth(LEAST_OF_HEBREW - 1).is_some();
+    if !is_long(&word) || !word.chars().all(|c| c.script() == Script::Hebrew) {
+        return Ok(found);
+    }
+    let rests = HEBREW_PREFIXES
+        .iter()
+        .filter_map(|prefix| word.strip_prefix(prefix));
+    let bare: Vec<&str> = rests.filter(is_long).collect();
+    for stem in [word].into_iter().chain(bare) {
+        let forms = HEBREW_PREFIXES.map(|prefix| format!("{prefix}{stem}"));
+        for form in [stem.to_owned()].into_iter().chain(forms) {
+            let phrase = Phrase::variant(form, word);
+            if phrase.text != word && !found.contains(&phrase) && vocabulary.has(&phrase)? {
+                found.push(phrase);
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// Return an abbreviation as dots cut it: into its letters, or before its last letter (*u s a*, *ph d*). Only
