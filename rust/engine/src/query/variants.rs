@@ -131,8 +131,27 @@ pub(super) fn of_word(word: &str, source: &str, options: &MatchOptions<'_>) -> R
         return of_run(vocabulary, word);
     }
     let is_known = vocabulary.knows(&Phrase::of_text(word))?;
-    let mut found = Vec::new();
+    let mut found = of_any_word(vocabulary, word, source, is_known, options)?;
+    if letters >= LEAST_LETTERS && is_known {
+        found.append(&mut hyphened(vocabulary, word, options)?);
+    }
+    if letters < LEAST_LETTERS || is_known || !found.is_empty() {
+        return Ok(found);
+    }
+    of_unknown(vocabulary, word, options)
+}
+
+/// Return an abbreviation with its dots, a word with other letters for some of it, and a Hebrew word with other prefixes.
+fn of_any_word(
+    vocabulary: &dyn Vocabulary,
+    word: &str,
+    source: &str,
+    is_known: bool,
+    options: &MatchOptions<'_>,
+) -> Result<Vec<Phrase>> {
+    let letters = word.chars().count();
     let capitals = source.chars().filter(|c| c.is_uppercase()).count();
+    let mut found = Vec::new();
     if letters <= LONGEST_ABBREVIATION && (capitals > 1 || !is_known) {
         found = of_abbreviation(vocabulary, word, options)?;
     }
@@ -140,29 +159,44 @@ pub(super) fn of_word(word: &str, source: &str, options: &MatchOptions<'_>) -> R
         found.append(&mut of_letters(vocabulary, word, is_known)?);
     }
     found.append(&mut of_hebrew(vocabulary, word)?);
-    if letters < LEAST_LETTERS {
-        return Ok(found);
-    }
-    let cuts = || word.char_indices().skip(1).map(|(at, _)| word.split_at(at));
-    if is_known {
-        let is_noise = |part: &str| CONTRACTED.contains(&part) || options.stopwords.contains(part);
-        let first = cuts().next().into_iter();
-        let prefixed = cuts().filter(|(prefix, rest)| {
-            PREFIXES.contains(prefix) && rest.chars().nth(LEAST_FOR_LETTERS - 1).is_some()
-        });
-        let hyphened = first.chain(prefixed);
-        let hyphened = hyphened.filter(|(start, rest)| !is_noise(start) && !is_noise(rest));
-        found.append(&mut two_words(vocabulary, word, hyphened)?);
-    }
-    if is_known || !found.is_empty() {
-        return Ok(found);
-    }
+    Ok(found)
+}
+
+/// The two parts of a word, cut after each of its letters but the last.
+fn cuts(word: &str) -> impl Iterator<Item = (&str, &str)> {
+    word.char_indices().skip(1).map(|(at, _)| word.split_at(at))
+}
+
+/// Return a word with a hyphen after its first letter, or after one of [`PREFIXES`].
+fn hyphened(
+    vocabulary: &dyn Vocabulary,
+    word: &str,
+    options: &MatchOptions<'_>,
+) -> Result<Vec<Phrase>> {
+    let is_noise = |part: &str| CONTRACTED.contains(&part) || options.stopwords.contains(part);
+    let is_long = |rest: &str| rest.chars().nth(LEAST_FOR_LETTERS - 1).is_some();
+    let first = cuts(word).take(1);
+    let prefixed = cuts(word).filter(|(prefix, rest)| PREFIXES.contains(prefix) && is_long(rest));
+    let parts = first.chain(prefixed);
+    two_words(
+        vocabulary,
+        word,
+        parts.filter(|(start, rest)| !is_noise(start) && !is_noise(rest)),
+    )
+}
+
+/// Return a word that no text has as two words, without its ending, with another ending, or else as its nearest words.
+fn of_unknown(
+    vocabulary: &dyn Vocabulary,
+    word: &str,
+    options: &MatchOptions<'_>,
+) -> Result<Vec<Phrase>> {
     let is_long = |part: &str| part.chars().nth(1).is_some() && !options.stopwords.contains(part);
-    let cuts = cuts().filter(|(left, right)| {
+    let parts = cuts(word).filter(|(left, right)| {
         let is_letter = left.chars().nth(1).is_none() && !options.stopwords.contains(left);
         (is_letter || is_long(left)) && is_long(right)
     });
-    let parts = two_words(vocabulary, word, cuts)?;
+    let parts = two_words(vocabulary, word, parts)?;
     if !parts.is_empty() {
         return Ok(parts);
     }
