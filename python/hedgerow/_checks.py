@@ -20,13 +20,18 @@ Function = TypeVar("Function")
 
 
 def shown(value: object) -> str:
-    """The repr of a value that a caller gave, for a message; its type where repr fails, as for a value
-    that is nested too deep.
+    """The repr of a value that a caller gave, for a message, cut after 300 characters; its type where
+    repr fails, as for a value that is nested too deep.
     """
     try:
-        return repr(value)
+        text = repr(value)
     except Exception:  # noqa: BLE001 - it may be any object's
         return f"<{type(value).__name__}>"
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+
+
+_LONGEST_SHOWN = 300
+"""Characters of a value in a message. A longer one would bury the advice, and fill the context of an agent."""
 
 
 def listed(items: Iterable[Item]) -> list[Item]:

@@ -361,9 +361,13 @@ def _status(root: MemoryRoot | MemoryRoots) -> str:
 
 
 async def _check_envelope(ctx: Any, call_next: Any) -> Any:
-    """Reject a call whose arguments are not an object, with an error that names the fix."""
+    """Reject a call without a name, or whose arguments are not an object. The error names the fix."""
     params = ctx.params or {}
     if ctx.method == "tools/call" and isinstance(params, Mapping):
+        if not isinstance(params.get("name"), str):
+            raise MCPError(
+                types.INVALID_PARAMS, "name must be the name of a tool; tools/list has all names"
+            )
         given = params.get("arguments")
         if given is not None and not isinstance(given, Mapping):
             raise MCPError(
@@ -412,7 +416,10 @@ class _Faces:
             request = tool.request(params.arguments or {}, _writer(context))
             done: types.CallToolResult = await self._run(partial(self._answer, request))
         except HedgerowError as error:
-            return _text(_for_agents(error, tool), is_error=True)
+            problem = _for_agents(error.message)
+            if error.code == "invalid_option":
+                problem = f"{tool.name}: {problem}"
+            return _text(problem, is_error=True)
         return done
 
     def _answer(self, request: Request[Any]) -> types.CallToolResult:
@@ -456,7 +463,8 @@ class _Faces:
                     code="unknown_node",
                 )
         except HedgerowError as error:
-            raise MCPError(types.INVALID_PARAMS, error.message, {"uri": params.uri}) from error
+            problem = _for_agents(error.message)
+            raise MCPError(types.INVALID_PARAMS, problem, {"uri": params.uri}) from error
         contents = types.TextResourceContents(
             uri=params.uri, mime_type="text/markdown", text=_sendable(text)
         )
@@ -493,7 +501,9 @@ class _Faces:
         else:
             prompts = (await self.list_prompts(None, None)).prompts
             names = ", ".join(one.name for one in prompts)
-            problem = f"give the prompt {params.name} a query, or use another: {names}"
+            problem = f"there is no prompt {shown(params.name)}; use another: {names}"
+            if params.name == "recall":
+                problem = f"give the prompt recall a query, or use another: {names}"
             raise MCPError(types.INVALID_PARAMS, problem)
         content = types.TextContent(type="text", text=text)
         return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
@@ -531,12 +541,11 @@ _COMMANDS = (
 """Options and commands in error messages, and their equivalents for agents."""
 
 
-def _for_agents(error: HedgerowError, tool: _Tool) -> str:
+def _for_agents(message: str) -> str:
     """Return the message of an error, with the names of tools and arguments."""
-    text = error.message
     for command, instead in _COMMANDS:
-        text = text.replace(command, instead)
-    return f"{tool.name}: {text}" if error.code == "invalid_option" else text
+        message = message.replace(command, instead)
+    return message
 
 
 def _recall_prompt(query: str) -> str:
@@ -565,10 +574,12 @@ async def serve(server: Server[Any]) -> None:
     """Serve on standard input and output until the input ends.
 
     Invalid lines are answered with an error. The SDK would ignore them, and the client would wait.
+    Requests in progress are answered after the input has ended. The SDK would drop their answers.
     """
-    lines = _Lines()
+    lines, requests = _Lines(), _Requests()
     async with stdio_server(stdin=lines) as (incoming, outgoing):  # type: ignore[arg-type]
         sent, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        answering, answered = anyio.create_memory_object_stream[SessionMessage](0)
 
         async def pass_on() -> None:
             async with sent:
@@ -577,12 +588,56 @@ async def serve(server: Server[Any]) -> None:
                     if (error := _error_of(line, message)) is not None:
                         await outgoing.send(SessionMessage(error))
                     elif not isinstance(message, Exception):
+                        requests.receive(message.message)
                         await sent.send(message)
+                await requests.wait()
 
-        async with anyio.create_task_group() as group:
+        async def pass_back() -> None:
+            async with answered:
+                async for message in answered:
+                    await outgoing.send(message)
+                    requests.answer(message.message)
+
+        async with outgoing, anyio.create_task_group() as group:
             group.start_soon(pass_on)
-            await server.run(received, outgoing, server.create_initialization_options())
+            group.start_soon(pass_back)
+            await server.run(received, answering, server.create_initialization_options())
             group.cancel_scope.cancel()
+
+
+class _Requests:
+    """The requests without an answer."""
+
+    def __init__(self) -> None:
+        self._ids: list[Any] = []
+        self._changed = anyio.Event()
+
+    def receive(self, message: Any) -> None:
+        """Note a request, or its cancellation: a cancelled request gets no answer."""
+        if isinstance(message, types.JSONRPCRequest):
+            self._ids.append(message.id)
+        elif getattr(message, "method", None) == "notifications/cancelled":
+            self._end((message.params or {}).get("requestId"))
+
+    def answer(self, message: Any) -> None:
+        """Note the answer to a request."""
+        self._end(getattr(message, "id", None))
+
+    async def wait(self) -> None:
+        """Return when all requests are answered, or after `_LAST_ANSWERS` seconds."""
+        with anyio.move_on_after(_LAST_ANSWERS):
+            while self._ids:
+                self._changed = anyio.Event()
+                await self._changed.wait()
+
+    def _end(self, key: Any) -> None:
+        if key in self._ids:
+            self._ids.remove(key)
+            self._changed.set()
+
+
+_LAST_ANSWERS = 60
+"""Seconds for the requests that are in progress when the input ends."""
 
 
 class _Lines:

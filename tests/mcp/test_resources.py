@@ -73,6 +73,14 @@ class TestResources:
 
         assert ask(slugs_root, refused)
 
+    def test_an_error_names_the_tool_and_not_the_command(self, slugs_root: Path) -> None:
+        async def refused(client: Client) -> str:
+            with pytest.raises(MCPError) as raised:
+                await client.read_resource("memory://nothing.md")
+            return str(raised.value)
+
+        assert ask(slugs_root, refused).endswith("memory_list lists them")
+
     def test_the_state_of_the_root_is_one(self, slugs_root: Path) -> None:
         [listed] = ask(slugs_root, lambda client: client.list_resources()).resources
         assert resource(slugs_root, listed.uri) == f"- root: {slugs_root}\n- retrieval: keywords"
@@ -104,7 +112,9 @@ class TestPrompts:
                 await client.get_prompt(*given)
             return str(raised.value)
 
-        assert ask(slugs_root, refused, read_only=True).endswith(": recall")
+        message = ask(slugs_root, refused, read_only=True)
+        assert message.endswith(": recall")
+        assert ("there is no prompt" in message) == (given[0] != "recall")
 
 
 class TestScope:

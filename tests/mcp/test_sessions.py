@@ -250,6 +250,7 @@ class TestLines:
         assert messages[4].startswith(
             "a JSON-RPC request has an id, which is a text or a whole number, a"
         )
+        assert messages[5] == "name must be the name of a tool; tools/list has all names"
         assert messages[6].startswith("there is no tool 'memory_status'; use one of memory_recall,")
         assert found[8]["result"]["isError"] is True
         assert found[9]["result"]["content"][0]["text"].startswith("[1] decisions/a.md")
@@ -282,6 +283,33 @@ class TestLines:
             '{"jsonrpc":"2.0","id":1,"method":"ping"}',
         ]
         assert set(self.answers(slugs_root, lines, {1})) == {0, 1}
+
+
+def test_requests_before_the_end_of_the_input_are_answered(slugs_root: Path) -> None:
+    arguments = {"title": "Last words", "text": "The last words of a session."}
+    params = {"name": "memory_remember", "arguments": arguments}
+    cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}
+    lines = [
+        HELLO,
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params},
+        {"jsonrpc": "2.0", "id": 7, "method": "tools/list"},
+        cancelled,
+        *({"jsonrpc": "2.0", "id": key, "method": "ping"} for key in (2, 2, "3")),
+    ]
+    done = subprocess.run(
+        [HEDGEROW, "mcp", "--root", str(slugs_root)],
+        input="".join(f"{json.dumps(line)}\n" for line in lines),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    keys = [one["id"] for one in answers]
+    assert sorted(map(str, set(keys) - {7})) == ["0", "1", "2", "3"]
+    assert keys.count(2) == 2
+    [written] = [one for one in answers if one["id"] == 1]
+    assert written["result"]["content"][0]["text"].startswith("Wrote notes/")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")

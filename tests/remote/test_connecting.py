@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import pickle
+import re
 import socket
 import threading
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import ClassVar
 
@@ -64,6 +67,58 @@ def test_another_kind_than_is_wanted(root, index):
         hr.connect(root.url, kind="store", token=READER)
 
 
+@pytest.mark.parametrize("proxy", ["http://127.0.0.1:9", "socks5://127.0.0.1:9", "ftp://none"])
+def test_a_server_on_this_machine_is_reached_without_a_proxy(root, monkeypatch, proxy):
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    monkeypatch.setenv("HTTP_PROXY", proxy)
+
+    async def recalled():
+        async with hr.connect(root.url, token=READER) as found:
+            return found.recall("slugs") == await found.arecall("slugs")
+
+    assert asyncio.run(recalled())
+
+
+def test_a_proxy_that_cannot_be_used_is_named(monkeypatch):
+    monkeypatch.setenv("ALL_PROXY", "ftp://none")
+    with pytest.raises(hr.InvalidInputError, match=r"proxy of the environment cannot be used"):
+        hr.connect("https://notes.invalid", token="t" * 40)
+
+
+def test_messages_name_the_arguments_of_connect(root, monkeypatch):
+    with pytest.raises(hr.InvalidInputError, match=r"^token is empty"):
+        hr.connect(root.url, token="")
+    with pytest.raises(hr.InvalidInputError, match=r"^token must be a str"):
+        hr.connect(root.url, token=b"t")
+    with pytest.raises(hr.InvalidInputError, match=r"^insecure_http must be True or False"):
+        hr.connect("http://notes.invalid", token="t" * 40, insecure_http="no")
+    monkeypatch.setenv("HEDGEROW_TOKEN", " ")
+    with pytest.raises(
+        hr.HedgerowError, match=r"HEDGEROW_TOKEN holds no key; set it, or pass token"
+    ):
+        hr.connect(root.url)
+    copy = pickle.loads(pickle.dumps(root))
+    with pytest.raises(hr.HedgerowError, match=r"connect again, or set HEDGEROW_TOKEN"):
+        copy.status()
+
+
+def test_a_certificate_that_cannot_be_read_is_named(root, tmp_path):
+    (tmp_path / "none.pem").write_text("no certificate")
+    for name in ("missing.pem", "none.pem"):
+        with pytest.raises(hr.InvalidInputError, match=f"{re.escape(name)} cannot be read"):
+            hr.connect(root.url, token=READER, ca=tmp_path / name)
+
+
+def test_arguments_that_fit_into_no_address_are_named(root):
+    for call in (
+        lambda: root.show("k" * 20_000),
+        lambda: root.history("k" * 70_000),
+        lambda: root.list(tags=[f"tag{n}" for n in range(3_000)]),
+    ):
+        with pytest.raises(hr.InvalidInputError, match="give fewer or shorter ones"):
+            call()
+
+
 class _Other(BaseHTTPRequestHandler):
     answers: ClassVar[list[tuple[int, bytes]]] = []
 
@@ -71,6 +126,8 @@ class _Other(BaseHTTPRequestHandler):
         status, body = self.answers[0]
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
+        if status == HTTPStatus.MOVED_PERMANENTLY:
+            self.send_header("Location", "https://notes.invalid/")
         self.end_headers()
         self.wfile.write(body)
 
@@ -87,6 +144,7 @@ class _Other(BaseHTTPRequestHandler):
         (404, b"<html>", "answered 404 without saying why"),
         (500, b'{"code": 3}', "answered 500 without saying why"),
         (302, b"", "answered 302 without saying why"),
+        (301, b"", "answered 301: redirects are not followed"),
         (500, b'{"code": "x", "detail": "a\\u001b[31m"}', "a\ufffd\\[31m"),
         (500, b'{"code": "x", "detail": "d", "error": "PipelineError"}', "d"),
         (

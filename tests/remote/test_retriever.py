@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import pickle
-from datetime import datetime, timezone
+from datetime import date, datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -237,6 +237,18 @@ def test_wrong_types_never_reach_the_server(index):
     for call in [lambda: index.search(3), lambda: index.why_not("x", 3), lambda: index.get(3)]:
         with pytest.raises(hr.InvalidInputError, match="must be a text, not 3"):
             call()
+
+
+@pytest.mark.parametrize(
+    "value", [date(2026, 1, 1), {1, 2}, object(), {"a": b"x"}, float("nan"), {1: 2}, 2**70]
+)
+def test_metadata_that_is_not_json_is_the_same_error(index, local, value):
+    messages = []
+    for one in (index, local):
+        with pytest.raises(hr.InvalidInputError) as caught:
+            one.update({"path_prefix": "nowhere/"}, metadata={"k": value})
+        messages.append((caught.value.code, str(caught.value)))
+    assert messages[0] == messages[1]
 
 
 def test_one_text_is_not_a_list_of_ids(index, local):

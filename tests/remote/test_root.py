@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import date, datetime
+from datetime import date, datetime, timezone
 
 import pytest
 
@@ -91,7 +91,7 @@ def test_memories_are_written_read_and_edited(root, memory):
     edited = root.edit(read.file, read.text.replace("work", "work well"), read.digest)
     assert "work well" in (memory.path / written.file).read_text()
     assert edited == root.show(written.file)
-    with pytest.raises(hr.BackendError, match="changed since you read it") as caught:
+    with pytest.raises(hr.HedgerowError, match="changed since you read it") as caught:
         root.edit(read.file, "mine", read.digest)
     assert caught.value.code == "file_changed"
 
@@ -223,3 +223,34 @@ def test_errors_are_those_of_there(root, call, kind, code):
         call(root)
     assert type(caught.value) is kind
     assert caught.value.code == code
+
+
+@pytest.mark.parametrize("key", ["slugs", "slugs#No such heading"])
+def test_an_edit_that_came_too_late_is_the_same_error(root, memory, key):
+    for one in (root, memory):
+        with pytest.raises(hr.HedgerowError, match="changed since you read it") as caught:
+            one.edit(key, "# New", "of another text")
+        assert (type(caught.value), caught.value.code) == (hr.HedgerowError, "file_changed")
+
+
+@pytest.mark.parametrize(
+    ("at", "second"),
+    [
+        (datetime(2026, 3, 4, 12, tzinfo=timezone.utc), 1_772_625_600),
+        (date(2026, 3, 4), 1_772_582_400),
+        (1_772_582_400, 1_772_582_400),
+    ],
+)
+def test_a_visit_has_any_kind_of_time(root, memory, at, second):
+    assert root.visit("linker", "slugs", at) == memory.visit("linker", "slugs", at)
+    assert root.visit("linker", "slugs", at).at == second
+
+
+@pytest.mark.parametrize("pipeline", [5, None, b"all", ["all", 3]])
+def test_a_pipeline_of_another_type_is_the_same_error(root, memory, pipeline):
+    messages = []
+    for one in (root, memory):
+        with pytest.raises(hr.InvalidInputError) as caught:
+            one.query(pipeline)
+        messages.append((caught.value.code, str(caught.value)))
+    assert messages[0] == messages[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from urllib.parse import SplitResult, urlsplit
 
 from hedgerow.errors import HedgerowError, InvalidInputError
@@ -17,9 +17,13 @@ class ApiKey:
     """A key, or the environment variable that holds it.
 
     The key appears neither in its repr nor in its pickle: a copy from a pickle reads the variable.
+    The class variables are parts of messages.
     """
 
     __slots__ = ("_given", "_lost", "variable")
+
+    argument: ClassVar[str] = "api_key"
+    when_lost: ClassVar[str] = "name the environment variable that holds it with api_key_variable"
 
     def __init__(self, given: str | None, variable: str | None) -> None:
         if given is not None and variable is not None:
@@ -27,7 +31,7 @@ class ApiKey:
                 "api_key and api_key_variable exclude each other; pass one of them",
                 code="incompatible_options",
             )
-        for name, value in (("api_key", given), ("api_key_variable", variable)):
+        for name, value in ((self.argument, given), ("api_key_variable", variable)):
             if not isinstance(value, (str, type(None))):
                 raise InvalidInputError(
                     f"{name} must be a str, not {type(value).__name__}", code="invalid_option"
@@ -45,13 +49,12 @@ class ApiKey:
         """
         if self._lost:
             raise HedgerowError(
-                "the key is not pickled and this copy has none; name the environment variable "
-                "that holds it with api_key_variable",
+                f"the key is not pickled and this copy has none; {self.when_lost}",
                 code="missing_api_key",
             )
         if self.variable is not None:
             return self._from_variable(self.variable)
-        return None if self._given is None else _sendable(self._given, "api_key")
+        return None if self._given is None else _sendable(self._given, self.argument)
 
     def hidden_in(self, text: str) -> str:
         """`text` without the key, should a server have repeated it. Never raises."""
@@ -60,27 +63,28 @@ class ApiKey:
             text = text.replace(value, "***") if value else text
         return text
 
-    @staticmethod
-    def _from_variable(variable: str) -> str:
+    def _from_variable(self, variable: str) -> str:
         value = os.environ.get(variable, "").strip()
         if not value:
             raise HedgerowError(
-                f"the environment variable {variable} holds no key; set it, or pass api_key",
+                f"the environment variable {variable} holds no key; set it, or pass {self.argument}",
                 code="missing_api_key",
             )
         return _sendable(value, f"the environment variable {variable}")
 
     def __repr__(self) -> str:
+        name = type(self).__name__
         if self.variable is not None:
-            return f"ApiKey(variable={self.variable!r})"
-        return "ApiKey()" if self._given is None and not self._lost else "ApiKey(***)"
+            return f"{name}(variable={self.variable!r})"
+        return f"{name}()" if self._given is None and not self._lost else f"{name}(***)"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_without_key, (self.variable, self._lost or self._given is not None))
+        is_lost = self._lost or self._given is not None
+        return (_without_key, (type(self), self.variable, is_lost))
 
 
-def _without_key(variable: str | None, lost: bool) -> ApiKey:
-    key = ApiKey.__new__(ApiKey)
+def _without_key(kind: type[ApiKey], variable: str | None, lost: bool) -> ApiKey:
+    key = kind.__new__(kind)
     key._given = None  # noqa: SLF001 - a constructor of the class, which must not look for a key yet
     key._lost = lost  # noqa: SLF001
     key.variable = variable
@@ -96,6 +100,10 @@ def _sendable(value: str, source: str) -> str:
         "copy the key again",
         code="invalid_api_key",
     )
+
+
+LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
+"""The names of this machine in URLs."""
 
 
 def checked_url(

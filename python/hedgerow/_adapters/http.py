@@ -16,10 +16,11 @@ from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from functools import cache, partial
 from http import HTTPStatus
-from ssl import SSLContext
+from pathlib import Path
+from ssl import SSLContext, create_default_context
 from time import monotonic, time
-from typing import Any, BinaryIO, ClassVar, NamedTuple
-from urllib.parse import SplitResult, urlunsplit
+from typing import Any, BinaryIO, ClassVar, NamedTuple, TypeVar
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 import httpx
 from tenacity import (
@@ -32,9 +33,11 @@ from tenacity import (
 )
 
 from hedgerow._checks import checked_count, checked_seconds
-from hedgerow.errors import HedgerowError
+from hedgerow.errors import HedgerowError, InvalidInputError
 
-from .connection import ApiKey, checked_url
+from .connection import LOOPBACK, ApiKey, checked_url
+
+ClientT = TypeVar("ClientT", httpx.Client, httpx.AsyncClient)
 
 LARGEST_ANSWER = 256 * 1024 * 1024
 """The most bytes of an answer that are read, after decompression."""
@@ -72,11 +75,17 @@ class Connections:
     _clients: dict[asyncio.AbstractEventLoop, httpx.AsyncClient]
     _process: int
 
-    def __init__(self, key: ApiKey, timeout: float, ca: str | None = None) -> None:
-        """`ca` is the file of an authority to trust instead of those that the system trusts."""
+    def __init__(
+        self, key: ApiKey, timeout: float, ca: str | None = None, *, direct: bool = False
+    ) -> None:
+        """`ca` is the file of an authority to trust instead of those that the system trusts.
+
+        With `direct`, the proxies of the environment are not used.
+        """
         self._key = key
         self._timeout = timeout
         self._ca = ca
+        self._direct = direct
         self._forget()
 
     def send(self, method: str, url: str, *, into: BinaryIO | None = None, **options: Any) -> Any:
@@ -90,7 +99,7 @@ class Connections:
         if self._process != os.getpid():
             self._forget()
         if self._client is None:
-            self._client = httpx.Client(**self._options())
+            self._client = self._made(httpx.Client)
         client = self._client
         streamed = client.send(client.build_request(method, url, **options), stream=True)
         try:
@@ -138,17 +147,28 @@ class Connections:
             # A copy: the loops of other threads come and go meanwhile.
             for gone in [other for other in list(self._clients) if other.is_closed()]:
                 self._clients.pop(gone, None)
-            client = self._clients[loop] = httpx.AsyncClient(**self._options())
+            client = self._clients[loop] = self._made(httpx.AsyncClient)
         return client
 
-    def _options(self) -> dict[str, Any]:
-        verify = certificates() if self._ca is None else httpx.create_ssl_context(self._ca)
-        return {
-            "timeout": self._timeout,
-            "auth": Bearer(self._key),
-            "follow_redirects": False,
-            "verify": verify,
-        }
+    def _made(self, kind: type[ClientT]) -> ClientT:
+        """Make a client; raises InvalidInputError for a certificate or a proxy that cannot be used."""
+        verify = certificates() if self._ca is None else _context_of(self._ca)
+        problem = ""
+        try:
+            return kind(
+                timeout=self._timeout,
+                auth=Bearer(self._key),
+                follow_redirects=False,
+                verify=verify,
+                trust_env=not self._direct,
+            )
+        except (ImportError, ValueError, httpx.InvalidURL) as error:
+            problem = str(error)
+        raise InvalidInputError(
+            f"the proxy of the environment cannot be used ({problem}); correct HTTP_PROXY, "
+            "HTTPS_PROXY or ALL_PROXY, or name the server in NO_PROXY",
+            code="invalid_endpoint",
+        )
 
     def _forget(self) -> None:
         self._client = None
@@ -156,7 +176,8 @@ class Connections:
         self._process = os.getpid()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Connections, (self._key, self._timeout, self._ca))
+        made = partial(Connections, direct=self._direct)
+        return (made, (self._key, self._timeout, self._ca))
 
 
 class Bearer(httpx.Auth):
@@ -176,6 +197,21 @@ class Bearer(httpx.Auth):
 def certificates() -> SSLContext:
     """Read once: that takes longer than many a request."""
     return httpx.create_ssl_context()
+
+
+def _context_of(ca: str) -> SSLContext:
+    """Return a context that trusts the authority in a file, or those in a folder."""
+    problem = ""
+    try:
+        if Path(ca).is_dir():
+            return create_default_context(capath=ca)
+        return create_default_context(cafile=ca)
+    except OSError as error:
+        problem = error.strerror or str(error)
+    raise InvalidInputError(
+        f"the certificate {ca} cannot be read ({problem}); give ca a file in PEM",
+        code="invalid_option",
+    )
 
 
 def _with_body(response: httpx.Response, body: bytes) -> httpx.Response:
@@ -250,7 +286,9 @@ class Sender(ABC):
         self._shown_url = url
         self._key = key
         self._timeout = checked_seconds(timeout, "timeout")
-        self._connections = Connections(key, self._timeout, ca)
+        # A proxy on another machine cannot reach a server here, and would see its token.
+        is_here = urlsplit(url).hostname in LOOPBACK
+        self._connections = Connections(key, self._timeout, ca, direct=is_here)
         self._closed = False
 
     @abstractmethod

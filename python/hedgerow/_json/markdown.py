@@ -205,7 +205,8 @@ def _audit(_: Request[Any], found: results.Audit) -> str:
     if len(found.findings) > _FINDINGS:
         lines.append(f"{len(found.findings) - _FINDINGS:,} more: ask again after mending these.")
     counts = ", ".join(f"{count} {rule}" for rule, count in found.counts.items())
-    head = f"{found.documents:,} memories: {counts or 'nothing to mend'}."
+    noun = "memory" if found.documents == 1 else "memories"
+    head = f"{found.documents:,} {noun}: {counts or 'nothing to mend'}."
     return "\n".join([head, *lines, *_notes((), found.unreadable)])
 
 

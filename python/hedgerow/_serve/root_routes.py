@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
@@ -19,7 +20,7 @@ from hedgerow.memory.operations import OPERATIONS, EditRequest, ShowRequest
 
 from .description import QueryAnswer
 from .operations import Answer, add_operations, answered, answers
-from .problems import Problem
+from .problems import Problem, problem_of
 from .tokens import Grant
 from .work import Once
 
@@ -68,9 +69,12 @@ class RootService:
         return answer
 
     def _changed(self, request: EditRequest, grant: Grant, error: HedgerowError) -> Problem:
-        """Return the problem of an edit that came too late, with the present text."""
-        present = self.perform(ShowRequest(request.key), grant)
-        return Problem(error.code, error.message, fields=present)
+        """Return the problem of an edit that came too late, and the present text unless the memory is gone."""
+        problem = problem_of(error)
+        # The memory may be gone by now, and a key with a heading may name a section that is.
+        with suppress(HedgerowError):
+            problem.fields |= self.perform(ShowRequest(request.key), grant)
+        return problem
 
     def query(self, body: QueryBody, grant: Grant) -> Answer:
         """Return the nodes that a pipeline selects, as `hedgerow query --json` does."""

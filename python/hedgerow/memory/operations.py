@@ -447,7 +447,7 @@ class SupersedeRequest(Request[MarkResult]):
         super().__post_init__()
         if (self.by is None) == (self.text is None):
             raise InvalidInputError(
-                "give what takes its place: a memory that is there (by), or a text",
+                "give what takes its place: either a memory that is there (by), or a text",
                 code="invalid_option",
             )
         given = [name for name in _OF_A_NEW_TEXT if getattr(self, name) not in (None, False)]
@@ -628,7 +628,7 @@ class VisitRequest(Request[VisitResult]):
         if isinstance(self.keys, str):
             object.__setattr__(self, "keys", (self.keys,))
         if self.at is not None:
-            checked_time(self.at, "at")
+            object.__setattr__(self, "at", checked_time(self.at, "at"))
         if not self.agent.strip() or not self.keys:
             raise InvalidInputError("name an agent and a memory", code="invalid_option")
 

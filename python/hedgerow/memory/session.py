@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from hedgerow._checks import checked_text
+from hedgerow._checks import checked_text, shown
 from hedgerow._engine import _is_unlinked, _Names
 from hedgerow.errors import HedgerowError, IndexFileError, InvalidInputError
 
@@ -245,15 +245,16 @@ def key_of(
     if len(found) == 1:
         return found[0]
     if found:
-        shown = ", ".join(found[:_SHOWN])
+        first = ", ".join(found[:_SHOWN])
         more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
         raise InvalidInputError(
-            f"{name!r} is ambiguous: it means {shown}{more}; give the path", code="ambiguous_node"
+            f"{shown(name)} is ambiguous: it means {first}{more}; give the path",
+            code="ambiguous_node",
         )
     near = get_close_matches(name, paths(), 1)
     hint = f"did you mean {near[0]!r}?" if near else "`hedgerow list` lists them"
     raise InvalidInputError(
-        f"there is no memory {name!r} in this root; {hint}", code="unknown_node"
+        f"there is no memory {shown(name)} in this root; {hint}", code="unknown_node"
     )
 
 

@@ -10,15 +10,15 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from http import HTTPStatus
 from typing import Any, BinaryIO, TypeVar
-from urllib.parse import urlunsplit
+from urllib.parse import urlencode, urlunsplit
 from uuid import uuid4
 
 import httpx
 from tenacity import stop_after_attempt, wait_exponential, wait_random
 
-from hedgerow._adapters.connection import ApiKey
+from hedgerow._adapters.connection import LOOPBACK, ApiKey
 from hedgerow._adapters.http import Asked, Outcome, Sender, url_parts
-from hedgerow._checks import checked_path
+from hedgerow._checks import checked_flag, checked_path
 from hedgerow._dual import Call, Steps
 from hedgerow.errors import BackendError, InvalidInputError
 
@@ -29,7 +29,8 @@ T = TypeVar("T")
 TRIES = 3
 _MISREAD = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 """What reading an answer of another form than the one expected raises."""
-_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+_LONGEST_ADDRESS = 15_000
+"""Bytes of a path and its parameters. A server takes 16 KiB with the headers."""
 
 
 class Client(Sender):
@@ -39,25 +40,24 @@ class Client(Sender):
     too_slow = too_large = "ask for less"
     when_closed = "connect again"
 
-    def __init__(  # noqa: PLR0913 - what a connection depends on
+    def __init__(
         self,
         url: str,
         *,
-        token: str | None,
-        token_variable: str | None,
+        key: ApiKey,
         timeout: float,
         ca: str | os.PathLike[str] | None,
         insecure_http: bool,
     ) -> None:
         parts = url_parts(url, "url", "token")
-        if parts.scheme == "http" and parts.hostname not in _LOOPBACK and not insecure_http:
+        is_exposed = checked_flag(insecure_http, "insecure_http")
+        if parts.scheme == "http" and parts.hostname not in LOOPBACK and not is_exposed:
             raise InvalidInputError(
                 f"anybody between here and {parts.hostname} could read the token and the memories: use "
                 "https, or pass insecure_http=True where something else encrypts",
                 code="invalid_endpoint",
             )
         self.url = urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
-        key = ApiKey(token, token_variable)
         trusted = None if ca is None else str(checked_path(ca, "ca"))
         super().__init__(self.url, key, timeout, trusted, code="backend_unavailable")
 
@@ -76,6 +76,13 @@ class Client(Sender):
         A request that is sent again because no answer came is done once: the server knows it by its
         key.
         """
+        size = len(path) + len(urlencode(params or {}, doseq=True))
+        if size > _LONGEST_ADDRESS:
+            raise InvalidInputError(
+                f"the arguments take {size:,} bytes of the address of a request, which may have "
+                f"{_LONGEST_ADDRESS:,}; give fewer or shorter ones",
+                code="invalid_option",
+            )
         content = None if body is None else _encoded(body)
         asked = Asked(method, f"{self.url}/{path}", content, params, dict(headers or {}))
         if content is not None:
@@ -108,6 +115,12 @@ class Client(Sender):
         if outcome.problem:
             raise BackendError(f"{self.url} {outcome.problem}", code=outcome.code)
         response: httpx.Response = outcome.value
+        if response.has_redirect_location:
+            raise BackendError(
+                f"{self.url} answered {response.status_code}: redirects are not followed; connect to "
+                "the address that it moved to",
+                code="bad_answer",
+            )
         if not response.is_success:
             raise error_of(self.url, response.status_code, response.content)
         return response

@@ -9,9 +9,9 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
-from hedgerow._checks import checked_flag, checked_list, checked_path
+from hedgerow._checks import checked_flag, checked_list, checked_path, checked_text
 from hedgerow._dual import Steps, arun, run
-from hedgerow._engine import Chunk, _chunks
+from hedgerow._engine import Chunk, Pipeline, _chunks
 from hedgerow._json.index import AskedFilters, ChunkAnswer, SearchAnswer
 from hedgerow._operations.fields import declared
 from hedgerow._operations.operation import Request, result_of, sent_arguments
@@ -185,9 +185,14 @@ class RemoteRoot(Connected, RootOperations):
 
 def _text_of(pipeline: object) -> str:
     """Return a pipeline as text; its stages may be given one by one."""
-    if isinstance(pipeline, Iterable) and not isinstance(pipeline, str):
-        return " | ".join(map(str, pipeline))
-    return str(pipeline)
+    if isinstance(pipeline, (str, Pipeline)):
+        return str(pipeline)
+    if not isinstance(pipeline, Iterable):
+        raise InvalidInputError(
+            f"expected a str, a sequence of str or a Pipeline, not {type(pipeline).__name__}",
+            code="invalid_option",
+        )
+    return " | ".join(checked_text(one, "text") for one in pipeline)
 
 
 def _query_result(answer: dict[str, Any]) -> QueryResult:
@@ -243,6 +248,8 @@ class RemoteRetriever(Connected, IndexOperations):
             given = getattr(asked, name, None)
             if given is not None:
                 asked = replace(asked, **{name: _filters(given)})
+        if isinstance(asked, UpdateRequest) and asked.metadata is not None:
+            asked = replace(asked, metadata=_metadata(asked.metadata))
         if isinstance(asked, SearchManyRequest):
             return self._search_many(asked)
         if isinstance(asked, SearchRequest):
@@ -306,6 +313,12 @@ def _filters(given: Any) -> dict[str, Any]:
     filters = AskedFilters.of(given)
     found = {one.name: getattr(filters, one.name) for one in fields(filters)}
     return {name: value for name, value in found.items() if value}
+
+
+def _metadata(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return metadata as an index stores it; InvalidInputError for values that JSON does not have."""
+    metadata: Mapping[str, Any] = Chunk("", "", "", metadata=given).metadata
+    return metadata
 
 
 def _one_or_many(dates: Sequence[QuestionDate | None]) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Literal, overload
 
+from hedgerow._adapters.connection import ApiKey
 from hedgerow._dual import run
 from hedgerow._extras import imports_of
 from hedgerow.errors import BackendError, InvalidInputError
@@ -13,6 +14,16 @@ from .clients import RemoteRetriever, RemoteRoot
 
 TOKEN = "HEDGEROW_TOKEN"  # noqa: S105 - the name of a variable
 """The environment variable with the token, where none is passed."""
+
+
+class Token(ApiKey):
+    """The token of a server."""
+
+    __slots__ = ()
+
+    argument = "token"
+    when_lost = f"connect again, or set {TOKEN} instead of passing token"
+
 
 _KINDS = {"root": "a root", "index": "an index"}
 
@@ -76,8 +87,7 @@ def connect(  # noqa: PLR0913 - each has its default
         )
     client = Client(
         url,
-        token=token,
-        token_variable=TOKEN if token is None and os.environ.get(TOKEN) else None,
+        key=Token(token, TOKEN if token is None and os.environ.get(TOKEN) else None),
         timeout=timeout,
         ca=ca,
         insecure_http=insecure_http,
