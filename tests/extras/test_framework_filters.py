@@ -67,6 +67,14 @@ def llama_ids(retriever: hr.Retriever, filters: MetadataFilters) -> list[str]:
             ["2"],
         ),
         (
+            Comparison(
+                comparator=Comparator.IN,
+                attribute="date",
+                value=[{"date": "2024-03-05", "type": "date"}],
+            ),
+            ["2"],
+        ),
+        (
             Operation(
                 operator=Operator.OR,
                 arguments=[

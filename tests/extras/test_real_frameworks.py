@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,9 @@ from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 from pydantic import ValidationError
 
 import hedgerow as hr
+from hedgerow._serve.index_routes import IndexService
 from hedgerow.integrations import langchain, llama_index
+from serving import READER, listening
 
 
 class Counting:
@@ -101,11 +104,34 @@ def test_langchain_has_every_option_of_search_with_its_default() -> None:
     expected = {
         name: parameter.default
         for name, parameter in parameters.items()
-        if name not in {"self", "query"}
+        if name not in {"self", "query", "explain"}
     }
     fields = langchain.HedgerowRetriever.model_fields
-    options = [*langchain._OPTIONS, *langchain._EARLIER.values()]
-    assert {name: fields[name].default for name in options} == expected
+    assert {name: fields[name].default for name in langchain._OPTIONS} == expected
+
+
+def test_both_have_the_limit_of_a_search() -> None:
+    index = hr.Index.in_memory()
+    index.upsert([hr.Chunk(str(n), f"{n}.md", "hedgehog") for n in range(30)])
+    retriever = hr.Retriever(index)
+    assert len(retriever.search("hedgehog")) == 10
+    assert len(langchain.HedgerowRetriever(retriever=retriever).invoke("hedgehog")) == 10
+    assert len(llama_index.HedgerowRetriever(retriever).retrieve("hedgehog")) == 10
+
+
+def test_both_search_the_index_of_a_server(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
+    with (
+        hr.Retriever(path, create=True) as local,
+        listening(IndexService(local)) as url,
+        hr.connect(url, kind="index", token=READER) as remote,
+    ):
+        local.upsert([hr.Chunk("1", "garden.md", "The hedgehog sleeps.")])
+        ids = [hit.id for hit in remote.search("hedgehog")]
+        built = langchain.HedgerowRetriever(retriever=remote)
+        assert [one.id for one in built.invoke("hedgehog")] == ids
+        found = llama_index.HedgerowRetriever(remote).retrieve("hedgehog")
+        assert [one.node.node_id for one in found] == ids
 
 
 def test_langchain_takes_options_for_one_call() -> None:

@@ -334,3 +334,12 @@ class TestDoctor:
         assert (found["ok"], found["memoryRoot"]["ok"], found["permissions"]["ok"]) == (
             False, False, False,
         )  # fmt: skip
+
+
+@pytest.mark.parametrize("make", [MemoryRoot.open, MemoryRoot.init])
+def test_the_url_of_a_server_is_no_folder(make, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidInputError, match=r"use hedgerow\.connect, or --target") as raised:
+        make("http://127.0.0.1:7411")
+    assert raised.value.code == "root_not_found"
+    assert not list(tmp_path.iterdir())

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 import click
 
 from hedgerow import HedgerowError, IndexFileError, InvalidInputError
+from hedgerow._adapters.connection import LOOPBACK
 
 from .options import TEXT, F, option, text_option, with_options
 from .output import echo, has_terminal, progress_bar, visible
@@ -51,7 +52,6 @@ _PLACE = "hedgerow.place"
 _REPORTED = "hedgerow.reported"
 _TOKEN_VARIABLE = "HEDGEROW_TOKEN"  # noqa: S105 - the name of the variable
 _PASSWORD = "HEDGEROW_OPENSEARCH_PASSWORD"  # noqa: S105 - the name of the variable
-_THIS_MACHINE = {"localhost", "127.0.0.1", "::1"}
 _SECONDS = re.compile(r"-?\d{1,12}\Z")
 
 
@@ -408,7 +408,7 @@ def _token(url: str, *, writes: bool) -> str | None:
         return None  # The client rejects the address.
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         return None
-    if parts.hostname in _THIS_MACHINE:
+    if parts.hostname in LOOPBACK:
         from hedgerow.memory.identity import user_folder  # noqa: PLC0415 - slow to import
 
         file = user_folder() / "tokens" / ("write" if writes else "read")

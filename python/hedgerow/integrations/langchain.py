@@ -9,9 +9,11 @@ from typing import Any
 
 from hedgerow import Filters, Hit, Index, Retriever
 from hedgerow._extras import imports_of
+from hedgerow._retrieval.operations import DEFAULT_LIMIT
 from hedgerow.embedders import AnyEmbedder
 from hedgerow.errors import InvalidInputError
 from hedgerow.ranking import Ranking
+from hedgerow.remote import RemoteRetriever
 from hedgerow.rerankers.base import AnyReranker
 from hedgerow.typing import Mode, QuestionDate
 
@@ -43,11 +45,13 @@ _OPTIONS = (
     "skip_retry_ladder",
     "filters",
     "group_by",
+    "asker",
+    "recency",
 )
 
 
 class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where it is not installed
-    """Documents of a `Retriever`, best first.
+    """Documents of a `Retriever`, or of a `RemoteRetriever`, best first.
 
     The options are those of `Retriever.search`; `invoke` and `ainvoke` take them too, for one
     question. `filter` is a filter as LangChain's vector stores take it, a mapping such as `{"year":
@@ -61,10 +65,10 @@ class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where 
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
-    retriever: Retriever
+    retriever: Retriever | RemoteRetriever
     question_date: QuestionDate | None = None
     mode: Mode = "auto"
-    limit: int | None = None
+    limit: int | None = DEFAULT_LIMIT
     offset: int = 0
     candidates: int | None = None
     rerank: bool = True
@@ -72,6 +76,8 @@ class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where 
     skip_retry_ladder: bool = False
     filters: Filters | Mapping[str, Any] | None = None
     group_by: str | None = None
+    asker: str | None = None
+    recency: str | None = None
     filter: Mapping[str, Any] | FilterDirective | None = None
 
     @classmethod
@@ -154,7 +160,9 @@ def _where(given: Any) -> Mapping[str, Any] | None:
 
 
 def _value(value: Any) -> Any:
-    """The value of a comparison; LangChain wraps dates in a mapping."""
+    """The value of a comparison; LangChain wraps dates in a mapping, also in lists."""
+    if isinstance(value, (list, tuple)):
+        return [_value(one) for one in value]
     if isinstance(value, Mapping) and value.get("type") in {"date", "datetime"}:
         return {"$date": value[value["type"]]}
     return value

@@ -12,6 +12,7 @@ from hedgerow import Hit, Index, Retriever
 from hedgerow._extras import imports_of
 from hedgerow.embedders import AnyEmbedder
 from hedgerow.ranking import Ranking
+from hedgerow.remote import RemoteRetriever
 from hedgerow.rerankers.base import AnyReranker
 
 from ._shared import RANKING, metadata_of, refused
@@ -27,7 +28,7 @@ __dir__ = partial(sorted, __all__)
 
 
 class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where it is not installed
-    """Nodes of a `Retriever`, best first, each with its score.
+    """Nodes of a `Retriever`, or of a `RemoteRetriever`, best first, each with its score.
 
     `options` are those of `Retriever.search`; `filters` may be `MetadataFilters` too. A node's text
     is the chunk's content, its id the chunk's; its metadata are the chunk's own with `path`, `id`
@@ -42,7 +43,7 @@ class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where 
 
     def __init__(
         self,
-        retriever: Retriever,
+        retriever: Retriever | RemoteRetriever,
         *,
         callback_manager: CallbackManager | None = None,
         verbose: bool = False,

@@ -90,7 +90,7 @@ class Config:
 
 def existing_root(path: str | os.PathLike[str]) -> Path:
     """Return the real path of a root; InvalidInputError if the folder does not exist."""
-    given = checked_path(path, "path", code="root_not_found")
+    given = _checked_folder(path)
     problem = "no such folder"
     try:
         real = given.resolve(strict=True)
@@ -104,6 +104,17 @@ def existing_root(path: str | os.PathLike[str]) -> Path:
         f"hedgerow init --root {given}",
         code="root_not_found",
     )
+
+
+def _checked_folder(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a folder; InvalidInputError for the URL of a server and for what is no path."""
+    given = checked_path(path, "path", code="root_not_found")
+    if str(path).startswith(("http://", "https://")):
+        raise InvalidInputError(
+            f"{path} is the URL of a server, not a folder; use hedgerow.connect, or --target instead of --root",
+            code="root_not_found",
+        )
+    return given
 
 
 def read_config(root: Path, choices: Choices = Choices()) -> Config:  # noqa: B008 - it is frozen
@@ -494,7 +505,7 @@ def initialize(
     checked_flag(vault, "vault")
     if embedder is not None:
         check_name(embedder)
-    root = checked_path(path, "path", code="root_not_found")
+    root = _checked_folder(path)
     with files.system_errors("make", root):  # as for a name that is too long
         if not root.exists():
             files.make_folders(root)
