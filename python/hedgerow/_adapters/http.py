@@ -1,6 +1,6 @@
-"""Requests over HTTP, tried again where that can do no harm, with errors that name the cause.
+"""Requests over HTTP, repeated only if that is harmless, with errors that name the cause.
 
-Importing this needs httpx and tenacity, so only constructors of what has a server do.
+This module needs httpx and tenacity, so only constructors of adapters with a server import it.
 """
 
 # No error is raised from inside an `except`: a chained exception of httpx keeps the request, with
@@ -267,7 +267,7 @@ class Outcome(NamedTuple):
 
 
 class Sender(ABC):
-    """Sends requests over connections of its own until it is closed.
+    """Sends requests over its connections until it is closed.
 
     Threads may share it, and a forked child may use it. It pickles without its connections and
     without the key. The class variables are the ends of messages.

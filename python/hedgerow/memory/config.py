@@ -107,7 +107,7 @@ def existing_root(path: str | os.PathLike[str]) -> Path:
 
 
 def _checked_folder(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a folder; InvalidInputError for the URL of a server and for what is no path."""
+    """Return the path of a folder; InvalidInputError for the URL of a server or another type."""
     given = checked_path(path, "path", code="root_not_found")
     if str(path).startswith(("http://", "https://")):
         raise InvalidInputError(
