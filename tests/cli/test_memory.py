@@ -341,3 +341,20 @@ def _read(terminal: int) -> bytes:
         return os.read(terminal, 65_536)
     except OSError:  # the other end was closed
         return b""
+
+
+@pytest.mark.parametrize(
+    ("options", "state"),
+    [
+        ([], "interrupted: nothing was written"),
+        (["--apply"], "run the same command again to finish"),
+    ],
+)
+def test_an_interrupted_import_says_what_it_left(otter_root, tmp_path, monkeypatch, options, state):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hedgerow.memory.MemoryRoot.import_from", interrupt)
+    result = run("import", "jsonl", str(tmp_path / "m.jsonl"), "--root", str(otter_root), *options)
+    assert result.exit_code == 130
+    assert state in result.stderr

@@ -53,6 +53,7 @@ def test_a_token_that_is_not_known(root, monkeypatch):
         with pytest.raises(hr.BackendError, match="send the token of this server") as caught:
             hr.connect(root.url, token=token)
         assert caught.value.code == "unauthorized"
+        assert "connect takes it as token, or from the variable HEDGEROW_TOKEN" in str(caught.value)
     monkeypatch.setenv("HEDGEROW_TOKEN", READER)
     with hr.connect(root.url) as found:
         assert found.recall("slugs").results

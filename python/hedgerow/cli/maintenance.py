@@ -13,7 +13,7 @@ import click
 
 from hedgerow.memory.operations import Mode, ProcessRequest
 
-from .failures import FAILED, UnfinishedError
+from .failures import FAILED, UnfinishedError, interruptible
 from .options import TEXT, Command, json_option, option, request_options, text_option
 from .output import (
     echo,
@@ -180,7 +180,11 @@ def import_(
     Importing again updates what changed at the source and keeps what you edited here.
     """
     memory = open_root()
-    with progress_bar("Importing") as progress:
+    state = "every file written so far is complete; run the same command again to finish"
+    with (
+        interruptible(f"interrupted: {state if apply else 'nothing was written'}"),
+        progress_bar("Importing") as progress,
+    ):
         done = memory.import_from(source, format, apply=apply, progress=progress)
     if wrote_json(done):
         return

@@ -122,7 +122,12 @@ class Client(Sender):
                 code="bad_answer",
             )
         if not response.is_success:
-            raise error_of(self.url, response.status_code, response.content)
+            error = error_of(self.url, response.status_code, response.content)
+            if error.code == "unauthorized":
+                # The server names the header, which callers of this client do not write.
+                where = "connect takes it as token, or from the variable HEDGEROW_TOKEN"
+                raise BackendError(f"{error.message}; {where}", code=error.code)
+            raise error
         return response
 
     def _policy(self, _: Asked) -> dict[str, Any]:
