@@ -666,10 +666,13 @@ def _error_of(line: str, message: SessionMessage | Exception) -> types.JSONRPCEr
     # A request whose id is neither a text nor a whole number is read as a notification.
     elif not isinstance(message.message, types.JSONRPCNotification):
         return None
-    if not line.strip():
-        return None
+    return error_of_text(line) if line.strip() else None
+
+
+def error_of_text(text: str) -> types.JSONRPCError | None:
+    """Return the answer to the text of an invalid request; None for a notification or a response."""
     try:
-        found = json.loads(line)
+        found = json.loads(text)
     except (ValueError, RecursionError):
         return _error(None, types.PARSE_ERROR, "the line is not JSON")
     if not isinstance(found, dict):

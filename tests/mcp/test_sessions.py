@@ -153,6 +153,20 @@ class TestHttp:
         assert found.status_code == 400
         assert "Parse error" in found.json()["error"]["message"]
 
+    @pytest.mark.parametrize("key", ["1.5", "null", "true", "[1]"])
+    def test_a_request_with_another_id_is_answered(self, slugs_root: Path, key: str) -> None:
+        body = f'{{"jsonrpc":"2.0","id":{key},"method":"ping"}}'
+        headers = {"Accept": "application/json, text/event-stream", **WRITE}
+        headers["Content-Type"] = "application/json"
+        with MemoryRoot.open(slugs_root) as root, listening(RootService(root)) as url:
+            found = httpx2.post(f"{url}/mcp", content=body.encode(), headers=headers)
+            note = body.replace(f'"id":{key},', "").replace("ping", "notifications/initialized")
+            noted = httpx2.post(f"{url}/mcp", content=note.encode(), headers=headers)
+        assert found.status_code == 400
+        assert found.json()["id"] is None
+        assert "an id, which is a text or a whole number" in found.json()["error"]["message"]
+        assert noted.status_code == 202
+
     def test_calls_have_the_limits_of_requests(self, slugs_root: Path) -> None:
         async def refused(client: Client) -> tuple[bool, str]:
             result = await client.call_tool("memory_recall", {"query": "slugs"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -24,7 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from hedgerow import __version__
 from hedgerow._page import page
 from hedgerow.errors import HedgerowError
-from hedgerow.mcp import build_server
+from hedgerow.mcp import build_server, error_of_text
 from hedgerow.memory import MemoryRoot
 
 from .description import About, State, describe, name_of, new_definitions
@@ -82,8 +83,34 @@ class Tools:
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer with the tools that the token allows."""
-        await self._apps[scope["grant"]](scope, receive, send)
+        """Answer with the tools that the token allows.
+
+        A request whose id is neither a text nor a whole number gets an error. The SDK takes it for a
+        notification, and the client would not learn that nothing was done.
+        """
+        parts: list[bytes] = []
+        is_replaced = False
+
+        async def received() -> Message:
+            message = await receive()
+            parts.append(message.get("body", b""))
+            return message
+
+        async def sent(message: Message) -> None:
+            nonlocal is_replaced
+            if (
+                message["type"] == "http.response.start"
+                and message["status"] == HTTPStatus.ACCEPTED
+            ):
+                error = error_of_text(b"".join(parts).decode(errors="replace"))
+                if error is not None:
+                    is_replaced = True
+                    refusal = JSONResponse(error.model_dump(), HTTPStatus.BAD_REQUEST)
+                    await refusal(scope, receive, send)
+            if not is_replaced:
+                await send(message)
+
+        await self._apps[scope["grant"]](scope, received, sent)
 
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
