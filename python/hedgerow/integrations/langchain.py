@@ -9,11 +9,10 @@ from typing import Any
 
 from hedgerow import Filters, Hit, Index, Retriever
 from hedgerow._extras import imports_of
-from hedgerow._retrieval.operations import DEFAULT_LIMIT
+from hedgerow._retrieval.operations import DEFAULT_LIMIT, IndexOperations
 from hedgerow.embedders import AnyEmbedder
 from hedgerow.errors import InvalidInputError
 from hedgerow.ranking import Ranking
-from hedgerow.remote import RemoteRetriever
 from hedgerow.rerankers.base import AnyReranker
 from hedgerow.typing import Mode, QuestionDate
 
@@ -65,7 +64,7 @@ class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where 
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
-    retriever: Retriever | RemoteRetriever
+    retriever: IndexOperations
     question_date: QuestionDate | None = None
     mode: Mode = "auto"
     limit: int | None = DEFAULT_LIMIT

@@ -10,9 +10,9 @@ from typing import Any
 
 from hedgerow import Hit, Index, Retriever
 from hedgerow._extras import imports_of
+from hedgerow._retrieval.operations import IndexOperations
 from hedgerow.embedders import AnyEmbedder
 from hedgerow.ranking import Ranking
-from hedgerow.remote import RemoteRetriever
 from hedgerow.rerankers.base import AnyReranker
 
 from ._shared import RANKING, metadata_of, refused
@@ -43,7 +43,7 @@ class HedgerowRetriever(BaseRetriever):  # type: ignore[misc]  # no types where 
 
     def __init__(
         self,
-        retriever: Retriever | RemoteRetriever,
+        retriever: IndexOperations,
         *,
         callback_manager: CallbackManager | None = None,
         verbose: bool = False,
