@@ -378,7 +378,58 @@ class TestProblems:
         source.write_text('{"id": 1, "text": "a"}\n{"id": 1, "text": "b"}\n')
         done = moved(root, "jsonl", source)
         assert len(done.memories) == 1
-        assert done.unreadable[0].reason == "another memory has the id 1"
+        assert skipped(done) == [("twice.jsonl", 2, "another memory has the id 1")]
+
+    @pytest.mark.parametrize(
+        ("given", "stored"),
+        [
+            (1_717_000_000, "2024-05-29T16:26:40.000Z"),
+            (1_717_000_000_123, "2024-05-29T16:26:40.123Z"),
+            ("1717000000", "2024-05-29T16:26:40.000Z"),
+            ("1717000000123", "2024-05-29T16:26:40.123Z"),
+            ("2024-05-29 16:26:40.5 UTC", "2024-05-29T16:26:40.500Z"),
+            ("20/05/2024 16:26", "20/05/2024 16:26"),
+        ],
+    )
+    def test_a_time_is_kept_in_any_form(self, root: MemoryRoot, given: object, stored: str) -> None:
+        source = root.path / "times.jsonl"
+        source.write_text(json.dumps({"text": "a", "created_at": given}))
+        assert f'created_at: "{stored}"' in text_of(root, moved(root, "jsonl", source))
+
+    def test_tags_as_a_text_and_a_type_in_capitals(self, root: MemoryRoot) -> None:
+        source = root.path / "loose.jsonl"
+        source.write_text('{"text": "a", "tags": "red, dark green", "type": "Decision"}')
+        done = moved(root, "jsonl", source)
+        assert done.memories[0].file.startswith("decisions/")
+        assert 'tags: ["red","dark green"]' in text_of(root, done)
+
+    def test_lines_of_windows_in_utf_16(self, root: MemoryRoot) -> None:
+        source = root.path / "wide.jsonl"
+        source.write_bytes('{"text": "Größe"}\r\n{"text": "b"}\r\n'.encode("utf-16"))
+        done = moved(root, "jsonl", source)
+        assert skipped(done) == []
+        assert "Größe" in text_of(root, done)
+
+    @pytest.mark.parametrize(
+        ("name", "problem"),
+        [
+            ("list.jsonl", "it is one JSON list; write each object of it on a line"),
+            ("a.zip", "it is a ZIP archive; unpack it first"),
+            ("folder", "it is a folder; name a file in it"),
+        ],
+    )
+    def test_another_container_is_refused_as_a_whole(
+        self, root: MemoryRoot, tmp_path: Path, name: str, problem: str
+    ) -> None:
+        (tmp_path / "list.jsonl").write_text('[\n {"text": "a"},\n {"text": "b"}\n]\n')
+        (tmp_path / "folder").mkdir()
+        with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+            archive.writestr("vault/a.md", "a")
+        with pytest.raises(InvalidInputError, match=problem):
+            moved(root, "jsonl", tmp_path / name)
+        if name == "a.zip":
+            with pytest.raises(InvalidInputError, match=problem):
+                moved(root, "obsidian", tmp_path / name)
 
 
 def talk(key: str = "c1", **changes: Any) -> dict[str, Any]:
@@ -484,6 +535,20 @@ class TestOddRecords:
         root.import_from(tmp_path / "conversations.json", "claude", apply=True)
         (file,) = (root.path / "sessions").glob("*.md")
         assert file.read_text().count("a quince") == 2 + file.read_text().count('title: "a quince')
+
+    def test_what_chatgpt_does_not_show_is_no_lost_message(
+        self, root: MemoryRoot, tmp_path: Path
+    ) -> None:
+        chat = talk()
+        first, second = list(chat["mapping"].values())[1:3]
+        first["message"]["content"] = {"content_type": "thoughts", "thoughts": [{"content": "hm"}]}
+        cited = "Beer traps.\ue200cite\ue202turn0search0\ue201 Every night."
+        second["message"]["content"]["parts"] = [cited]
+        source = tmp_path / "conversations.json"
+        source.write_text(json.dumps([chat]))
+        done = moved(root, "chatgpt", source)
+        assert skipped(done) == []
+        assert "Beer traps. Every night." in text_of(root, done)
 
     def test_templates_and_empty_notes_are_not_imported(
         self, root: MemoryRoot, tmp_path: Path

@@ -75,6 +75,18 @@ class TestRename:
         assert "related: decisions/hedge\n" in links
         assert not linked.graph().unresolved
 
+    def test_a_path_without_its_suffix_follows_and_keeps_no_other(self, linked: MemoryRoot) -> None:
+        put(
+            linked.path,
+            "notes/short.md",
+            "[[hedge]] [a](hedge.md) [b](hedge#plan) [c](/notes/hedge)",
+        )
+        done = linked.rename("notes/hedge.md", "fences/hawthorn")
+        assert "notes/short.md" in done.changed
+        assert text(linked, "notes/short.md") == (
+            "[[hawthorn]] [a](../fences/hawthorn.md) [b](../fences/hawthorn#plan) [c](/fences/hawthorn)"
+        )
+
     def test_a_name_that_would_mean_another_becomes_a_path(self, linked: MemoryRoot) -> None:
         put(linked.path, "notes/x/wall.md", "A wall.\n")
         put(linked.path, "notes/x/y.md", "[[hedge]]\n")
@@ -156,6 +168,8 @@ class TestRename:
             ("../out", "'../out' is no path below the indexed folder, as in notes/hedge.md"),
             ("/etc/x", "'/etc/x' is no path below the indexed folder, as in notes/hedge.md"),
             ("a/../../x", "'a/../../x' is no path below the indexed folder, as in notes/hedge.md"),
+            (" ", "' ' is no path below the indexed folder, as in notes/hedge.md"),
+            ("fences/", "'fences/' is no path below the indexed folder, as in notes/hedge.md"),
             ("a\x1bb", "'a\\x1bb' is no path below the indexed folder, as in notes/hedge.md"),
             (
                 ".hidden/x",

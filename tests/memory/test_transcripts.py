@@ -94,6 +94,21 @@ def test_claude_code_becomes_a_session_of_turns(root: MemoryRoot, tmp_path: Path
     assert first.session_id == "s-1"
 
 
+def test_a_resumed_session_is_one_of_its_own(root: MemoryRoot, tmp_path: Path) -> None:
+    put(tmp_path, "s-1.jsonl", lines(said("user", "When is the hedge cut?")))
+    resumed = lines(
+        said("user", "When is the hedge cut?"),
+        said("user", "A summary of the above", sessionId="s-2", isCompactSummary=True),
+        said("user", "<ide_selection>x</ide_selection>And the moss?", sessionId="s-2"),
+    )
+    put(tmp_path, "s-2.jsonl", resumed)
+    done = root.import_from(tmp_path, "claude-code", apply=True)
+    assert [one.id for one in done.memories] == ["s-1", "s-2"]
+    assert done.unreadable == ()
+    text = (root.path / done.memories[1].file).read_text(encoding="utf-8")
+    assert text.endswith("## User\n\nWhen is the hedge cut?\n\nAnd the moss?\n")
+
+
 def test_codex_becomes_a_session(root: MemoryRoot, tmp_path: Path) -> None:
     done = imported(root, "codex", put(tmp_path, "in/rollout.jsonl", CODEX))
     [one] = done.memories

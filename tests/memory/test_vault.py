@@ -192,6 +192,12 @@ class TestLogseq:
         assert found(root, '"65f1"') == []
         assert found(root, "old") == []
 
+    def test_a_tag_may_have_spaces_in_brackets(self, logseq: Path) -> None:
+        (logseq / "pages" / "Pear.md").write_text("- Prune it #[[dark green]] and `#[[none]]`\n")
+        root = MemoryRoot.init(logseq)
+        assert [one.file for one in root.recall("prune", tags=["dark green"])] == ["pages/Pear.md"]
+        assert root.recall("prune", tags=["none"]).results == ()
+
     def test_pages_are_notes_for_lint_and_synthesis(self, logseq: Path) -> None:
         root = MemoryRoot.init(logseq)
         assert root.process("lint").summary == ("0 findings.",)

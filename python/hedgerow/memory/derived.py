@@ -234,7 +234,8 @@ def check_regular(file: Path) -> None:
 def _foreign(file: Path) -> IndexFileError:
     return IndexFileError(
         f"{file} was not made by you on this machine for a root at this path, so it is not read (was the root "
-        "moved, renamed or copied?); leave out --no-sync (sync=False) once, and it is rebuilt from the files",
+        "moved, renamed or copied?); leave out --no-sync (sync=False) once, where its folder can be written, and "
+        "it is rebuilt from the files",
         code="index_foreign",
     )
 

@@ -54,7 +54,7 @@ def new_path(derived: Derived, file: str, to: str) -> str:
     path = to if to.lower().endswith(".md") else f"{to}.md"
     if "/" not in path:
         path = posixpath.join(posixpath.dirname(file), path)
-    is_bad = "\\" in path or _CONTROL.search(path)
+    is_bad = "\\" in path or _CONTROL.search(path) or not posixpath.basename(path)[:-3].strip()
     if is_bad or path.startswith(("/", "../")) or posixpath.normpath(path) != path:
         raise InvalidInputError(
             f"{to!r} is no path below the indexed folder, as in notes/hedge.md",
@@ -232,6 +232,9 @@ class _Writer:
             target = self._attachment(decoded)
         if target is None:
             return href
+        if not decoded.lower().endswith(".md"):
+            # A path without it is no link of the graph, and must not become one.
+            target = target.removesuffix(".md")
         if href.startswith("/"):
             return f"/{quote(target)}{mark}{rest}"
         folder = posixpath.dirname(self.path_after)

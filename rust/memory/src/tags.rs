@@ -6,6 +6,7 @@ use pulldown_cmark::{Event, Tag, TagEnd};
 use serde_json::{Map, Value};
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
+use crate::links::link_positions;
 use crate::markdown;
 use crate::text::{self, casefold, is_space, is_word, normalized, trimmed};
 
@@ -54,13 +55,16 @@ pub fn is_within(tag: &str, outer: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Return the tags in a Markdown text, in order, each once; none in code or links.
+/// Return the tags in a Markdown text, each once; none in code or links.
+///
+/// Tags in brackets, as Logseq writes those with spaces (`#[[two words]]`), are first, and all are
+/// in order otherwise.
 pub fn inline_tags(text: &str) -> Vec<String> {
+    let mut found = bracketed_tags(text);
     if tags_in(text).next().is_none() {
-        return Vec::new();
+        return found;
     }
-    let mut found = Vec::new();
-    let mut known = HashSet::new();
+    let mut known: HashSet<String> = found.iter().cloned().collect();
     let mut hidden = 0_usize;
     let source = text;
     markdown::events(text, false, &mut |event, range| {
@@ -84,6 +88,24 @@ pub fn inline_tags(text: &str) -> Vec<String> {
     });
     found.truncate(MOST);
     found
+}
+
+/// The tags in brackets, in order, each once: names of links after a `#` that begins a word.
+fn bracketed_tags(text: &str) -> Vec<String> {
+    if !text.contains("#[[") {
+        return Vec::new();
+    }
+    let mut known = HashSet::new();
+    let named = link_positions(text).links.into_iter().filter(|link| {
+        let before = text[..link.start].trim_end_matches(is_space);
+        let word = before.strip_suffix("#[[");
+        !link.is_path && word.is_some_and(|word| word.is_empty() || word.ends_with(is_space))
+    });
+    named
+        .map(|link| text::head(trimmed(&link.target), LONGEST).to_owned())
+        .filter(|tag| known.insert(tag.clone()))
+        .take(MOST)
+        .collect()
 }
 
 /// The tags of a text without mark-up: each begins after white space, and has a letter or `_`.
@@ -174,6 +196,8 @@ mod tests {
         let expected = ["🚀", "🚀launch", "❤\u{fe0f}", "👩\u{200d}💻/go", "👍🏽"];
         assert_eq!(inline_tags(emoji), expected);
         assert_eq!(compared("#❤\u{fe0f}"), compared("❤"));
+        let in_brackets = "#one #[[two words]] a#[[no]] `#[[no]]` [[no]] \\#[[no]] #[[two words]]";
+        assert_eq!(inline_tags(in_brackets), ["two words", "one"]);
         assert_eq!(inline_tags("\\#no \\#no2 #yes a \\# #b"), ["yes", "b"]);
     }
 

@@ -25,6 +25,10 @@ _FILE = "conversations"
 _LEFT_OUT = "*(something that is no text was left out)*"
 _SHORTEST_TITLE = 10
 """The fewest characters of a first line that says what a conversation is about, unlike "Hello!"."""
+_HIDDEN = ("thoughts", "reasoning_recap", "user_editable_context", "model_editable_context")
+"""Contents of messages of ChatGPT that it does not show: thinking, instructions and its memory."""
+_CITATION = re.compile(" ?\ue200(?:file)?cite\ue202[^\ue200\ue201]*\ue201")
+"""The mark of a source in a text of ChatGPT, which leads nowhere outside of it."""
 _ODD = (TypeError, AttributeError, KeyError, ValueError, RecursionError)
 """What reading a record of another form than an export's raises."""
 
@@ -181,10 +185,12 @@ def _chatgpt_turn(message: Any) -> Turn | None:
         return None
     if not isinstance(message, dict) or not isinstance(message.get("author"), dict):
         return Turn("", None)
-    who = message["author"].get("role")
+    who, content = message["author"].get("role"), message.get("content")
+    if isinstance(content, dict) and content.get("content_type") in _HIDDEN:
+        return None
     if who in {"user", "assistant"}:
         speaker = "User" if who == "user" else "ChatGPT"
-        return Turn(speaker, _chatgpt_text(message.get("content")))
+        return Turn(speaker, _chatgpt_text(content))
     return None if isinstance(who, str) else Turn("", None)
 
 
@@ -199,7 +205,9 @@ def _chatgpt_text(content: Any) -> str | None:
     parts = content["parts"] if isinstance(content.get("parts"), list) else [text]
     said = (part.get("text", _LEFT_OUT) if isinstance(part, dict) else part for part in parts)
     texts = [part for part in said if isinstance(part, str)]
-    return "\n\n".join(part for part in texts if part.strip()) if texts or not parts else None
+    if parts and not texts:
+        return None
+    return _CITATION.sub("", "\n\n".join(part for part in texts if part.strip()))
 
 
 def _claude_turns(chat: dict[str, Any]) -> list[Turn]:
@@ -231,7 +239,8 @@ _LONGEST_TITLE = 80
 _ADDED = re.compile(
     r"<(system-reminder|environment_context|user_instructions|permissions instructions"
     r"|local-command-stdout|local-command-stderr|local-command-caveat|command-name|command-message"
-    r"|command-args|bash-input|bash-stdout|bash-stderr|task-notification|turn_aborted|skill)>"
+    r"|command-args|ide_opened_file|ide_selection|user-prompt-submit-hook|bash-input|bash-stdout"
+    r"|bash-stderr|task-notification|turn_aborted|skill)>"
 )
 """The tags around texts that tools add to messages of the user."""
 _ADDED_WHOLE = (
@@ -283,7 +292,10 @@ def read_transcript(file: Path, name: str, tool: str) -> Transcript:
             skips.append(replace(record, path=name))
             continue
         try:
-            id_ = id_ or _id(record, tool)
+            # A resumed session of Claude Code begins with records of the earlier one, and one of Codex
+            # has them after its own.
+            found = _id(record, tool)
+            id_ = found or id_ if tool == "claude-code" else id_ or found
             stamp = record.get("timestamp")
             created = created or (time_from(stamp) if isinstance(stamp, str) else None)
             if record.get("type") == "summary" and isinstance(record.get("summary"), str):
@@ -354,7 +366,8 @@ def _id(record: dict[str, Any], tool: str) -> str:
 
 def _said_in_claude_code(record: dict[str, Any]) -> Message | None:
     role = record.get("type")
-    if role not in {"user", "assistant"} or record.get("isSidechain") or record.get("isMeta"):
+    is_added = any(map(record.get, ("isSidechain", "isMeta", "isCompactSummary")))
+    if role not in {"user", "assistant"} or is_added:
         return None
     return Message(role, _text(record["message"]["content"], {"text"}))
 

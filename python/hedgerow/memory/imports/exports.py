@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import json
 import math
@@ -100,11 +101,22 @@ def read_parts(source: Path, stem: str) -> Iterator[tuple[str, Any]]:
 
 
 def read_lines(source: Path) -> Iterator[tuple[int, dict[str, Any] | Skip]]:
-    """Read the objects of JSON Lines, each with its line; any other line is a Skip."""
+    """Read the objects of JSON Lines, each with its line; any other line is a Skip.
+
+    Raises InvalidInputError for a ZIP archive, and for one JSON list.
+    """
     if not source.is_file():
-        raise _refused(source, "there is no such file")
+        problem = (
+            "it is a folder; name a file in it" if source.is_dir() else "there is no such file"
+        )
+        raise _refused(source, problem)
     with system_errors("read", source), source.open("rb") as stream:
+        _refuse_archive(source)
         data = _limited(stream, source)
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        data = data.decode("utf-16", errors="replace").encode(errors="replace")
+    if _is_list(data):
+        raise _refused(source, "it is one JSON list; write each object of it on a line")
     for number, line in enumerate(data.split(b"\n"), start=1):
         if not line.strip():
             continue
@@ -114,6 +126,17 @@ def read_lines(source: Path) -> Iterator[tuple[int, dict[str, Any] | Skip]]:
         except (ValueError, RecursionError) as error:
             found, problem = None, f"the line is no JSON ({error})"
         yield number, Skip(source.name, "refused", problem, number) if problem else found
+
+
+def _is_list(data: bytes) -> bool:
+    """Whether the lines are one JSON list of objects."""
+    if not data.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"["):
+        return False
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError):
+        return False
+    return any(isinstance(one, dict) for one in found)
 
 
 def list_in(value: Any, source: Path, *keys: str) -> list[Any]:
@@ -161,6 +184,12 @@ def _json_member(file: Path, name: str) -> Any:
     return _parsed(data, file)
 
 
+def _refuse_archive(file: Path) -> None:
+    """Raise InvalidInputError for a ZIP archive, where a form of export is not read from one."""
+    if zipfile.is_zipfile(file):
+        raise _refused(file, "it is a ZIP archive; unpack it first")
+
+
 def _limited(stream: IO[bytes], file: Path) -> bytes:
     data = stream.read(LARGEST + 1)
     if len(data) > LARGEST:
@@ -182,12 +211,15 @@ _MARK = 8
 class Item:
     """A memory of another tool: its id there, and the file that it becomes.
 
-    `path` is below the root, `text` the whole file without what marks it as imported.
+    `path` is below the root, `text` the whole file without what marks it as imported. `where` and
+    `line` are its place in the export.
     """
 
     id: str
     path: str
     text: str
+    where: str
+    line: int | None = None
 
 
 Items = Iterator[Item | Skip]
@@ -213,11 +245,11 @@ class Memory:
         A blank text is skipped, and half of a surrogate pair anywhere.
         """
         try:
-            return self._item(tool)
+            return self._item(tool, where, line)
         except HedgerowError as error:
             return Skip(where, "refused", error.message, line)
 
-    def _item(self, tool: str) -> Item:
+    def _item(self, tool: str, where: str, line: int | None) -> Item:
         """Return the file that it becomes, whose name ends with a hash of its id."""
         checked_text(self.id, "the id")
         title = note.checked_title(self.title or note.title_of(self.text), "Untitled memory")
@@ -237,18 +269,32 @@ class Memory:
             name = f"{self.created.date()}-{note.slug(title, 'untitled')}"
         path = f"{DIRECTORIES[self.kind]}/{name}-{mark}.md"
         text = note.render_note(matter, title, note.checked_body(self.text))
-        return Item(self.id, path, checked_text(text, "the memory"))
+        return Item(self.id, path, checked_text(text, "the memory"), where, line)
+
+
+_FIRST_IN_MILLISECONDS = 100_000_000_000
+"""Unix times from this number on are milliseconds: as seconds it is in the year 5138, as milliseconds in 1973."""
+_NUMBER = re.compile(r"\d{9,13}(?:\.\d+)?")
+"""A Unix time as text: fewer digits may be a date such as 20240501."""
 
 
 def time_from(value: object) -> datetime | None:
-    """Return a time given as ISO 8601 or as Unix seconds; None for anything else."""
+    """Return a time given as ISO 8601, or as Unix seconds or milliseconds; None for anything else.
+
+    A text may be a Unix time of 9 digits or more.
+    """
     if isinstance(value, bool):
         return None
+    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+        value = float(value)
     if isinstance(value, int | float):
+        seconds = value / 1000 if abs(value) >= _FIRST_IN_MILLISECONDS else value
         try:
-            return datetime.fromtimestamp(value, timezone.utc)
+            return datetime.fromtimestamp(seconds, timezone.utc)
         except (ValueError, OverflowError, OSError):
             return None
+    if isinstance(value, str):
+        value = re.sub(r"\s*UTC\Z", "Z", value.strip())
     found = parse_time(value)
     return None if found is None else utc(found)
 
@@ -259,10 +305,12 @@ def digest_of(text: str) -> str:
 
 
 def texts_from(value: object) -> tuple[str, ...]:
-    """Return the texts of a list; none for anything else."""
+    """Return the texts of a list, or those between the commas of a text; none for anything else."""
+    if isinstance(value, str):
+        value = value.split(",")
     if not isinstance(value, list):
         return ()
-    return tuple(one for one in value if isinstance(one, str) and one.strip())
+    return tuple(one.strip() for one in value if isinstance(one, str) and one.strip())
 
 
 # Memories as records: those of mem0, and JSON Lines of any origin.
@@ -270,9 +318,10 @@ def texts_from(value: object) -> tuple[str, ...]:
 
 _TEXTS = ("text", "memory", "content")
 _SCOPE = {"user_id": "user", "agent_id": "agent", "run_id": "session"}
+_TIMES = ("date", "created_at", "updated_at")
 _READ = frozenset(
     [*_TEXTS, *_SCOPE, "id", "title", "type", "tags", "categories", "scope", "hash"]
-) | {"date", "created_at", "updated_at", "metadata", "score"}
+) | {*_TIMES, "metadata", "score"}
 
 
 def mem0(source: Path) -> Items:
@@ -308,11 +357,12 @@ def _item(record: Any, where: str, tool: str, line: int | None = None) -> Item |
     own = str(given) if isinstance(given, str | int) and str(given).strip() else ""
     kind, title = record.get("type"), record.get("title")
     created = time_from(record.get("date")) or time_from(record.get("created_at"))
+    kind = kind.strip().lower() if isinstance(kind, str) else ""
     return Memory(
         own or digest_of(text),
         text,
         title if isinstance(title, str) else "",
-        kind if isinstance(kind, str) and kind in DIRECTORIES else "note",
+        kind if kind in DIRECTORIES else "note",
         texts_from(record.get("tags")) or texts_from(record.get("categories")),
         created,
         time_from(record.get("updated_at")),
@@ -331,7 +381,9 @@ def _fields(record: dict[str, Any]) -> dict[str, Any]:
     metadata = record.get("metadata")
     further = {key: value for key, value in record.items() if key not in _READ}
     more = metadata if isinstance(metadata, dict) else {}
-    return {
+    # A time that cannot be read stays as it is written: `doctor` names it.
+    unread = {key: record[key] for key in _TIMES if _is_unread_time(record.get(key))}
+    return unread | {
         # JSON has no NaN and no infinity, and Python reads both from it.
         key: str(value) if isinstance(value, float) and not math.isfinite(value) else value
         for key, value in {**more, **further}.items()
@@ -341,6 +393,11 @@ def _fields(record: dict[str, Any]) -> dict[str, Any]:
         and key not in RELATIONS
         and isinstance(value, str | int | float | bool)
     }
+
+
+def _is_unread_time(value: object) -> bool:
+    """Whether a value is a text that names no time."""
+    return isinstance(value, str) and bool(value.strip()) and time_from(value) is None
 
 
 _PASSED_BY = {"other": "not Markdown", "link": "a link"}
@@ -357,7 +414,8 @@ def obsidian(source: Path) -> Items:
         if isinstance(document, Skip):
             yield document
         else:
-            yield Item(document.path, f"notes/{document.path}", "\n".join(document.lines))
+            text = "\n".join(document.lines)
+            yield Item(document.path, f"notes/{document.path}", text, document.path)
 
 
 def basic_memory(source: Path) -> Items:
@@ -377,15 +435,16 @@ def basic_memory(source: Path) -> Items:
             # Front matter that is not YAML is kept unchanged; its relations are still links in the
             # text.
             text = "\n".join(document.lines)
-        yield Item(permalink or document.path, f"{folder}/{document.path}", text)
+        path = document.path
+        yield Item(permalink or path, f"{folder}/{path}", text, path)
 
 
 def _documents(source: Path) -> Iterator[Document | Skip]:
     """Yield the Markdown files of a folder in path order, and a skip for each other file."""
     if not source.is_dir():
-        raise InvalidInputError(
-            f"{source} cannot be imported: it is no folder", code="invalid_export"
-        )
+        with system_errors("read", source):
+            _refuse_archive(source)
+        raise _refused(source, "it is no folder")
     listing = list_folder(source, memory_rules((), ()), named=True)
     yield from starmap(Skip, listing.skips)
     for path, code in listing.named:

@@ -101,7 +101,8 @@ def move(
         if isinstance(item, Skip):
             skips.append(item)
         elif item.id in items:
-            skips.append(Skip(item.path, "refused", f"another memory has the id {item.id}"))
+            problem = f"another memory has the id {item.id}"
+            skips.append(Skip(item.where, "refused", problem, item.line))
         else:
             items[item.id] = item
     moved = []
@@ -109,7 +110,7 @@ def move(
         try:
             moved.append(_moved(derived, name, item, known.get(item.id), apply=apply))
         except HedgerowError as error:
-            skips.append(Skip(item.path, error.code, error.message))
+            skips.append(Skip(item.where, error.code, error.message, item.line))
         if progress is not None:
             progress(done, len(items))
     # A transcript is one session of many.

@@ -15,12 +15,17 @@ use crate::text::{casefold, head, is_word, length, trimmed};
 const RUN: usize = 6;
 /// The same of characters of a script without spaces, each of which counts as a word.
 const RUN_OF_CHARACTERS: usize = 12;
-/// The fewest words and characters of a whole line that counts as a quote.
+/// The fewest words and characters of a whole line that counts as a quote. A character of a script without
+/// spaces counts twice.
 const FEWEST: usize = 3;
 const SHORTEST: usize = 16;
+/// The fewest characters of a clause of a script without spaces. Shorter ones are idioms of many texts.
+const SHORTEST_CLAUSE: usize = 10;
 /// The fewest characters of a word that is a token or a password, and of a number.
 const SECRET: usize = 8;
 const NUMBER: usize = 4;
+/// Symbols of passwords that names of files, versions and times hardly have.
+const OF_PASSWORDS: [char; 11] = ['!', '#', '$', '%', '&', '*', '+', '=', '?', '^', '~'];
 /// The fewest digits of a phone number.
 const PHONE: usize = 7;
 /// Fields with a special meaning whose values are texts.
@@ -33,10 +38,10 @@ const OF_MANY: [&str; 3] = ["source", "confidence", "type"];
 
 /// The runs of words that occur in quotes of a memory, and hardly anywhere else.
 ///
-/// Six words in a row, or twelve characters of a script without spaces; a whole line of three words or more or
-/// with a number of four characters or more; one word of eight characters or more with letters and digits, as
-/// tokens and passwords have them; an e-mail address; and a phone number. Case, punctuation and line ends do not
-/// count.
+/// Six words in a row, or twelve characters of a script without spaces, or a clause of ten; a whole line of three
+/// words or more, of eight such characters or more, or with a number of four characters or more; one word of eight
+/// characters or more with letters and digits, as tokens and passwords have them, also with symbols between them;
+/// an e-mail address; and a phone number. Case, punctuation and line ends do not count.
 struct Quotes {
     /// By the number of words.
     runs: BTreeMap<usize, HashSet<Vec<String>>>,
@@ -62,9 +67,10 @@ impl Quotes {
     }
 
     fn add(&mut self, words: &[String], line: &str) {
-        let is_long = words.len() >= FEWEST && length(trimmed(line)) >= SHORTEST;
+        let wide = words.iter().filter(|word| is_character(word)).count();
+        let is_long = words.len() >= FEWEST && length(trimmed(line)) + wide >= SHORTEST;
         let has_number = words.iter().skip(1).any(|word| is_number(word));
-        let has_characters = words.iter().any(|word| is_character(word));
+        let has_characters = wide > 0;
         let run = if has_characters {
             RUN_OF_CHARACTERS
         } else {
@@ -82,12 +88,21 @@ impl Quotes {
             words
                 .windows(RUN_OF_CHARACTERS)
                 .for_each(|run| self.add_run(run));
+            for clause in line.split(is_end_of_clause) {
+                let clause = self::words(clause);
+                if (SHORTEST_CLAUSE..RUN_OF_CHARACTERS).contains(&clause.len())
+                    && clause.iter().all(|word| is_character(word))
+                {
+                    self.add_run(&clause);
+                }
+            }
         }
         for word in words.iter().filter(|word| is_secret(word)) {
             self.add_run(std::slice::from_ref(word));
         }
-        for address in line.split_whitespace().filter(|one| is_address(one)) {
-            self.add_run(&self::words(address));
+        let parts = line.split_whitespace();
+        for part in parts.filter(|one| is_address(one) || is_password(one)) {
+            self.add_run(&self::words(part));
         }
         let rows = words.chunk_by(|one, other| has_digits_alone(one) && has_digits_alone(other));
         for number in rows.filter(|row| is_phone_number(row)) {
@@ -145,6 +160,24 @@ fn is_address(text: &str) -> bool {
     parts.is_some_and(|(name, host)| {
         name.ends_with(is_word) && host.trim_end_matches('.').contains('.')
     })
+}
+
+/// Whether a text without spaces has the form of a password: letters, digits, and a symbol between them.
+fn is_password(text: &str) -> bool {
+    let inner = text.trim_matches(|one| !is_word(one));
+    let has = |is_one: fn(char) -> bool| inner.contains(is_one);
+    length(inner) >= SECRET
+        && has(char::is_alphabetic)
+        && has(char::is_numeric)
+        && inner.contains(OF_PASSWORDS)
+}
+
+/// Whether a character ends a clause of Chinese or Japanese.
+fn is_end_of_clause(one: char) -> bool {
+    matches!(
+        one,
+        '\u{3001}' | '\u{3002}' | '\u{FF01}' | '\u{FF0C}' | '\u{FF1A}' | '\u{FF1B}' | '\u{FF1F}'
+    )
 }
 
 fn has_digits_alone(word: &str) -> bool {
@@ -287,6 +320,25 @@ mod tests {
             document("e.md", "born 18.04.2026 and 2026-04-18"),
             document("f.md", "会議は火曜日に"),
             document("g.md", "berg@example.org"),
+        ]);
+        assert_eq!(
+            others.quoting(&said, &HashSet::new()),
+            ["b.md", "c.md", "d.md"]
+        );
+    }
+
+    #[test]
+    fn short_lines_and_clauses_of_characters_and_passwords_are_quotes() {
+        let said = document(
+            "notes/a.md",
+            "刺猬住在树篱下面\n\n花园的密码是玫瑰七号，请不要告诉任何人\n\nKey: `x7Qz!9pL` of a-1.md\n\n明天见\n",
+        );
+        let others = Documents::of(vec![
+            document("b.md", "我们发现刺猬住在树篱下面了"),
+            document("c.md", "昨天说花园的密码是玫瑰七号。"),
+            document("d.md", "used x7Qz!9pL, in a-1.md"),
+            document("e.md", "明天见, 请不要告诉任何人"),
+            document("f.md", "x7Qz and a-1.md"),
         ]);
         assert_eq!(
             others.quoting(&said, &HashSet::new()),
