@@ -343,3 +343,11 @@ def test_the_url_of_a_server_is_no_folder(make, tmp_path, monkeypatch):
         make("http://127.0.0.1:7411")
     assert raised.value.code == "root_not_found"
     assert not list(tmp_path.iterdir())
+
+
+def test_a_root_is_opened_by_its_class_too(tmp_path):
+    (tmp_path / "a.md").write_text("# Oak\n\nThe oak is old.\n")
+    with MemoryRoot(str(tmp_path)) as root:
+        assert [one.file for one in root.recall("oak").results] == ["a.md"]
+    with pytest.raises(InvalidInputError, match="No such file or directory; check the path"):
+        MemoryRoot(tmp_path / "none")

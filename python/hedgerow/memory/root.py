@@ -133,9 +133,11 @@ class MemoryRoot(RootOperations):
     another word than "normal" and "full".
     """
 
+    _real_folder = staticmethod(config.existing_root)
+
     def __init__(  # noqa: PLR0913 - what a root depends on
         self,
-        root: Path,
+        path: str | os.PathLike[str],
         *,
         depth_policy: DepthPolicy = depth_boost,
         embedder: AnyEmbedder | str | None = None,
@@ -146,7 +148,7 @@ class MemoryRoot(RootOperations):
         watch: bool = False,
         durability: Durability | None = None,
     ) -> None:
-        self._root = root
+        self._root = root = self._real_folder(path)
         self._scope = Scope.of(scope, shared=shared)
         self._choices = Choices(trust, embedder, notify, durability)
         self._configured: Config | None = None
@@ -178,12 +180,12 @@ class MemoryRoot(RootOperations):
         watch: bool = False,
         durability: Durability | None = None,
     ) -> MemoryRoot:
-        """Open the root at `path`, whether it was set up or not.
+        """Open the root at `path`, whether it was set up or not, as `MemoryRoot(path)` does.
 
         Raises InvalidInputError (`root_not_found`) if there is no such folder.
         """
         return cls(
-            config.existing_root(path),
+            path,
             depth_policy=depth_policy,
             embedder=embedder,
             trust=trust,

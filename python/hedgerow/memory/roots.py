@@ -306,6 +306,9 @@ def _checked_roots(given: Sequence[R]) -> Sequence[R]:
 class _JointRoot(MemoryRoot):
     """The files of several roots as one, in a folder of the user with a link to each."""
 
+    # Its folder is made by the first sync.
+    _real_folder = staticmethod(Path)
+
     def __init__(self, members: Sequence[MemoryRoot], **options: Any) -> None:
         self._members = tuple(members)
         super().__init__(joint_folder([one.path for one in members]), **options)
