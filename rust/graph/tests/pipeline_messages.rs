@@ -112,9 +112,20 @@ fn every_problem_says_what_is_wrong() {
     let mut met = vec![terms.kind];
     for (text, expected) in MESSAGES.into_iter().chain(limits) {
         let problem = parse(text, &[], &[]).unwrap_err();
-        assert_eq!(problem.sentence, expected, "{text}");
+        let (sentence, known) = match problem.sentence.split_once("; known are ") {
+            Some((sentence, known)) => (sentence, known),
+            None => (&*problem.sentence, "none"),
+        };
+        assert_eq!(sentence, expected, "{text}");
+        assert!(!known.is_empty(), "{text}");
         met.push(problem.kind);
     }
+    let unknown = parse("all | category:dream", &[], &[]).unwrap_err();
+    let listed = unknown.sentence.split_once("; known are ").unwrap().1;
+    assert!(
+        listed.split(", ").is_sorted() && listed.contains(", "),
+        "{listed}"
+    );
     for kind in ProblemKind::ALL {
         assert!(met.contains(kind), "no text here has the problem {kind:?}");
     }
