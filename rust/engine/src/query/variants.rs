@@ -296,11 +296,8 @@ pub(super) fn of_hyphened(source: &str, options: &MatchOptions<'_>) -> Result<Op
             matches!(c, '.' | '\'' | '’')
         }
     };
-    let grouped = word.replace([',', '.', '\'', '’'], "");
-    if in_thousands(&grouped)
-        .is_some_and(|groups| groups.join(",") == word.replace(['.', '\'', '’'], ","))
-    {
-        let phrase = Phrase::variant(grouped, word);
+    if let Some(number) = without_signs(word) {
+        let phrase = Phrase::variant(number, word);
         return Ok(vocabulary.has(&phrase)?.then_some(phrase));
     }
     let parts = word.split(is_between);
@@ -320,25 +317,19 @@ pub(super) fn of_hyphened(source: &str, options: &MatchOptions<'_>) -> Result<Op
 
 /// Return a Hebrew word without its prefix, and with each of [`HEBREW_PREFIXES`]. Only words of a text.
 fn of_hebrew(vocabulary: &dyn Vocabulary, word: &str) -> Result<Vec<Phrase>> {
-    let mut found: Vec<Phrase> = Vec::new();
     let is_long = |word: &&str| word.chars().nth(LEAST_OF_HEBREW - 1).is_some();
     if !is_long(&word) || !word.chars().all(|c| c.script() == Script::Hebrew) {
-        return Ok(found);
+        return Ok(Vec::new());
     }
     let rests = HEBREW_PREFIXES
         .iter()
         .filter_map(|prefix| word.strip_prefix(prefix));
-    let bare: Vec<&str> = rests.filter(is_long).collect();
-    for stem in [word].into_iter().chain(bare) {
-        let forms = HEBREW_PREFIXES.map(|prefix| format!("{prefix}{stem}"));
-        for form in [stem.to_owned()].into_iter().chain(forms) {
-            let phrase = Phrase::variant(form, word);
-            if phrase.text != word && !found.contains(&phrase) && vocabulary.has(&phrase)? {
-                found.push(phrase);
-            }
-        }
-    }
-    Ok(found)
+    let stems = [word].into_iter().chain(rests.filter(is_long));
+    let forms = stems.flat_map(|stem| {
+        let prefixed = HEBREW_PREFIXES.map(|prefix| format!("{prefix}{stem}"));
+        [stem.to_owned()].into_iter().chain(prefixed)
+    });
+    of_texts(vocabulary, word, forms)
 }
 
 /// Return an abbreviation as dots cut it: into its letters, or before its last letter (*u s a*, *ph d*). Only
@@ -348,29 +339,26 @@ fn of_abbreviation(
     word: &str,
     options: &MatchOptions<'_>,
 ) -> Result<Vec<Phrase>> {
-    let mut found = Vec::new();
     if !word.chars().all(char::is_lowercase) {
-        return Ok(found);
+        return Ok(Vec::new());
     }
     let letters: Vec<String> = word.chars().map(String::from).collect();
-    let Some((last, before)) = letters
-        .split_last()
-        .filter(|(_, before)| !before.is_empty())
-    else {
-        return Ok(found);
-    };
-    let before = before.concat();
     let mut spellings = vec![letters.join(" ")];
-    if before.chars().nth(1).is_some() && !options.stopwords.contains(&before) {
-        spellings.push(format!("{before} {last}"));
-    }
-    for spelling in spellings {
-        let phrase = Phrase::variant(spelling, word);
-        if vocabulary.has(&phrase)? {
-            found.push(phrase);
+    if let Some((last, before)) = letters.split_last() {
+        let before = before.concat();
+        if before.chars().nth(1).is_some() && !options.stopwords.contains(&before) {
+            spellings.push(format!("{before} {last}"));
         }
     }
-    Ok(found)
+    of_texts(vocabulary, word, spellings)
+}
+
+/// A number with signs between its thousands without them; None for other words.
+fn without_signs(word: &str) -> Option<String> {
+    let is_sign = |c: char| matches!(c, ',' | '.' | '\'' | '’');
+    let groups: Vec<&str> = word.split(is_sign).collect();
+    let number = groups.concat();
+    (groups.len() > 1 && in_thousands(&number)? == groups).then_some(number)
 }
 
 /// The thousands of a number of four digits or more: 1, 000; None for other words.
@@ -387,23 +375,12 @@ fn in_thousands(word: &str) -> Option<Vec<&str>> {
 /// Return a word with digits with those of other scripts, one that has letters too with lowered and raised ones
 /// (*CO2* as *co₂*), and a number with signs between its thousands (*1000* as *1,000*). Only spellings that a text has.
 fn of_digits(vocabulary: &dyn Vocabulary, word: &str) -> Result<Vec<Phrase>> {
-    let mut found = Vec::new();
     let has_letters = word.chars().any(char::is_alphabetic);
     let small = SMALL_DIGITS.iter().filter(|_| has_letters);
-    for digits in DIGITS.iter().chain(small) {
-        let spelling: String = word.chars().map(|c| in_digits(c, digits)).collect();
-        let phrase = Phrase::variant(spelling, word);
-        if phrase.text != word && vocabulary.has(&phrase)? {
-            found.push(phrase);
-        }
-    }
-    if let Some(groups) = in_thousands(word) {
-        let phrase = Phrase::variant(groups.join(" "), word);
-        if vocabulary.has(&phrase)? {
-            found.push(phrase);
-        }
-    }
-    Ok(found)
+    let written = DIGITS.iter().chain(small);
+    let written = written.map(|digits| word.chars().map(|c| in_digits(c, digits)).collect());
+    let grouped = in_thousands(word).map(|groups| groups.join(" "));
+    of_texts(vocabulary, word, written.chain(grouped))
 }
 
 /// A digit as one of others; any other character as it is.
@@ -443,14 +420,8 @@ fn of_letters(vocabulary: &dyn Vocabulary, word: &str, is_known: bool) -> Result
         spellings.extend(BARE.map(|pair| swapped(&lower, pair)));
         spellings.extend([umlauts(&lower), umlauts(&swapped(&lower, LETTERS[0]))]);
     }
-    let mut found: Vec<Phrase> = Vec::new();
-    for spelling in spellings {
-        let phrase = Phrase::variant(spelling, word);
-        if phrase.text != lower && !found.contains(&phrase) && vocabulary.has(&phrase)? {
-            found.push(phrase);
-        }
-    }
-    Ok(found)
+    spellings.retain(|spelling| *spelling != lower);
+    of_texts(vocabulary, word, spellings)
 }
 
 /// Return the word with each of [`ENDINGS`] that is one edit from its own ending, if a text has the stem. Terms are
@@ -553,10 +524,23 @@ fn two_words<'w>(
     word: &str,
     cuts: impl Iterator<Item = (&'w str, &'w str)>,
 ) -> Result<Vec<Phrase>> {
-    let mut found = Vec::new();
-    for (left, right) in cuts {
-        let phrase = Phrase::variant(format!("{left} {right}"), word);
-        if vocabulary.has(&phrase)? {
+    of_texts(
+        vocabulary,
+        word,
+        cuts.map(|(left, right)| format!("{left} {right}")),
+    )
+}
+
+/// The spellings of a word that a text has, each once, without the word itself.
+fn of_texts(
+    vocabulary: &dyn Vocabulary,
+    word: &str,
+    spellings: impl IntoIterator<Item = String>,
+) -> Result<Vec<Phrase>> {
+    let mut found: Vec<Phrase> = Vec::new();
+    for spelling in spellings {
+        let phrase = Phrase::variant(spelling, word);
+        if phrase.text != word && !found.contains(&phrase) && vocabulary.has(&phrase)? {
             found.push(phrase);
         }
     }
