@@ -328,7 +328,7 @@ class QueryResult(PydanticType):
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What a query asks for; neither, either or both (spec/retrieval.md, "Intents").
+    """The intent of a query: neither, either or both (spec/retrieval.md, "Intents").
 
     `preference`: advice or a recommendation. `concrete_fact`: a number, a list, or what the
     asker did.

@@ -299,7 +299,7 @@ class Retriever(IndexOperations):
         return f"Retriever({', '.join([repr(self.index), *given])})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # What opened its index opens it again; without a file the index says why it cannot be.
+        # A retriever that opened its index opens it again. The index refuses to be pickled if it has no file.
         index = self.index.path if self._owned else self.index
         return (_retriever, (index, self._arguments))
 

@@ -368,7 +368,7 @@ def damage_in(error: HedgerowError) -> IndexFileError | None:
 
 
 def with_words(opened: T, index: Index) -> T:
-    """Return what was opened, after its index was given the tokenizer of roots; closed if that fails."""
+    """Give an open index or store the tokenizer of roots, and return it. It is closed if that fails."""
     if index.tokenizer != TOKENIZER:
         _logger.info(
             "%s had the tokenizer %s: its texts are indexed again", index.path, index.tokenizer

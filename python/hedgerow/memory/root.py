@@ -694,7 +694,7 @@ class MemoryRoot(RootOperations):
             )
 
     def _legs(self, *, sync: bool = True) -> Legs:
-        """Return what `search` and `rank` find in a pipeline: what a recall would."""
+        """Return the search behind the stages `search` and `rank` of a pipeline, which finds as a recall does."""
         found = self._config()
         return lambda query, leg: self._opened.leg(found, query, leg, self._scope, sync=sync)
 

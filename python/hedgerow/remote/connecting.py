@@ -103,7 +103,7 @@ def connect(  # noqa: PLR0913 - each has its default
 
 
 def _kind_of(about: dict[str, Any], wanted: str | None, url: str) -> str:
-    """What is served; raises BackendError where it is not what is wanted."""
+    """Return `root` or `index`, the kind that the server has. Raises BackendError if the caller wants the other."""
     found = about.get("kind")
     if found not in _KINDS or "name" not in about:
         raise BackendError(
