@@ -225,3 +225,23 @@ class TestDiversity:
         assert _repeats([" ".join(one) for one in chain]) == [1]
         assert _repeats(["", "", "a b", "b a", "a b", "砍树篱", "砍树篱"]) == [4, 6]
         assert _repeats([]) == []
+
+
+class TestRecallWithABudget:
+    def test_it_has_the_text_of_the_context(self, hedges: MemoryRoot) -> None:
+        found = hedges.recall("hedge", limit=1, budget=200, depth="deep")
+        assert found.context == hedges.context("hedge", budget=200, depth="deep").text
+        assert found.results == hedges.recall("hedge", limit=1, depth="deep").results
+        assert found.to_dict()["context"] == found.context
+
+    def test_without_one_there_is_none(self, hedges: MemoryRoot) -> None:
+        found = hedges.recall("hedge")
+        assert found.context is None
+        assert "context" not in found.to_dict()
+
+    def test_nothing_found_is_an_empty_text(self, hedges: MemoryRoot) -> None:
+        assert hedges.recall("zeppelin", budget=200).context == ""
+
+    def test_a_small_budget_is_refused(self, hedges: MemoryRoot) -> None:
+        with pytest.raises(InvalidInputError, match="budget must be an integer of at least 40"):
+            hedges.recall("hedge", budget=39)

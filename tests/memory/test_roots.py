@@ -93,6 +93,7 @@ def test_a_context_names_the_roots(both: MemoryRoots, folders: tuple[Path, Path]
     found = both.context("when do we cut the hedge", budget=300)
     assert "[1] @@/decisions/2026-03-01-hedge.md:" in str(found)
     assert found.roots == tuple(map(str, folders))
+    assert both.recall("when do we cut the hedge", budget=300).context == found.text
 
 
 def test_lists_are_merged(both: MemoryRoots) -> None:

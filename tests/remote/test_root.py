@@ -33,6 +33,7 @@ def test_contexts_are_the_same(root, memory):
         expected = memory.context("slugs ivy", **options)
         assert root.context("slugs ivy", **options) == expected
         assert awaited(root, "acontext", "slugs ivy", **options) == expected
+    assert root.recall("slugs", budget=60).context == memory.context("slugs", budget=60).text
     with pytest.raises(hr.HedgerowError, match="budget"):
         root.context("slugs", budget=1)
 
@@ -186,7 +187,9 @@ def test_one_text_is_not_a_list_of_tags_or_terms(root, memory):
     for searched in (root, memory):
         with pytest.raises(hr.InvalidInputError, match="tags must be a list, not 'tree'"):
             searched.remember("Yew.", title="Yew", tags="tree")
-        with pytest.raises(hr.InvalidInputError, match="terms is one str; give a list") as caught:
+        with pytest.raises(
+            hr.InvalidInputError, match="terms must be a list, not 'tree'"
+        ) as caught:
             searched.query("rank:age", terms="tree")
         assert caught.value.code == "invalid_option"
     with pytest.raises(hr.InvalidInputError, match="tags must be a list, not 'tree'"):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
-from hedgerow import PipelineError, parse_pipeline
-from hedgerow._operations.shapes import to_json
-
-if TYPE_CHECKING:
-    from hedgerow import Pipeline, QueryResult
+from hedgerow import Pipeline, PipelineError, QueryResult, parse_pipeline
+from hedgerow._operations.fields import Field
+from hedgerow._operations.shapes import Result
+from hedgerow.results import QueryStage
 
 
 def shown_columns(pipeline: str) -> str:
@@ -26,25 +26,74 @@ def with_columns(pipeline: Pipeline, types: Sequence[str]) -> tuple[Pipeline, bo
         return pipeline, False
 
 
-def query_answer(result: QueryResult, *, shown: bool, explain: bool) -> dict[str, Any]:
-    """The JSON of a pipeline's result.
+@dataclass(frozen=True, slots=True)
+class QueryAnswer(Result):
+    """The nodes that a pipeline selected from a `root`, or from the store `db`.
 
-    `shown` if its last stage was added for the columns of a table.
+    Each of the `results` has a `key`, a `score` and its columns. `columns` are those that the pipeline
+    itself selects.
     """
-    if result.count is not None:
-        value: dict[str, Any] = {"count": result.count}
-    else:
-        columns, rows = result.columns or [], result.rows or [[] for _ in result.keys]
-        value = {
-            "count": len(result),
-            "results": [
-                {"key": key, "score": score, **dict(zip(columns, row, strict=True))}
-                for key, score, row in zip(result.keys, result.scores, rows, strict=True)
-            ],
-        }
-    value["columns"] = None if shown else result.columns
-    value |= {"pairs": result.pairs, "warnings": result.warnings, "stale": result.stale}
-    if explain:
+
+    pipeline: str
+    root: str | None
+    db: str | None
+    now: int
+    count: int
+    results: Sequence[Mapping[str, Any]] | None
+    columns: Annotated[Sequence[str] | None, Field(null=True)]
+    pairs: Sequence[tuple[str, str, float]]
+    warnings: Sequence[str]
+    stale: bool
+    stages: Sequence[QueryStage] | None = None
+
+    @classmethod
+    def of(  # noqa: PLR0913 - what was asked, and of what
+        cls,
+        pipeline: Pipeline,
+        result: QueryResult,
+        *,
+        root: str | None = None,
+        db: str | None = None,
+        now: int,
+        shown: bool,
+        explain: bool,
+    ) -> QueryAnswer:
+        """Return the JSON of a result. Its last stage is `shown` if it was added for a table."""
+        rows = None
+        if result.count is None:
+            names = result.columns or []
+            cells = result.rows or [[] for _ in result.keys]
+            rows = [
+                {"key": key, "score": score, **dict(zip(names, row, strict=True))}
+                for key, score, row in zip(result.keys, result.scores, cells, strict=True)
+            ]
         stages = result.stages[:-1] if shown else result.stages
-        value["stages"] = [to_json(stage) | {"ms": round(stage.ms, 3)} for stage in stages]
-    return value
+        return cls(
+            str(pipeline),
+            root,
+            db,
+            now,
+            len(result) if result.count is None else result.count,
+            rows,
+            None if shown else result.columns,
+            result.pairs,
+            result.warnings,
+            result.stale,
+            [replace(stage, ms=round(stage.ms, 3)) for stage in stages] if explain else None,
+        )
+
+    def result(self) -> QueryResult:
+        """Return the result that the answer was made of."""
+        found = [] if self.results is None else self.results
+        names = self.columns
+        return QueryResult(
+            keys=[one["key"] for one in found],
+            scores=[one["score"] for one in found],
+            count=self.count if self.results is None else None,
+            columns=None if names is None else list(names),
+            rows=None if names is None else [[one[name] for name in names] for one in found],
+            pairs=list(self.pairs),
+            warnings=list(self.warnings),
+            stale=self.stale,
+            stages=list(self.stages or ()),
+        )

@@ -12,9 +12,11 @@ from typing_extensions import NotRequired, TypedDict
 
 from hedgerow import Chunk, Filters, Token, Trace, _shapes
 from hedgerow._json.index import HitScore, answer_type
+from hedgerow._json.query import QueryAnswer
 from hedgerow._operations.fields import FieldSpec, declared
 from hedgerow._operations.operation import Request
 from hedgerow._operations.schema import Definitions, summary_of
+from hedgerow.memory.operations import QueryRequest
 
 
 class About(TypedDict):
@@ -44,26 +46,6 @@ class ProblemDocument(TypedDict):
     detail: str
     code: str
     error: NotRequired[str]
-
-
-class QueryAnswer(TypedDict):
-    """The nodes that a pipeline selected.
-
-    Each of the `results` has a `key`, a `score` and its columns.
-
-    `columns` are those that the pipeline itself selects.
-    """
-
-    pipeline: str
-    root: str
-    now: int
-    count: int
-    results: NotRequired[list[dict[str, Any]]]
-    columns: list[str] | None
-    pairs: list[tuple[str, str, float]]
-    warnings: list[str]
-    stale: bool
-    stages: NotRequired[list[dict[str, Any]]]
 
 
 _METHODS = ("get", "post", "put")
@@ -133,7 +115,13 @@ def described(kind: type[Request[Any]], definitions: Definitions) -> dict[str, A
     extra["responses"] = {
         "200": {
             "description": "The answer",
-            "content": {"application/json": {"schema": definitions.of(answer_type(kind))}},
+            "content": {
+                "application/json": {
+                    "schema": definitions.of(
+                        QueryAnswer if kind is QueryRequest else answer_type(kind)
+                    )
+                }
+            },
         },
         "default": _PROBLEM,
     }

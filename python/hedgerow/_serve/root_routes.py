@@ -1,39 +1,26 @@
-"""The routes of a memory root: one for each operation of the table, and the pipelines."""
+"""The routes of a memory root: one for each operation of the table."""
 
 from __future__ import annotations
 
 import time
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import APIRouter
 
 from hedgerow import parse_pipeline
-from hedgerow._json.query import query_answer, with_columns
-from hedgerow._operations.fields import MOST_ITEMS
+from hedgerow._json.query import QueryAnswer, with_columns
 from hedgerow._operations.operation import Request as Operation
 from hedgerow._operations.schema import Definitions
+from hedgerow._times import checked_time
 from hedgerow.errors import HedgerowError
 from hedgerow.memory import MemoryRoot
-from hedgerow.memory.operations import OPERATIONS, EditRequest, ShowRequest
+from hedgerow.memory.operations import OPERATIONS, EditRequest, QueryRequest, ShowRequest
 
-from .description import QueryAnswer
-from .operations import Answer, add_operations, answered, answers
+from .operations import Answer, add_operations
 from .problems import Problem, problem_of
 from .tokens import Grant
 from .work import Once
-
-
-class QueryBody(BaseModel):
-    """A pipeline."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    pipeline: str
-    terms: Annotated[list[str], Field(max_length=MOST_ITEMS)] = []
-    now: int | None = None
-    explain: bool = False
 
 
 class RootService:
@@ -59,6 +46,8 @@ class RootService:
 
     def perform(self, request: Operation[Any], grant: Grant) -> Answer:
         """Carry out an operation; the answer is the JSON of its result."""
+        if isinstance(request, QueryRequest):
+            return self._query(request, grant)
         try:
             done = self.view(grant)._perform(request)  # noqa: SLF001 - of the same package
         except HedgerowError as error:
@@ -76,26 +65,22 @@ class RootService:
             problem.fields |= self.perform(ShowRequest(request.key), grant)
         return problem
 
-    def query(self, body: QueryBody, grant: Grant) -> Answer:
+    def _query(self, request: QueryRequest, grant: Grant) -> Answer:
         """Return the nodes that a pipeline selects, as `hedgerow query --json` does."""
-        now = int(time.time()) if body.now is None else body.now
+        now = int(time.time()) if request.now is None else checked_time(request.now, "now")
         root = self.view(grant)
         types = root._session().store().types  # noqa: SLF001 - of the same package
-        pipeline = parse_pipeline(body.pipeline, terms=body.terms, types=types)
+        pipeline = parse_pipeline(str(request.pipeline), terms=request.terms, types=types)
         wanted, shown = with_columns(pipeline, types)
-        result = root.query(wanted, now=now, explain=body.explain)
-        source = {"pipeline": str(pipeline), "root": str(root.path), "now": now}
-        return source | query_answer(result, shown=shown, explain=body.explain)
+        result = root.query(wanted, now=now, explain=request.explain)
+        answer = QueryAnswer.of(
+            pipeline, result, root=str(root.path), now=now, shown=shown, explain=request.explain
+        )
+        return answer.to_dict()
 
 
 def root_routes(service: RootService, once: Once, definitions: Definitions) -> APIRouter:
     """The routes of a root; the schemas of their bodies and answers are added to `definitions`."""
     routes = APIRouter(prefix="/v1", tags=["root"])
     add_operations(routes, service.operations, service, once, definitions)
-
-    @routes.post("/query", summary="Select memories by a pipeline", **answers(QueryAnswer))
-    async def query(body: QueryBody, request: Request) -> Response:
-        grant = request.scope["grant"]
-        return await answered(once.work, lambda: service.query(body, grant))
-
     return routes

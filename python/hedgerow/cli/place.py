@@ -446,13 +446,12 @@ class OpenStore:
         pipeline: Any,
         *,
         now: int,
-        terms: Sequence[str] | None = None,
         explain: bool = False,
     ) -> QueryResult:
         """Run a pipeline; in a root `search` has the results of a recall."""
         if self.root is None:
-            return self.store.query(pipeline, now=now, terms=terms, explain=explain)
-        return self.root.query(pipeline, now=now, terms=terms, explain=explain, sync=self.sync)
+            return self.store.query(pipeline, now=now, explain=explain)
+        return self.root.query(pipeline, now=now, explain=explain, sync=self.sync)
 
     def key(self, name: str) -> str:
         """Return the key of a name: in a root also the name or title of a file."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from hedgerow import HedgerowError, Index, parse_pipeline
-from hedgerow._json.query import query_answer, shown_columns, with_columns
+from hedgerow._json.query import QueryAnswer, shown_columns, with_columns
+from hedgerow.memory.operations import QueryRequest
 
 from .options import TEXT, Command, json_option, option, repeated_option, sync_option
 from .output import echo, plural, visible, wants_json, write_json
@@ -74,8 +75,10 @@ def command(  # noqa: PLR0913 - one argument for each option
         wanted, shown = with_columns(pipeline, opened.store.types)
         result = opened.query(pipeline if only_keys else wanted, now=now, explain=explain)
         if wants_json():
-            value = {"pipeline": str(pipeline), **opened.source, "now": now}
-            write_json(value | query_answer(result, shown=shown, explain=explain))
+            answer = QueryAnswer.of(
+                pipeline, result, **opened.source, now=now, shown=shown, explain=explain
+            )
+            write_json(answer.to_dict())
             return
         from .store_text import show, show_keys, show_notices  # noqa: PLC0415 - brings rich
 
@@ -110,7 +113,8 @@ def _at_server(  # noqa: PLR0913 - one argument for each option
     only_keys: bool,
 ) -> None:
     if wants_json():
-        write_json(server.query_json(text, now=now, terms=terms, explain=explain))
+        asked = QueryRequest(text, now=now, terms=terms, explain=explain)
+        write_json(server.query_answer(asked).to_dict())
         return
     from .store_text import show, show_keys, show_notices  # noqa: PLC0415 - brings rich
 

@@ -265,7 +265,7 @@ class OpenedIndex:
                 depths=depths[0],
                 other_depth=depths[1],
                 half_life=None if options.half_life is None else options.half_life // TICK,
-                with_evidence=isinstance(request, ContextRequest),
+                with_evidence=request.budget is not None,
                 is_listing=what == "listing",
             )
             most = max(recalling.AT_LEAST, recalling.DEEPER * request.limit)

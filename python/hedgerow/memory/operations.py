@@ -7,10 +7,12 @@ Protocol and the options of commands. An option is added here, and where `Memory
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal, TypeVar
 
+from hedgerow._checks import checked_text
+from hedgerow._engine import Pipeline
 from hedgerow._operations.fields import Field
 from hedgerow._operations.operation import (
     Operation,
@@ -21,6 +23,7 @@ from hedgerow._operations.operation import (
 )
 from hedgerow._times import checked_time
 from hedgerow.errors import InvalidInputError
+from hedgerow.results import QueryResult
 from hedgerow.typing import OnDuplicate, Progress, QuestionDate, Time, VisitOutcome
 
 from .results import (
@@ -56,6 +59,9 @@ MOST_RESULTS = 1_000
 
 SMALLEST_BUDGET = 40
 """The fewest tokens into which evidence is packed."""
+
+MOST_BUDGET = 1_000_000
+"""The most tokens that a client of a server may ask for."""
 
 Key = Annotated[str, Field("A path, a file name or a title, as in [[name]]")]
 Limit = Annotated[int, Field("The most results", least=1, served_most=MOST_RESULTS)]
@@ -126,7 +132,9 @@ class RecallRequest(RecallOptions[Recall]):
     question was asked, a period that the query names, such as "last week", narrows the time if
     anything is found in it (spec/memory.md, "Periods"); it is `period` in the result, and `notices`
     says how to undo it. With `recency`, a half-life such as `30d`, the score of the search is halved for
-    each half-life that a memory is old; `recency_weight` of its parts is that weight. With `explain` the result has the `trace` of the search.
+    each half-life that a memory is old; `recency_weight` of its parts is that weight. With `budget` the
+    result has a `context` of at most so many tokens: the text of `context`, from more files than `limit`.
+    With `explain` the result has the `trace` of the search.
 
     Without `sync` the index is read as it is. Files that could not be read are in `unreadable`.
     Raises InvalidInputError for a blank query or an option out of range, and IndexFileError if there is
@@ -136,6 +144,14 @@ class RecallRequest(RecallOptions[Recall]):
     operation = Operation("recall", "recall")
 
     limit: Limit = 5
+    budget: Annotated[
+        int | None,
+        Field(
+            "Also pack passages into this many tokens, as context",
+            least=SMALLEST_BUDGET,
+            served_most=MOST_BUDGET,
+        ),
+    ] = None
     explain: Annotated[bool, Field("Include the trace of the search")] = False
 
 
@@ -157,7 +173,7 @@ class ContextRequest(RecallOptions[Context]):
 
     limit: Annotated[int, Field("The most files", least=1, served_most=MOST_RESULTS)] = 40
     budget: Annotated[
-        int, Field("The most tokens", least=SMALLEST_BUDGET, served_most=1_000_000)
+        int, Field("The most tokens", least=SMALLEST_BUDGET, served_most=MOST_BUDGET)
     ] = 2_000
     per_file: Annotated[
         int, Field("The most passages of a file", least=1, served_most=MOST_RESULTS)
@@ -607,6 +623,49 @@ class DiffRequest(Request[Diff]):
 
 
 @dataclass(frozen=True)
+class QueryRequest(Request[QueryResult]):
+    """Select memories by a pipeline (spec/pipeline.md): the files are the nodes of a store.
+
+    Their keys are their paths below the indexed folder, as in a recall. `search` and `rank` find what a
+    recall would. A pipeline without a generator begins with the memories that have `terms`. `now` is in
+    Unix seconds, a datetime or a date, by default the present. With `explain` the result has the effect
+    of each stage.
+
+    Raises PipelineError for a pipeline that cannot be read, and IndexFileError if there is no store to
+    read.
+    """
+
+    operation = Operation("query", "query")
+
+    pipeline: Annotated[
+        str | Sequence[str] | Pipeline, Field("Stages with bars between them, or a list of stages")
+    ]
+    _: KW_ONLY
+    now: Annotated[Time | None, Field("Unix seconds: the present time of age: and visited:")] = None
+    terms: Annotated[Sequence[str], Field("Words of the first memories")] = ()
+    explain: Annotated[bool, Field("Include the effect of each stage")] = False
+    sync: Sync = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pipeline", _stages(self.pipeline))
+        super().__post_init__()
+        if self.now is not None:
+            object.__setattr__(self, "now", checked_time(self.now, "now"))
+
+
+def _stages(pipeline: str | Sequence[str] | Pipeline) -> str | Pipeline:
+    """Return a pipeline whose stages may be given one by one."""
+    if isinstance(pipeline, (str, Pipeline)):
+        return pipeline
+    if not isinstance(pipeline, Iterable):
+        raise InvalidInputError(
+            f"expected a str, a sequence of str or a Pipeline, not {type(pipeline).__name__}",
+            code="invalid_option",
+        )
+    return " | ".join(checked_text(one, "text") for one in pipeline)
+
+
+@dataclass(frozen=True)
 class VisitRequest(Request[VisitResult]):
     """Record that an agent visited memories at a time: all of them, or none if one is refused.
 
@@ -684,6 +743,7 @@ class RootOperations(Operations):
     history, ahistory = methods(HistoryRequest)
     diff, adiff = methods(DiffRequest)
     links, alinks = methods(LinksRequest)
+    query, aquery = methods(QueryRequest)
     visit, avisit = methods(VisitRequest)
     audit, aaudit = methods(AuditRequest)
     status, astatus = methods(StatusRequest)

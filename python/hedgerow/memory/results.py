@@ -186,8 +186,8 @@ class Recall(Result):
     were found but are not results: those that do not hold, by `Validity.why`, and as `filtered` those
     of another type, tag or time. `as_of` is the time at which results hold, None for the present.
     `period` is the period that the query names, if any. `about` says what the folders of the results are
-    about, each folder once. `trace` says how passages were searched for.
-    `mode` is the command that was used.
+    about, each folder once. `context` is the text to pass to a model, if a `budget` was given. `trace`
+    says how passages were searched for. `mode` is the command that was used.
     """
 
     root: str
@@ -201,6 +201,7 @@ class Recall(Result):
     as_of: datetime | None = None
     period: Period | None = None
     about: Annotated[tuple[About, ...], Field(omit_default=True)] = ()
+    context: str | None = None
     trace: Annotated[Trace | None, Field(explained=True)] = field(
         default=None, compare=False, repr=False
     )

@@ -21,7 +21,7 @@ from hedgerow._engine import _settled_signatures
 from hedgerow._operations.operation import Request
 from hedgerow._times import checked_time
 from hedgerow.errors import InvalidInputError
-from hedgerow.typing import Durability, Legs, Progress, QuestionDate, Time
+from hedgerow.typing import Durability, Legs, Progress, QuestionDate
 
 from . import config
 from .config import Config, InitResult, read_config, read_status
@@ -42,6 +42,7 @@ from .operations import (
     LinksRequest,
     ListRequest,
     ProcessRequest,
+    QueryRequest,
     RecallRequest,
     RememberRequest,
     RenameRequest,
@@ -56,7 +57,7 @@ from .operations import (
     WhyNotRequest,
     WrapupRequest,
 )  # fmt: skip
-from .recall import Moment
+from .recall import Evidence, Moment
 from .results import (
     Audit,
     Context,
@@ -89,7 +90,7 @@ from .times import HOLDS, Validity
 from .trust import Choices, agent_model
 
 if TYPE_CHECKING:
-    from hedgerow._engine import Index, Pipeline, Store, _FileColumns
+    from hedgerow._engine import Index, Store, _FileColumns
     from hedgerow.agents import AgentDefinition, Agents, ModelClient
     from hedgerow.embedders import AnyEmbedder
     from hedgerow.results import QueryResult
@@ -298,12 +299,25 @@ class MemoryRoot(RootOperations):
             or self._stamp != _settled_signatures(self._config_files)
         ):
             config = self._config()
+        if request.budget is not None:
+            return self._with_context(request, request.budget)
         return self._opened.recall(config, request, self._scope)[0]
 
+    def _with_context(self, request: RecallRequest, budget: int) -> Recall:
+        """Return a recall with the text that `context` packs into a budget."""
+        packing = ContextRequest(request.query, budget=budget)
+        wider = replace(request, limit=max(request.limit, packing.limit))
+        found, passages = self._opened.recall(self._config(), wider, self._scope)
+        packed = self._packed(packing, found, passages)
+        return replace(found, results=found.results[: request.limit], context=packed.text)
+
     def _context(self, request: ContextRequest) -> Context:
+        return self._packed(request, *self._opened.recall(self._config(), request, self._scope))
+
+    @staticmethod
+    def _packed(request: ContextRequest, found: Recall, passages: Sequence[Evidence]) -> Context:
         from . import context  # noqa: PLC0415 - slow to import
 
-        found, passages = self._opened.recall(self._config(), request, self._scope)
         count = request.count_tokens or context.estimated_tokens
         return context.pack(
             found, passages, request.budget, request.per_file, count, diversify=request.diversify
@@ -386,36 +400,21 @@ class MemoryRoot(RootOperations):
 
     aresolve = asynchronous(resolve)
 
-    def query(
-        self,
-        pipeline: str | Iterable[str] | Pipeline,
-        *,
-        now: Time | None = None,
-        terms: Iterable[str] | None = None,
-        explain: bool = False,
-        sync: bool = True,
-    ) -> QueryResult:
-        """Select memories by a pipeline (spec/pipeline.md): the files are the nodes of a store.
-
-        Their keys are their paths below the indexed folder, as in a recall. `search` and `rank`
-        find what a recall would. The other arguments are those of `Store.query`. Without `sync`
-        store and index are read as they are.
-
-        Raises PipelineError for a pipeline that cannot be read, and IndexFileError if there is no
-        store to read.
-        """
-        checked_flag(explain, "explain")
-        session, legs = self._session(sync=sync), self._legs(sync=sync)
+    def _query(self, request: QueryRequest) -> QueryResult:
+        session, legs = self._session(sync=request.sync), self._legs(sync=request.sync)
         within = session.visible()
 
         def work() -> QueryResult:
             return session.store().query(
-                pipeline, now=now, terms=terms, legs=legs, explain=explain, within=within
+                request.pipeline,
+                now=request.now,
+                terms=request.terms or None,
+                legs=legs,
+                explain=request.explain,
+                within=within,
             )
 
         return session.mended(work)
-
-    aquery = asynchronous(query)
 
     def store(self, *, sync: bool = True, progress: Progress | None = None) -> Store:
         """Return the open store whose nodes are the files, up to date with `sync`.

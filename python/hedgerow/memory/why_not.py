@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hedgerow._operations.fields import declared
 
 from .derived import Derived
-from .operations import RecallRequest, WhyNotRequest
+from .operations import RecallOptions, RecallRequest, WhyNotRequest
 from .recall import Moment, resolved_options
 from .results import Recall, RecallWhyNot
 from .scope import Scope
@@ -39,9 +39,9 @@ def why_not(
 ) -> RecallWhyNot:
     """Return the cause that kept a memory out of a recall without a sync."""
     options: dict[str, Any] = {
-        one.name: getattr(asked, one.name, False) for one in declared(RecallRequest)
+        one.name: getattr(asked, one.name) for one in declared(RecallOptions)
     }
-    request = RecallRequest(**options | {"sync": False})
+    request = RecallRequest(**options | {"sync": False}, limit=asked.limit)
     resolved_options(request)  # raises for a date that does not exist, before a sync
     session.nodes()
     key, unreadable = asked.key, []

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
-from hedgerow._checks import checked_flag, checked_list, checked_path, checked_text
+from hedgerow._checks import checked_path
 from hedgerow._dual import Steps, arun, run
-from hedgerow._engine import Chunk, Pipeline, _chunks
+from hedgerow._engine import Chunk, _chunks
 from hedgerow._json.index import AskedFilters, ChunkAnswer, SearchAnswer
 from hedgerow._operations.fields import declared
 from hedgerow._operations.operation import Request, result_of, sent_arguments
-from hedgerow._operations.shapes import from_json, with_snake_case
+from hedgerow._operations.shapes import from_json
 from hedgerow._retrieval.operations import (
     DEFAULT_LIMIT,
     MOST_BATCH_RESULTS,
@@ -30,16 +30,17 @@ from hedgerow._retrieval.operations import (
     UpdateRequest,
     UpsertRequest,
 )
-from hedgerow._times import checked_time
 from hedgerow.errors import HedgerowError, InvalidInputError
-from hedgerow.memory.operations import RootOperations
-from hedgerow.results import QueryResult, QueryStage, Response
-from hedgerow.typing import QuestionDate, Time
+from hedgerow.memory.operations import QueryRequest, RootOperations
+from hedgerow.results import Response
+from hedgerow.typing import QuestionDate
 
 from ._problems import error_of_document
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from hedgerow._json.query import QueryAnswer
 
     from ._client import Client
 
@@ -143,74 +144,25 @@ class RemoteRoot(Connected, RootOperations):
     variable is read again.
     """
 
-    def query(
-        self,
-        pipeline: object,
-        *,
-        now: Time | None = None,
-        terms: Iterable[str] | None = None,
-        explain: bool = False,
-    ) -> QueryResult:
-        """`MemoryRoot.query` at the server; `pipeline` is a text, its stages, or a `Pipeline`."""
-        return run(self._query(pipeline, now, terms, explain=explain))
+    def _steps(self, request: Request[R]) -> Steps[R]:
+        if isinstance(request, QueryRequest):
+            return self._sent(_as_text(request), lambda answer: _query_answer(answer).result())
+        return self._sent(request)
 
-    async def aquery(
-        self,
-        pipeline: object,
-        *,
-        now: Time | None = None,
-        terms: Iterable[str] | None = None,
-        explain: bool = False,
-    ) -> QueryResult:
-        """Like `query`, but asynchronous."""
-        return await arun(self._query(pipeline, now, terms, explain=explain))
-
-    def query_json(
-        self, pipeline: str, *, now: Time, terms: Iterable[str], explain: bool
-    ) -> dict[str, Any]:
+    def query_answer(self, request: QueryRequest) -> QueryAnswer:
         """Return what `hedgerow query --json` writes for a pipeline."""
-        body = {"pipeline": pipeline, "terms": list(terms), "now": now, "explain": explain}
-        return run(self._client.request("POST", "v1/query", body, read=dict))
-
-    def _query(
-        self, pipeline: object, now: Time | None, terms: Iterable[str] | None, *, explain: bool
-    ) -> Steps[QueryResult]:
-        body = {"pipeline": _text_of(pipeline), "explain": checked_flag(explain, "explain")}
-        if now is not None:
-            body["now"] = checked_time(now, "now")
-        if terms is not None:
-            body["terms"] = checked_list(terms, "terms", "invalid_option")
-        return (yield from self._client.request("POST", "v1/query", body, read=_query_result))
+        answer: QueryAnswer = run(self._sent(_as_text(request), _query_answer))
+        return answer
 
 
-def _text_of(pipeline: object) -> str:
-    """Return a pipeline as text; its stages may be given one by one."""
-    if isinstance(pipeline, (str, Pipeline)):
-        return str(pipeline)
-    if not isinstance(pipeline, Iterable):
-        raise InvalidInputError(
-            f"expected a str, a sequence of str or a Pipeline, not {type(pipeline).__name__}",
-            code="invalid_option",
-        )
-    return " | ".join(checked_text(one, "text") for one in pipeline)
+def _as_text(request: QueryRequest) -> QueryRequest:
+    return replace(request, pipeline=str(request.pipeline))
 
 
-def _query_result(answer: dict[str, Any]) -> QueryResult:
-    """Return the result of a pipeline from the JSON of the answer."""
-    results, columns = answer.get("results"), answer["columns"]
-    found = [] if results is None else results
-    rows = None if columns is None else [[one[name] for name in columns] for one in found]
-    return QueryResult(
-        keys=[one["key"] for one in found],
-        scores=[one["score"] for one in found],
-        count=answer["count"] if results is None else None,
-        columns=columns,
-        rows=rows,
-        pairs=[tuple(pair) for pair in answer["pairs"]],
-        warnings=list(answer["warnings"]),
-        stale=answer["stale"],
-        stages=[QueryStage(**with_snake_case(stage)) for stage in answer.get("stages", ())],
-    )
+def _query_answer(answer: Any) -> QueryAnswer:
+    from hedgerow._json.query import QueryAnswer  # noqa: PLC0415 - of pipelines alone
+
+    return QueryAnswer.from_dict(answer)
 
 
 _BLOCK = 500
