@@ -176,7 +176,8 @@ def test_explain_as_json() -> None:
     explanation = answer["explanation"]
     assert list(explanation) == ["text", "normalised", "filtered", "words", "fts", "match"]
     assert [word["outcome"] for word in explanation["words"]] == ["dropped", "kept"]
-    assert all(hit["explanation"] for hit in answer["results"])
+    assert all(hit["explanation"]["score"] == hit["score"] for hit in answer["results"])
+    assert all(hit["why"] for hit in answer["results"])
 
 
 def test_explain_shows_what_other_options_run() -> None:
@@ -257,7 +258,7 @@ def test_ages_count_on_request_and_are_explained(tmp_path: Path) -> None:
     ok("index", str(tmp_path), "--db", db)
     args = ("search", "frost", "--db", db, "--recency", "30d", "--question-date", "2026-04-01")
     answer = as_json(*args, "--explain")
-    parts = {Path(hit["path"]).stem: hit["scoreParts"]["recency"] for hit in answer["results"]}
+    parts = {Path(hit["path"]).stem: hit["explanation"]["recency"] for hit in answer["results"]}
     assert {name: (by["age"], by["weight"]) for name, by in parts.items()} == {
         "new": (0, 1.0), "bare": (None, 0.5), "old": (90, 0.125),
     }  # fmt: skip

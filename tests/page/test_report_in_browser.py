@@ -35,7 +35,7 @@ def test_the_parts_of_every_score_add_up(
     page = reported(query, "--limit", "30", *options)
     answer = as_json("search", query, "--db", str(hedges), "--limit", "30", "--explain", *options)
     for at, hit in enumerate(answer["results"]):
-        parts = hit["scoreParts"]
+        parts = hit["explanation"]
         page.locator(FOUND).nth(at).click()
         numbers = [
             float(text.replace("−", "-").replace("×", "").replace("÷", ""))
@@ -55,9 +55,9 @@ def test_a_line_leads_from_each_place_in_a_leg_to_where_it_ended(
     hits = as_json("search", QUERY, "--db", str(hedges), "--explain")["results"]
     for leg in ("keywords", "meaning"):
         ranks = sorted(
-            hit["scoreParts"][leg]["rank"] + 1
+            hit["explanation"][leg]["rank"] + 1
             for hit in hits
-            if (hit["scoreParts"][leg] or {}).get("rank") is not None
+            if (hit["explanation"][leg] or {}).get("rank") is not None
         )
         page.wait_for_selector(f".lines path.{leg}", state="attached")
         assert page.locator(f".lines path.{leg}").count() == len(ranks)
@@ -129,7 +129,7 @@ def test_what_failed_or_was_reranked_is_said(hedges: Path, tmp_path: Path, opene
     answer["notices"] = [failed, "Searched by keywords alone: no model."]
     answer["trace"] |= {"reranked": True, "rerankProvider": "fake", "errorStage": "vector"}
     answer["trace"]["timings"]["rerank"] = 2.0
-    answer["results"][0]["scoreParts"]["rerankScore"] = 0.93
+    answer["results"][0]["explanation"]["rerankScore"] = 0.93
     answer["whyNot"] |= {"cut": "reranker"}
     file = tmp_path / "altered.html"
     file.write_text(

@@ -42,7 +42,7 @@ test("a speaker who asks counts more, and says so", async () => {
   const { data } = await index.POST("/v1/search", { body });
   const [hit] = data?.results ?? [];
   assert.equal(hit?.metadata["role"], "user");
-  const speaker = hit?.scoreParts?.speaker;
+  const speaker = hit?.explanation?.speaker;
   assert.equal(speaker?.because, "first_person");
   assert.equal(speaker.contribution, 0.6);
 });

@@ -67,22 +67,22 @@ class SearchHit(Result):
     snippet: str
     content: str
     metadata: Mapping[str, Any]
-    explanation: str | None = None
-    score_parts: Annotated[HitScore | None, Field(names=True)] = None
+    explanation: Annotated[HitScore | None, Field(names=True)] = None
+    why: str | None = None
     highlights: Highlights | None = None
 
     @classmethod
     def of(cls, hit: Hit, rank: int, snippet: str, *explained: Any) -> SearchHit:
         """Return the JSON of a hit, with the last three keys if they are given."""
         own = {name: getattr(hit, name) for name in _OF_A_HIT}
-        more = dict(zip(("explanation", "score_parts", "highlights"), explained, strict=False))
+        more = dict(zip(("explanation", "why", "highlights"), explained, strict=False))
         line = own["metadata"].get("line_start")
         return cls(rank=rank, line=line, snippet=snippet, **own, **more)
 
     def hit(self) -> Hit:
         """Return the hit."""
         told = {name: getattr(self, name) for name in _OF_A_HIT}
-        return hit_of(told | {"explanation": self.score_parts})
+        return hit_of(told | {"explanation": self.explanation})
 
 
 _OF_A_CHUNK = ("id", "path", "ordinal", "title", "summary", "tags", "content", "metadata")
@@ -289,7 +289,7 @@ def search_answer(  # noqa: PLR0913 - what an answer tells
         if explanation is not None:
             in_title, in_content = highlighter.spans(hit.title, hit.content)
             marks = Highlights(in_title, spans, in_content)
-            explained = (hit.explain(), hit.explanation, marks)
+            explained = (hit.explanation, hit.explain(), marks)
         results.append(SearchHit.of(hit, rank, cut, *explained))
     return SearchAnswer(
         query=query,

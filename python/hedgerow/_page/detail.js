@@ -36,8 +36,8 @@ function openHit(hit) {
     hit.summary ? written("p", hit.summary, { class: "summary" }) : null,
     marked("div", hit.content, marks.content, { class: "passage" }),
     make("h3", {}, `Score: number ${hit.rank}`),
-    hit.scoreParts ? chunkLedger(hit.scoreParts) : null,
-    hit.explanation ? make("details", { class: "facts" }, make("summary", {}, "In words"), written("p", hit.explanation)) : null,
+    hit.explanation ? chunkLedger(hit.explanation) : null,
+    hit.why ? make("details", { class: "facts" }, make("summary", {}, "In words"), written("p", hit.why)) : null,
     facts("Chunk", { id: hit.id, ordinal: hit.ordinal, ...hit.metadata }));
 }
 

@@ -23,7 +23,7 @@ const LEGS = {
 function legsAndResults(answer, open) {
   const hits = answer.results;
   const taken = ["keywords", "meaning"].filter((leg) => hits.some((hit) => placed(hit, leg)));
-  const spans = spanOf(hits.map((hit) => partsOfChunk(hit.scoreParts)));
+  const spans = spanOf(hits.map((hit) => partsOfChunk(hit.explanation)));
   const results = make("ol", { class: "results", start: hits[0].rank, "aria-label": "Results" },
     hits.map((hit, at) => resultRow(hit, at, { spans, taken, open })));
   roving(results, "button");
@@ -34,13 +34,13 @@ function legsAndResults(answer, open) {
   const flow = make("div", { class: `flow legs-${taken.length}` }, left, middle, right, lines);
   follow(flow);
   new ResizeObserver(() => drawLines(flow, lines, taken)).observe(flow);
-  const kinds = new Set(hits.flatMap((hit) => partsOfChunk(hit.scoreParts)).map(({ kind }) => kind));
+  const kinds = new Set(hits.flatMap((hit) => partsOfChunk(hit.explanation)).map(({ kind }) => kind));
   return [legend(CHUNK_PARTS.filter(([kind]) => kinds.has(kind))), flow];
 }
 
 /** What a leg says of a hit that is in its list, else nothing. */
 function placed(hit, leg) {
-  const by = hit.scoreParts?.[leg];
+  const by = hit.explanation?.[leg];
   return by && by.rank !== null ? by : null;
 }
 
@@ -54,7 +54,7 @@ function columnHead(title, told) {
 }
 
 function resultRow(hit, at, { spans, taken, open }) {
-  const parts = hit.scoreParts;
+  const parts = hit.explanation;
   const chips = taken.map((leg) => {
     const by = placed(hit, leg);
     return by ? make("span", { class: `chip ${leg}` }, `${ordinal(by.rank)} by ${leg}`) : null;
