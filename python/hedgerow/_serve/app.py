@@ -30,10 +30,10 @@ from hedgerow.memory import MemoryRoot
 
 from .description import About, State, describe, name_of, new_definitions
 from .guard import BodyLimits, Guard
-from .index_routes import IndexService, index_routes
-from .operations import answers, large_paths
+from .index_routes import IndexService, add_backup
+from .operations import add_operations, answers, large_paths
 from .problems import Problem, answer, on_disconnect, on_error
-from .root_routes import RootService, root_routes
+from .root_routes import RootService
 from .tokens import Grant, Tokens
 from .work import Journal, Once, SharedCheck, Work
 
@@ -269,10 +269,10 @@ def build(
     app.state.kind = service.kind
     definitions = new_definitions()
     describe(app, definitions)
-    if isinstance(service, RootService):
-        app.include_router(root_routes(service, once, definitions))
-    else:
-        app.include_router(index_routes(service, once, definitions))
+    # Routes of an included router would be looked for twice for each request.
+    add_operations(app.router, service, once, definitions)
+    if isinstance(service, IndexService):
+        add_backup(app.router, service, work)
     _add_own_routes(app, service, metrics, work)
     if tools is not None:
         # A stream that a client opens with GET would never end, and carry nothing.

@@ -33,7 +33,6 @@ from hedgerow._json.index import (
     stats_answer,
 )
 from hedgerow._operations.operation import Request, sent_arguments
-from hedgerow._operations.schema import Definitions
 from hedgerow._operations.shapes import to_json
 from hedgerow._retrieval.operations import (
     OPERATIONS,
@@ -51,10 +50,10 @@ from hedgerow._retrieval.operations import (
 )
 from hedgerow.errors import HedgerowError, InvalidInputError
 
-from .operations import Answer, add_operations, may_write
+from .operations import Answer, may_write
 from .problems import Problem, problem_of
 from .tokens import Grant
-from .work import Once
+from .work import Work
 
 T = TypeVar("T")
 
@@ -263,27 +262,24 @@ _COUNTS: Mapping[type[Request[Any]], type[Counted | Updated | UpsertResult]] = {
 }
 
 
-def index_routes(service: IndexService, once: Once, definitions: Definitions) -> APIRouter:
-    """The routes of an index; the schemas of their bodies and answers are added to `definitions`."""
-    routes = APIRouter(prefix="/v1", tags=["index"])
-    add_operations(routes, service.operations, service, once, definitions)
+def add_backup(routes: APIRouter, service: IndexService, work: Work) -> None:
+    """Add the route that answers with a copy of the index."""
 
     @routes.post(
-        "/backup",
+        "/v1/backup",
+        tags=["index"],
         summary="Download a copy of the index",
         dependencies=[Depends(may_write)],
         response_class=FileResponse,
     )
     async def backup() -> FileResponse:
-        copy = await once.work.run(service.backup, discard=service.remove)
+        copy = await work.run(service.backup, discard=service.remove)
         return FileResponse(
             copy,
             media_type="application/vnd.sqlite3",
             filename=service.name,
             background=BackgroundTask(service.remove, copy),
         )
-
-    return routes
 
 
 def _options_of(request: SearchRequest) -> str:

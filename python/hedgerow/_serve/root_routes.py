@@ -1,4 +1,4 @@
-"""The routes of a memory root: one for each operation of the table."""
+"""The operations of a memory root, as a server carries them out."""
 
 from __future__ import annotations
 
@@ -6,21 +6,17 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from fastapi import APIRouter
-
 from hedgerow import parse_pipeline
 from hedgerow._json.query import QueryAnswer, with_columns
 from hedgerow._operations.operation import Request as Operation
-from hedgerow._operations.schema import Definitions
 from hedgerow._times import checked_time
 from hedgerow.errors import HedgerowError
 from hedgerow.memory import MemoryRoot
 from hedgerow.memory.operations import OPERATIONS, EditRequest, QueryRequest, ShowRequest
 
-from .operations import Answer, add_operations
+from .operations import Answer
 from .problems import Problem, problem_of
 from .tokens import Grant
-from .work import Once
 
 
 class RootService:
@@ -77,10 +73,3 @@ class RootService:
             pipeline, result, root=str(root.path), now=now, shown=shown, explain=request.explain
         )
         return answer.to_dict()
-
-
-def root_routes(service: RootService, once: Once, definitions: Definitions) -> APIRouter:
-    """The routes of a root; the schemas of their bodies and answers are added to `definitions`."""
-    routes = APIRouter(prefix="/v1", tags=["root"])
-    add_operations(routes, service.operations, service, once, definitions)
-    return routes
