@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow import _shapes
 from hedgerow._page import GENERATOR, page
 from places import ROOT
 
@@ -132,3 +133,13 @@ def test_every_script_is_in_the_page() -> None:
     script = Elements(page(None)).text_of(type="module")
     for file in FOLDER.glob("*.js"):
         assert file.read_text(encoding="utf-8") in script
+
+
+def test_keys_of_a_trace_that_may_be_missing_are_no_arguments() -> None:
+    """A missing key has no methods, and one such error hides all results."""
+    pydantic = pytest.importorskip("pydantic")
+    schema = pydantic.TypeAdapter(_shapes.Trace).json_schema()
+    script = "\n".join(file.read_text(encoding="utf-8") for file in FOLDER.glob("*.js"))
+    passed = re.findall(r"(?<!if )\(trace\.(\w+)[,)]", script)
+    assert "vectorCount" in passed
+    assert set(passed) <= set(schema["required"])
