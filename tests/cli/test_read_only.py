@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -69,6 +70,42 @@ def test_what_has_to_be_synced_says_how_to_do_without(root: Path, locked: Locked
         where = ("--root", str(root))
         for command in (["recall", "--topic", "x", *where], ["query", "all", *where]):
             assert "--no-sync" in failed(1, *command)
+
+
+def test_a_root_without_an_index_is_indexed_elsewhere(root: Path, locked: Locked) -> None:
+    where = ("--root", str(root))
+
+    def files(*command: str) -> list[str]:
+        results = json.loads(ok("recall", *command, *where, "--json"))["results"]
+        return [one["provenance"]["file"] for one in results]
+
+    # Loads the modules that a user without permissions may be unable to import.
+    assert files("hawthorn") == ["notes/a.md"]
+    assert "cannot" not in ok("query", "all | count", *where)
+    shutil.rmtree(root / ".hedgerow")
+    before = listed(root)
+    with locked(root):
+        assert "has no index yet" in failed(1, "recall", "hawthorn", "--no-sync", *where)
+        assert files("hawthorn") == ["notes/a.md"]
+        assert ok("query", "all | count", *where).split() == ["2"]
+        assert "cannot write" in failed(1, "remember", "Moles dig.", "--title", "Moles", *where)
+    assert listed(root) == before
+    put(root, "notes/c.md", "# C\n\nmedlar\n")
+    with locked(root):
+        assert files("medlar") == ["notes/c.md"]
+    elsewhere = list((root.parent / "user" / "read-only").rglob("index.db"))
+    assert len(elsewhere) == 1
+    assert run("forget", "notes/c.md", "--purge", *where).exit_code == 0
+    assert not elsewhere[0].exists()
+
+
+def test_an_index_of_another_path_is_not_used(root: Path, locked: Locked) -> None:
+    moved = root.rename(root.with_name("moved"))
+    try:
+        with locked(moved):
+            assert "notes/b.md" in ok("recall", "sloes", "--root", str(moved))
+    finally:
+        moved.rename(root)
 
 
 def test_the_file_of_an_index_or_a_store_is_read(root: Path, locked: Locked) -> None:

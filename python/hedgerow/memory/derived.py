@@ -1,4 +1,7 @@
-"""The folder `.hedgerow` of a root: all data derived from the Markdown files."""
+"""The folder `.hedgerow` of a root: all data derived from the Markdown files.
+
+That of a root which the user cannot write is in the user's own folder.
+"""
 
 from __future__ import annotations
 
@@ -50,6 +53,9 @@ _OF_NO_USE = frozenset({"index_damaged", "not_an_index", FOREIGN})
 
 TOKENIZER: Final = "words"
 """The tokenizer of every root."""
+
+INDEX = "index.db"
+"""The name of the embedded index."""
 
 OLDER = "index_read_only"
 """The code of a file that has to be opened for writing once, since an earlier version made it."""
@@ -127,13 +133,24 @@ class Derived:
 
     @cached_property
     def folder(self) -> Path:
-        """The folder itself, which need not exist."""
-        return self.root / DERIVED
+        """The folder itself, which need not exist.
+
+        For a root that cannot be written it is one of the user's own, unless the index in the root was made
+        by this user.
+        """
+        inside = self.root / DERIVED
+        written = inside if inside.exists() else self.root
+        if _is_writable(written) or _is_made_by_us(self, inside / INDEX):
+            return inside
+        apart = user_folder() / _APART / _short_digest(os.fsencode(self.root))
+        with suppress(OSError):  # A writer says why.
+            apart.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return apart
 
     @cached_property
     def index(self) -> Path:
         """The embedded index."""
-        return self.folder / "index.db"
+        return self.folder / INDEX
 
     @cached_property
     def store(self) -> Path:
@@ -244,6 +261,20 @@ def _has_signature(derived: Derived, index: Index) -> bool:
     signature = signature_of(derived.root)
     _, _, noted = (_sync_note(index, LEDGER_NOTE) or "").rpartition(" ")
     return signature != "" and hmac.compare_digest(noted.encode(), signature.encode())
+
+
+def _is_writable(path: Path) -> bool:
+    """Return whether the system lets this process write there."""
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
+def _is_made_by_us(derived: Derived, file: Path) -> bool:
+    """Return whether this user made an index that can be read as it is."""
+    with suppress(IndexFileError, OSError):
+        check_regular(file)
+        with Index.open(file, read_only=True) as index:
+            return _has_signature(derived, index)
+    return False
 
 
 def _is_ours(derived: Derived, file: Path, known: Collection[tuple[int, int]] = ()) -> bool:
@@ -452,6 +483,8 @@ def identity_of(file: Path) -> tuple[int, int] | None:
 
 
 _JOINT = "joint"
+_APART = "read-only"
+"""The folder, in that of the user, of the derived files of roots that cannot be written."""
 _NO_PRIVILEGE = 1314
 """Windows' error for a link by a user who may not make links."""
 
@@ -479,14 +512,24 @@ def link_to(link: Path, target: Path) -> None:
 def joint_folder(roots: Sequence[Path]) -> Path:
     """Return the folder, which need not exist, for the index of several roots."""
     names = "\0".join(map(str, roots)).encode("utf-8", "surrogateescape")
-    return user_folder() / _JOINT / hashlib.sha256(names).hexdigest()[:16]
+    return user_folder() / _JOINT / _short_digest(names)
 
 
-def forget_joint(derived: Derived) -> None:
-    """Delete the indexes of several roots that have the files of this one; the next recall remakes them.
+def _short_digest(name: bytes) -> str:
+    return hashlib.sha256(name).hexdigest()[:16]
 
-    Raises HedgerowError if the system refuses it.
+
+def forget_elsewhere(derived: Derived) -> None:
+    """Delete the indexes in the user's folder that may have the files of this root; recalls remake them.
+
+    These are those of several roots with this one, and those of all roots that cannot be written: they
+    may have the files of this one at another path. Raises HedgerowError if the system refuses it.
     """
+    with system_errors("delete", user_folder() / _APART):
+        for file in (user_folder() / _APART).rglob("*"):
+            # The folders stay for processes that have them open.
+            if file.is_file():
+                file.unlink()
     folder = user_folder() / _JOINT
     if not folder.is_dir():
         return

@@ -25,7 +25,7 @@ from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.source import Rules, Skip, UnreadableSourceError, decode, passes_by, text_of
 
 from . import files
-from .derived import Derived, forget_joint, open_store_to_write, open_to_write
+from .derived import Derived, forget_elsewhere, open_store_to_write, open_to_write
 from .documents import parse_document, read_documents
 from .edit import data_of, path_of
 from .files import locked, remove, system_errors, update
@@ -393,7 +393,7 @@ def _rewritten_pages(derived: Derived, file: str) -> list[str]:
 def _purged(derived: Derived, traces: list[str]) -> tuple[str, ...]:
     """Remove everything that was derived from a deleted file."""
     sync(derived, allow_empty=True)
-    forget_joint(derived)
+    forget_elsewhere(derived)
     with locked(derived.lock):
         with open_to_write(derived) as index:
             _vacuum(index)
