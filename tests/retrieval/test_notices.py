@@ -110,6 +110,7 @@ class TestScopes:
 FRENCH = ["Les œufs sont dans le réfrigérateur.", "Le voyage à Łódź et à Malmø était long."]
 GERMAN = ["Die Kinder gingen gestern ins große Schwimmbad.", "Das Haus hat einen großen Balkon."]
 HINDI = ["मेरा फ़ोन कल टूट गया।", "मेरी माँ ने खाना बनाया।", "वे हिन्दी बोलते हैं", "बच्चे स्कूल गए।"]
+CHINESE = ["我的貓喜歡在廣場上曬太陽。", "我的狗叫旺财。", "渡邊さんは國立圖書館で働いています。"]
 THAI, JAPANESE = ["เด็กๆไปโรงเรียน"], ["猫がソファで寝ている。"]
 TURKISH = ["Yeni bir araba aldık, çünkü eskisi bozuldu.", "ISPARTA gülleriyle ünlüdür."]
 
@@ -129,6 +130,10 @@ class TestOtherSpellings:
             (HINDI, "बच्चा", 3, "बच्चे"),
             (THAI, "เด็ก", 0, "เด็กๆ"),
             (JAPANESE, "寝る", 0, "寝*"),
+            (CHINESE, "广场", 0, "廣場"),
+            (CHINESE, "猫", 0, "貓*"),
+            (CHINESE, "旺財", 1, "旺财"),
+            (CHINESE, "渡辺", 2, "渡邊"),
             (TURKISH, "arabalar", 0, "araba"),
             (TURKISH, "ısparta", 1, "isparta"),
         ],
@@ -140,6 +145,16 @@ class TestOtherSpellings:
         response = hr.Retriever(index, ranking=hr.Ranking("best")).search(query)
         assert [hit.path for hit in response] == [str(found)]
         assert response.notices[0].endswith(f", also searched: {spelling}.")
+
+    def test_a_question_in_simplified_characters_is_searched_in_traditional_ones(self) -> None:
+        index = hr.Index.from_texts(CHINESE, paths=["cat", "dog", "library"])
+        retriever = hr.Retriever(index, ranking=hr.Ranking("best"))
+        response = retriever.search("我的猫在广场吗")
+        assert response[0].path == "cat"
+        # Pairs that both spellings have are not among them.
+        others = "的貓, 貓在, 在廣, 廣場, 場吗, 我的貓在廣場吗"
+        assert response.notices == [f"For 我的猫在广场吗, also searched: {others}."]
+        assert retriever.search('"猫喜"').results == []
 
     @pytest.mark.parametrize("query", ["post", "Kind"])
     def test_english_words_keep_their_ends(self, query: str) -> None:

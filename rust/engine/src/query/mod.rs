@@ -7,6 +7,7 @@ pub mod explain;
 pub mod expression;
 mod extended;
 mod groups;
+mod han;
 pub mod limits;
 mod notices;
 pub mod options;

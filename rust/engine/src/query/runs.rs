@@ -71,7 +71,11 @@ impl Splitting {
                     .iter()
                     .map(|phrase| (phrase, parts(phrase)))
                     .collect();
-                pairs += read.iter().map(|(_, parts)| parts.pairs()).sum::<usize>();
+                // Other spellings have a limit of their own, and refuse no query.
+                let stated = read
+                    .iter()
+                    .filter(|(phrase, _)| phrase.variant_of.is_none());
+                pairs += stated.map(|(_, parts)| parts.pairs()).sum::<usize>();
                 match read.as_slice() {
                     [(phrase, parts)] if self.bare && self.connective == Connective::And => {
                         conjunction.extend(self.all_of(phrase, parts));
@@ -112,6 +116,9 @@ impl Splitting {
             return self.with_written(self.whole(phrase, parts), parts);
         }
         let mut any: Vec<Phrase> = Vec::new();
+        // Pairs that the word of another spelling has too count once.
+        let stated = phrase.variant_of.as_deref().map(pairs_of_text);
+        let is_new = |pair: &Phrase| stated.as_ref().is_none_or(|stated| !stated.contains(pair));
         for part in &parts.parts {
             match part {
                 PhrasePart::Words(words) => {
@@ -122,7 +129,7 @@ impl Splitting {
                     any.extend(self.with_written(self.words(&words.text), &only));
                 }
                 PhrasePart::Run { units, is_hangul } => {
-                    any.extend(pairs(units));
+                    any.extend(pairs(units).filter(is_new));
                     let as_phrase = if *is_hangul {
                         self.is_short
                     } else {
@@ -203,6 +210,16 @@ fn pairs(units: &[String]) -> impl Iterator<Item = Phrase> {
     let alone = (units.len() == 1).then(|| plain(units.concat(), true));
     let pairs = units.windows(2).map(|pair| plain(pair.concat(), false));
     alone.into_iter().chain(pairs)
+}
+
+/// The pairs of all runs of a text.
+fn pairs_of_text(text: &str) -> Vec<Phrase> {
+    let parts = Parts::of(text).parts;
+    let runs = parts.iter().filter_map(|part| match part {
+        PhrasePart::Run { units, .. } => Some(units),
+        PhrasePart::Words(_) => None,
+    });
+    runs.flat_map(|units| pairs(units)).collect()
 }
 
 fn plain(text: String, prefix: bool) -> Phrase {

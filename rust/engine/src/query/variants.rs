@@ -3,6 +3,7 @@
 use unicode_script::{Script, UnicodeScript};
 
 use super::expression::Phrase;
+use super::han;
 use super::options::MatchOptions;
 use super::vocabulary::Vocabulary;
 use crate::error::Result;
@@ -26,7 +27,7 @@ const ENDINGS: [&str; 22] = [
 const LEAST_BEFORE_ENDING: usize = 3;
 /// The most spellings of a word by its ending, or by its vowel marks.
 const MOST_SPELLINGS: usize = 3;
-/// The most phrases that are looked up for the vowel marks of a word, so that it takes bounded time.
+/// The most phrases that are looked up for the vowel marks or the Han characters of a word, so that it takes bounded time.
 const MOST_LOOKUPS: usize = 128;
 
 /// Endings of inflected words in languages without stems in the index, of which the texts may have the word alone.
@@ -242,10 +243,10 @@ fn of_inflection(
     Ok((latin_stems && vocabulary.has(&longer)?).then_some(longer))
 }
 
-/// Other spellings of a word in a script without spaces: with or without the mark of repetition of Thai and Lao, and
-/// a Japanese word that no text has without its ending.
+/// Other spellings of a word in a script without spaces: with other forms of its Han characters, with or without the
+/// mark of repetition of Thai and Lao, and a Japanese word that no text has without its ending.
 fn of_run(vocabulary: &dyn Vocabulary, word: &str) -> Result<Vec<Phrase>> {
-    let mut found = Vec::new();
+    let mut found = of_han(vocabulary, word)?;
     let mark = match word.chars().next().map(|c| c.script()) {
         Some(Script::Thai) => Some('\u{E46}'),
         Some(Script::Lao) => Some('\u{EC6}'),
@@ -278,6 +279,56 @@ fn of_run(vocabulary: &dyn Vocabulary, word: &str) -> Result<Vec<Phrase>> {
         }
     }
     Ok(found)
+}
+
+/// Return a run with other forms of its Han characters, pair by pair the first that a text has: *猫叫什么* as
+/// *貓叫什麼*. A single character is searched as a prefix.
+fn of_han(vocabulary: &dyn Vocabulary, word: &str) -> Result<Vec<Phrase>> {
+    let letters: Vec<char> = word.chars().collect();
+    if let [letter] = letters.as_slice() {
+        let others = han::forms(*letter).skip(1);
+        let others = others.map(|other| Phrase {
+            prefix: true,
+            ..Phrase::variant(other.to_string(), word)
+        });
+        return only_known(vocabulary, others);
+    }
+    let mut written = letters.clone();
+    let mut lookups = MOST_LOOKUPS;
+    for at in 1..letters.len() {
+        let (before, after) = (written[at - 1], letters[at]);
+        // A form that the pair before this one has stays.
+        let is_chosen = before != letters[at - 1];
+        let firsts = han::forms(before).take(if is_chosen { 1 } else { usize::MAX });
+        let pairs = firsts.flat_map(|first| han::forms(after).map(move |second| [first, second]));
+        for pair in pairs.filter(|pair| *pair != [letters[at - 1], after]) {
+            if lookups == 0 {
+                break;
+            }
+            lookups -= 1;
+            if vocabulary.has(&Phrase::of_text(&String::from_iter(pair)))? {
+                written[at - 1..=at].copy_from_slice(&pair);
+                break;
+            }
+        }
+    }
+    let is_other = written != letters;
+    let spelling = is_other.then(|| Phrase::variant(written.into_iter().collect(), word));
+    Ok(spelling.into_iter().collect())
+}
+
+/// The phrases that a text has.
+fn only_known(
+    vocabulary: &dyn Vocabulary,
+    phrases: impl Iterator<Item = Phrase>,
+) -> Result<Vec<Phrase>> {
+    let mut known = Vec::new();
+    for phrase in phrases {
+        if vocabulary.has(&phrase)? {
+            known.push(phrase);
+        }
+    }
+    Ok(known)
 }
 
 /// The phrase of a word with hyphens, of letters with dots or apostrophes, or of a number with signs between its
