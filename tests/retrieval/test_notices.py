@@ -112,6 +112,8 @@ GERMAN = ["Die Kinder gingen gestern ins große Schwimmbad.", "Das Haus hat eine
 HINDI = ["मेरा फ़ोन कल टूट गया।", "मेरी माँ ने खाना बनाया।", "वे हिन्दी बोलते हैं", "बच्चे स्कूल गए।"]
 CHINESE = ["我的貓喜歡在廣場上曬太陽。", "我的狗叫旺财。", "渡邊さんは國立圖書館で働いています。"]
 THAI, JAPANESE = ["เด็กๆไปโรงเรียน"], ["猫がソファで寝ている。"]
+FINNISH = ["Taloissamme asuu kissoja ja ystäviä.", "Tänään sää pysyy hyvänä."]
+POLISH = ["W naszych domach mieszkają koty.", "To jest piękny dzień, dziękuję."]
 TURKISH = ["Yeni bir araba aldık, çünkü eskisi bozuldu.", "ISPARTA gülleriyle ünlüdür."]
 
 
@@ -130,6 +132,9 @@ class TestOtherSpellings:
             (HINDI, "बच्चा", 3, "बच्चे"),
             (THAI, "เด็ก", 0, "เด็กๆ"),
             (JAPANESE, "寝る", 0, "寝*"),
+            (FINNISH, "kissa", 0, "kiss*"),
+            (POLISH, "dom", 0, "dom*"),
+            (POLISH, "domy", 0, "dom*"),
             (CHINESE, "广场", 0, "廣場"),
             (CHINESE, "猫", 0, "貓*"),
             (CHINESE, "旺財", 1, "旺财"),
@@ -156,7 +161,12 @@ class TestOtherSpellings:
         assert response.notices == [f"For 我的猫在广场吗, also searched: {others}."]
         assert retriever.search('"猫喜"').results == []
 
-    @pytest.mark.parametrize("query", ["post", "Kind"])
+    def test_short_words_of_long_questions_are_no_beginnings(self) -> None:
+        index = hr.Index.from_texts(POLISH)
+        response = hr.Retriever(index, ranking=hr.Ranking("best")).search("kto kot oto dziękuję")
+        assert response.notices == []
+
+    @pytest.mark.parametrize("query", ["post", "Kind", "pos", "tester"])
     def test_english_words_keep_their_ends(self, query: str) -> None:
         index = hr.Index.from_texts(["a poster", "in the kindergarten"])
         response = hr.Retriever(index, ranking=hr.Ranking("best")).search(query)

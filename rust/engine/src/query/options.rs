@@ -47,6 +47,8 @@ pub struct MatchOptions<'a> {
     /// The words of the index, in which extended matching finds other spellings. None to skip other
     /// spellings.
     pub vocabulary: Option<&'a dyn Vocabulary>,
+    /// Whether the query has so few words that short ones are searched as the beginnings of others.
+    pub is_short: bool,
 }
 
 impl MatchOptions<'_> {
@@ -75,6 +77,7 @@ impl Default for MatchOptions<'_> {
             latin_stems: false,
             stopwords: Default::default(),
             vocabulary: None,
+            is_short: false,
         }
     }
 }

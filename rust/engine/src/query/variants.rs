@@ -18,6 +18,9 @@ const MOST_LETTERS: usize = 40;
 /// Queries of more words have no other spellings, each of which takes a look at many words of the index.
 const MOST_WORDS: usize = 100;
 
+/// A query of more words has short ones that are no inflected nouns, such as *wer* and *dla*.
+const FEW_WORDS: usize = 2;
+
 /// Endings that English stemming takes off or shortens, of which a misspelled one hides the stem of its word.
 const ENDINGS: [&str; 22] = [
     "ing", "ed", "ings", "ingly", "edly", "ness", "ment", "ments", "ation", "ations", "tion",
@@ -36,6 +39,10 @@ const INFLECTIONS: [&str; 9] = ["en", "ern", "er", "es", "em", "lar", "ler", "e"
 const LEAST_BEFORE_INFLECTION: usize = 6;
 /// The fewest such letters in an index with stems of Latin words. With fewer letters English words would lose parts of their stems.
 const LEAST_IN_INFLECTED_TEXTS: usize = 4;
+/// A word that is searched as the beginning of longer words has this many letters.
+const LEAST_BEFORE_LONGER_ENDING: usize = 3;
+/// Last letters that other endings replace: *domy* and *domach*, *kissa* and *kissoja*.
+const VOWELS: [char; 8] = ['a', 'e', 'i', 'o', 'u', 'y', 'ä', 'ö'];
 
 /// Words with fewer letters have no spellings by [`LETTERS`].
 const LEAST_FOR_LETTERS: usize = 3;
@@ -136,8 +143,14 @@ pub(super) fn of_word(word: &str, source: &str, options: &MatchOptions<'_>) -> R
     if letters >= LEAST_LETTERS && is_known {
         found.append(&mut hyphened(vocabulary, word, options)?);
     }
-    if letters < LEAST_LETTERS || is_known || !found.is_empty() {
+    if is_known || !found.is_empty() {
         return Ok(found);
+    }
+    if letters < LEAST_LETTERS {
+        let is_whole = letters >= LEAST_BEFORE_LONGER_ENDING && source.chars().count() == letters;
+        let is_inflected = options.latin_stems && options.is_short && is_whole;
+        let longer = is_inflected.then(|| beginning(word, word));
+        return only_known(vocabulary, longer.into_iter());
     }
     of_unknown(vocabulary, word, options)
 }
@@ -216,7 +229,7 @@ fn of_unknown(
 }
 
 /// Return a word without one of [`INFLECTIONS`], or, in an index with stems of Latin words, the words that begin with
-/// it, if a text has them.
+/// it, or with it but its last vowel, if a text has them.
 fn of_inflection(
     vocabulary: &dyn Vocabulary,
     word: &str,
@@ -236,11 +249,24 @@ fn of_inflection(
             return Ok(Some(phrase));
         }
     }
-    let longer = Phrase {
+    if !latin_stems {
+        return Ok(None);
+    }
+    let without_vowel = word.strip_suffix(VOWELS);
+    let is_long = |start: &&str| start.chars().nth(LEAST_BEFORE_LONGER_ENDING - 1).is_some();
+    let starts = [Some(word), without_vowel.filter(is_long)];
+    let longer = starts.into_iter().flatten();
+    let mut known = only_known(vocabulary, longer.map(|start| beginning(start, word)))?;
+    known.truncate(1);
+    Ok(known.pop())
+}
+
+/// The words that begin with a text, as another spelling of a word.
+fn beginning(start: &str, word: &str) -> Phrase {
+    Phrase {
         prefix: true,
-        ..Phrase::variant(word.to_owned(), word)
-    };
-    Ok((latin_stems && vocabulary.has(&longer)?).then_some(longer))
+        ..Phrase::variant(start.to_owned(), word)
+    }
 }
 
 /// Other spellings of a word in a script without spaces: with other forms of its Han characters, with or without the
@@ -270,10 +296,7 @@ fn of_run(vocabulary: &dyn Vocabulary, word: &str) -> Result<Vec<Phrase>> {
         && letters.all(|c| c.script() == Script::Hiragana);
     if is_inflected && !vocabulary.knows(&Phrase::of_text(word))? {
         // A single character is searched as a prefix.
-        let phrase = Phrase {
-            prefix: true,
-            ..Phrase::variant(head, word)
-        };
+        let phrase = beginning(&head, word);
         if vocabulary.has(&phrase)? {
             found.push(phrase);
         }
@@ -287,10 +310,7 @@ fn of_han(vocabulary: &dyn Vocabulary, word: &str) -> Result<Vec<Phrase>> {
     let letters: Vec<char> = word.chars().collect();
     if let [letter] = letters.as_slice() {
         let others = han::forms(*letter).skip(1);
-        let others = others.map(|other| Phrase {
-            prefix: true,
-            ..Phrase::variant(other.to_string(), word)
-        });
+        let others = others.map(|other| beginning(&other.to_string(), word));
         return only_known(vocabulary, others);
     }
     let mut written = letters.clone();
@@ -602,6 +622,7 @@ fn of_texts(
 pub(super) fn limited<'a>(options: &MatchOptions<'a>, words: usize) -> MatchOptions<'a> {
     MatchOptions {
         vocabulary: options.vocabulary.filter(|_| words <= MOST_WORDS),
+        is_short: words <= FEW_WORDS,
         ..*options
     }
 }

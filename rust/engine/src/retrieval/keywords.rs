@@ -189,6 +189,6 @@ fn options<'a>(
         tokenizer: full_text.tokenizer,
         latin_stems: full_text.latin_stems,
         stopwords: setup.collection.stopwords(),
-        vocabulary: None,
+        ..MatchOptions::default()
     })
 }
