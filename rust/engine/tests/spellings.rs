@@ -77,6 +77,8 @@ fn words_that_no_text_has_are_searched_as_the_nearest() {
         .flat_map(|kind| [(kind, Ranking::Memory), (kind, Ranking::Fts5)])
     {
         let index = index(tokenizer, ranking);
+        let is_words = tokenizer == TokenizerKind::Words;
+        let of_words = |found: Vec<&'static str>| if is_words { found } else { vec![] };
         for (query, expected, notices) in [
             (
                 "hanlde",
@@ -131,16 +133,8 @@ fn words_that_no_text_has_are_searched_as_the_nearest() {
             // Only texts with accents have stems.
             (
                 "mai",
-                if tokenizer == TokenizerKind::Words {
-                    vec!["mail", "phone"]
-                } else {
-                    vec![]
-                },
-                if tokenizer == TokenizerKind::Words {
-                    vec!["For mai, also searched: mai*."]
-                } else {
-                    vec![]
-                },
+                of_words(vec!["mail", "phone"]),
+                of_words(vec!["For mai, also searched: mai*."]),
             ),
             // Another first letter, too few letters, digits, stop words, quotes, prefixes, pairs of characters.
             ("bandle", vec![], vec![]),
@@ -149,15 +143,7 @@ fn words_that_no_text_has_are_searched_as_the_nearest() {
             ("thier", vec![], vec![]),
             ("\"hanlde\"", vec![], vec![]),
             ("hanld*", vec![], vec![]),
-            (
-                "西京都",
-                if tokenizer == TokenizerKind::Words {
-                    vec!["東京"]
-                } else {
-                    vec![]
-                },
-                vec![],
-            ),
+            ("西京都", of_words(vec!["東京"]), vec![]),
         ] {
             // Stems of words in Cyrillic find it without another spelling.
             if query == "кустамы" && tokenizer == TokenizerKind::Words {
