@@ -113,6 +113,14 @@ def test_a_pipeline_is_that_of_the_command_line(of_root, root):
         assert answer == as_json(*given), pipeline
 
 
+def test_a_pipeline_may_be_a_list_of_stages(of_root):
+    whole = of_root.post("/v1/query", json={"pipeline": "all | count", "now": 1}).json()
+    assert of_root.post("/v1/query", json={"pipeline": ["all", "count"], "now": 1}).json() == whole
+    for pipeline in [5, {"all": 1}]:
+        answer = of_root.post("/v1/query", json={"pipeline": pipeline})
+        assert (answer.status_code, answer.json()["code"]) == (400, "invalid_option")
+
+
 def test_a_memory_is_written_read_listed_and_edited(of_root, root):
     new = {"text": "Beer traps work.", "title": "Beer", "type": "finding", "tags": ["slugs"]}
     written = of_root.post("/v1/remember", json=new).json()

@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
 from typing_extensions import NotRequired, TypedDict
 
-from hedgerow import Chunk, Filters, Token, Trace, _shapes
+from hedgerow import Chunk, Filters, Pipeline, Token, Trace, _shapes
 from hedgerow._json.index import HitScore, answer_type
 from hedgerow._json.query import QueryAnswer
 from hedgerow._operations.fields import FieldSpec, declared
@@ -80,6 +80,7 @@ def new_definitions() -> Definitions:
             HitScore: {"$ref": template.format(model="HitScore")},
             Chunk: anything,
             Filters: anything,
+            Pipeline: {"type": "string"},
             Token: {"type": "object", "additionalProperties": {"type": "string"}},
         }
     )

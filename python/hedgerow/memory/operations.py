@@ -657,7 +657,7 @@ def _stages(pipeline: str | Sequence[str] | Pipeline) -> str | Pipeline:
     """Return a pipeline whose stages may be given one by one."""
     if isinstance(pipeline, (str, Pipeline)):
         return pipeline
-    if not isinstance(pipeline, Iterable):
+    if not isinstance(pipeline, Iterable) or isinstance(pipeline, Mapping):
         raise InvalidInputError(
             f"expected a str, a sequence of str or a Pipeline, not {type(pipeline).__name__}",
             code="invalid_option",
