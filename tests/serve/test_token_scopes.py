@@ -38,6 +38,7 @@ ASKED: list[tuple[str, str, dict[str, Any] | None]] = [
     ("GET", "memories/holt", None),
     ("GET", "memories/ben-secret", None),
     ("GET", "graph?key=holt&hops=3", None),
+    ("GET", "graph?key=pool", None),
     ("GET", "history?key=pool", None),
     ("GET", "history?key=ben-secret", None),
     ("GET", "diff?key=holt&old=pool", None),
@@ -48,7 +49,18 @@ ASKED: list[tuple[str, str, dict[str, Any] | None]] = [
     ("POST", "grep", {"pattern": "secret"}),
     ("POST", "grep", {"pattern": "the", "regex": True}),
     ("POST", "query", {"pipeline": "all | select:key", "now": 1_800_000_000}),
-    ("POST", "query", {"pipeline": "search:otter | count", "now": 1_800_000_000}),
+    *(
+        ("POST", "query", {"pipeline": pipeline, "now": 1_800_000_000, "explain": True})
+        for pipeline in [
+            "search:otter | count",
+            "match:secret",
+            "match:otter | spread",
+            "all | degree:>0 | sort:degree",
+            "all | community:@notes/ana-pool.md",
+            "neighbors:notes/ana-pool.md",
+            "all | sort:priority(spectral)",
+        ]
+    ),
     ("POST", "process", {"mode": "lint"}),
     ("POST", "process", {"mode": "dedupe"}),
     ("POST", "process", {"mode": "synthesize", "topic": "otter"}),
@@ -86,7 +98,12 @@ def answers(tmp_path: Path) -> Iterator[tuple[TestClient, TestClient]]:
             root = tmp_path / name / "memory"
             hr.MemoryRoot.initialize(root)
             put(root, "ana-holt.md", "ana", "---\n# Holt\n\nThe otter of the river is shy.\n")
-            put(root, "ana-pool.md", "ana", "title: Pool\n---\nOtters like the [[holt]].\n")
+            put(
+                root,
+                "ana-pool.md",
+                "ana",
+                "title: Pool\n---\nOtters like the [[holt]], [[key]] and [[ben-secret]].\n",
+            )
             if name == "both":
                 put(
                     root,
@@ -111,7 +128,16 @@ def answers(tmp_path: Path) -> Iterator[tuple[TestClient, TestClient]]:
 def seen(value: Any) -> Any:
     """Return a response without folder, times, and scores, which may differ because of idf."""
     if isinstance(value, dict):
-        left_out = {"score", "needed", "scoreBreakdown", "timings", "digest", "since", "timestamp"}
+        left_out = {
+            "score",
+            "needed",
+            "scoreBreakdown",
+            "timings",
+            "digest",
+            "since",
+            "timestamp",
+            "ms",
+        }
         return {key: seen(one) for key, one in value.items() if key not in left_out}
     if isinstance(value, list):
         return [seen(one) for one in value]

@@ -303,8 +303,27 @@ class TestWithin:
     ) -> None:
         assert store.query(pipeline, within=list(within)).keys == expected
 
-    def test_what_is_on_the_way_is_passed_through(self, store: hr.Store) -> None:
-        assert "c" in store.query("seed:a | spread", within=["a", "c"]).keys
+    @pytest.mark.parametrize(
+        "pipeline",
+        [
+            "seed:a | spread",
+            "all | degree:>0",
+            "all | sort:cc | limit:2",
+            "all | community:@a",
+            "all | select:key,degree",
+            "match:c",
+            "all | sort:priority(spectral)",
+            "seed:a,d | confluence",
+        ],
+    )
+    def test_the_result_is_that_of_a_store_without_the_others(
+        self, store: hr.Store, pipeline: str
+    ) -> None:
+        alone = hr.Store.in_memory()
+        alone.upsert([hr.Node("a"), hr.Node("c"), hr.Node("d")])
+        alone.link("c", "d")
+        expected = alone.query(pipeline, now=1_800_000_000)
+        assert store.query(pipeline, within=["a", "c", "d"], now=1_800_000_000) == expected
 
     def test_how_many_others_there_are_is_not_told(self, store: hr.Store) -> None:
         found = store.query("all | sort:weight", within=["a"], explain=True)

@@ -718,8 +718,3 @@ class RootGraph:
     edges: tuple[tuple[str, str, str, float], ...]
     unresolved: tuple[tuple[str, str], ...]
     skips: tuple[Skip, ...]
-
-    def within(self, files: Collection[str]) -> RootGraph:
-        """Return the part within some files, without skips: a file that is not read has no scope."""
-        edges = tuple(edge for edge in self.edges if edge[0] in files and edge[1] in files)
-        return RootGraph(edges, tuple(one for one in self.unresolved if one[0] in files), ())

@@ -405,14 +405,18 @@ class MemoryRoot(RootOperations):
         within = session.visible()
 
         def work() -> QueryResult:
-            return session.store().query(
-                request.pipeline,
-                now=request.now,
-                terms=request.terms or None,
-                legs=legs,
-                explain=request.explain,
-                within=within,
-            )
+            options: dict[str, Any] = {
+                "now": request.now,
+                "terms": request.terms or None,
+                "legs": legs,
+                "explain": request.explain,
+            }
+            store = session.store()
+            if within is None:
+                return store.query(request.pipeline, **options)
+            edges = session.edges(within)[0]
+            links = [(source, target, strength) for source, target, _, strength in edges]
+            return store._query_within(request.pipeline, within, links, **options)  # noqa: SLF001 - of the package
 
         return session.mended(work)
 

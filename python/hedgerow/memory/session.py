@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
@@ -105,13 +106,22 @@ class Session:
         """Return the links between the memories of the scope, and those that lead to no file."""
 
         def work() -> RootGraph:
-            state, store = self.nodes(), self._files.store(self.derived)
-            unresolved = without_attachments(state.nodes.unresolved(), self.config.source_root)
-            edges = store._edges()  # noqa: SLF001 - of the same package
-            return RootGraph(tuple(edges), tuple(unresolved), tuple(state.ledger.skips))
+            visible = self.visible()
+            edges, unresolved = self.edges(visible)
+            missing = without_attachments(unresolved, self.config.source_root)
+            # A file that is not read has no scope.
+            skips = self.nodes().ledger.skips if visible is None else ()
+            return RootGraph(tuple(edges), tuple(missing), tuple(skips))
 
-        found, visible = self.mended(work), self.visible()
-        return found if visible is None else found.within(visible)
+        return self.mended(work)
+
+    def edges(
+        self, visible: AbstractSet[str] | None
+    ) -> tuple[list[tuple[str, str, str, float]], list[tuple[str, str]]]:
+        """Return the links between the visible files, as if there were no others, or between all, and
+        those that lead to none.
+        """
+        return self.nodes().nodes.edges(visible)
 
     def marks(self) -> Marks:
         """Return the marks that the files state."""

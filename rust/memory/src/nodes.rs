@@ -223,6 +223,18 @@ impl Nodes {
 
     /// The edges of the links of some files, or of all.
     pub fn edges(&self, sources: Option<&HashSet<String>>) -> Edges {
+        self.edges_by(&self.names, sources)
+    }
+
+    /// The edges of the links between some files, as if there were no others, or of all.
+    pub fn edges_within(&self, visible: Option<&HashSet<String>>) -> Edges {
+        match visible {
+            Some(visible) => self.edges_by(&self.names_within(visible), Some(visible)),
+            None => self.edges(None),
+        }
+    }
+
+    fn edges_by(&self, names: &Names, sources: Option<&HashSet<String>>) -> Edges {
         let (mut edges, mut missing) = (BTreeMap::new(), Vec::new());
         for (record, linked) in &self.files {
             let path = record.path();
@@ -231,7 +243,7 @@ impl Nodes {
             }
             let mut seen = HashSet::new();
             for link in &linked.links {
-                match self.target(link, path) {
+                match names.find(&link.0, link.3, path) {
                     None if seen.insert(&link.0) => {
                         missing.push((path.to_owned(), link.0.clone()));
                     }

@@ -13,6 +13,7 @@ use crate::text::Text;
 
 /// The target, the relation, the strength and whether it is a path.
 type ResolvedLinkTuple = (String, String, f64, bool);
+type EdgesTuple = (Vec<(String, String, String, f64)>, Vec<(String, String)>);
 
 /// The files that names mean.
 #[pyclass(frozen, module = "hedgerow._engine", name = "_Names")]
@@ -104,8 +105,15 @@ impl PyNodes {
         errors::call_detached(py, || Ok(self.0.linking_to(&file)))
     }
 
-    /// The links (file, target) that lead to no file.
-    fn unresolved(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
-        errors::call_detached(py, || Ok(self.0.edges(None).1))
+    /// The edges (source, target, relation, strength) between the visible files, or between all, in order, and the
+    /// links (file, target) that lead to none of them.
+    #[pyo3(signature = (visible=None))]
+    fn edges(&self, py: Python<'_>, visible: Option<HashSet<String>>) -> PyResult<EdgesTuple> {
+        errors::call_detached(py, || {
+            let (edges, missing) = self.0.edges_within(visible.as_ref());
+            let tuple =
+                |((source, target, relation), strength)| (source, target, relation, strength);
+            Ok((edges.into_iter().map(tuple).collect(), missing))
+        })
     }
 }

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_engine::storage::Durability;
-use hedgerow_graph::graph::{EdgeInput, Node, Store, TYPES, VisitInput};
-use hedgerow_graph::pipeline::{self, Options};
+use hedgerow_graph::graph::{EdgeInput, Link, Node, Store, TYPES, VisitInput};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -19,8 +18,7 @@ use crate::name;
 use crate::node::{self, PyNode, outcome_of, relation, time};
 use crate::node_iterator::PyNodeIterator;
 use crate::notices;
-use crate::pipeline::{PipelineLike, named_types, ranked};
-use crate::results;
+use crate::pipeline::{PipelineLike, named_types};
 use crate::text::{Text, Word};
 use crate::value::{Argument, FilePath, Flag};
 
@@ -265,8 +263,7 @@ impl PyStore {
     /// a datetime or a date; the present time if it is None. `legs(query, leg)`, with the leg
     /// "bm25" or "semantic", replaces the retrieval of the store: it returns keys, best first, or
     /// None if it has no such leg. With `explain` the result says what each stage did. With
-    /// `within`, keys, all other nodes are left out after each stage that brings nodes; they still
-    /// count on the way to others.
+    /// `within`, keys, the result is that of a store with these nodes alone.
     ///
     /// Raises PipelineError for a pipeline that cannot be read, before the store is read, and
     /// InvalidInputError for options of another shape.
@@ -282,19 +279,27 @@ impl PyStore {
         explain: Flag<name::Explain>,
         within: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let pipeline = self.parsed(py, pipeline, terms)?;
-        let options = Options {
-            now: now.map_or_else(|| Ok(node::now()), |now| node::seconds(now, time("now")))?,
-            legs: legs.map(|legs| ranked(legs, &pipeline)).transpose()?,
-            explain: explain.0,
-            within: within
-                .map(|keys| keys_of("within", keys))
-                .transpose()?
-                .map(HashSet::from_iter),
-            ..Options::default()
-        };
-        let outcome = self.call(py, || pipeline::run(&self.store, &pipeline, &options))?;
-        results::query_result(py, outcome)
+        let within = within.map(|keys| keys_of("within", keys)).transpose()?;
+        let within = within.map(HashSet::from_iter);
+        self.run(py, pipeline, now, terms, legs, explain.0, (within, None))
+    }
+
+    /// Like `query`, with `links` (source, target, strength) as the edges between the nodes `within`.
+    #[pyo3(signature = (pipeline, within, links, *, now, terms, legs, explain))]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
+    fn _query_within<'py>(
+        &self,
+        py: Python<'py>,
+        pipeline: PipelineLike,
+        within: HashSet<String>,
+        links: Vec<Link>,
+        now: Option<&Bound<'py, PyAny>>,
+        terms: Option<&Bound<'py, PyAny>>,
+        legs: Option<&Bound<'py, PyAny>>,
+        explain: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let nodes = (Some(within), Some(links));
+        self.run(py, pipeline, now, terms, legs, explain, nodes)
     }
 
     /// Close the files once running calls have ended; closing again does nothing.

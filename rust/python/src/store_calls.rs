@@ -1,16 +1,19 @@
 //! How a `Store` is made, and how its methods call the engine.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use hedgerow_graph::graph::Store;
-use hedgerow_graph::pipeline::{self, Pipeline};
+use hedgerow_graph::graph::{Link, Store};
+use hedgerow_graph::pipeline::{self, Options, Pipeline};
 use pyo3::prelude::*;
 
 use crate::engine_handle::EngineHandle;
 use crate::errors;
 use crate::index::PyIndex;
+use crate::node::{self, time};
 use crate::notices;
-use crate::pipeline::PipelineLike;
+use crate::pipeline::{PipelineLike, ranked};
+use crate::results;
 use crate::store::PyStore;
 
 impl PyStore {
@@ -40,6 +43,31 @@ impl PyStore {
             store: EngineHandle::new(store),
             index,
         })
+    }
+
+    /// Run a pipeline on all nodes, or on those with some keys, perhaps with other edges between them.
+    #[allow(clippy::too_many_arguments, reason = "those of a query")]
+    pub(crate) fn run<'py>(
+        &self,
+        py: Python<'py>,
+        pipeline: PipelineLike,
+        now: Option<&Bound<'py, PyAny>>,
+        terms: Option<&Bound<'py, PyAny>>,
+        legs: Option<&Bound<'py, PyAny>>,
+        explain: bool,
+        (within, links): (Option<HashSet<String>>, Option<Vec<Link>>),
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let pipeline = self.parsed(py, pipeline, terms)?;
+        let options = Options {
+            now: now.map_or_else(|| Ok(node::now()), |now| node::seconds(now, time("now")))?,
+            legs: legs.map(|legs| ranked(legs, &pipeline)).transpose()?,
+            explain,
+            within,
+            links,
+            ..Options::default()
+        };
+        let outcome = self.call(py, || pipeline::run(&self.store, &pipeline, &options))?;
+        results::query_result(py, outcome)
     }
 
     /// The pipeline to run, parsed with the types that nodes of this store may have.

@@ -25,6 +25,9 @@ const ONE_IN: usize = if cfg!(test) { 5 } else { 100 };
 /// Up to this number of edges, the caller that needs them reads them.
 const FEW: usize = if cfg!(test) { 50 } else { 10_000 };
 
+/// An edge by the keys of its ends, with its strength.
+pub type Link = (String, String, f64);
+
 /// Every edge between live nodes, from both its ends.
 #[derive(Debug, Clone, Default)]
 pub struct Edges {
@@ -137,6 +140,29 @@ impl Edges {
         Ok(Self {
             adjacency: Adjacency::of(count, lists)?,
             ..Self::default()
+        })
+    }
+
+    /// The graph between the live nodes of some, with its edges, or with `links` between their keys instead.
+    pub(super) fn between(&self, nodes: &Nodes, links: Option<&[Link]>) -> rusqlite::Result<Self> {
+        let list: Vec<Edge> = if let Some(links) = links {
+            let edge = |(source, target, strength): &Link| {
+                let ends = (nodes.find(source)?, nodes.find(target)?);
+                (ends.0 != ends.1).then_some((ends.0, ends.1, *strength))
+            };
+            links.iter().filter_map(edge).collect()
+        } else {
+            let edges = nodes.order.iter().flat_map(|slot| {
+                let later = self.joined(*slot).filter(move |(other, _)| slot < other);
+                later.map(move |(other, strength)| (*slot, other, strength))
+            });
+            edges
+                .filter(|(_, other, _)| nodes.live[*other as usize])
+                .collect()
+        };
+        Ok(Self {
+            generation: self.generation,
+            ..Self::of(nodes.len(), &[&list])?
         })
     }
 

@@ -44,6 +44,7 @@ pub mod types;
 mod visits;
 pub mod write;
 
+pub use edges::Link;
 pub use node::{Category, Node, Outcome};
 pub use read::Neighbors;
 pub use snapshot::{Needs, Snapshot};

@@ -1,6 +1,7 @@
 //! Nodes in columns: one for each field, a node at the same slot in all of them.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 use std::iter;
 use std::sync::Arc;
 
@@ -354,6 +355,24 @@ impl Nodes {
         merged.extend(came);
         self.order = Arc::new(merged);
         self.rank();
+    }
+
+    /// The nodes with these keys; the others as if they were deleted.
+    pub(super) fn within(&self, keys: &HashSet<String>) -> Self {
+        let mut nodes = self.clone();
+        let order = self.order.iter().copied();
+        let order: Vec<u32> = order
+            .filter(|slot| keys.contains(self.key(*slot)))
+            .collect();
+        let mut live = vec![false; self.len()];
+        for slot in &order {
+            live[*slot as usize] = true;
+        }
+        nodes.live = Column::default();
+        nodes.live.extend_from_slice(&live);
+        nodes.order = Arc::new(order);
+        nodes.rank();
+        nodes
     }
 
     fn rank(&mut self) {

@@ -1,6 +1,6 @@
 //! The state of a store that one query reads.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
@@ -8,7 +8,7 @@ use super::build::{Build, SMALL};
 use super::column::Column;
 use super::community::Communities;
 use super::edge_changes;
-use super::edges::{self, Edges};
+use super::edges::{self, Edges, Link};
 use super::nodes::{self, Nodes};
 use super::spectrum::Coordinates;
 use super::visits::{self, Visits};
@@ -76,6 +76,14 @@ struct MissingGenerations {
 }
 
 impl Builds {
+    fn new(background: &Background) -> Self {
+        Self {
+            background: background.clone(),
+            communities: Arc::default(),
+            coordinates: Mutex::default(),
+        }
+    }
+
     /// The build of coordinates with this number of dimensions.
     fn coordinates(&self, dimensions: usize) -> Arc<Build<Coordinates>> {
         let mut builds = lock(&self.coordinates);
@@ -102,11 +110,7 @@ impl CachedState {
             nodes,
             edges: Cache::new(background.clone(), source),
             visits: Mutex::default(),
-            builds: Arc::new(Builds {
-                background: background.clone(),
-                communities: Arc::default(),
-                coordinates: Mutex::default(),
-            }),
+            builds: Arc::new(Builds::new(background)),
         }
     }
 
@@ -232,6 +236,21 @@ impl CachedState {
 }
 
 impl Snapshot {
+    /// The state as if it had only the nodes with these keys. With `links`, these are the edges between them.
+    pub fn within(&self, keys: &HashSet<String>, links: Option<&[Link]>) -> Result<Self> {
+        let nodes = Arc::new(self.nodes.within(keys));
+        let background = &self.builds.background;
+        let edges = self.edges.between(&nodes, links);
+        let edges = edges.map_err(|error| background.error(&error))?;
+        Ok(Self {
+            nodes,
+            edges: Arc::new(edges),
+            visits: self.visits.clone(),
+            never: Column::default(),
+            builds: Arc::new(Builds::new(background)),
+        })
+    }
+
     /// When an agent last visited each slot. The agent must be one of [`Needs::agents`].
     pub fn visits(&self, agent: &str) -> &Column<i64> {
         let found = self.visits.iter().find(|(name, _)| name == agent);

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use crate::graph::Link;
 use hedgerow_engine::retrieval::Mode;
 
 /// The options of a run.
@@ -16,23 +17,21 @@ pub struct Options {
     pub explain: bool,
     /// The ids of nodes that every stage leaves out, ascending.
     pub without: Vec<i64>,
-    /// The keys of the only nodes to include; None for all.
+    /// The keys of the nodes, as if the store had no others; None for all.
     pub within: Option<HashSet<String>>,
+    /// With `within`, the edges between these nodes; None for those of the store.
+    pub links: Option<Vec<Link>>,
 }
 
 impl Options {
     /// Whether some nodes are excluded.
     pub(super) fn leaves_out(&self) -> bool {
-        !self.without.is_empty() || self.within.is_some()
+        !self.without.is_empty()
     }
 
     /// Whether a node is included.
-    pub(super) fn passes(&self, id: i64, key: &str) -> bool {
+    pub(super) fn passes(&self, id: i64) -> bool {
         self.without.binary_search(&id).is_err()
-            && self
-                .within
-                .as_ref()
-                .is_none_or(|within| within.contains(key))
     }
 }
 

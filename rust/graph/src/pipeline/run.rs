@@ -67,6 +67,11 @@ fn run_stages(
     pipeline: &Pipeline,
     options: &Options,
 ) -> Result<Option<Outcome>> {
+    let narrowed = match &options.within {
+        Some(keys) => Some(snapshot.within(keys, options.links.as_deref())?),
+        None => None,
+    };
+    let snapshot = narrowed.as_ref().unwrap_or(snapshot);
     let mut run = PipelineRun {
         store,
         snapshot,
@@ -90,17 +95,13 @@ fn run_stages(
             }
             _ => None,
         };
-        let mut candidates = run.step(&mut set, stage, rows_in, wanted)?;
+        let candidates = run.step(&mut set, stage, rows_in, wanted)?;
         if run.lacks_slugs {
             return Ok(None);
         }
         if options.leaves_out() && stage.brings_nodes() {
             let nodes = &snapshot.nodes;
-            set.retain(|slot, _| options.passes(nodes.ids[slot as usize], nodes.key(slot)))?;
-        }
-        if options.within.is_some() {
-            // Not even the number of other nodes is revealed.
-            candidates = candidates.min(rows_in.max(set.len()));
+            set.retain(|slot, _| options.passes(nodes.ids[slot as usize]))?;
         }
         if options.explain {
             run.outcome.stages.push(Report {
@@ -186,13 +187,9 @@ impl<'s> PipelineRun<'s> {
         self.options.legs.as_deref()
     }
 
-    /// The slot of a live node that may be seen.
+    /// The slot of a live node.
     pub fn find(&self, key: &str) -> Option<u32> {
-        let within = self.options.within.as_ref();
-        self.snapshot
-            .nodes
-            .find(key)
-            .filter(|_| within.is_none_or(|within| within.contains(key)))
+        self.snapshot.nodes.find(key)
     }
 
     /// The index in the state of the snapshot.
