@@ -102,7 +102,7 @@ def test_wrong_arguments_are_told_at_once(path: Path, queries: list[str]) -> Non
     dataset = dataset_of(queries[:2])
     wrong: list[tuple[Any, dict[str, Any], str]] = [
         ([1], {}, "dataset must be a ray.data.Dataset, not list"),
-        (dataset, {"on_error": "skip"}, 'on_error must be "raise" or "return", not \'skip\''),
+        (dataset, {"on_error": "skip"}, "on_error must be one of raise, return, not 'skip'"),
         (dataset, {"actors": 0}, "actors must be an integer of at least 1, not 0"),
         (dataset, {"actors": (2, 1)}, "actors must be the least and the most of them, not (2, 1)"),
         (dataset, {"query_column": None}, "query_column must be a str, not NoneType"),
