@@ -528,7 +528,8 @@ class MarkResult(Result):
 class RenameResult(Result):
     """A memory that was renamed: its old and its new path, and the files whose links were changed.
 
-    `by_hand` are files with links to it that were left as they are, and why.
+    `by_hand` are files with links to it that were left as they are, and files that cannot be read, each
+    with the reason.
     """
 
     root: str

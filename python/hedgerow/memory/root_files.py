@@ -42,6 +42,7 @@ from .derived import (
     open_to_write,
     with_words,
 )
+from .documents import CODES
 
 
 class NodeState:
@@ -70,6 +71,10 @@ class NodeState:
         """The files that are nodes."""
         before, self._before = self._before, None
         return _Nodes(self.ledger.found, None if before is None else before.nodes)
+
+    def unread(self) -> list[Skip]:
+        """Return the files that could not be read, each with the reason."""
+        return [skip for skip in self.ledger.skips if skip.code not in CODES]
 
     def names(self, visible: AbstractSet[str] | None = None) -> _Names:
         """Return what names of files mean, of all or of those that are `visible`."""

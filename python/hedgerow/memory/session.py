@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from hedgerow._checks import checked_text, shown
@@ -212,7 +213,8 @@ class Session:
         def paths() -> Iterable[str]:
             return (path for path in state.nodes.paths() if visible is None or path in visible)
 
-        return [key_of(names, paths, key, holds) for key in keys]
+        unread = {one.path: one.reason for one in state.unread()} if visible is None else {}
+        return [key_of(names, paths, key, holds, unread) for key in keys]
 
     def _holding(self, *, ended: bool) -> Callable[[str], bool]:
         """Return a predicate: whether a memory holds now, or with `ended` no longer does."""
@@ -230,12 +232,14 @@ def key_of(
     paths: Callable[[], Iterable[str]],
     name: str,
     prefers: Callable[[str], bool] = lambda _: True,
+    unread: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """Return the file that a path, a name or a title means, as in `[[name]]`, also in these brackets.
 
     `names` are those of the files that count, and `paths` returns these. Of several files the only one
     that `prefers` is true of counts. Raises InvalidInputError if there is no such file
-    (`unknown_node`), or still more than one (`ambiguous_node`).
+    (`unknown_node`), or still more than one (`ambiguous_node`). The error names the reason for one of
+    the `unread` paths.
     """
     found = names.candidates(checked_text(name, "key"))
     if not found and name.strip().startswith("[[") and name.strip().endswith("]]"):
@@ -250,6 +254,10 @@ def key_of(
         raise InvalidInputError(
             f"{shown(name)} is ambiguous: it means {first}{more}; give the path",
             code="ambiguous_node",
+        )
+    if name in unread:
+        raise InvalidInputError(
+            f"{shown(name)} cannot be read: {unread[name]}", code="unknown_node"
         )
     near = get_close_matches(name, paths(), 1)
     hint = f"did you mean {near[0]!r}?" if near else "`hedgerow list` lists them"

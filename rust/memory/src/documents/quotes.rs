@@ -254,26 +254,30 @@ impl Documents {
     }
 }
 
-/// Return the numbers of the files that have any of the traces. Fails with the first file that cannot be read.
-pub fn files_with<'f>(
-    files: &'f [impl AsRef<Path> + Sync],
-    traces: &[String],
-) -> Result<Vec<usize>, (&'f Path, io::Error)> {
+/// The numbers of files that cannot be read, each with the error.
+type Unread = Vec<(usize, io::Error)>;
+
+/// Return the numbers of the files that have any of the traces, and of the files that cannot be read. A file that
+/// was removed meanwhile is neither.
+pub fn files_with(files: &[impl AsRef<Path> + Sync], traces: &[String]) -> (Vec<usize>, Unread) {
     let Ok(automaton) = AhoCorasick::new(traces) else {
-        return Ok(Vec::new());
+        return (Vec::new(), Vec::new());
     };
     let has_any = |file: &Path| -> io::Result<bool> {
         let mut found = automaton.stream_find_iter(File::open(file)?);
         found.next().transpose().map(|found| found.is_some())
     };
     let found = parallel::map(files, |file| has_any(file.as_ref()));
-    let mut with = Vec::new();
+    let (mut with, mut unread) = (Vec::new(), Vec::new());
     for (at, found) in found.into_iter().enumerate() {
-        if found.map_err(|error| (files[at].as_ref(), error))? {
-            with.push(at);
+        match found {
+            Ok(true) => with.push(at),
+            Ok(false) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => unread.push((at, error)),
         }
     }
-    Ok(with)
+    (with, unread)
 }
 
 #[cfg(test)]
@@ -377,11 +381,11 @@ mod tests {
         .unwrap();
         std::fs::write(&without, "the trac e").unwrap();
         let traces = ["the trace".to_owned()];
-        assert_eq!(files_with(&[&with, &without], &traces).unwrap(), [0]);
-        assert_eq!(files_with(&[&with, &without], &[]).unwrap(), [0_usize; 0]);
-        let missing = folder.path().join("missing");
-        let files = [&with, &missing];
-        let (file, _) = files_with(&files, &traces).unwrap_err();
-        assert_eq!(file, missing);
+        assert_eq!(files_with(&[&with, &without], &traces).0, [0]);
+        assert_eq!(files_with(&[&with, &without], &[]).0, [0_usize; 0]);
+        let (missing, unreadable) = (folder.path().join("missing"), folder.path().to_path_buf());
+        let (found, unread) = files_with(&[&missing, &unreadable, &with], &traces);
+        assert_eq!(found, [2]);
+        assert_eq!(unread.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [1]);
     }
 }
