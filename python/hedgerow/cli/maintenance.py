@@ -148,6 +148,7 @@ _FORMATS = (
 )  # fmt: skip
 
 _SHOWN = 20
+_REPEAT = "run the same command again to finish"
 _ACTIONS = {
     "new": "New",
     "changed": "Changed",
@@ -180,17 +181,24 @@ def import_(
     Importing again updates what changed at the source and keeps what you edited here.
     """
     memory = open_root()
-    state = "every file written so far is complete; run the same command again to finish"
+    state = f"every file written so far is complete; {_REPEAT}"
     with (
         interruptible(f"interrupted: {state if apply else 'nothing was written'}"),
         progress_bar("Importing") as progress,
     ):
         done = memory.import_from(source, format, apply=apply, progress=progress)
-    if wrote_json(done):
-        return
-    _show_imported(done)
-    if done.counts.keys() & {"new", "changed"}:
-        _tell_dry_run(apply=apply)
+    unwritten = sum(one.code == "root_io" for one in done.unreadable)
+    if not wrote_json(done):
+        _show_imported(done)
+        if done.counts.keys() & {"new", "changed"}:
+            _tell_dry_run(apply=apply)
+        if unwritten:
+            echo(
+                f"{plural(unwritten, 'memory', 'memories')} could not be written; {_REPEAT}.",
+                err=True,
+            )
+    if unwritten:
+        click.get_current_context().exit(FAILED)
 
 
 def _show_imported(done: ImportResult) -> None:

@@ -84,7 +84,7 @@ from .results import (
 )  # fmt: skip
 from .root_files import FileCheck, IndexState, index_state
 from .scope import Scope
-from .session import Session, listed
+from .session import Session, after_writing, listed
 from .times import HOLDS, Validity
 from .trust import Choices, agent_model
 
@@ -502,7 +502,8 @@ class MemoryRoot(RootOperations):
         changed, by_hand = renaming.rename(
             session.derived, session.nodes(), path, new, session.visible(self._scope.own)
         )
-        self._session().nodes()
+        with after_writing(f"{new}, renamed from {path}"):
+            self._session().nodes()
         return RenameResult(str(self._root), path, new, tuple(changed), tuple(by_hand))
 
     def _supersede(self, request: SupersedeRequest) -> MarkResult:
@@ -663,7 +664,9 @@ class MemoryRoot(RootOperations):
         self._check_whole("import_from")
         done = move(self._derived(), format, checked_path(source, "source"), progress, apply=apply)
         if apply:
-            self.sync(allow_empty=True)
+            count = done.counts.get("new", 0) + done.counts.get("changed", 0)
+            with after_writing(f"{count} imported files"):
+                self.sync(allow_empty=True)
         return done
 
     aimport_from = asynchronous(import_from)

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
@@ -221,10 +222,27 @@ class Session:
         return lambda path: self.marks().holds(path, now()) is not ended
 
     def wrote(self, paths: Sequence[str]) -> None:
-        """Bring index and store up to date with files that the operation wrote."""
+        """Bring index and store up to date with files that the operation wrote.
+
+        Raises HedgerowError if that fails; its message says that the files are written.
+        """
         from .sync import sync_written  # noqa: PLC0415 - slow to import
 
-        sync_written(self.derived, paths, self._files, with_store=True)
+        with after_writing(", ".join(paths)):
+            sync_written(self.derived, paths, self._files, with_store=True)
+
+
+@contextmanager
+def after_writing(files: str) -> Iterator[None]:
+    """Name the files that an operation wrote in the errors of the sync after that."""
+    try:
+        yield
+    except HedgerowError as error:
+        kind = IndexFileError if isinstance(error, IndexFileError) else HedgerowError
+        message = (
+            f"{error.message}. Written before that: {files}. The next recall reads all changes."
+        )
+        raise kind(message, code=error.code) from error
 
 
 def key_of(
