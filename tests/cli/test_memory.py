@@ -35,6 +35,11 @@ COMMANDS = [
 FURTHER = ["status", "process", "wrapup", "instructions", "run", "query"]
 
 
+def test_a_blank_question_date_is_an_error(otter_root: Path) -> None:
+    assert otter_root.is_dir()
+    assert "question_date must be a date" in failed(2, "recall", "otters", "--question-date", "")
+
+
 @pytest.fixture
 def otter_root(here: Path) -> Path:
     ok("init", "--root", "memory")

@@ -41,7 +41,7 @@ from .root_files import RootFiles
 from .scope import Scope, front_matter_of
 from .session import Session
 from .sync import sync_one
-from .times import checked_end
+from .times import checked_end, parse_end
 
 # Texts that look like secrets: keys, tokens, passwords and card numbers (spec/memory.md, "Secrets").
 
@@ -260,6 +260,10 @@ def remember(session: Session, request: RememberRequest, files: RootFiles) -> Re
         done = _indexed(derived, file, files)
         if same is not None:
             supersede(derived, same.file, indexed_path(derived, file))
+    until = parse_end(fields.get("valid_until"))
+    if done.problem is None and until is not None and until < now():
+        problem = f"It has expired: valid_until is {fields['valid_until']}. Recall leaves it out."
+        done = replace(done, problem=problem)
     return replace(done, superseded=None if same is None else same.file)
 
 

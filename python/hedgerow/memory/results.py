@@ -329,7 +329,7 @@ class RememberResult(Result):
     """A memory that was written: its root, its path below that, and whether it is indexed.
 
     If it is not indexed, `problem` says why, in sentences, and whether the next recall reads it; the
-    memory is written. `superseded` is the memory that it supersedes, below the indexed folder.
+    memory is written. It also names a `valid_until` that is past. `superseded` is the memory that it supersedes, below the indexed folder.
     """
 
     root: str
