@@ -169,6 +169,8 @@ def _refuse_remote(_: click.Context, param: click.Parameter, url: str | None) ->
 def _unless_a_root_is_named(
     context: click.Context, param: click.Parameter, value: str | None
 ) -> str | None:
+    if value is not None and not value.strip():
+        raise click.UsageError("--db must not be empty; give a file.")
     # Given options are processed before defaults, so --root is known by now.
     source = context.get_parameter_source(param.name or "")
     is_default = source is not None and source.name == "ENVIRONMENT"
