@@ -628,3 +628,18 @@ def test_drawings_are_left_out(root: MemoryRoot) -> None:
     done = moved(root, "obsidian", vault)
     assert [one.id for one in done.memories] == ["a.md"]
     assert skipped(done) == [("b.excalidraw.md", None, "it is a drawing")]
+
+
+def test_a_type_without_a_folder_is_kept(root: MemoryRoot, tmp_path: Path) -> None:
+    source = tmp_path / "a.jsonl"
+    types = ["Team Meeting", "episodic", "FINDING", "", 5]
+    records = [{"text": f"Tea at {at}.", "type": one} for at, one in enumerate(types)]
+    source.write_text("\n".join(map(json.dumps, records)))
+    done = moved(root, "jsonl", source)
+    folders = [one.file.split("/")[0] for one in done.memories]
+    assert folders == ["notes", "sessions", "findings", "notes", "notes"]
+    stated = [text_of(root, done, at).splitlines()[1] for at in range(len(types))]
+    words = ["team-meeting", "session", "finding", "note", "note"]
+    assert stated == [f'type: "{one}"' for one in words]
+    assert root.list(type="team-meeting").count == 1
+    assert moved(root, "jsonl", source).counts == {"unchanged": 5}
