@@ -430,6 +430,14 @@ class NodeIterator:
 
 @final
 class Store:
+    def __new__(
+        cls,
+        path: str | PathLike[str],
+        *,
+        types: Iterable[str] | None = (),
+        read_only: bool = False,
+        durability: Durability = "normal",
+    ) -> Store: ...
     @staticmethod
     def open(
         path: str | PathLike[str],

@@ -630,6 +630,16 @@ def test_drawings_are_left_out(root: MemoryRoot) -> None:
     assert skipped(done) == [("b.excalidraw.md", None, "it is a drawing")]
 
 
+def test_forgetting_an_imported_memory_names_its_export(root: MemoryRoot, tmp_path: Path) -> None:
+    source = tmp_path / "a.jsonl"
+    source.write_text('{"id": 7, "text": "Tea at five."}\n')
+    file = moved(root, "jsonl", source).memories[0].file
+    assert root.forget(file, purge=True).out_of_reach[0] == (
+        "the export of jsonl with 7, from which the next import writes the memory again"
+    )
+    assert root.import_from(source, "jsonl").counts == {"new": 1}
+
+
 def test_a_type_without_a_folder_is_kept(root: MemoryRoot, tmp_path: Path) -> None:
     source = tmp_path / "a.jsonl"
     types = ["Team Meeting", "episodic", "FINDING", "", 5]

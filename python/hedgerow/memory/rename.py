@@ -38,7 +38,14 @@ from .documents import parse_document, read_documents
 from .edit import data_of, path_of
 from .files import locked, remove, system_errors, update
 from .links import OWN_FIELDS, RELATIONS
-from .names import TEMPORARY_SUFFIX, compared, is_refused_by_windows, pattern_of, repository_of
+from .names import (
+    IMPORT_ID,
+    TEMPORARY_SUFFIX,
+    compared,
+    is_refused_by_windows,
+    pattern_of,
+    repository_of,
+)
 from .process import without_source
 from .results import ForgetResult
 from .root_files import NodeState
@@ -335,7 +342,8 @@ def forget(
     afterwards, or if that cannot be known.
     """
     # A file that is no text is refused before anything is deleted: no trace of it could be recognized.
-    text, path = text_of(data_of(derived, file)), path_of(derived, file)
+    data, path = data_of(derived, file), path_of(derived, file)
+    text, imported = text_of(data), parse_document(file, data).metadata.get(IMPORT_ID)
     without = replace(derived, rules=_rules_without(derived.rules, file))
     with locked(derived.lock), system_errors("remove", path):
         # First: a process that is killed leaves no node with the path of a deleted file.
@@ -371,7 +379,7 @@ def forget(
         tuple(_seen(rewritten, visible)),
         tuple(_seen(quoting, visible)),
         tuple(found),
-        (*unread, *_out_of_reach(derived)),
+        (*unread, *_out_of_reach(derived, imported)),
     )
 
 
@@ -379,7 +387,10 @@ def _seen(files: Iterable[str], visible: Collection[str] | None) -> list[str]:
     return [file for file in files if visible is None or file in visible]
 
 
-def _out_of_reach(derived: Derived) -> Iterator[str]:
+def _out_of_reach(derived: Derived, imported: object) -> Iterator[str]:
+    if isinstance(imported, str):
+        tool, _, key = imported.partition(":")
+        yield f"the export of {tool} with {key}, from which the next import writes the memory again"
     repository = repository_of(derived.source_root)
     if repository is not None:
         yield f"the git history of {repository}, and its clones"

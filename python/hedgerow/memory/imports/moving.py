@@ -19,6 +19,7 @@ from hedgerow.memory.derived import Derived
 from hedgerow.memory.documents import parse_document, read_documents
 from hedgerow.memory.edit import Change, changed_text
 from hedgerow.memory.files import locked
+from hedgerow.memory.names import IMPORT_ID
 from hedgerow.typing import Progress
 
 from .conversations import chatgpt, claude, claude_code, codex
@@ -39,7 +40,7 @@ FORMATS: Mapping[str, Callable[[Path], Items]] = {
 TRANSCRIPTS = ("claude-code", "codex")
 """The forms of which one file is one session."""
 
-ID, DIGEST = "import_id", "import_digest"
+ID, DIGEST = IMPORT_ID, "import_digest"
 """The fields of front matter by which an imported memory, and an edit of it, are recognized."""
 
 ACTIONS = ("new", "changed", "unchanged", "edited", "taken")

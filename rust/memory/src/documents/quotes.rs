@@ -24,6 +24,8 @@ const SHORTEST_CLAUSE: usize = 10;
 /// The fewest characters of a word that is a token or a password, and of a number.
 const SECRET: usize = 8;
 const NUMBER: usize = 4;
+/// The fewest and the most characters of an IBAN.
+const IBAN: (usize, usize) = (15, 34);
 /// Symbols of passwords that names of files, versions and times hardly have.
 const OF_PASSWORDS: [char; 11] = ['!', '#', '$', '%', '&', '*', '+', '=', '?', '^', '~'];
 /// The fewest digits of a phone number.
@@ -41,10 +43,13 @@ const OF_MANY: [&str; 3] = ["source", "confidence", "type"];
 /// Six words in a row, or twelve characters of a script without spaces, or a clause of ten; a whole line of three
 /// words or more, of eight such characters or more, or with a number of four characters or more; one word of eight
 /// characters or more with letters and digits, as tokens and passwords have them, also with symbols between them;
-/// an e-mail address; and a phone number. Case, punctuation and line ends do not count.
+/// an e-mail address; a phone number; and an IBAN, also with other spaces. Case, punctuation and line ends do not
+/// count.
 struct Quotes {
     /// By the number of words.
     runs: BTreeMap<usize, HashSet<Vec<String>>>,
+    /// In lower case, without spaces.
+    ibans: HashSet<String>,
 }
 
 impl Quotes {
@@ -52,6 +57,7 @@ impl Quotes {
     fn of(document: &StoredDocument, own_fields: &HashSet<String>) -> Self {
         let mut quotes = Self {
             runs: BTreeMap::new(),
+            ibans: HashSet::new(),
         };
         let title = words(&document.title);
         let is_said = |key: &str| !own_fields.contains(key) || TEXTS.contains(&key);
@@ -104,6 +110,7 @@ impl Quotes {
         for part in parts.filter(|one| is_address(one) || is_password(one)) {
             self.add_run(&self::words(part));
         }
+        self.ibans.extend(ibans_in(line));
         let rows = words.chunk_by(|one, other| has_digits_alone(one) && has_digits_alone(other));
         for number in rows.filter(|row| is_phone_number(row)) {
             self.add_run(number);
@@ -120,7 +127,57 @@ impl Quotes {
             words.windows(*length).any(|run| runs.contains(run))
         };
         self.runs.iter().any(quoted)
+            || (!self.ibans.is_empty() && ibans_in(text).any(|one| self.ibans.contains(&one)))
     }
+}
+
+/// The numbers of bank accounts (IBAN) in a text, in lower case and without the spaces in them.
+///
+/// Where the check digits leave several ends possible, each is one.
+fn ibans_in(text: &str) -> impl Iterator<Item = String> {
+    let bytes = text.as_bytes();
+    let begins = move |at: &usize| {
+        let is_in_word = *at > 0 && bytes[at - 1].is_ascii_alphanumeric();
+        let is_head = |head: &[u8]| {
+            let (country, check) = head.split_at(2);
+            country.iter().all(u8::is_ascii_alphabetic) && check.iter().all(u8::is_ascii_digit)
+        };
+        !is_in_word && bytes.get(*at..at + 4).is_some_and(is_head)
+    };
+    let all = (0..bytes.len()).filter(begins);
+    all.flat_map(move |at| ibans_at(&bytes[at..]))
+}
+
+/// The IBANs that a text may begin with.
+fn ibans_at(text: &[u8]) -> Vec<String> {
+    let (mut compact, mut found) = (String::new(), Vec::new());
+    for (at, one) in text.iter().enumerate() {
+        if matches!(one, b' ' | b'-') {
+            continue;
+        }
+        if !one.is_ascii_alphanumeric() || compact.len() == IBAN.1 {
+            break;
+        }
+        compact.push(char::from(one.to_ascii_lowercase()));
+        let is_end = !text.get(at + 1).is_some_and(u8::is_ascii_alphanumeric);
+        if is_end && compact.len() >= IBAN.0 && is_iban(&compact) {
+            found.push(compact.clone());
+        }
+    }
+    found
+}
+
+/// Whether the check digits of an IBAN are right: as a number, its parts exchanged, it leaves 1 of 97.
+fn is_iban(compact: &str) -> bool {
+    let (head, tail) = compact.split_at(4);
+    let digits = tail.chars().chain(head.chars());
+    let rest = digits
+        .filter_map(|one| one.to_digit(36))
+        .fold(0, |rest, one| {
+            let places = if one > 9 { 100 } else { 10 };
+            (rest * places + one) % 97
+        });
+    rest == 1
 }
 
 /// The words of a text; each character of a script without spaces is one.
@@ -348,6 +405,20 @@ mod tests {
             others.quoting(&said, &HashSet::new()),
             ["b.md", "c.md", "d.md"]
         );
+    }
+
+    #[test]
+    fn an_iban_is_a_quote_with_any_spaces() {
+        let said = document(
+            "notes/a.md",
+            "Pay to DE89 3704 0044 0532 0130 00 soon, or to GB82WEST12345698765432.\n",
+        );
+        let others = Documents::of(vec![
+            document("b.md", "iban=de89370400440532013000"),
+            document("c.md", "(GB82 WEST 1234 5698 7654 32)"),
+            document("d.md", "DE88370400440532013000 and DE12 3704 0044"),
+        ]);
+        assert_eq!(others.quoting(&said, &HashSet::new()), ["b.md", "c.md"]);
     }
 
     #[test]
