@@ -11,7 +11,8 @@ import pytest
 
 import hedgerow.memory.rename  # noqa: F401 - a user without permissions may be unable to import it late
 import read_only
-from hedgerow import InvalidInputError, MemoryRoot
+from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
+from hedgerow.memory.doctor import diagnose
 from memory_doubles import put
 
 BINARY = b"\x00\x01 see [[hedge]] \xff\xfe"
@@ -63,3 +64,38 @@ def test_forgetting_names_what_it_cannot_search(folder: Path, entry: str) -> Non
     assert not (folder / "notes/hedge.md").exists()
     assert f"{entry} (permission denied; make it readable)" in done.out_of_reach
     assert done.copies == (("trash/old.txt",) if entry == "notes/door.md" else ())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no such permissions")
+@pytest.mark.parametrize("entry", [".hedgerow", "."])
+def test_a_folder_without_permissions_is_an_error_that_doctor_names(
+    folder: Path, entry: str
+) -> None:
+    with MemoryRoot.open(folder) as root:
+        root.index()
+        diagnose(folder)
+        root.remember("Sloes are bitter.", title="Sloes")
+    with read_only.unreadable(folder / entry, folder):
+        for work in (lambda: root.recall("hedge"), root.list, lambda: root.retract("hedge")):
+            with pytest.raises(HedgerowError, match=r"cannot read .*: Permission denied") as raised:
+                work()
+            assert raised.value.code == "root_io"
+        found = diagnose(folder)
+        assert not found.ok
+        assert found.permissions.message.startswith("You may not read, write, enter ")
+        if entry == ".hedgerow":
+            done = root.remember("Haws are red.", title="Haws")
+            assert "Not indexed yet: cannot read" in (done.problem or "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no such permissions")
+def test_an_index_without_permissions_is_not_called_damaged(folder: Path) -> None:
+    with MemoryRoot.open(folder) as root:
+        root.index()
+        diagnose(folder)
+    with read_only.unreadable(folder / ".hedgerow" / "index.db", folder):
+        found = diagnose(folder)
+        assert "Damaged" not in found.index.message
+        assert f"You may not read, write {folder.resolve()}/.hedgerow/index.db" in (
+            found.permissions.message
+        )

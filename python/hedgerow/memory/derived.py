@@ -161,6 +161,16 @@ class Derived:
         return self.folder / "index.json"
 
     @property
+    def has_index(self) -> bool:
+        """Whether there is an index; HedgerowError if the folder cannot be read."""
+        return identity_of(self.index) is not None
+
+    @property
+    def has_store(self) -> bool:
+        """Whether there is a store, as `has_index`."""
+        return identity_of(self.store) is not None
+
+    @property
     def reports(self) -> Path:
         """The folder of the reports of lint."""
         return self.folder / "reports"
@@ -200,7 +210,7 @@ def _own_patterns(root: Path, source_root: Path, vault: str | None) -> tuple[str
 def check_folder(derived: Derived) -> None:
     """Raise HedgerowError where `.hedgerow` is a link to a folder in which this user made nothing."""
     if derived.folder.is_symlink() and not any(
-        file.exists() and _is_ours(derived, file) for file in (derived.index, derived.store)
+        identity_of(file) and _is_ours(derived, file) for file in (derived.index, derived.store)
     ):
         raise _link(derived.folder, "where you have made no index of this root on this machine")
 
@@ -306,7 +316,7 @@ def _quarantine_foreign(derived: Derived, known: Collection[tuple[int, int]]) ->
         else:
             kept = _put_aside(derived.store, "foreign")
             told.append(f"the store is rebuilt without visits, and the old one is kept as {kept}")
-    if not derived.index.exists():
+    if not derived.has_index:
         derived.manifest.unlink(missing_ok=True)
     if told:
         _logger.warning(
@@ -410,7 +420,7 @@ def discard(derived: Derived, damage: IndexFileError) -> None:
 
     The caller holds the lock.
     """
-    if derived.index.exists() and derived.index.stat().st_size > 0:
+    if derived.has_index and derived.index.stat().st_size > 0:
         _logger.warning("%s; it is rebuilt from the files", damage.message)
     _remove(derived.index)
 
@@ -440,12 +450,14 @@ def _remove(file: Path) -> None:
 
 
 def identity_of(file: Path) -> tuple[int, int] | None:
-    """Tell a file from the one that takes its name later; None where there is none."""
-    try:
+    """Tell a file from the one that takes its name later; None where there is none.
+
+    Raises HedgerowError if the system does not say, as in a folder without permissions.
+    """
+    with system_errors("read", file), suppress(FileNotFoundError, NotADirectoryError):
         status = file.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    return status.st_dev, status.st_ino
+        return status.st_dev, status.st_ino
+    return None
 
 
 # The folder in which several roots have one index (spec/memory.md, "Several roots").

@@ -475,7 +475,7 @@ class OpenedIndex:
         """
         derived = Derived.of(config)
         try:
-            if derived.index.exists():
+            if derived.has_index:
                 with suppress(IndexFileError):
                     index = self._index(derived)
                     return answer(index, self._columns_of(index))

@@ -347,7 +347,7 @@ def forget(
     without = replace(derived, rules=_rules_without(derived.rules, file))
     with locked(derived.lock), system_errors("remove", path):
         # First: a process that is killed leaves no node with the path of a deleted file.
-        if derived.store.exists():
+        if derived.has_store:
             with open_store_to_write(derived) as store:
                 store._purge([file])  # noqa: SLF001 - of the same package
     try:
@@ -419,7 +419,7 @@ def _purged(derived: Derived, traces: list[str]) -> tuple[str, ...]:
     with locked(derived.lock):
         with open_to_write(derived) as index:
             _vacuum(index)
-        if derived.store.exists():
+        if derived.has_store:
             with open_store_to_write(derived) as store:
                 _vacuum(store.index)
         if derived.manifest.exists():

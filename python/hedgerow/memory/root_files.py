@@ -465,7 +465,7 @@ def _folders(derived: Derived) -> tuple[tuple[Path, Rules], ...]:
 
 def index_state(derived: Derived) -> IndexState | None:
     """Compare the index with the files; None without an index."""
-    if not derived.index.exists():
+    if not derived.has_index:
         return None
     try:
         check_regular(derived.index)

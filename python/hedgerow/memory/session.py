@@ -67,7 +67,7 @@ class Session:
         if self._store_due:
             self._store_due, self._index_fresh = False, True
             self._bring_up_to_date(progress)
-        if self.derived.store.exists():
+        if self.derived.has_store:
             state = self._files.nodes(self.derived)
             if state.ledger.is_current:
                 return state
@@ -165,7 +165,7 @@ class Session:
     def _look(self) -> FreshnessCheck | None:
         """Compare the files with index and store, without a lock; None if one cannot be read."""
         derived = self.derived
-        if not (derived.store.exists() and derived.index.exists()):
+        if not (derived.has_store and derived.has_index):
             return None
         try:
             ledgers = self._files.ledger(derived), self._files.nodes(derived).ledger
