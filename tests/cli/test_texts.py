@@ -187,7 +187,12 @@ class TestHistory:
 @pytest.mark.usefixtures("plan")
 def test_list_of_expired_memories_and_of_a_writer(here: Path) -> None:
     assert ok("list", "--expired") == "No memories.\n"
-    ok("remember", "The code is 1234.", "--valid-until", "2020-01-31", "--written-by", "codex/s1")
+    command = ("remember", "The code is 1234.", "--valid-until", "2020-01-31")
+    done = run(*command, "--written-by", "codex/s1")
+    assert (done.exit_code, done.stderr) == (
+        0,
+        "It has expired: valid_until is 2020-01-31. Recall leaves it out.\n",
+    )
     assert "[no longer valid since 2020-01-31]" in ok("list", "--expired")
     assert as_json("list", "--written-by", "codex,ana")["count"] == 1
     assert "written_by must be a name" in failed(1, "remember", "x", "--written-by", " ")
