@@ -363,3 +363,27 @@ def test_an_interrupted_import_says_what_it_left(otter_root, tmp_path, monkeypat
     result = run("import", "jsonl", str(tmp_path / "m.jsonl"), "--root", str(otter_root), *options)
     assert result.exit_code == 130
     assert state in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("method", "command", "state"),
+    [
+        (
+            "rename",
+            ["rename", "a", "b"],
+            "links to it may be changed already; run the same command",
+        ),
+        ("forget", ["forget", "a", "--purge"], "parts of it may be deleted already; run the same"),
+        ("process", ["dedupe", "--apply", "--json"], "every file written so far is complete; run"),
+        ("process", ["synthesize", "a", "--apply"], "every file written so far is complete; run"),
+        ("process", ["lint"], "interrupted: nothing was written"),
+    ],
+)
+def test_an_interrupted_command_says_what_it_left(otter_root, monkeypatch, method, command, state):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"hedgerow.memory.MemoryRoot.{method}", interrupt)
+    result = run(*command, "--root", str(otter_root))
+    assert result.exit_code == 130
+    assert state in result.stderr

@@ -27,7 +27,7 @@ from hedgerow.memory.operations import (
     WrapupRequest,
 )
 
-from .failures import FAILED
+from .failures import FAILED, REPEAT, interruptible
 from .options import TEXT, Command, json_option, option, request_options, sync_option
 from .output import echo, has_terminal, plural, visible, wrote_json
 from .place import NO_ROOT, offer_own_root, open_memory, place_options, read_stdin, usage_errors
@@ -408,7 +408,8 @@ def rename(*, key: str, new: str) -> None:
 
     KEY is a path, a file name or a title; NEW a path, or a name in the same folder.
     """
-    done = open_memory(writes=True).rename(key, new)
+    with interruptible(f"interrupted: links to it may be changed already; {REPEAT}"):
+        done = open_memory(writes=True).rename(key, new)
     if wrote_json(done):
         return
     echo(f"Renamed: {visible(done.file)} to {visible(done.to)}")
@@ -521,7 +522,8 @@ def forget(*, key: str, purge: bool) -> None:
             "forget deletes the file for good: pass --purge, or use `hedgerow retract`, which "
             "keeps the file."
         )
-    done = open_memory(writes=True).forget(key, purge=True)
+    with interruptible(f"interrupted: parts of it may be deleted already; {REPEAT}"):
+        done = open_memory(writes=True).forget(key, purge=True)
     if wrote_json(done):
         return
     for file in (done.file, *done.reports):
