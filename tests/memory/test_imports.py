@@ -553,7 +553,7 @@ class TestOddRecords:
     def test_templates_and_empty_notes_are_not_imported(
         self, root: MemoryRoot, tmp_path: Path
     ) -> None:
-        vault = tmp_path / "vault"
+        vault = tmp_path.parent / f"{tmp_path.name}-vault"
         put(vault, "a.md", "text\n")
         put(vault, "Templates/daily.md", "# {{title}}\n")
         put(vault, "x/_templates/b.md", "b\n")
@@ -576,7 +576,7 @@ class TestOddRecords:
     def test_front_matter_that_is_not_yaml_is_imported_as_it_is(
         self, root: MemoryRoot, tmp_path: Path, form: str
     ) -> None:
-        vault = tmp_path / "vault"
+        vault = tmp_path.parent / f"{tmp_path.name}-vault"
         text = "---\ntitle: GP-7: one\ntags: [x]\n---\n\npomelo\n- likes [[b]]\n"
         put(vault, "one.md", text)
         assert root.import_from(vault, form, apply=True).counts == {"new": 1}
@@ -638,6 +638,21 @@ def test_forgetting_an_imported_memory_names_its_export(root: MemoryRoot, tmp_pa
         "the export of jsonl with 7, from which the next import writes the memory again"
     )
     assert root.import_from(source, "jsonl").counts == {"new": 1}
+
+
+@pytest.mark.parametrize("tool", ["obsidian", "basic-memory"])
+@pytest.mark.parametrize("base", [".", "root"])
+def test_memories_of_the_root_are_not_imported(tmp_path: Path, tool: str, base: str) -> None:
+    put(tmp_path, "root/hedgerow.json", '{"schemaVersion": 1, "exclude": ["/old/"]}')
+    put(tmp_path, "root/old/elm.md", "Elms are tall.\n")
+    put(tmp_path, "root/oak.md", "Oaks are old.\n")
+    with MemoryRoot.open(tmp_path / "root") as root:
+        source = tmp_path / base
+        prefix = "root/" if base == "." else ""
+        done = moved(root, tool, source)
+        assert [one.file for one in done.memories] == [f"notes/{prefix}old/elm.md"]
+        assert (f"{prefix}oak.md", None, "it is a memory of this root already") in skipped(done)
+        assert moved(root, tool, source).counts == {"unchanged": 1}
 
 
 def test_a_type_without_a_folder_is_kept(root: MemoryRoot, tmp_path: Path) -> None:
