@@ -152,6 +152,17 @@ class TestInAnEditor:
         assert plan.read_text() == "Theirs.\n"
         kept.unlink()
 
+    def test_a_text_that_is_not_utf8_is_kept(
+        self, plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.edits(tmp_path, monkeypatch, "path.write_bytes('H\u00e4cke\\n'.encode('latin-1'))")
+        message = failed(1, "edit", "plan")
+        assert "the editor did not save the text as UTF-8. It is in " in message
+        kept = Path(message.partition(" It is in ")[2].strip())
+        assert kept.read_bytes() == "H\u00e4cke\n".encode("latin-1")
+        assert plan.read_text() == PLAN
+        kept.unlink()
+
 
 class TestHistory:
     def test_events_and_states(self, plan: Path) -> None:
