@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from command_line import run
-from hedgerow import IndexFileError, MemoryRoot
+from hedgerow import HedgerowError, IndexFileError, MemoryRoot
 from memory_doubles import put
 
 FULL = "index.db cannot grow (database or disk is full)"
@@ -71,3 +71,32 @@ def test_an_import_that_cannot_write_a_memory_fails(here: Path) -> None:
     assert done.exit_code == 1
     assert "2 memories: 1 new" not in done.stdout
     assert "1 memory could not be written; run the same command again to finish." in done.stderr
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda root: root.supersede("hedge", text="Cut it in March.", title="March"),
+        lambda root: root.remember(
+            "Cut the hedge in August.", title="March", on_duplicate="supersede"
+        ),
+    ],
+)
+def test_the_error_of_a_mark_names_the_new_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, work: Callable[[MemoryRoot], object]
+) -> None:
+    put(tmp_path, "notes/hedge.md", "Cut the hedge in August.\n")
+
+    def changed(*_: Any) -> None:
+        raise HedgerowError("notes/hedge.md was changed", code="file_changed")
+
+    monkeypatch.setattr("hedgerow.memory.remembering.supersede", changed)
+    with MemoryRoot.open(tmp_path) as root:
+        root.index()
+        with pytest.raises(HedgerowError) as raised:
+            work(root)
+        [new] = [one.file for one in root.list().memories if one.title == "March"]
+        assert root.validity("hedge").by == (new,)
+    assert raised.value.message == (
+        f"notes/hedge.md was changed. Written before that: {new}. The next recall reads all changes."
+    )
