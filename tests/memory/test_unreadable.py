@@ -99,3 +99,21 @@ def test_an_index_without_permissions_is_not_called_damaged(folder: Path) -> Non
         assert f"You may not read, write {folder.resolve()}/.hedgerow/index.db" in (
             found.permissions.message
         )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders have no such permissions")
+@pytest.mark.parametrize("watch", [False, True])
+def test_a_root_without_write_permission_is_read(folder: Path, watch: bool) -> None:
+    with MemoryRoot.open(folder) as before:
+        before.query("all")
+        before.recall("hedge")
+    read_only.own(folder)
+    with read_only.permissions(folder), MemoryRoot.open(folder, watch=watch) as root:
+        for _ in range(2):
+            assert [one.file for one in root.recall("hawthorn")] == ["notes/hedge.md"]
+            assert root.list().count == 2
+    put(folder, "notes/elm.md", "Elms.\n")
+    root = MemoryRoot.open(folder, watch=watch)
+    with read_only.permissions(folder), pytest.raises(HedgerowError, match="--no-sync"):
+        root.recall("hawthorn")
+    root.close()

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from hedgerow.typing import Durability
 
 _logger = logging.getLogger("hedgerow.memory")
+_BY_EFFECTIVE_IDS = os.access in os.supports_effective_ids
 
 T = TypeVar("T", Index, Store)
 
@@ -159,6 +160,11 @@ class Derived:
     def manifest(self) -> Path:
         """The list of documents for other programs."""
         return self.folder / "index.json"
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether files can be made in the folder, so that a sync is possible."""
+        return os.access(self.folder, os.W_OK, effective_ids=_BY_EFFECTIVE_IDS)
 
     @property
     def has_index(self) -> bool:

@@ -402,7 +402,10 @@ class FileCheck:
             return FreshnessCheck([*known[1], *ledgers[0].skips])
         listing = derived.listing()
         for ledger in ledgers:
-            if not ledger.has_read(listing, derived.source_root):
+            if not (
+                ledger.has_read(listing, derived.source_root)
+                or is_unchanged(derived, ledger, listing)
+            ):
                 return FreshnessCheck(None, listing)
         skips = list(starmap(Skip, listing.skips))
         if changes is not None:
@@ -456,6 +459,14 @@ class FileCheck:
             return None
         self.active, self._problem = tuple(begun), None
         return self._counted()
+
+
+def is_unchanged(derived: Derived, ledger: Ledger, listing: _Listing) -> bool:
+    """Whether the files have the content that was read, where nothing can be written.
+
+    Taking permissions away changes the signature of a file. No sync can note the new one there.
+    """
+    return not derived.is_writable and ledger.stale(listing, derived.source_root) == 0
 
 
 def _folders(derived: Derived) -> tuple[tuple[Path, Rules], ...]:
