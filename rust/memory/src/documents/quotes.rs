@@ -43,11 +43,13 @@ const OF_MANY: [&str; 3] = ["source", "confidence", "type"];
 /// Six words in a row, or twelve characters of a script without spaces, or a clause of ten; a whole line of three
 /// words or more, of eight such characters or more, or with a number of four characters or more; one word of eight
 /// characters or more with letters and digits, as tokens and passwords have them, also with symbols between them;
-/// an e-mail address; a phone number; and an IBAN, also with other spaces. Case, punctuation and line ends do not
-/// count.
+/// an e-mail address; a phone number or another number as long, and an IBAN, each also with other spaces. Case,
+/// punctuation and line ends do not count.
 struct Quotes {
     /// By the number of words.
     runs: BTreeMap<usize, HashSet<Vec<String>>>,
+    /// Phone numbers and others as long, without spaces.
+    numbers: HashSet<String>,
     /// In lower case, without spaces.
     ibans: HashSet<String>,
 }
@@ -57,6 +59,7 @@ impl Quotes {
     fn of(document: &StoredDocument, own_fields: &HashSet<String>) -> Self {
         let mut quotes = Self {
             runs: BTreeMap::new(),
+            numbers: HashSet::new(),
             ibans: HashSet::new(),
         };
         let title = words(&document.title);
@@ -111,10 +114,8 @@ impl Quotes {
             self.add_run(&self::words(part));
         }
         self.ibans.extend(ibans_in(line));
-        let rows = words.chunk_by(|one, other| has_digits_alone(one) && has_digits_alone(other));
-        for number in rows.filter(|row| is_phone_number(row)) {
-            self.add_run(number);
-        }
+        let numbers = rows_of_digits(words).filter(|row| is_phone_number(row));
+        self.numbers.extend(numbers.map(digits_of));
     }
 
     fn add_run(&mut self, run: &[String]) {
@@ -126,9 +127,24 @@ impl Quotes {
         let quoted = |(length, runs): (&usize, &HashSet<Vec<String>>)| {
             words.windows(*length).any(|run| runs.contains(run))
         };
+        let is_in = |digits: String| self.numbers.iter().any(|one| digits.contains(one));
         self.runs.iter().any(quoted)
+            || (!self.numbers.is_empty() && rows_of_digits(&words).map(digits_of).any(is_in))
             || (!self.ibans.is_empty() && ibans_in(text).any(|one| self.ibans.contains(&one)))
     }
+}
+
+/// The runs of words that are digits.
+fn rows_of_digits(words: &[String]) -> impl Iterator<Item = &[String]> {
+    let rows = words.chunk_by(|one, other| has_digits_alone(one) && has_digits_alone(other));
+    rows.filter(|row| row.iter().all(|word| has_digits_alone(word)))
+}
+
+fn digits_of(row: &[String]) -> String {
+    row.iter()
+        .flat_map(|word| word.chars())
+        .filter(char::is_ascii_digit)
+        .collect()
 }
 
 /// The numbers of bank accounts (IBAN) in a text, in lower case and without the spaces in them.
@@ -252,9 +268,7 @@ fn is_phone_number(row: &[String]) -> bool {
         && row
             .iter()
             .any(|word| word.contains("19") || word.contains("20"));
-    groups.iter().sum::<usize>() >= PHONE
-        && row.iter().all(|word| has_digits_alone(word))
-        && !is_date
+    groups.iter().sum::<usize>() >= PHONE && !is_date
 }
 
 fn is_secret(word: &str) -> bool {
@@ -417,6 +431,20 @@ mod tests {
             document("b.md", "iban=de89370400440532013000"),
             document("c.md", "(GB82 WEST 1234 5698 7654 32)"),
             document("d.md", "DE88370400440532013000 and DE12 3704 0044"),
+        ]);
+        assert_eq!(others.quoting(&said, &HashSet::new()), ["b.md", "c.md"]);
+    }
+
+    #[test]
+    fn a_long_number_is_a_quote_with_any_spaces() {
+        let said = document(
+            "notes/a.md",
+            "call +49 30 5550134\n\ncard 4111111111111111\n\non 18.04.2026\n",
+        );
+        let others = Documents::of(vec![
+            document("b.md", "0049 30 555-0134"),
+            document("c.md", "4111 1111 1111 1111!"),
+            document("d.md", "4111 1111 1111 and 1111, 18.04.2026"),
         ]);
         assert_eq!(others.quoting(&said, &HashSet::new()), ["b.md", "c.md"]);
     }
