@@ -74,8 +74,9 @@ class Diagnosis:
 
     @property
     def ok(self) -> bool:
-        """Whether the engine, the root and its permissions are as they should be."""
-        return self.engine.ok and self.memory_root.ok and self.permissions.ok
+        """Whether the engine, the root and its permissions are as they should be, and an index is possible."""
+        needed = (self.engine, self.memory_root, self.permissions, self.index)
+        return all(check.ok or check.is_warning for check in needed)
 
     def checks(self) -> list[tuple[str, Check]]:
         """Return the checks with their names, in the order of the report."""
