@@ -460,10 +460,14 @@ def identity_of(file: Path) -> tuple[int, int] | None:
 
     Raises HedgerowError if the system does not say, as in a folder without permissions.
     """
-    with system_errors("read", file), suppress(FileNotFoundError, NotADirectoryError):
+    try:
         status = file.stat()
-        return status.st_dev, status.st_ino
-    return None
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError:
+        with system_errors("read", file):  # entered here alone: each recall looks
+            raise
+    return status.st_dev, status.st_ino
 
 
 # The folder in which several roots have one index (spec/memory.md, "Several roots").
