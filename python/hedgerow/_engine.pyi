@@ -430,6 +430,14 @@ class NodeIterator:
 
 @final
 class Store:
+    def __new__(
+        cls,
+        path: str | PathLike[str],
+        *,
+        types: Iterable[str] | None = (),
+        read_only: bool = False,
+        durability: Durability = "normal",
+    ) -> Store: ...
     @staticmethod
     def open(
         path: str | PathLike[str],
@@ -1150,7 +1158,9 @@ def _links_in_text(text: str) -> list[tuple[str, bool]]: ...
 def _link_positions(text: str) -> tuple[list[tuple[int, int, str, bool]], list[str]]: ...
 def _level_two_sections(text: str) -> list[tuple[str, str]]: ...
 def _first_heading(text: str) -> str: ...
-def _files_with(files: Sequence[str | PathLike[str]], texts: Sequence[str]) -> list[int]: ...
+def _files_with(
+    files: Sequence[str | PathLike[str]], texts: Sequence[str]
+) -> tuple[list[int], list[tuple[int, str]]]: ...
 def _part_of(
     text: str,
     file: str,

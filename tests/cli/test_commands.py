@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -231,3 +233,20 @@ class TestExplain:
 
     def test_extended_matching_changes_what_runs(self) -> None:
         assert "il" in as_json("explain", "IL-10 of T-cells", "--matching", "extended")["match"]
+
+
+def test_ctrl_c_while_the_command_is_imported_has_no_traceback() -> None:
+    program = (
+        "import sys\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'click':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "from hedgerow.__main__ import main\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "Error: interrupted\n")

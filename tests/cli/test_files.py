@@ -187,8 +187,10 @@ class TestWhichFile:
         (garden / "notes" / "elm.md").write_text("Elm.")
         assert as_json("index", "notes")["db"] == "garden.db"
         assert as_json("search", "elm")["count"] == 1
-        monkeypatch.setenv("HEDGEROW_DB", "")
-        assert "Missing option '--db'" in failed(2, "search", "oak")
+        for blank in ("", " "):
+            monkeypatch.setenv("HEDGEROW_DB", blank)
+            assert "Missing option '--db'" in failed(2, "search", "oak")
+            assert "--db must not be empty" in failed(2, "search", "oak", "--db", blank)
 
     @pytest.mark.usefixtures("garden")
     def test_a_root_that_is_named_wins(self, monkeypatch: pytest.MonkeyPatch) -> None:

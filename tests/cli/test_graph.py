@@ -121,6 +121,7 @@ class TestVisit:
         keys = ok("query", "visited:linker,2d", "--now", "2026-04-19", "--keys")
         assert keys == "garden/pond.md\ngarden/slugs.md\n"
         assert ok("query", "visited:linker,1d", "--now", "2026-04-19", "--keys") == ""
+        assert as_json("visit", "y", "slugs", "--at", "2026")["at"] == 1_767_225_600
         assert as_json("visit", "x", "slugs", "--at", "5", "--outcome", "failed") == {
             "root": str(four_notes), "agent": "x", "at": 5, "outcome": "failed",
             "keys": ["garden/slugs.md"],

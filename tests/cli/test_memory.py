@@ -35,6 +35,11 @@ COMMANDS = [
 FURTHER = ["status", "process", "wrapup", "instructions", "run", "query"]
 
 
+def test_a_blank_question_date_is_an_error(otter_root: Path) -> None:
+    assert otter_root.is_dir()
+    assert "question_date must be a date" in failed(2, "recall", "otters", "--question-date", "")
+
+
 @pytest.fixture
 def otter_root(here: Path) -> Path:
     ok("init", "--root", "memory")
@@ -356,5 +361,29 @@ def test_an_interrupted_import_says_what_it_left(otter_root, tmp_path, monkeypat
 
     monkeypatch.setattr("hedgerow.memory.MemoryRoot.import_from", interrupt)
     result = run("import", "jsonl", str(tmp_path / "m.jsonl"), "--root", str(otter_root), *options)
+    assert result.exit_code == 130
+    assert state in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("method", "command", "state"),
+    [
+        (
+            "rename",
+            ["rename", "a", "b"],
+            "links to it may be changed already; run the same command",
+        ),
+        ("forget", ["forget", "a", "--purge"], "parts of it may be deleted already; run the same"),
+        ("process", ["dedupe", "--apply", "--json"], "every file written so far is complete; run"),
+        ("process", ["synthesize", "a", "--apply"], "every file written so far is complete; run"),
+        ("process", ["lint"], "interrupted: nothing was written"),
+    ],
+)
+def test_an_interrupted_command_says_what_it_left(otter_root, monkeypatch, method, command, state):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"hedgerow.memory.MemoryRoot.{method}", interrupt)
+    result = run(*command, "--root", str(otter_root))
     assert result.exit_code == 130
     assert state in result.stderr

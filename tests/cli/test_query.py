@@ -163,6 +163,7 @@ def test_a_pipeline_that_cannot_be_read_is_wrong_usage_and_shows_the_place(
         ([], "Give a pipeline, as in 'all | limit:10', or its stages with -p."),
         (["all", "--keys", "--json"], "--keys writes keys alone; leave --json and --explain out."),
         (["all | count", "--keys"], "--keys has no keys after `count`; leave one of them out."),
+        (["all", "--now", "20260418"], "'20260418' is no time; write a date as in 2026-04-18"),
         (["all", "--now", "soon"], "'soon' is no time; write a date as in 2026-04-18"),
         (["all", "a"], "terms make a set, and so does this"),
     ],

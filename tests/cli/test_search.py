@@ -199,6 +199,7 @@ def test_a_condition_on_a_key_that_no_chunk_has_is_named() -> None:
     for condition, said in [
         ("tagz = garden", "No chunk has the key tagz; did you mean tag?\n"),
         ("year >= 2024", "No chunk has the key year.\n"),
+        ("author = ann", "No chunk has the key author.\n"),
     ]:
         assert said in ok("search", "hedge", "--db", "notes.db", "--filter", condition)
     kept = ok("search", "unicorn", "--db", "notes.db", "--filter", "tag=garden")

@@ -73,6 +73,9 @@ class TestCharacters:
         text = "می‌خواهم क्‍ष 👩‍🌾 ❤️ 味噌汁 עברית"
         assert printable(text) == visible(text) == text
 
+    def test_line_ends_of_windows_stay(self) -> None:
+        assert printable("a\r\nb\r\rc\r\n") == "a\r\nb\\r\\rc\r\n"
+
     @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
     def test_json_means_the_same_and_is_harmless(
         self, monkeypatch: pytest.MonkeyPatch, encoding: str

@@ -152,6 +152,17 @@ class TestInAnEditor:
         assert plan.read_text() == "Theirs.\n"
         kept.unlink()
 
+    def test_a_text_that_is_not_utf8_is_kept(
+        self, plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.edits(tmp_path, monkeypatch, "path.write_bytes('H\u00e4cke\\n'.encode('latin-1'))")
+        message = failed(1, "edit", "plan")
+        assert "the editor did not save the text as UTF-8. It is in " in message
+        kept = Path(message.partition(" It is in ")[2].strip())
+        assert kept.read_bytes() == "H\u00e4cke\n".encode("latin-1")
+        assert plan.read_text() == PLAN
+        kept.unlink()
+
 
 class TestHistory:
     def test_events_and_states(self, plan: Path) -> None:
@@ -187,7 +198,12 @@ class TestHistory:
 @pytest.mark.usefixtures("plan")
 def test_list_of_expired_memories_and_of_a_writer(here: Path) -> None:
     assert ok("list", "--expired") == "No memories.\n"
-    ok("remember", "The code is 1234.", "--valid-until", "2020-01-31", "--written-by", "codex/s1")
+    command = ("remember", "The code is 1234.", "--valid-until", "2020-01-31")
+    done = run(*command, "--written-by", "codex/s1")
+    assert (done.exit_code, done.stderr) == (
+        0,
+        "It has expired: valid_until is 2020-01-31. Recall leaves it out.\n",
+    )
     assert "[no longer valid since 2020-01-31]" in ok("list", "--expired")
     assert as_json("list", "--written-by", "codex,ana")["count"] == 1
     assert "written_by must be a name" in failed(1, "remember", "x", "--written-by", " ")

@@ -24,6 +24,8 @@ def text(root: MemoryRoot, file: str) -> str:
 def test_a_memory_expires(root: MemoryRoot) -> None:
     done = root.remember("The code is 1234.", title="Code", valid_until="2020-01-31")
     assert 'valid_until: "2020-01-31"' in text(root, done.file)
+    assert done.problem == ("It has expired: valid_until is 2020-01-31. Recall leaves it out.")
+    assert root.remember("Tea at five.", title="Tea", valid_until="30d").problem is None
     assert root.recall("code").left_out == {"expired": 1}
     assert [one.file for one in root.recall("code", as_of="2020-01-31")] == []
     assert root.validity("Code").why == "expired"

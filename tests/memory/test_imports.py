@@ -553,7 +553,7 @@ class TestOddRecords:
     def test_templates_and_empty_notes_are_not_imported(
         self, root: MemoryRoot, tmp_path: Path
     ) -> None:
-        vault = tmp_path / "vault"
+        vault = tmp_path.parent / f"{tmp_path.name}-vault"
         put(vault, "a.md", "text\n")
         put(vault, "Templates/daily.md", "# {{title}}\n")
         put(vault, "x/_templates/b.md", "b\n")
@@ -576,7 +576,7 @@ class TestOddRecords:
     def test_front_matter_that_is_not_yaml_is_imported_as_it_is(
         self, root: MemoryRoot, tmp_path: Path, form: str
     ) -> None:
-        vault = tmp_path / "vault"
+        vault = tmp_path.parent / f"{tmp_path.name}-vault"
         text = "---\ntitle: GP-7: one\ntags: [x]\n---\n\npomelo\n- likes [[b]]\n"
         put(vault, "one.md", text)
         assert root.import_from(vault, form, apply=True).counts == {"new": 1}
@@ -628,3 +628,43 @@ def test_drawings_are_left_out(root: MemoryRoot) -> None:
     done = moved(root, "obsidian", vault)
     assert [one.id for one in done.memories] == ["a.md"]
     assert skipped(done) == [("b.excalidraw.md", None, "it is a drawing")]
+
+
+def test_forgetting_an_imported_memory_names_its_export(root: MemoryRoot, tmp_path: Path) -> None:
+    source = tmp_path / "a.jsonl"
+    source.write_text('{"id": 7, "text": "Tea at five."}\n')
+    file = moved(root, "jsonl", source).memories[0].file
+    assert root.forget(file, purge=True).out_of_reach[0] == (
+        "the export of jsonl with 7, from which the next import writes the memory again"
+    )
+    assert root.import_from(source, "jsonl").counts == {"new": 1}
+
+
+@pytest.mark.parametrize("tool", ["obsidian", "basic-memory"])
+@pytest.mark.parametrize("base", [".", "root"])
+def test_memories_of_the_root_are_not_imported(tmp_path: Path, tool: str, base: str) -> None:
+    put(tmp_path, "root/hedgerow.json", '{"schemaVersion": 1, "exclude": ["/old/"]}')
+    put(tmp_path, "root/old/elm.md", "Elms are tall.\n")
+    put(tmp_path, "root/oak.md", "Oaks are old.\n")
+    with MemoryRoot.open(tmp_path / "root") as root:
+        source = tmp_path / base
+        prefix = "root/" if base == "." else ""
+        done = moved(root, tool, source)
+        assert [one.file for one in done.memories] == [f"notes/{prefix}old/elm.md"]
+        assert (f"{prefix}oak.md", None, "it is a memory of this root already") in skipped(done)
+        assert moved(root, tool, source).counts == {"unchanged": 1}
+
+
+def test_a_type_without_a_folder_is_kept(root: MemoryRoot, tmp_path: Path) -> None:
+    source = tmp_path / "a.jsonl"
+    types = ["Team Meeting", "episodic", "FINDING", "", 5]
+    records = [{"text": f"Tea at {at}.", "type": one} for at, one in enumerate(types)]
+    source.write_text("\n".join(map(json.dumps, records)))
+    done = moved(root, "jsonl", source)
+    folders = [one.file.split("/")[0] for one in done.memories]
+    assert folders == ["notes", "sessions", "findings", "notes", "notes"]
+    stated = [text_of(root, done, at).splitlines()[1] for at in range(len(types))]
+    words = ["team-meeting", "session", "finding", "note", "note"]
+    assert stated == [f'type: "{one}"' for one in words]
+    assert root.list(type="team-meeting").count == 1
+    assert moved(root, "jsonl", source).counts == {"unchanged": 5}

@@ -41,7 +41,8 @@ class TestSlug:
             ("!!!", "untitled"),
             ("...", "untitled"),
             ("", "untitled"),
-            ("../../etc/passwd", "..-..-etc-passwd"),
+            ("../../etc/passwd", "etc-passwd"),
+            (".gitignore and v. 2.1", "gitignore-and-v-2.1"),
         ],
     )
     def test_of_a_title(self, title: str, slug: str) -> None:

@@ -107,7 +107,9 @@ class TestSync:
             hr.HedgerowError, match=r"\.hedgerow is a file, and the index needs a folder"
         ):
             root.recall("x")
-        found = diagnose(root.path).index
+        diagnosis = diagnose(root.path)
+        assert not diagnosis.ok
+        found = diagnosis.index
         assert not found.ok
         assert found.message.endswith(
             ".hedgerow is a file, and the index needs a folder of that name; move it away."

@@ -184,7 +184,7 @@ class TestLogseq:
             ("pages/Hedge.md", "pages/infra___k8s.md"),
         ]
         assert root.resolve("living fence") == "pages/Hedge.md"
-        assert root.graph().unresolved == (("pages/Hedge.md", "garden/hedge"),)
+        assert root.graph().unresolved == ()
 
     def test_properties_are_tags_and_ids_are_not_found(self, logseq: Path) -> None:
         root = MemoryRoot.init(logseq)
@@ -209,4 +209,15 @@ class TestLogseq:
 def test_doctor_knows_the_names_of_pages_and_journals(logseq: Path) -> None:
     MemoryRoot.initialize(logseq)
     unresolved = as_json("doctor", "--root", str(logseq))["links"]["unresolved"]
-    assert unresolved == [{"file": "pages/Hedge.md", "link": "garden/hedge"}]
+    assert unresolved == []
+
+
+def test_a_tag_without_a_page_is_no_broken_link(logseq: Path) -> None:
+    (logseq / "pages" / "Pear.md").write_text("- #[[dark green]] #[[Hedge]] [[Apple]]\n")
+    missing = [("pages/Pear.md", "Apple")]
+    with MemoryRoot.init(logseq) as root:
+        graph = root.graph()
+        assert list(graph.unresolved) == missing
+        assert ("pages/Pear.md", "pages/Hedge.md") in {edge[:2] for edge in graph.edges}
+    doctor = as_json("doctor", "--root", str(logseq))["links"]["unresolved"]
+    assert [(one["file"], one["link"]) for one in doctor] == missing

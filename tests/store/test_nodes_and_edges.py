@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import sqlite3
 import time
+from pathlib import Path
 
 import pytest
 
@@ -306,3 +307,14 @@ def test_legs_may_lack_one():
     store.upsert([hr.Node("a")])
     result = store.query("search:x", legs=lambda _, leg: ["a"] if leg == "bm25" else None)
     assert (result.keys, result.warnings) == (["a"], [])
+
+
+def test_the_class_opens_a_store(tmp_path: Path) -> None:
+    with hr.Store(tmp_path / "a.db", types=["bug"]) as store:
+        assert "bug" in store.types
+    with hr.Store(str(tmp_path / "a.db"), read_only=True) as store:
+        assert "bug" in store.types
+    with pytest.raises(hr.IndexFileError):
+        hr.Store("")
+    with pytest.raises(TypeError):
+        hr.Store()  # type: ignore[call-arg]

@@ -61,3 +61,19 @@ def _do(*command: object) -> bool:
     except OSError:
         return False
     return done.returncode == 0
+
+
+@contextmanager
+def unreadable(entry: Path, folder: Path) -> Iterator[None]:
+    """Make a file or a folder below `folder` unreadable, and act as the user that owns `folder`."""
+    mode, is_root = entry.stat().st_mode & 0o7777, os.geteuid() == 0
+    own(folder)
+    entry.chmod(0)
+    try:
+        if is_root:
+            os.seteuid(NOBODY)
+        yield
+    finally:
+        if is_root:
+            os.seteuid(0)
+        entry.chmod(mode)

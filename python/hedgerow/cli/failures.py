@@ -22,6 +22,10 @@ FAILED = 1
 USAGE = 2
 INTERRUPTED = 130
 
+REPEAT = "run the same command again to finish"
+WRITTEN_SO_FAR = f"every file written so far is complete; {REPEAT}"
+"""What an interrupted command that writes files leaves."""
+
 _LIKENESS = 0.75
 """From this likeness on, from 0 to 1, an option is taken for the one that was meant."""
 

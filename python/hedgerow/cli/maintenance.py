@@ -13,7 +13,7 @@ import click
 
 from hedgerow.memory.operations import Mode, ProcessRequest
 
-from .failures import FAILED, UnfinishedError, interruptible
+from .failures import FAILED, REPEAT, WRITTEN_SO_FAR, UnfinishedError, interruptible
 from .options import TEXT, Command, json_option, option, request_options, text_option
 from .output import (
     echo,
@@ -180,17 +180,23 @@ def import_(
     Importing again updates what changed at the source and keeps what you edited here.
     """
     memory = open_root()
-    state = "every file written so far is complete; run the same command again to finish"
     with (
-        interruptible(f"interrupted: {state if apply else 'nothing was written'}"),
+        interruptible(f"interrupted: {WRITTEN_SO_FAR if apply else 'nothing was written'}"),
         progress_bar("Importing") as progress,
     ):
         done = memory.import_from(source, format, apply=apply, progress=progress)
-    if wrote_json(done):
-        return
-    _show_imported(done)
-    if done.counts.keys() & {"new", "changed"}:
-        _tell_dry_run(apply=apply)
+    unwritten = sum(one.code == "root_io" for one in done.unreadable)
+    if not wrote_json(done):
+        _show_imported(done)
+        if done.counts.keys() & {"new", "changed"}:
+            _tell_dry_run(apply=apply)
+        if unwritten:
+            echo(
+                f"{plural(unwritten, 'memory', 'memories')} could not be written; {REPEAT}.",
+                err=True,
+            )
+    if unwritten:
+        click.get_current_context().exit(FAILED)
 
 
 def _show_imported(done: ImportResult) -> None:
@@ -271,7 +277,8 @@ def run_process(mode: Any, *, apply: bool, **options: Any) -> None:
     memory = open_memory(writes=apply)
     if apply and mode == "dedupe" and not wants_json():
         _confirm_pairs(_processed(memory, mode, apply=False, **options))
-    done = _processed(memory, mode, apply=apply, **options)
+    with interruptible(f"interrupted: {WRITTEN_SO_FAR if apply else 'nothing was written'}"):
+        done = _processed(memory, mode, apply=apply, **options)
     if wrote_json(done):
         return
     show_skips(done.unreadable)

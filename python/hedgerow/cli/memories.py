@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from datetime import datetime, timezone
 from pathlib import Path
@@ -27,7 +28,7 @@ from hedgerow.memory.operations import (
     WrapupRequest,
 )
 
-from .failures import FAILED
+from .failures import FAILED, REPEAT, interruptible
 from .options import TEXT, Command, json_option, option, request_options, sync_option
 from .output import echo, has_terminal, plural, visible, wrote_json
 from .place import NO_ROOT, offer_own_root, open_memory, place_options, read_stdin, usage_errors
@@ -377,8 +378,16 @@ def _edited(text: str, file: str) -> str | None:
         raise click.UsageError(
             f"There is no terminal to edit {file} in: pass --expect DIGEST with the new text."
         )
-    new = click.edit(text, extension=".md")
-    return None if new is None or new == text else new
+    given = text if text.endswith("\n") else f"{text}\n"
+    saved = click.edit(given.replace("\n", os.linesep).encode(), extension=".md")
+    if saved is None:
+        return None
+    try:
+        new = saved.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        message = f"the editor did not save the text as UTF-8. It is in {_kept(saved)}"
+        raise HedgerowError(message, code="invalid_note") from error
+    return None if new == text else new
 
 
 def _written(write: Callable[[str], Memory], new: str) -> Memory:
@@ -386,12 +395,15 @@ def _written(write: Callable[[str], Memory], new: str) -> Memory:
     try:
         return write(new)
     except HedgerowError as error:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", suffix=".md", prefix="hedgerow-", delete=False, newline=""
-        ) as kept:
-            kept.write(new)
-        name = Path(kept.name)
-        raise HedgerowError(f"{error.message}. Your text is in {name}", code=error.code) from error
+        message = f"{error.message}. Your text is in {_kept(new.encode())}"
+        raise HedgerowError(message, code=error.code) from error
+
+
+def _kept(data: bytes) -> Path:
+    """Write an edited text into a temporary file, and return its path."""
+    with tempfile.NamedTemporaryFile(suffix=".md", prefix="hedgerow-", delete=False) as kept:
+        kept.write(data)
+    return Path(kept.name)
 
 
 @click.command("rename", cls=Command)
@@ -408,7 +420,8 @@ def rename(*, key: str, new: str) -> None:
 
     KEY is a path, a file name or a title; NEW a path, or a name in the same folder.
     """
-    done = open_memory(writes=True).rename(key, new)
+    with interruptible(f"interrupted: links to it may be changed already; {REPEAT}"):
+        done = open_memory(writes=True).rename(key, new)
     if wrote_json(done):
         return
     echo(f"Renamed: {visible(done.file)} to {visible(done.to)}")
@@ -521,7 +534,8 @@ def forget(*, key: str, purge: bool) -> None:
             "forget deletes the file for good: pass --purge, or use `hedgerow retract`, which "
             "keeps the file."
         )
-    done = open_memory(writes=True).forget(key, purge=True)
+    with interruptible(f"interrupted: parts of it may be deleted already; {REPEAT}"):
+        done = open_memory(writes=True).forget(key, purge=True)
     if wrote_json(done):
         return
     for file in (done.file, *done.reports):

@@ -33,6 +33,11 @@ class Option(click.Option):
         super().__init__(*names, **attributes)
         self.section = section
 
+    def resolve_envvar_value(self, ctx: click.Context) -> str | None:
+        """Return the value of the environment variable; None for a blank one, as for one that is not set."""
+        found = super().resolve_envvar_value(ctx)
+        return found if found and found.strip() else None
+
 
 def option(*names: str, section: str = GENERAL, **attributes: Any) -> Callable[[F], F]:
     """Add an option to a section; the other arguments are those of `click.option`."""

@@ -35,7 +35,7 @@ _ACTS = (
     "\ufff9-\ufffb\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0001\U000e0020-\U000e007f"
 )
-_UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f{_ACTS}]")
+_UNSAFE = re.compile(f"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f{_ACTS}]")
 _UNSAFE_ON_A_LINE = re.compile(f"[\x00-\x1f{_ACTS}]")
 _UNSAFE_IN_JSON = re.compile(f"[{_ACTS}]")
 
@@ -84,7 +84,7 @@ def escape_unencodable() -> None:
 def printable(text: str) -> str:
     r"""Show characters that act on a terminal, or hide in a text, as `\x1b` or `\u202e`.
 
-    Newlines and tabs stay.
+    Newlines and tabs stay, and the line ends of Windows.
     """
     return _UNSAFE.sub(_escape, text)
 

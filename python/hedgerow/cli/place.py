@@ -53,6 +53,8 @@ _REPORTED = "hedgerow.reported"
 _TOKEN_VARIABLE = "HEDGEROW_TOKEN"  # noqa: S105 - the name of the variable
 _PASSWORD = "HEDGEROW_OPENSEARCH_PASSWORD"  # noqa: S105 - the name of the variable
 _SECONDS = re.compile(r"-?\d{1,12}\Z")
+_DATE_IN_DIGITS = re.compile(r"(?:19|20)\d\d(?:\d{4})?")
+"""A year, or a date without separators: as Unix seconds both would be in 1970."""
 
 
 # The options of the place.
@@ -169,6 +171,8 @@ def _refuse_remote(_: click.Context, param: click.Parameter, url: str | None) ->
 def _unless_a_root_is_named(
     context: click.Context, param: click.Parameter, value: str | None
 ) -> str | None:
+    if value is not None and not value.strip():
+        raise click.UsageError("--db must not be empty; give a file.")
     # Given options are processed before defaults, so --root is known by now.
     source = context.get_parameter_source(param.name or "")
     is_default = source is not None and source.name == "ENVIRONMENT"
@@ -533,7 +537,7 @@ def _seconds(context: click.Context, param: click.Parameter, given: str | None) 
     if given is None:
         return int(time.time())
     text = given.strip()
-    if _SECONDS.match(text):
+    if _SECONDS.match(text) and not _DATE_IN_DIGITS.fullmatch(text):
         return int(text)
     from hedgerow import parse_question_date  # noqa: PLC0415 - of times alone
 

@@ -114,7 +114,8 @@ def recall(  # noqa: PLR0913 - one argument for each option that is more than pa
     and counted. Finding nothing is not an error.
     """
     query = _query(words, options.pop("topic"), options.pop("query"))
-    options["question_date"] = options["question_date"] or datetime.now().astimezone()
+    if options["question_date"] is None:
+        options["question_date"] = datetime.now().astimezone()
     _check(options)
     _check_packing(budget, per_file, diversify=diversify, explain=explain or report is not None)
     several = open_roots()

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from .search_run import Search
 
 _MATCH_STYLE = "bold yellow"
+_LIKENESS = 0.65
+"""From this likeness on, from 0 to 1, a key is taken for a field: `tgs` for `tag`, not `author` for `path`."""
 _NO_SCORE = "0.00"
 _COMMON_WORDS = (
     f"{_NO_SCORE}: only words match that half of the texts or more have, which hardly count."
@@ -134,7 +136,7 @@ def _show_nothing(console: Console, search: Search) -> None:
     if search.asked.request.filters != Filters():
         console.print(Text(f"Only among: {_filters(search)}"))
     for key in search.missing_keys:
-        near = get_close_matches(key, ["tag", "path"], 1)
+        near = get_close_matches(key, ["tag", "path"], 1, _LIKENESS)
         meant = f"; did you mean {near[0]}?" if near else "."
         console.print(Text(f"No chunk has the key {visible(key)}{meant}"))
     _show_dropped(console, explanation)

@@ -123,7 +123,8 @@ def read_config(root: Path, choices: Choices = Choices()) -> Config:  # noqa: B0
     A schema that is invalid or too new is reported in `problem`. Raises HedgerowError when the
     file cannot be read.
     """
-    file = next((name for name in (CONFIG, LEGACY_CONFIG) if (root / name).is_file()), None)
+    with files.system_errors("read", root):
+        file = next((name for name in (CONFIG, LEGACY_CONFIG) if (root / name).is_file()), None)
     if file is None:
         durability = choices.durability or "normal"
         return Config(root, None, None, root, choices.embedder_name, durability=durability)

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from hedgerow.typing import Durability
 
 _logger = logging.getLogger("hedgerow.memory")
+_BY_EFFECTIVE_IDS = os.access in os.supports_effective_ids
 
 T = TypeVar("T", Index, Store)
 
@@ -139,7 +140,7 @@ class Derived:
         by this user.
         """
         inside = self.root / DERIVED
-        written = inside if inside.exists() else self.root
+        written = inside if os.path.exists(inside) else self.root  # noqa: PTH110 - raises nothing
         if _is_writable(written) or _is_made_by_us(self, inside / INDEX):
             return inside
         apart = user_folder() / _APART / _short_digest(os.fsencode(self.root))
@@ -176,6 +177,21 @@ class Derived:
     def manifest(self) -> Path:
         """The list of documents for other programs."""
         return self.folder / "index.json"
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether files can be made in the folder, so that a sync is possible."""
+        return _is_writable(self.folder)
+
+    @property
+    def has_index(self) -> bool:
+        """Whether there is an index; HedgerowError if the folder cannot be read."""
+        return identity_of(self.index) is not None
+
+    @property
+    def has_store(self) -> bool:
+        """Whether there is a store, as `has_index`."""
+        return identity_of(self.store) is not None
 
     @property
     def reports(self) -> Path:
@@ -217,7 +233,7 @@ def _own_patterns(root: Path, source_root: Path, vault: str | None) -> tuple[str
 def check_folder(derived: Derived) -> None:
     """Raise HedgerowError where `.hedgerow` is a link to a folder in which this user made nothing."""
     if derived.folder.is_symlink() and not any(
-        file.exists() and _is_ours(derived, file) for file in (derived.index, derived.store)
+        identity_of(file) and _is_ours(derived, file) for file in (derived.index, derived.store)
     ):
         raise _link(derived.folder, "where you have made no index of this root on this machine")
 
@@ -265,7 +281,7 @@ def _has_signature(derived: Derived, index: Index) -> bool:
 
 def _is_writable(path: Path) -> bool:
     """Return whether the system lets this process write there."""
-    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+    return os.access(path, os.W_OK, effective_ids=_BY_EFFECTIVE_IDS)
 
 
 def _is_made_by_us(derived: Derived, file: Path) -> bool:
@@ -337,7 +353,7 @@ def _quarantine_foreign(derived: Derived, known: Collection[tuple[int, int]]) ->
         else:
             kept = _put_aside(derived.store, "foreign")
             told.append(f"the store is rebuilt without visits, and the old one is kept as {kept}")
-    if not derived.index.exists():
+    if not derived.has_index:
         derived.manifest.unlink(missing_ok=True)
     if told:
         _logger.warning(
@@ -441,7 +457,7 @@ def discard(derived: Derived, damage: IndexFileError) -> None:
 
     The caller holds the lock.
     """
-    if derived.index.exists() and derived.index.stat().st_size > 0:
+    if derived.has_index and derived.index.stat().st_size > 0:
         _logger.warning("%s; it is rebuilt from the files", damage.message)
     _remove(derived.index)
 
@@ -471,11 +487,17 @@ def _remove(file: Path) -> None:
 
 
 def identity_of(file: Path) -> tuple[int, int] | None:
-    """Tell a file from the one that takes its name later; None where there is none."""
+    """Tell a file from the one that takes its name later; None where there is none.
+
+    Raises HedgerowError if the system does not say, as in a folder without permissions.
+    """
     try:
         status = file.stat()
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError:
+        with system_errors("read", file):  # entered here alone: each recall looks
+            raise
     return status.st_dev, status.st_ino
 
 

@@ -14,10 +14,11 @@ from hedgerow.embedders.by_name import missing_folder
 from hedgerow.errors import HedgerowError, IndexFileError
 from hedgerow.ingest.source import PassedBy, Skip
 
-from .derived import OLDER, Derived
+from .derived import OLDER, Derived, identity_of, is_mended_by_sync
 from .documents import read_documents, unread, unused_pattern
 from .installing.tools import configured_file
 from .links import without_attachments
+from .names import DERIVED
 from .note import now
 from .results import RootStatus
 from .root import MemoryRoot
@@ -73,8 +74,9 @@ class Diagnosis:
 
     @property
     def ok(self) -> bool:
-        """Whether the engine, the root and its permissions are as they should be."""
-        return self.engine.ok and self.memory_root.ok and self.permissions.ok
+        """Whether the engine, the root and its permissions are as they should be, and an index is possible."""
+        needed = (self.engine, self.memory_root, self.permissions, self.index)
+        return all(check.ok or check.is_warning for check in needed)
 
     def checks(self) -> list[tuple[str, Check]]:
         """Return the checks with their names, in the order of the report."""
@@ -190,13 +192,15 @@ def _broken(root: MemoryRoot) -> list[str]:
     derived = Derived.of(root._config())  # noqa: SLF001 - of the same package
     found = []
     for file, opened in ((derived.index, Index.open), (derived.store, Store.open)):
-        if not file.exists():
+        if identity_of(file) is None:
             continue
         try:
             with opened(file, read_only=True) as checked:
                 index = checked if isinstance(checked, Index) else checked.index
                 found += [f"{file.name}: {problem}" for problem in index.check()]
         except IndexFileError as error:
+            if not is_mended_by_sync(error):
+                raise
             # A file of an earlier version is migrated by the next sync.
             if error.code != OLDER:
                 found.append(f"{file.name}: {error.message}")
@@ -261,23 +265,32 @@ def _some(texts: Sequence[str]) -> str:
     return "; ".join([*texts[:_SHOWN], *more])
 
 
+def _lacking(path: Path) -> list[str]:
+    """Return the actions on a file or a folder that the user is not allowed."""
+    needed = {"read": os.R_OK, "write": os.W_OK} | ({"enter": os.X_OK} if path.is_dir() else {})
+    by_effective = os.access in os.supports_effective_ids
+    return [
+        name
+        for name, mode in needed.items()
+        if not os.access(path, mode, effective_ids=by_effective)
+    ]
+
+
 def _permissions(root: Path | None) -> Check:
     if root is None:
         return Check(ok=False, message="There is no folder to write to.", facts={})
-    lacking = [
-        name
-        for name, mode in (("read", os.R_OK), ("write", os.W_OK), ("enter", os.X_OK))
-        if not os.access(root, mode)
-    ]
-    if lacking:
-        message = f"You may not {', '.join(lacking)} {root}; change its mode or its owner."
-        return Check(ok=False, message=message, facts={})
+    folder = root / DERIVED
+    for path in (root, folder, folder / "index.db", folder / "store.db"):
+        lacking = _lacking(path) if os.path.exists(path) else []  # noqa: PTH110 - False without permission
+        if lacking:
+            message = f"You may not {', '.join(lacking)} {path}; change its mode or its owner."
+            return Check(ok=False, message=message, facts={})
     return Check(ok=True, message="Files can be read and written.", facts={})
 
 
 def _integration(name: str) -> Check:
     path = Path.home() / _INTEGRATIONS[name]
-    installed, message = path.is_file(), ""
+    installed, message = os.path.isfile(path), ""  # noqa: PTH113 - False without permission
     if not installed and name in _TOOLS:
         try:
             found = configured_file(_TOOLS[name])

@@ -21,7 +21,7 @@ from hedgerow.ingest.source import UnreadableSourceError
 from .documents import Document, parse_document
 from .edit import data_of, decoded, writers_of
 from .links import REASON, RETRACTED, SUPERSEDED_BY, SUPERSEDES
-from .names import repository_of
+from .names import IMPORT_ID, repository_of
 from .note import now, one_line
 from .operations import DiffRequest
 from .results import Diff, Event, History
@@ -374,7 +374,7 @@ def _stated(session: Session, path: str, news: list[str]) -> Iterator[Event]:
     fields = document.metadata
     time, writers = memory_time(path, fields), writers_of(fields)
     first = writers[0] if writers else None
-    imported = fields.get("import_id")
+    imported = fields.get(IMPORT_ID)
     if isinstance(imported, str):
         yield Event("imported", path, time, first, detail=_shown(imported))
     else:

@@ -366,7 +366,9 @@ class OpenedIndex:
         `listing` has the files of the root, if they were listed a moment ago.
         """
         derived = Derived.of(config)
-        looked = FreshnessCheck(None, listing) if listing else self._look(derived, sync=sync)
+        looked = FreshnessCheck(None, listing)
+        if listing is None or not derived.is_writable:
+            looked = self._look(derived, sync=sync)
         if looked.skips is not None:
             return looked.skips
         from .sync import sync as bring_up_to_date  # noqa: PLC0415 - slow to import
@@ -475,7 +477,7 @@ class OpenedIndex:
         """
         derived = Derived.of(config)
         try:
-            if derived.index.exists():
+            if derived.has_index:
                 with suppress(IndexFileError):
                     index = self._index(derived)
                     return answer(index, self._columns_of(index))

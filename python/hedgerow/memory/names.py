@@ -30,6 +30,9 @@ DIRECTORIES = {
 }
 """The folder that each type of memory is written to."""
 
+IMPORT_ID = "import_id"
+"""The field of front matter that names the tool a memory was imported from, and its id there."""
+
 TEMPORARY_PREFIX = ".hedgerow-"
 TEMPORARY_SUFFIX = ".tmp"
 """Parts of the name of a file that is being written; those of killed processes are removed."""

@@ -18,7 +18,7 @@ _LONGEST_TITLE = 60
 _SLUG_LIMIT = 80
 _SLUG_BYTES = 180
 _LOOKED_AT = 1000
-_RUNS = re.compile("[ -]+")
+_RUNS = re.compile("[ .-]+")
 _ACCENTS = re.compile("(?<=[a-z])[\u0300-\u036f]+")
 _LETTERS = {
     "ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ł": "l", "\u0131": "i",
@@ -81,18 +81,17 @@ def _is_kept(character: str) -> bool:
 def undated_name(title: str, kind: str, fallback: str) -> str:
     """Return the name of a file that does not begin with a day, without its suffix: a slug.
 
-    A leading dot would hide the file from every search, and Windows reserves the names of devices:
-    the type of the memory is put before those.
+    Windows reserves the names of devices: the type of the memory is put before those.
     """
-    name = slug(title, fallback).lstrip(".")
+    name = slug(title, fallback)
     return f"{kind}-{name}" if is_device(name) else name
 
 
 def _cut(name: str) -> str:
     name = _RUNS.sub(lambda run: "-" if " " in run[0] else run[0], name)
-    name = name.strip("-")[:_SLUG_LIMIT]
-    # File systems limit names in bytes; a full stop before the suffix is lost on some.
-    return name.encode()[:_SLUG_BYTES].decode(errors="ignore").strip("-").rstrip(".-")
+    name = name.strip(".-")[:_SLUG_LIMIT]
+    # File systems limit names in bytes. A full stop at the beginning hides a file, and is lost before the suffix.
+    return name.encode()[:_SLUG_BYTES].decode(errors="ignore").strip(".-")
 
 
 def title_of(text: str) -> str:

@@ -39,9 +39,9 @@ from .recall import filter_of, ranked
 from .results import Recall, RelatedMemory, RememberResult, Validation, WrapupResult
 from .root_files import RootFiles
 from .scope import Scope, front_matter_of
-from .session import Session
+from .session import Session, after_writing
 from .sync import sync_one
-from .times import checked_end
+from .times import checked_end, parse_end
 
 # Texts that look like secrets: keys, tokens, passwords and card numbers (spec/memory.md, "Secrets").
 
@@ -259,7 +259,12 @@ def remember(session: Session, request: RememberRequest, files: RootFiles) -> Re
         file = write_memory(derived, kind, request.title, body, request.tags, fields, session.scope)
         done = _indexed(derived, file, files)
         if same is not None:
-            supersede(derived, same.file, indexed_path(derived, file))
+            with after_writing(file):
+                supersede(derived, same.file, indexed_path(derived, file))
+    until = parse_end(fields.get("valid_until"))
+    if done.problem is None and until is not None and until < now():
+        problem = f"It has expired: valid_until is {fields['valid_until']}. Recall leaves it out."
+        done = replace(done, problem=problem)
     return replace(done, superseded=None if same is None else same.file)
 
 
@@ -370,7 +375,8 @@ def remember_instead(
     fields[SUPERSEDES] = [written_name(old)]
     file = write_memory(derived, kind, title, body, tags, fields, session.scope)
     new = indexed_path(derived, file)
-    return new, supersede(derived, old, new)
+    with after_writing(new):
+        return new, supersede(derived, old, new)
 
 
 def _check_not_repeated(session: Session, old: str, body: str) -> None:

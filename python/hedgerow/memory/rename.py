@@ -22,7 +22,15 @@ from hedgerow._engine import (
     _vacuum,
 )
 from hedgerow.errors import HedgerowError, InvalidInputError
-from hedgerow.ingest.source import Rules, Skip, UnreadableSourceError, decode, passes_by, text_of
+from hedgerow.ingest.source import (
+    Rules,
+    Skip,
+    UnreadableSourceError,
+    decode,
+    passes_by,
+    text_of,
+    why_unreadable,
+)
 
 from . import files
 from .derived import Derived, forget_elsewhere, open_store_to_write, open_to_write
@@ -30,13 +38,21 @@ from .documents import parse_document, read_documents
 from .edit import data_of, path_of
 from .files import locked, remove, system_errors, update
 from .links import OWN_FIELDS, RELATIONS
-from .names import TEMPORARY_SUFFIX, compared, is_refused_by_windows, pattern_of, repository_of
+from .names import (
+    IMPORT_ID,
+    TEMPORARY_SUFFIX,
+    compared,
+    is_refused_by_windows,
+    pattern_of,
+    repository_of,
+)
 from .process import without_source
 from .results import ForgetResult
 from .root_files import NodeState
 from .sync import sync, write_manifest
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_UNREAD = "its links were not read"
 _IS_WINDOWS = os.name == "nt"
 _WIKILINK = re.compile(r"(\[\[)([^\[\]|#\n]+)((?:[|#][^\[\]\n]*)?\]\])")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
@@ -97,11 +113,13 @@ def rename(
 ) -> tuple[list[str], list[Skip]]:
     """Change the links to a file, then its path; returns the files that were changed.
 
-    A file whose links cannot be changed is left, and returned with the reason. With `visible` the
-    links of these files alone are changed.
+    A file whose links cannot be changed or read is left, and returned with the reason. With `visible`
+    the links of these files alone are changed.
     """
     names, after = state.names(), state.nodes.names_after(file, to)
-    changed, by_hand = [], []
+    changed: list[str] = []
+    unread = state.unread() if visible is None else []
+    by_hand = [replace(one, reason=f"{_UNREAD}: {one.reason}") for one in unread]
     with locked(derived.lock):
         for path in sorted({file, *state.nodes.linking_to(file)}):
             if visible is not None and path not in visible:
@@ -324,11 +342,12 @@ def forget(
     afterwards, or if that cannot be known.
     """
     # A file that is no text is refused before anything is deleted: no trace of it could be recognized.
-    text, path = text_of(data_of(derived, file)), path_of(derived, file)
+    data, path = data_of(derived, file), path_of(derived, file)
+    text, imported = text_of(data), parse_document(file, data).metadata.get(IMPORT_ID)
     without = replace(derived, rules=_rules_without(derived.rules, file))
     with locked(derived.lock), system_errors("remove", path):
         # First: a process that is killed leaves no node with the path of a deleted file.
-        if derived.store.exists():
+        if derived.has_store:
             with open_store_to_write(derived) as store:
                 store._purge([file])  # noqa: SLF001 - of the same package
     try:
@@ -345,7 +364,7 @@ def forget(
         if left:  # another process read the file meanwhile
             removed += _purged(derived, traces)
             left = _left(derived, traces)
-        found = _copies(derived, traces, others.paths) if visible is None else []
+        found, unread = _copies(derived, traces, others.paths) if visible is None else ([], [])
     except (HedgerowError, OSError) as error:
         raise _not_forgotten(derived, f"{file} was deleted", error) from error
     if left:
@@ -360,7 +379,7 @@ def forget(
         tuple(_seen(rewritten, visible)),
         tuple(_seen(quoting, visible)),
         tuple(found),
-        tuple(_out_of_reach(derived)),
+        (*unread, *_out_of_reach(derived, imported)),
     )
 
 
@@ -368,7 +387,10 @@ def _seen(files: Iterable[str], visible: Collection[str] | None) -> list[str]:
     return [file for file in files if visible is None or file in visible]
 
 
-def _out_of_reach(derived: Derived) -> Iterator[str]:
+def _out_of_reach(derived: Derived, imported: object) -> Iterator[str]:
+    if isinstance(imported, str):
+        tool, _, key = imported.partition(":")
+        yield f"the export of {tool} with {key}, from which the next import writes the memory again"
     repository = repository_of(derived.source_root)
     if repository is not None:
         yield f"the git history of {repository}, and its clones"
@@ -397,7 +419,7 @@ def _purged(derived: Derived, traces: list[str]) -> tuple[str, ...]:
     with locked(derived.lock):
         with open_to_write(derived) as index:
             _vacuum(index)
-        if derived.store.exists():
+        if derived.has_store:
             with open_store_to_write(derived) as store:
                 _vacuum(store.index)
         if derived.manifest.exists():
@@ -446,22 +468,37 @@ def _derived_files(derived: Derived) -> list[Path]:
     return sorted(file for file in derived.folder.rglob("*") if file.is_file())
 
 
-def _copies(derived: Derived, traces: list[str], memories: Iterable[str]) -> list[str]:
+def _copies(
+    derived: Derived, traces: list[str], memories: Iterable[str]
+) -> tuple[list[str], list[str]]:
     """Return the files below the root and the indexed folder that have traces of a memory.
 
     Hidden folders such as a trash count, memories and the derived folder do not, and neither does the
-    history of a repository.
+    history of a repository. Also returns the files and folders that cannot be read, each with the reason.
     """
     known = {derived.source_root / path for path in memories}
-    found = _with([file for file in _files(derived) if file not in known], traces)
-    return sorted(os.path.relpath(file, derived.root).replace(os.sep, "/") for file in found)
+    unread: dict[Path, str] = {}
+    others = [file for file in _files(derived, unread) if file not in known]
+    found, unread_files = _files_with(others, traces)
+    unread.update((others[at], reason) for at, reason in unread_files)
+
+    def name(file: Path) -> str:
+        return os.path.relpath(file, derived.root).replace(os.sep, "/")
+
+    reasons = [f"{name(file)} ({reason})" for file, reason in unread.items()]
+    return sorted(name(others[at]) for at in found), sorted(reasons)
 
 
-def _files(derived: Derived) -> Iterator[Path]:
+def _files(derived: Derived, unread: dict[Path, str]) -> Iterator[Path]:
+    """Yield the files around the memories. Folders that cannot be listed are added to `unread`."""
+
+    def report(error: OSError) -> None:
+        unread[Path(error.filename)] = why_unreadable(error)
+
     bases = dict.fromkeys([derived.root, derived.source_root])
     seen: set[str] = set()
     for base in bases:
-        for folder, folders, names in os.walk(base):
+        for folder, folders, names in os.walk(base, onerror=report):
             folders[:] = [
                 name for name in folders if name != ".git" and Path(folder, name) != derived.folder
             ]
@@ -476,4 +513,8 @@ def _files(derived: Derived) -> Iterator[Path]:
 
 
 def _with(files: Sequence[Path], traces: list[str]) -> list[Path]:
-    return [files[at] for at in _files_with(files, traces)]
+    """Return the files that have any of the traces. Raises HedgerowError if one cannot be read."""
+    found, unread = _files_with(files, traces)
+    for at, reason in unread:
+        raise HedgerowError(f"{files[at]}: {reason}", code="root_io")
+    return [files[at] for at in found]

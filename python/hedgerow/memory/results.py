@@ -330,7 +330,7 @@ class RememberResult(Result):
     """A memory that was written: its root, its path below that, and whether it is indexed.
 
     If it is not indexed, `problem` says why, in sentences, and whether the next recall reads it; the
-    memory is written. `superseded` is the memory that it supersedes, below the indexed folder.
+    memory is written. It also names a `valid_until` that is past. `superseded` is the memory that it supersedes, below the indexed folder.
     """
 
     root: str
@@ -529,7 +529,8 @@ class MarkResult(Result):
 class RenameResult(Result):
     """A memory that was renamed: its old and its new path, and the files whose links were changed.
 
-    `by_hand` are files with links to it that were left as they are, and why.
+    `by_hand` are files with links to it that were left as they are, and files that cannot be read, each
+    with the reason.
     """
 
     root: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -85,7 +84,7 @@ from .results import (
 )  # fmt: skip
 from .root_files import FileCheck, IndexState, index_state
 from .scope import Scope
-from .session import Session, listed
+from .session import Session, after_writing, listed
 from .times import HOLDS, Validity
 from .trust import Choices, agent_model
 
@@ -124,7 +123,8 @@ class MemoryRoot(RootOperations):
 
     With a `scope` such as `{"user": "ana"}`, whose keys are any of user, agent and session, all
     methods see and write only the memories of that scope (spec/memory.md, "Scopes"). With `shared`
-    they also see memories without a scope, and do not write them.
+    they also see memories without a scope, and do not write them. A pickled root opens the folder again,
+    with the same scope and arguments.
 
     With `watch`, for processes that live long, a recall looks at the files only after the system has
     reported a change of one, which it does within 200 ms; `status` says whether it can.
@@ -152,6 +152,7 @@ class MemoryRoot(RootOperations):
         self._root = root = self._real_folder(path)
         self._scope = Scope.of(scope, shared=shared)
         self._choices = Choices(trust, embedder, notify, durability)
+        self._depth_policy = depth_policy
         self._configured: Config | None = None
         self._stamp: list[str | None] | None = None
         self._config_files = f"{root}/{CONFIG}", f"{root}/{LEGACY_CONFIG}"
@@ -260,8 +261,9 @@ class MemoryRoot(RootOperations):
         ids = {key: value for key, value in given.items() if value is not None}
         checked_flag(shared, "shared")
         wanted = Scope.of({**self.scope, **ids} if shared else ids, shared=shared)
-        view = copy.copy(self)
-        view._scope = self._scope.narrowed(wanted)  # noqa: SLF001 - of this class
+        view = object.__new__(type(self))
+        view.__dict__.update(self.__dict__)
+        view._scope = self._scope.narrowed(wanted)
         return view
 
     def close(self) -> None:
@@ -278,6 +280,18 @@ class MemoryRoot(RootOperations):
 
     def __repr__(self) -> str:
         return f"MemoryRoot({str(self._root)!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        given = self._choices
+        options = {
+            "depth_policy": self._depth_policy,
+            "embedder": given.embedder,
+            "trust": given.trust,
+            "notify": given.notify,
+            "watch": self._check.watches,
+            "durability": given.durability,
+        }
+        return (_reopened, (self._root, options, self._scope))
 
     # Operations that read.
 
@@ -505,7 +519,8 @@ class MemoryRoot(RootOperations):
         changed, by_hand = renaming.rename(
             session.derived, session.nodes(), path, new, session.visible(self._scope.own)
         )
-        self._session().nodes()
+        with after_writing(f"{new}, renamed from {path}"):
+            self._session().nodes()
         return RenameResult(str(self._root), path, new, tuple(changed), tuple(by_hand))
 
     def _supersede(self, request: SupersedeRequest) -> MarkResult:
@@ -666,7 +681,9 @@ class MemoryRoot(RootOperations):
         self._check_whole("import_from")
         done = move(self._derived(), format, checked_path(source, "source"), progress, apply=apply)
         if apply:
-            self.sync(allow_empty=True)
+            count = done.counts.get("new", 0) + done.counts.get("changed", 0)
+            with after_writing(f"{count} imported files"):
+                self.sync(allow_empty=True)
         return done
 
     aimport_from = asynchronous(import_from)
@@ -728,3 +745,9 @@ class MemoryRoot(RootOperations):
 
     def _derived(self) -> Derived:
         return Derived.of(self._config())
+
+
+def _reopened(path: Path, options: dict[str, Any], scope: Scope) -> MemoryRoot:
+    root = MemoryRoot(path, **options)
+    root._scope = scope  # noqa: SLF001 - of this module
+    return root

@@ -42,6 +42,7 @@ from .derived import (
     open_to_write,
     with_words,
 )
+from .documents import CODES
 
 
 class NodeState:
@@ -70,6 +71,10 @@ class NodeState:
         """The files that are nodes."""
         before, self._before = self._before, None
         return _Nodes(self.ledger.found, None if before is None else before.nodes)
+
+    def unread(self) -> list[Skip]:
+        """Return the files that could not be read, each with the reason."""
+        return [skip for skip in self.ledger.skips if skip.code not in CODES]
 
     def names(self, visible: AbstractSet[str] | None = None) -> _Names:
         """Return what names of files mean, of all or of those that are `visible`."""
@@ -397,7 +402,10 @@ class FileCheck:
             return FreshnessCheck([*known[1], *ledgers[0].skips])
         listing = derived.listing()
         for ledger in ledgers:
-            if not ledger.has_read(listing, derived.source_root):
+            if not (
+                ledger.has_read(listing, derived.source_root)
+                or is_unchanged(derived, ledger, listing)
+            ):
                 return FreshnessCheck(None, listing)
         skips = list(starmap(Skip, listing.skips))
         if changes is not None:
@@ -453,6 +461,14 @@ class FileCheck:
         return self._counted()
 
 
+def is_unchanged(derived: Derived, ledger: Ledger, listing: _Listing) -> bool:
+    """Whether the files have the content that was read, where nothing can be written.
+
+    Taking permissions away changes the signature of a file. No sync can note the new one there.
+    """
+    return not derived.is_writable and ledger.stale(listing, derived.source_root) == 0
+
+
 def _folders(derived: Derived) -> tuple[tuple[Path, Rules], ...]:
     """Return the folders whose files are looked at, each with its rules."""
     return tuple((one.source_root, one.rules) for one in derived.members or (derived,))
@@ -460,7 +476,7 @@ def _folders(derived: Derived) -> tuple[tuple[Path, Rules], ...]:
 
 def index_state(derived: Derived) -> IndexState | None:
     """Compare the index with the files; None without an index."""
-    if not derived.index.exists():
+    if not derived.has_index:
         return None
     try:
         check_regular(derived.index)

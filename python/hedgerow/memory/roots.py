@@ -69,6 +69,7 @@ class MemoryRoots(RootOperations):
     def __init__(self, roots: Sequence[MemoryRoot], **options: Any) -> None:
         """`options` are those of `MemoryRoot.open` with which the roots were opened."""
         self._roots = tuple(_checked_roots(roots))
+        self._options = options
         self._joint = _JointRoot(roots, **options)
 
     @classmethod
@@ -111,8 +112,7 @@ class MemoryRoots(RootOperations):
                         "them",
                         code="invalid_option",
                     )
-        # Each root reports its notices itself.
-        return cls(roots, notify=lambda _: None, **options)
+        return cls(roots, notify=_ignored, **options)
 
     @property
     def roots(self) -> tuple[MemoryRoot, ...]:
@@ -142,6 +142,9 @@ class MemoryRoots(RootOperations):
     def index_state(self) -> IndexState | None:
         """Return the state of the index of the first root, as `MemoryRoot.index_state`."""
         return self._roots[0].index_state()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_reopened, (self._roots, self._options))
 
     def close(self) -> None:
         """Close all roots; the next call opens them again."""
@@ -301,6 +304,14 @@ def _checked_roots(given: Sequence[R]) -> Sequence[R]:
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise InvalidInputError(f"give a list of roots, not {shown(given)}", code="invalid_option")
     return given
+
+
+def _ignored(_: str) -> None:
+    """Ignore a notice of the joint root: each root reports its own."""
+
+
+def _reopened(roots: Sequence[MemoryRoot], options: dict[str, Any]) -> MemoryRoots:
+    return MemoryRoots(roots, **options)
 
 
 class _JointRoot(MemoryRoot):

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from hedgerow._checks import checked_text, shown
@@ -66,7 +68,7 @@ class Session:
         if self._store_due:
             self._store_due, self._index_fresh = False, True
             self._bring_up_to_date(progress)
-        if self.derived.store.exists():
+        if self.derived.has_store:
             state = self._files.nodes(self.derived)
             if state.ledger.is_current:
                 return state
@@ -173,7 +175,7 @@ class Session:
     def _look(self) -> FreshnessCheck | None:
         """Compare the files with index and store, without a lock; None if one cannot be read."""
         derived = self.derived
-        if not (derived.store.exists() and derived.index.exists()):
+        if not (derived.has_store and derived.has_index):
             return None
         try:
             ledgers = self._files.ledger(derived), self._files.nodes(derived).ledger
@@ -222,17 +224,35 @@ class Session:
         def paths() -> Iterable[str]:
             return (path for path in state.nodes.paths() if visible is None or path in visible)
 
-        return [key_of(names, paths, key, holds) for key in keys]
+        unread = {one.path: one.reason for one in state.unread()} if visible is None else {}
+        return [key_of(names, paths, key, holds, unread) for key in keys]
 
     def _holding(self, *, ended: bool) -> Callable[[str], bool]:
         """Return a predicate: whether a memory holds now, or with `ended` no longer does."""
         return lambda path: self.marks().holds(path, now()) is not ended
 
     def wrote(self, paths: Sequence[str]) -> None:
-        """Bring index and store up to date with files that the operation wrote."""
+        """Bring index and store up to date with files that the operation wrote.
+
+        Raises HedgerowError if that fails; its message says that the files are written.
+        """
         from .sync import sync_written  # noqa: PLC0415 - slow to import
 
-        sync_written(self.derived, paths, self._files, with_store=True)
+        with after_writing(", ".join(paths)):
+            sync_written(self.derived, paths, self._files, with_store=True)
+
+
+@contextmanager
+def after_writing(files: str) -> Iterator[None]:
+    """Name the files that an operation wrote in the errors of the sync after that."""
+    try:
+        yield
+    except HedgerowError as error:
+        kind = IndexFileError if isinstance(error, IndexFileError) else HedgerowError
+        message = (
+            f"{error.message}. Written before that: {files}. The next recall reads all changes."
+        )
+        raise kind(message, code=error.code) from error
 
 
 def key_of(
@@ -240,12 +260,14 @@ def key_of(
     paths: Callable[[], Iterable[str]],
     name: str,
     prefers: Callable[[str], bool] = lambda _: True,
+    unread: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """Return the file that a path, a name or a title means, as in `[[name]]`, also in these brackets.
 
     `names` are those of the files that count, and `paths` returns these. Of several files the only one
     that `prefers` is true of counts. Raises InvalidInputError if there is no such file
-    (`unknown_node`), or still more than one (`ambiguous_node`).
+    (`unknown_node`), or still more than one (`ambiguous_node`). The error names the reason for one of
+    the `unread` paths.
     """
     found = names.candidates(checked_text(name, "key"))
     if not found and name.strip().startswith("[[") and name.strip().endswith("]]"):
@@ -260,6 +282,10 @@ def key_of(
         raise InvalidInputError(
             f"{shown(name)} is ambiguous: it means {first}{more}; give the path",
             code="ambiguous_node",
+        )
+    if name in unread:
+        raise InvalidInputError(
+            f"{shown(name)} cannot be read: {unread[name]}", code="unknown_node"
         )
     near = get_close_matches(name, paths(), 1)
     hint = f"did you mean {near[0]!r}?" if near else "`hedgerow list` lists them"

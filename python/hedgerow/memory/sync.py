@@ -158,7 +158,7 @@ def sync_written(
     the store of a handle.
     """
     check_folder(derived)
-    if derived.index.exists():
+    if derived.has_index:
         with locked(derived.lock):
             run = _Run(derived, files, with_store=with_store)
             if run.has_read:
@@ -190,7 +190,7 @@ class _Run:
         self.ledger = files.ledger_in(derived, index).prepared(index)
         self._store: Store | None = None
         self._nodes: NodeState | None = None
-        if with_store or derived.store.exists():
+        if with_store or derived.has_store:
             self._store = store = files.store_to_write(derived)
             self._nodes = files.nodes_in(derived, store).prepared(store)
         self.added_files = self.changed_files = 0

@@ -11,6 +11,7 @@ use crate::names::{FOLDERS, type_word};
 use crate::nodes::NodeLink;
 use crate::skip::Skip;
 use crate::source::Unreadable;
+use crate::tags::bracketed_tags;
 use crate::text::{length, trimmed};
 use crate::times::{Time, event_time, parse_time};
 
@@ -29,7 +30,7 @@ const TYPE: &str = "a word of up to 64 letters, digits, - and _";
 pub struct FileNode {
     /// The node, whose key is the path.
     pub node: Node,
-    /// The title, the links and the other names.
+    /// The title, the links, the other names, and the tags that may also be names of links.
     pub facts: Map<String, Value>,
     /// Fields of front matter and links that could not be used and have default values.
     pub skips: Vec<Skip>,
@@ -58,6 +59,11 @@ pub fn file_node(document: &Document<'_>, modified: i64) -> Result<FileNode, Unr
     facts.insert("links".to_owned(), links.into());
     if !document.aliases.is_empty() {
         facts.insert("aliases".to_owned(), document.aliases.clone().into());
+    }
+    let mut tags = document.property_tags.clone();
+    tags.extend(bracketed_tags(&document.body));
+    if !tags.is_empty() {
+        facts.insert("tags".to_owned(), tags.into());
     }
     let skip = |problem: String| Skip::whole(path, "bad_front_matter", problem);
     let unread = bad_front_matter(path, &document.matter);

@@ -33,6 +33,9 @@ pub struct LinkedFile {
     /// Names other than the title.
     #[serde(default)]
     pub aliases: Vec<String>,
+    /// Tags that are written as links. They need no memory of that name.
+    #[serde(default)]
+    pub tags: Vec<String>,
 }
 
 /// A file: its record, and the data read from it.
@@ -244,7 +247,7 @@ impl Nodes {
             let mut seen = HashSet::new();
             for link in &linked.links {
                 match names.find(&link.0, link.3, path) {
-                    None if seen.insert(&link.0) => {
+                    None if !linked.tags.contains(&link.0) && seen.insert(&link.0) => {
                         missing.push((path.to_owned(), link.0.clone()));
                     }
                     Some(target) if target != path => {

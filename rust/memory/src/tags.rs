@@ -91,7 +91,7 @@ pub fn inline_tags(text: &str) -> Vec<String> {
 }
 
 /// The tags in brackets, in order, each once: names of links after a `#` that begins a word.
-fn bracketed_tags(text: &str) -> Vec<String> {
+pub fn bracketed_tags(text: &str) -> Vec<String> {
     if !text.contains("#[[") {
         return Vec::new();
     }

@@ -15,7 +15,6 @@ use hedgerow_memory::documents::{Documents, FolderKind, StoredDocument};
 use hedgerow_memory::scope::Scope;
 use hedgerow_memory::skip::why_unreadable;
 use hedgerow_memory::{duplicates, secrets, words};
-use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -279,18 +278,21 @@ fn reporting<T: Send>(
     }
 }
 
-/// Return the numbers of the files that have any of the texts; OSError for one that cannot be read.
+/// The number of a file that cannot be read, and the reason.
+type Unread = (usize, String);
+
+/// Return the numbers of the files that have any of the texts, and of those that cannot be read, with the reason.
 #[pyfunction]
 pub fn _files_with(
     py: Python<'_>,
     files: Vec<PathBuf>,
     texts: Vec<String>,
-) -> PyResult<Vec<usize>> {
-    let found = errors::call_detached(py, || Ok(files_with(&files, &texts)))?;
-    found.map_err(|(file, error)| {
-        let reason = why_unreadable(&error);
-        PyOSError::new_err((error.raw_os_error(), reason, file.to_path_buf()))
-    })
+) -> PyResult<(Vec<usize>, Vec<Unread>)> {
+    let (found, unread) = errors::call_detached(py, || Ok(files_with(&files, &texts)))?;
+    let unread = unread
+        .into_iter()
+        .map(|(at, error)| (at, why_unreadable(&error)));
+    Ok((found, unread.collect()))
 }
 
 /// Return the words of a topic: a memory about it has all of them.

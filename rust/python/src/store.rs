@@ -24,7 +24,7 @@ use crate::value::{Argument, FilePath, Flag};
 
 /// Nodes, edges and visits, in the same SQLite file as an Index (spec/pipeline.md).
 ///
-/// Made by `Store.open` or `Store.in_memory`. One handle serves many threads, as that of an
+/// Made by `Store.open` or `Store.in_memory`; `Store(path)` is `Store.open(path)`. One handle serves many threads, as that of an
 /// Index does; it is a context manager, and pickles as long as it has a file.
 ///
 /// Every method raises IndexFileError when the file cannot be read or written, and when the
@@ -37,6 +37,21 @@ pub struct PyStore {
 
 #[pymethods]
 impl PyStore {
+    #[new]
+    #[pyo3(
+        signature = (path, *, types=None, read_only=Flag::of(false), durability=Word::of("normal")),
+        text_signature = "(path, *, types=(), read_only=False, durability='normal')"
+    )]
+    fn new(
+        py: Python<'_>,
+        path: FilePath,
+        types: Option<&Bound<'_, PyAny>>,
+        read_only: Flag<name::ReadOnly>,
+        durability: Word,
+    ) -> PyResult<Self> {
+        Self::open(py, path, types, read_only, durability)
+    }
+
     /// Open the file of a store or an index; it is made when there is none.
     ///
     /// `types` are registered in the file, for good, as types that nodes may have. A `read_only`

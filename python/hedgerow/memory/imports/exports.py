@@ -27,7 +27,7 @@ from hedgerow.memory.documents import Document, memory_rules, parse_document
 from hedgerow.memory.edit import Change, ListItems, changed_text
 from hedgerow.memory.files import system_errors
 from hedgerow.memory.links import OWN_FIELDS, RELATIONS, is_relation
-from hedgerow.memory.names import DIRECTORIES, TEMPLATES, setting
+from hedgerow.memory.names import DIRECTORIES, TEMPLATES, setting, type_word
 from hedgerow.memory.scope import FIELD, Scope
 from hedgerow.memory.times import parse_time
 
@@ -263,11 +263,13 @@ class Memory:
         if self.scope:
             matter[FIELD] = self.scope.to_dict()
         mark = hashlib.sha256(f"{tool}\0{self.id}".encode()).hexdigest()[:_MARK]
+        # As for any memory in a folder of another name, a type without a folder is stated alone.
+        known = self.kind if self.kind in DIRECTORIES else "note"
         if self.created is None:
-            name = note.undated_name(title, self.kind, "untitled")
+            name = note.undated_name(title, known, "untitled")
         else:
             name = f"{self.created.date()}-{note.slug(title, 'untitled')}"
-        path = f"{DIRECTORIES[self.kind]}/{name}-{mark}.md"
+        path = f"{DIRECTORIES[known]}/{name}-{mark}.md"
         text = note.render_note(matter, title, note.checked_body(self.text))
         return Item(self.id, path, checked_text(text, "the memory"), where, line)
 
@@ -357,12 +359,11 @@ def _item(record: Any, where: str, tool: str, line: int | None = None) -> Item |
     own = str(given) if isinstance(given, str | int) and str(given).strip() else ""
     kind, title = record.get("type"), record.get("title")
     created = time_from(record.get("date")) or time_from(record.get("created_at"))
-    kind = kind.strip().lower() if isinstance(kind, str) else ""
     return Memory(
         own or digest_of(text),
         text,
         title if isinstance(title, str) else "",
-        kind if kind in DIRECTORIES else "note",
+        (type_word(kind) if isinstance(kind, str) else "") or "note",
         texts_from(record.get("tags")) or texts_from(record.get("categories")),
         created,
         time_from(record.get("updated_at")),

@@ -13,12 +13,20 @@ from hedgerow._checks import shown
 from hedgerow._engine import _yaml_value
 from hedgerow._operations.shapes import Result
 from hedgerow.errors import HedgerowError, InvalidInputError
-from hedgerow.ingest.source import Skip, Source, UnreadableSourceError, read_bytes, text_of
+from hedgerow.ingest.source import (
+    Skip,
+    Source,
+    UnreadableSourceError,
+    passes_by,
+    read_bytes,
+    text_of,
+)
 from hedgerow.memory import files
 from hedgerow.memory.derived import Derived
 from hedgerow.memory.documents import parse_document, read_documents
 from hedgerow.memory.edit import Change, changed_text
 from hedgerow.memory.files import locked
+from hedgerow.memory.names import IMPORT_ID
 from hedgerow.typing import Progress
 
 from .conversations import chatgpt, claude, claude_code, codex
@@ -39,7 +47,7 @@ FORMATS: Mapping[str, Callable[[Path], Items]] = {
 TRANSCRIPTS = ("claude-code", "codex")
 """The forms of which one file is one session."""
 
-ID, DIGEST = "import_id", "import_digest"
+ID, DIGEST = IMPORT_ID, "import_digest"
 """The fields of front matter by which an imported memory, and an edit of it, are recognized."""
 
 ACTIONS = ("new", "changed", "unchanged", "edited", "taken")
@@ -100,6 +108,8 @@ def move(
     for item in checked_format(name)(source):
         if isinstance(item, Skip):
             skips.append(item)
+        elif _is_memory(derived, source / item.where):
+            skips.append(Skip(item.where, "not_imported", "it is a memory of this root already"))
         elif item.id in items:
             problem = f"another memory has the id {item.id}"
             skips.append(Skip(item.where, "refused", problem, item.line))
@@ -118,6 +128,16 @@ def move(
     gone = sorted(path for key, (path, _) in known.items() if key not in items and not is_part)
     root = str(derived.root)
     return ImportResult(root, name, str(source), apply, tuple(moved), tuple(gone), tuple(skips))
+
+
+def _is_memory(derived: Derived, file: Path) -> bool:
+    """Whether a note of the source is a file that the root reads: the folders may overlap."""
+    if file.suffix.lower() != ".md":
+        return False
+    path = file.resolve()
+    if not path.is_relative_to(derived.source_root):
+        return False
+    return not passes_by(derived.rules, path.relative_to(derived.source_root).as_posix())
 
 
 def _known(derived: Derived, name: str) -> dict[str, tuple[str, str]]:

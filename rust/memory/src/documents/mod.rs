@@ -28,6 +28,7 @@ use crate::root_index::links_of;
 use crate::scope::Scope;
 use crate::skip::Skip;
 use crate::source::{Unreadable, read_bytes, text_of};
+use crate::tags::bracketed_tags;
 use crate::text::trimmed;
 use crate::times::{StatedTime, TIME_FIELDS, memory_time, parse_time};
 
@@ -53,6 +54,8 @@ pub struct StoredDocument {
     pub aliases: Vec<String>,
     /// Whether it sums up others, by its type or its folder.
     pub is_page: bool,
+    /// The tags of its page properties, which only notes of a vault have.
+    property_tags: Vec<String>,
     body_at: usize,
 }
 
@@ -73,6 +76,7 @@ impl StoredDocument {
             front_matter,
             title,
             aliases,
+            property_tags,
             lines,
             ..
         } = document;
@@ -89,6 +93,7 @@ impl StoredDocument {
             front_matter,
             title,
             aliases,
+            property_tags,
             body_at,
         }
     }
@@ -328,14 +333,16 @@ impl Documents {
         }))
     }
 
-    /// The links that lead to no memory, as (file, target), each once.
+    /// The links that lead to no memory, as (file, target), each once. A tag that is written as a link is none.
     pub fn unresolved_links(&self) -> Vec<(&str, String)> {
         let names = self.names();
         let found = parallel::map(&self.files, |file| {
+            let mut tags = bracketed_tags(file.body());
+            tags.extend_from_slice(&file.property_tags);
             let mut missing: Vec<String> = Vec::new();
             for (target, is_path) in file.links() {
-                if names.find(&target, is_path, &file.path).is_none() && !missing.contains(&target)
-                {
+                let is_missing = names.find(&target, is_path, &file.path).is_none();
+                if is_missing && !tags.contains(&target) && !missing.contains(&target) {
                     missing.push(target);
                 }
             }

@@ -24,6 +24,8 @@ const SHORTEST_CLAUSE: usize = 10;
 /// The fewest characters of a word that is a token or a password, and of a number.
 const SECRET: usize = 8;
 const NUMBER: usize = 4;
+/// The fewest and the most characters of an IBAN.
+const IBAN: (usize, usize) = (15, 34);
 /// Symbols of passwords that names of files, versions and times hardly have.
 const OF_PASSWORDS: [char; 11] = ['!', '#', '$', '%', '&', '*', '+', '=', '?', '^', '~'];
 /// The fewest digits of a phone number.
@@ -41,10 +43,15 @@ const OF_MANY: [&str; 3] = ["source", "confidence", "type"];
 /// Six words in a row, or twelve characters of a script without spaces, or a clause of ten; a whole line of three
 /// words or more, of eight such characters or more, or with a number of four characters or more; one word of eight
 /// characters or more with letters and digits, as tokens and passwords have them, also with symbols between them;
-/// an e-mail address; and a phone number. Case, punctuation and line ends do not count.
+/// an e-mail address; a phone number or another number as long, and an IBAN, each also with other spaces. Case,
+/// punctuation and line ends do not count.
 struct Quotes {
     /// By the number of words.
     runs: BTreeMap<usize, HashSet<Vec<String>>>,
+    /// Phone numbers and others as long, without spaces.
+    numbers: HashSet<String>,
+    /// In lower case, without spaces.
+    ibans: HashSet<String>,
 }
 
 impl Quotes {
@@ -52,6 +59,8 @@ impl Quotes {
     fn of(document: &StoredDocument, own_fields: &HashSet<String>) -> Self {
         let mut quotes = Self {
             runs: BTreeMap::new(),
+            numbers: HashSet::new(),
+            ibans: HashSet::new(),
         };
         let title = words(&document.title);
         let is_said = |key: &str| !own_fields.contains(key) || TEXTS.contains(&key);
@@ -104,10 +113,9 @@ impl Quotes {
         for part in parts.filter(|one| is_address(one) || is_password(one)) {
             self.add_run(&self::words(part));
         }
-        let rows = words.chunk_by(|one, other| has_digits_alone(one) && has_digits_alone(other));
-        for number in rows.filter(|row| is_phone_number(row)) {
-            self.add_run(number);
-        }
+        self.ibans.extend(ibans_in(line));
+        let numbers = rows_of_digits(words).filter(|row| is_phone_number(row));
+        self.numbers.extend(numbers.map(digits_of));
     }
 
     fn add_run(&mut self, run: &[String]) {
@@ -119,8 +127,73 @@ impl Quotes {
         let quoted = |(length, runs): (&usize, &HashSet<Vec<String>>)| {
             words.windows(*length).any(|run| runs.contains(run))
         };
+        let is_in = |digits: String| self.numbers.iter().any(|one| digits.contains(one));
         self.runs.iter().any(quoted)
+            || (!self.numbers.is_empty() && rows_of_digits(&words).map(digits_of).any(is_in))
+            || (!self.ibans.is_empty() && ibans_in(text).any(|one| self.ibans.contains(&one)))
     }
+}
+
+/// The runs of words that are digits.
+fn rows_of_digits(words: &[String]) -> impl Iterator<Item = &[String]> {
+    let rows = words.chunk_by(|one, other| has_digits_alone(one) && has_digits_alone(other));
+    rows.filter(|row| row.iter().all(|word| has_digits_alone(word)))
+}
+
+fn digits_of(row: &[String]) -> String {
+    row.iter()
+        .flat_map(|word| word.chars())
+        .filter(char::is_ascii_digit)
+        .collect()
+}
+
+/// The numbers of bank accounts (IBAN) in a text, in lower case and without the spaces in them.
+///
+/// Where the check digits leave several ends possible, each is one.
+fn ibans_in(text: &str) -> impl Iterator<Item = String> {
+    let bytes = text.as_bytes();
+    let begins = move |at: &usize| {
+        let is_in_word = *at > 0 && bytes[at - 1].is_ascii_alphanumeric();
+        let is_head = |head: &[u8]| {
+            let (country, check) = head.split_at(2);
+            country.iter().all(u8::is_ascii_alphabetic) && check.iter().all(u8::is_ascii_digit)
+        };
+        !is_in_word && bytes.get(*at..at + 4).is_some_and(is_head)
+    };
+    let all = (0..bytes.len()).filter(begins);
+    all.flat_map(move |at| ibans_at(&bytes[at..]))
+}
+
+/// The IBANs that a text may begin with.
+fn ibans_at(text: &[u8]) -> Vec<String> {
+    let (mut compact, mut found) = (String::new(), Vec::new());
+    for (at, one) in text.iter().enumerate() {
+        if matches!(one, b' ' | b'-') {
+            continue;
+        }
+        if !one.is_ascii_alphanumeric() || compact.len() == IBAN.1 {
+            break;
+        }
+        compact.push(char::from(one.to_ascii_lowercase()));
+        let is_end = !text.get(at + 1).is_some_and(u8::is_ascii_alphanumeric);
+        if is_end && compact.len() >= IBAN.0 && is_iban(&compact) {
+            found.push(compact.clone());
+        }
+    }
+    found
+}
+
+/// Whether the check digits of an IBAN are right: as a number, its parts exchanged, it leaves 1 of 97.
+fn is_iban(compact: &str) -> bool {
+    let (head, tail) = compact.split_at(4);
+    let digits = tail.chars().chain(head.chars());
+    let rest = digits
+        .filter_map(|one| one.to_digit(36))
+        .fold(0, |rest, one| {
+            let places = if one > 9 { 100 } else { 10 };
+            (rest * places + one) % 97
+        });
+    rest == 1
 }
 
 /// The words of a text; each character of a script without spaces is one.
@@ -195,9 +268,7 @@ fn is_phone_number(row: &[String]) -> bool {
         && row
             .iter()
             .any(|word| word.contains("19") || word.contains("20"));
-    groups.iter().sum::<usize>() >= PHONE
-        && row.iter().all(|word| has_digits_alone(word))
-        && !is_date
+    groups.iter().sum::<usize>() >= PHONE && !is_date
 }
 
 fn is_secret(word: &str) -> bool {
@@ -254,26 +325,30 @@ impl Documents {
     }
 }
 
-/// Return the numbers of the files that have any of the traces. Fails with the first file that cannot be read.
-pub fn files_with<'f>(
-    files: &'f [impl AsRef<Path> + Sync],
-    traces: &[String],
-) -> Result<Vec<usize>, (&'f Path, io::Error)> {
+/// The numbers of files that cannot be read, each with the error.
+type Unread = Vec<(usize, io::Error)>;
+
+/// Return the numbers of the files that have any of the traces, and of the files that cannot be read. A file that
+/// was removed meanwhile is neither.
+pub fn files_with(files: &[impl AsRef<Path> + Sync], traces: &[String]) -> (Vec<usize>, Unread) {
     let Ok(automaton) = AhoCorasick::new(traces) else {
-        return Ok(Vec::new());
+        return (Vec::new(), Vec::new());
     };
     let has_any = |file: &Path| -> io::Result<bool> {
         let mut found = automaton.stream_find_iter(File::open(file)?);
         found.next().transpose().map(|found| found.is_some())
     };
     let found = parallel::map(files, |file| has_any(file.as_ref()));
-    let mut with = Vec::new();
+    let (mut with, mut unread) = (Vec::new(), Vec::new());
     for (at, found) in found.into_iter().enumerate() {
-        if found.map_err(|error| (files[at].as_ref(), error))? {
-            with.push(at);
+        match found {
+            Ok(true) => with.push(at),
+            Ok(false) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => unread.push((at, error)),
         }
     }
-    Ok(with)
+    (with, unread)
 }
 
 #[cfg(test)]
@@ -347,6 +422,34 @@ mod tests {
     }
 
     #[test]
+    fn an_iban_is_a_quote_with_any_spaces() {
+        let said = document(
+            "notes/a.md",
+            "Pay to DE89 3704 0044 0532 0130 00 soon, or to GB82WEST12345698765432.\n",
+        );
+        let others = Documents::of(vec![
+            document("b.md", "iban=de89370400440532013000"),
+            document("c.md", "(GB82 WEST 1234 5698 7654 32)"),
+            document("d.md", "DE88370400440532013000 and DE12 3704 0044"),
+        ]);
+        assert_eq!(others.quoting(&said, &HashSet::new()), ["b.md", "c.md"]);
+    }
+
+    #[test]
+    fn a_long_number_is_a_quote_with_any_spaces() {
+        let said = document(
+            "notes/a.md",
+            "call +49 30 5550134\n\ncard 4111111111111111\n\non 18.04.2026\n",
+        );
+        let others = Documents::of(vec![
+            document("b.md", "0049 30 555-0134"),
+            document("c.md", "4111 1111 1111 1111!"),
+            document("d.md", "4111 1111 1111 and 1111, 18.04.2026"),
+        ]);
+        assert_eq!(others.quoting(&said, &HashSet::new()), ["b.md", "c.md"]);
+    }
+
+    #[test]
     fn traces_are_in_no_other_memory() {
         let gone = document(
             "notes/a.md",
@@ -377,11 +480,11 @@ mod tests {
         .unwrap();
         std::fs::write(&without, "the trac e").unwrap();
         let traces = ["the trace".to_owned()];
-        assert_eq!(files_with(&[&with, &without], &traces).unwrap(), [0]);
-        assert_eq!(files_with(&[&with, &without], &[]).unwrap(), [0_usize; 0]);
-        let missing = folder.path().join("missing");
-        let files = [&with, &missing];
-        let (file, _) = files_with(&files, &traces).unwrap_err();
-        assert_eq!(file, missing);
+        assert_eq!(files_with(&[&with, &without], &traces).0, [0]);
+        assert_eq!(files_with(&[&with, &without], &[]).0, [0_usize; 0]);
+        let (missing, unreadable) = (folder.path().join("missing"), folder.path().to_path_buf());
+        let (found, unread) = files_with(&[&missing, &unreadable, &with], &traces);
+        assert_eq!(found, [2]);
+        assert_eq!(unread.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [1]);
     }
 }
