@@ -3,9 +3,12 @@
 //! It is stored in the SQLite file that it describes and written in the same transactions. A
 //! `Ledger` is a state of it; `refresh` applies later changes.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::iter::Peekable;
 use std::path::Path;
 use std::sync::Arc;
+use std::{slice, vec};
 
 use hedgerow_engine::Result;
 use hedgerow_engine::chunks::Chunk;
@@ -118,8 +121,62 @@ impl Record {
     }
 }
 
+/// A listed file: its path and its signature.
+type Listed = (Arc<str>, Signature);
+
 /// A file of a listing with the record of its path; one of the two may be missing.
-type Pair<'p> = (Option<&'p (Arc<str>, Signature)>, Option<&'p Record>);
+type Pair<'p> = (Option<&'p Listed>, Option<&'p Record>);
+
+/// The pairs of a listing and a ledger, in the order of the paths.
+struct Pairs<'p, R: Iterator<Item = &'p Record>> {
+    files: slice::Iter<'p, Listed>,
+    records: Peekable<R>,
+    /// The rest of the files in the order of their paths; None as long as the order is that of the listing.
+    sorted: Option<vec::IntoIter<&'p Listed>>,
+}
+
+impl<'p, R: Iterator<Item = &'p Record>> Pairs<'p, R> {
+    fn next_file(&mut self) -> Option<&'p Listed> {
+        match &mut self.sorted {
+            Some(sorted) => sorted.next(),
+            None => self.files.next(),
+        }
+    }
+
+    /// The order of the next file and the next record. None after the last of both.
+    fn order(&mut self) -> Option<Ordering> {
+        let file = match &self.sorted {
+            Some(sorted) => sorted.as_slice().first().copied(),
+            None => self.files.as_slice().first(),
+        };
+        match (file, self.records.peek()) {
+            (None, None) => None,
+            (Some(_), None) => Some(Ordering::Less),
+            (None, Some(_)) => Some(Ordering::Greater),
+            (Some((path, _)), Some(record)) => Some((**path).cmp(record.path())),
+        }
+    }
+}
+
+impl<'p, R: Iterator<Item = &'p Record>> Iterator for Pairs<'p, R> {
+    type Item = Pair<'p>;
+
+    fn next(&mut self) -> Option<Pair<'p>> {
+        let mut order = self.order()?;
+        if order != Ordering::Equal && self.sorted.is_none() {
+            // A listing has a folder `a` before a file `a.md`.
+            let mut rest: Vec<&Listed> = self.files.by_ref().collect();
+            rest.sort_by(|(one, _), (other, _)| one.cmp(other));
+            self.sorted = Some(rest.into_iter());
+            order = self.order()?;
+        }
+        Some(match order {
+            Ordering::Less => (self.next_file(), None),
+            Ordering::Equal => (self.next_file(), self.records.next()),
+            Ordering::Greater => (None, self.records.next()),
+        })
+    }
+}
 
 impl Ledger {
     /// Read the ledger of an index. One that is about the same scope and made by the same readers has
@@ -274,36 +331,31 @@ impl Ledger {
                 .is_some_and(|record| record.is_of(signature))
     }
 
-    /// Pair the files of a listing with the records of their paths, in the order of the paths. Takes linear
-    /// time for a listing in about that order.
-    pub fn beside<'p>(&'p self, listing: &'p Listing) -> Vec<Pair<'p>> {
-        let mut listed: Vec<&(Arc<str>, Signature)> = listing.files.iter().collect();
-        listed.sort_by(|(one, _), (other, _)| one.cmp(other));
-        let mut pairs = Vec::with_capacity(listed.len().max(self.len));
-        let mut known = self.records().map(|record| &**record).peekable();
-        for file in listed {
-            let path = &*file.0;
-            while let Some(record) = known.next_if(|record| record.path() < path) {
-                pairs.push((None, Some(record)));
-            }
-            pairs.push((Some(file), known.next_if(|record| record.path() == path)));
+    /// Pair the files of a listing with the records of their paths, in the order of the paths.
+    fn beside<'p>(&'p self, listing: &'p Listing) -> impl Iterator<Item = Pair<'p>> {
+        Pairs {
+            files: listing.files.iter(),
+            records: self.records().map(Arc::as_ref).peekable(),
+            sorted: None,
         }
-        pairs.extend(known.map(|record| (None, Some(record))));
-        pairs
     }
 
-    /// Return the listed files that must be read.
-    pub fn changed<'l>(&'l self, listing: &'l Listing) -> Vec<&'l (Arc<str>, Signature)> {
+    /// Return the listed files that must be read, and the paths that are no longer listed, except paths that
+    /// could not be examined. Both are in order.
+    pub fn difference<'l>(&'l self, listing: &'l Listing) -> (Vec<&'l Listed>, Vec<String>) {
         let is_current = self.is_current();
-        let changed = |(listed, record): Pair<'l>| {
-            let listed = listed?;
-            let is_read = is_current && record.is_some_and(|record| record.is_of(listed.1));
-            (!is_read).then_some(listed)
-        };
-        self.beside(listing)
-            .into_iter()
-            .filter_map(changed)
-            .collect()
+        let (mut changed, mut gone) = (Vec::new(), Vec::new());
+        for pair in self.beside(listing) {
+            match pair {
+                (Some((_, signature)), Some(record)) if is_current && record.is_of(*signature) => {}
+                (Some(file), _) => changed.push(file),
+                (None, Some(record)) if !is_unknown(listing, record.path()) => {
+                    gone.push(record.path().to_owned());
+                }
+                (None, _) => {}
+            }
+        }
+        (changed, gone)
     }
 
     /// Whether the files below `folder` are just these, and all are read as they are.
@@ -311,6 +363,9 @@ impl Ledger {
     /// Files that were read so soon after a change that another may not show are read and compared, if
     /// they are few.
     pub fn has_read(&self, listing: &Listing, folder: &Path) -> bool {
+        if !self.is_current() {
+            return false;
+        }
         let mut unsettled = Vec::new();
         for (listed, record) in self.beside(listing) {
             match (listed, record) {
@@ -323,8 +378,7 @@ impl Ledger {
                 _ => return false,
             }
         }
-        self.is_current()
-            && unsettled.len() <= MOST_COMPARED
+        unsettled.len() <= MOST_COMPARED
             && unsettled.iter().all(|record| record.is_content_of(folder))
     }
 
@@ -337,21 +391,7 @@ impl Ledger {
             (None, Some(record)) => !is_unknown(listing, record.path()),
             (listed, None) => listed.is_some(),
         };
-        self.beside(listing)
-            .iter()
-            .filter(|pair| is_stale(pair))
-            .count()
-    }
-
-    /// Return the unlisted paths in order, except paths that could not be examined.
-    pub fn gone(&self, listing: &Listing) -> Vec<String> {
-        let gone = |(listed, record): Pair<'_>| match (listed, record) {
-            (None, Some(record)) if !is_unknown(listing, record.path()) => {
-                Some(record.path().to_owned())
-            }
-            _ => None,
-        };
-        self.beside(listing).into_iter().filter_map(gone).collect()
+        self.beside(listing).filter(is_stale).count()
     }
 }
 
@@ -431,4 +471,68 @@ fn adopt(index: &Index, ledger: &mut Ledger, owner: Owner) -> Result<()> {
     index.sync(&sync)?;
     ledger.refresh(index)?;
     Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use hedgerow_engine::text::tokenizer::TokenizerKind;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Paths, each with a size, in the order of names as in a listing: a folder `a` before a file `a.md`.
+    fn files() -> impl Strategy<Value = BTreeMap<Vec<&'static str>, u8>> {
+        let path =
+            prop::collection::vec(prop::sample::select(vec!["a", "a.md", "b", "c.md"]), 1..3);
+        prop::collection::btree_map(path, 0_u8..2, 0..9)
+    }
+
+    fn signature(size: u8) -> Signature {
+        format!("{size}.1.1.1").parse().unwrap()
+    }
+
+    fn ledger(files: &BTreeMap<Vec<&str>, u8>) -> Ledger {
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        let row = |(path, size): (&Vec<&str>, &u8)| SourceFile {
+            path: path.join("/"),
+            signature: signature(*size).to_string(),
+            settled: true,
+            ..SourceFile::default()
+        };
+        let sync = FileSync {
+            read: files.iter().map(|file| (row(file), Vec::new())).collect(),
+            notes: vec![(SCOPE.to_owned(), Some("x".to_owned()))],
+            ..FileSync::default()
+        };
+        index.sync(&sync).unwrap();
+        Ledger::load(&index, "x", false).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn a_listing_differs_from_a_ledger_by_the_files_that_changed(read in files(), present in files()) {
+            let ledger = ledger(&read);
+            let listed = present.iter();
+            let listing = Listing {
+                files: listed.map(|(path, size)| (path.join("/").into(), signature(*size))).collect(),
+                unknown: vec!["b/".into()],
+                ..Listing::default()
+            };
+            let (changed, gone) = ledger.difference(&listing);
+            let changed: Vec<String> = changed.into_iter().map(|(path, _)| path.to_string()).collect();
+            let is_changed = |path: &&Vec<&str>| read.get(*path) != present.get(*path);
+            let mut expected: Vec<String> =
+                present.keys().filter(is_changed).map(|path| path.join("/")).collect();
+            expected.sort();
+            prop_assert_eq!(&changed, &expected);
+            let missing = read.keys().filter(|path| !present.contains_key(*path));
+            let missing = missing.map(|path| path.join("/"));
+            let mut left: Vec<String> = missing.filter(|path| !path.starts_with("b/")).collect();
+            left.sort();
+            prop_assert_eq!(&gone, &left);
+            let is_same = expected.is_empty() && gone.is_empty();
+            prop_assert_eq!(ledger.has_read(&listing, Path::new("/none")), is_same);
+        }
+    }
 }
