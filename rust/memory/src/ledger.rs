@@ -30,6 +30,9 @@ const BLOCK: usize = if cfg!(test) { 2 } else { 256 };
 /// Chunks per read of an index without a ledger.
 const PAGE: u32 = 256;
 
+/// Records in the order of the paths of their files. Ledgers share a block if nothing in it has changed.
+pub(crate) type Block = Arc<Vec<Arc<Record>>>;
+
 /// The records of an index in the order of the paths of their files.
 #[derive(Debug, Clone)]
 pub struct Ledger {
@@ -37,8 +40,8 @@ pub struct Ledger {
     /// The note of a ledger of the same scope and readers.
     expected: String,
     note: Option<String>,
-    /// The records, in blocks that a later ledger shares if nothing in them has changed. No block is empty.
-    blocks: Vec<Arc<Vec<Arc<Record>>>>,
+    /// The records. No block is empty.
+    blocks: Vec<Block>,
     len: usize,
     chunks: u64,
     has_facts: bool,
@@ -241,9 +244,7 @@ impl Ledger {
 
     /// Insert one record into a ledger that is not empty.
     fn put(&mut self, new: Arc<Record>) {
-        let is_before = |block: &Arc<Vec<Arc<Record>>>| {
-            block.last().is_some_and(|last| last.path() < new.path())
-        };
+        let is_before = |block: &Block| block.last().is_some_and(|last| last.path() < new.path());
         let at = self.blocks.partition_point(is_before);
         let at = at.min(self.blocks.len().saturating_sub(1));
         let Some(block) = self.blocks.get_mut(at).map(Arc::make_mut) else {
@@ -311,11 +312,15 @@ impl Ledger {
 
     /// Return the record of a path.
     pub fn record(&self, path: &str) -> Option<&Record> {
-        let is_before =
-            |block: &Arc<Vec<Arc<Record>>>| block.last().is_some_and(|last| last.path() < path);
+        let is_before = |block: &Block| block.last().is_some_and(|last| last.path() < path);
         let block = self.blocks.get(self.blocks.partition_point(is_before))?;
         let found = block.binary_search_by(|record| record.path().cmp(path));
         found.ok().map(|at| &*block[at])
+    }
+
+    /// The blocks of records, in the order of the paths.
+    pub(crate) fn blocks(&self) -> &[Block] {
+        &self.blocks
     }
 
     /// All records, in the order of their paths.
