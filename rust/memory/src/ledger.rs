@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{self, AtomicBool};
 use std::{slice, vec};
 
 use hedgerow_engine::Result;
@@ -16,7 +17,7 @@ use hedgerow_engine::index::{FileSync, Index};
 use hedgerow_engine::sources::SourceFile;
 use serde_json::Value;
 
-use crate::folder::{Listing, Signature};
+use crate::folder::{Listing, Signature, now};
 use crate::source::read_bytes;
 use crate::sync::digest_of;
 
@@ -48,12 +49,14 @@ pub struct Ledger {
 }
 
 /// A file as last read.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Record {
     path: Box<str>,
     /// The signature of the file; None if it must be read again.
     signature: Option<Signature>,
-    settled: bool,
+    /// Whether any later change of the file shows in the signature. Becomes true once the content was compared
+    /// late enough.
+    settled: AtomicBool,
     /// The hash of its content; empty if it could not be read.
     pub digest: Box<str>,
     /// The number of its chunks.
@@ -80,7 +83,7 @@ impl Record {
             path: source.path.into(),
             // The signature takes less memory as numbers.
             signature: source.signature.parse().ok(),
-            settled: source.settled,
+            settled: source.settled.into(),
             digest: source.digest.into(),
             chunks: source.chunks,
             skips: source.skips.into(),
@@ -94,7 +97,7 @@ impl Record {
         SourceFile {
             path: self.path.to_string(),
             signature: signature.unwrap_or_default(),
-            settled: self.settled,
+            settled: self.is_settled(),
             digest: self.digest.to_string(),
             chunks: self.chunks,
             skips: self.skips.to_string(),
@@ -104,7 +107,7 @@ impl Record {
 
     /// Whether a file of this signature was certainly read in its present state.
     pub fn is_of(&self, signature: Signature) -> bool {
-        self.settled && self.signature == Some(signature)
+        self.is_settled() && self.signature == Some(signature)
     }
 
     /// The signature of the file; None for a file that has to be read again.
@@ -112,10 +115,25 @@ impl Record {
         self.signature
     }
 
+    fn is_settled(&self) -> bool {
+        self.settled.load(atomic::Ordering::Relaxed)
+    }
+
     /// Whether the file has the content with which it was read.
     fn is_content_of(&self, folder: &Path) -> bool {
         let data = read_bytes(&folder.join(self.path()));
         data.is_ok_and(|data| *digest_of(&data) == *self.digest)
+    }
+
+    /// Whether the file, which still has the signature, has the content with which it was read. If so, later
+    /// checks compare only the signature, unless a change just made may hide another.
+    fn is_unchanged(&self, folder: &Path) -> bool {
+        let read_at = now();
+        let is_same = self.is_content_of(folder);
+        if is_same && self.signature.is_some_and(|one| one.is_settled(read_at)) {
+            self.settled.store(true, atomic::Ordering::Relaxed);
+        }
+        is_same
     }
 
     /// The path of the file.
@@ -384,7 +402,7 @@ impl Ledger {
             }
         }
         unsettled.len() <= MOST_COMPARED
-            && unsettled.iter().all(|record| record.is_content_of(folder))
+            && unsettled.iter().all(|record| record.is_unchanged(folder))
     }
 
     /// Return the number of files below `folder` that changed since they were read, or are gone.
@@ -512,6 +530,37 @@ mod tests {
         };
         index.sync(&sync).unwrap();
         Ledger::load(&index, "x", false).unwrap()
+    }
+
+    #[test]
+    fn content_is_compared_until_a_change_of_it_shows() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.md"), "x").unwrap();
+        let (settled, fresh) = ("1.1.1.1".to_owned(), format!("1.1.{}.1", now()));
+        for (signature, is_compared_again) in [(settled, false), (fresh, true)] {
+            let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+            let row = SourceFile {
+                path: "a.md".to_owned(),
+                signature: signature.clone(),
+                digest: digest_of(b"x"),
+                ..SourceFile::default()
+            };
+            let sync = FileSync {
+                read: vec![(row, Vec::new())],
+                notes: vec![(SCOPE.to_owned(), Some("x".to_owned()))],
+                ..FileSync::default()
+            };
+            index.sync(&sync).unwrap();
+            let ledger = Ledger::load(&index, "x", false).unwrap();
+            let listing = Listing {
+                files: vec![("a.md".into(), signature.parse().unwrap())],
+                ..Listing::default()
+            };
+            let elsewhere = Path::new("/none");
+            assert!(!ledger.has_read(&listing, elsewhere));
+            assert!(ledger.has_read(&listing, folder.path()));
+            assert_eq!(!ledger.has_read(&listing, elsewhere), is_compared_again);
+        }
     }
 
     proptest! {
