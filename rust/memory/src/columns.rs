@@ -573,21 +573,21 @@ fn facts_of(source: &SourceFile) -> Result<FileFacts> {
 }
 
 /// Files in the order of their paths, with those that changed in their place.
-fn merged(known: &[FileColumn], changed: Vec<FileColumn>) -> Vec<FileColumn> {
+fn merged(known: &[FileColumn], mut changed: Vec<FileColumn>) -> Vec<FileColumn> {
     let mut files = Vec::with_capacity(known.len() + changed.len());
-    let mut changed = changed;
     changed.sort_unstable_by(|left, right| left.facts.path.cmp(&right.facts.path));
-    let mut changed = changed.into_iter().peekable();
-    for file in known {
-        while let Some(next) = changed.next_if(|next| next.facts.path < file.facts.path) {
-            files.push(next);
-        }
-        match changed.next_if(|next| next.facts.path == file.facts.path) {
-            Some(next) => files.push(next),
-            None => files.push(file.clone()),
-        }
+    let mut rest = known;
+    for new in changed {
+        let at = rest.partition_point(|file| file.facts.path < new.facts.path);
+        let (before, after) = rest.split_at(at);
+        files.extend_from_slice(before);
+        rest = match after.split_first() {
+            Some((same, others)) if same.facts.path == new.facts.path => others,
+            _ => after,
+        };
+        files.push(new);
     }
-    files.extend(changed);
+    files.extend_from_slice(rest);
     files
 }
 
