@@ -3,13 +3,11 @@
 //! It is stored in the SQLite file that it describes and written in the same transactions. A
 //! `Ledger` is a state of it; `refresh` applies later changes.
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::iter::Peekable;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{self, AtomicBool};
-use std::{slice, vec};
 
 use hedgerow_engine::Result;
 use hedgerow_engine::chunks::Chunk;
@@ -148,55 +146,25 @@ type Listed = (Arc<str>, Signature);
 /// A file of a listing with the record of its path; one of the two may be missing.
 type Pair<'p> = (Option<&'p Listed>, Option<&'p Record>);
 
-/// The pairs of a listing and a ledger, in the order of the paths.
-struct Pairs<'p, R: Iterator<Item = &'p Record>> {
-    files: slice::Iter<'p, Listed>,
-    records: Peekable<R>,
-    /// The rest of the files in the order of their paths; None as long as the order is that of the listing.
-    sorted: Option<vec::IntoIter<&'p Listed>>,
-}
-
-impl<'p, R: Iterator<Item = &'p Record>> Pairs<'p, R> {
-    fn next_file(&mut self) -> Option<&'p Listed> {
-        match &mut self.sorted {
-            Some(sorted) => sorted.next(),
-            None => self.files.next(),
+/// Pair files with the records of their paths, in the order of the paths. The records are in this order.
+fn merged<'p>(
+    files: impl Iterator<Item = &'p Listed>,
+    records: impl Iterator<Item = &'p Record>,
+) -> Vec<Pair<'p>> {
+    // A listing has a folder `a` before a file `a.md`.
+    let mut files: Vec<&Listed> = files.collect();
+    files.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let mut records = records.peekable();
+    let mut pairs = Vec::with_capacity(files.len());
+    for file in files {
+        let path = &*file.0;
+        while let Some(record) = records.next_if(|record| record.path() < path) {
+            pairs.push((None, Some(record)));
         }
+        pairs.push((Some(file), records.next_if(|record| record.path() == path)));
     }
-
-    /// The order of the next file and the next record. None after the last of both.
-    fn order(&mut self) -> Option<Ordering> {
-        let file = match &self.sorted {
-            Some(sorted) => sorted.as_slice().first().copied(),
-            None => self.files.as_slice().first(),
-        };
-        match (file, self.records.peek()) {
-            (None, None) => None,
-            (Some(_), None) => Some(Ordering::Less),
-            (None, Some(_)) => Some(Ordering::Greater),
-            (Some((path, _)), Some(record)) => Some((**path).cmp(record.path())),
-        }
-    }
-}
-
-impl<'p, R: Iterator<Item = &'p Record>> Iterator for Pairs<'p, R> {
-    type Item = Pair<'p>;
-
-    fn next(&mut self) -> Option<Pair<'p>> {
-        let mut order = self.order()?;
-        if order != Ordering::Equal && self.sorted.is_none() {
-            // A listing has a folder `a` before a file `a.md`.
-            let mut rest: Vec<&Listed> = self.files.by_ref().collect();
-            rest.sort_by(|(one, _), (other, _)| one.cmp(other));
-            self.sorted = Some(rest.into_iter());
-            order = self.order()?;
-        }
-        Some(match order {
-            Ordering::Less => (self.next_file(), None),
-            Ordering::Equal => (self.next_file(), self.records.next()),
-            Ordering::Greater => (None, self.records.next()),
-        })
-    }
+    pairs.extend(records.map(|record| (None, Some(record))));
+    pairs
 }
 
 impl Ledger {
@@ -354,21 +322,42 @@ impl Ledger {
                 .is_some_and(|record| record.is_of(signature))
     }
 
-    /// Pair the files of a listing with the records of their paths, in the order of the paths.
-    fn beside<'p>(&'p self, listing: &'p Listing) -> impl Iterator<Item = Pair<'p>> {
-        Pairs {
-            files: listing.files.iter(),
-            records: self.records().map(Arc::as_ref).peekable(),
-            sorted: None,
-        }
+    /// Whether a condition holds of each file of a listing with the record of its path. Stops at the first pair of
+    /// which it does not.
+    fn all_pairs<'p>(
+        &'p self,
+        listing: &'p Listing,
+        mut condition: impl FnMut(Pair<'p>) -> bool,
+    ) -> bool {
+        let mut files = listing.files.iter();
+        let mut records = self.records().map(Arc::as_ref);
+        // Most often each file has its record in its place.
+        let ended = records.try_for_each(|record| match files.next() {
+            Some(file) if *file.0 == *record.path => {
+                if condition((Some(file), Some(record))) {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(None)
+                }
+            }
+            file => ControlFlow::Break(Some((file, record))),
+        });
+        let (file, record) = match ended {
+            ControlFlow::Continue(()) => (None, None),
+            ControlFlow::Break(Some((file, record))) => (file, Some(record)),
+            ControlFlow::Break(None) => return false,
+        };
+        let files = file.into_iter().chain(files);
+        let records = record.into_iter().chain(records);
+        merged(files, records).into_iter().all(condition)
     }
 
     /// Return the listed files that must be read, and the paths that are no longer listed, except paths that
-    /// could not be examined. Both are in order.
+    /// could not be examined. The paths are in order, the files in none.
     pub fn difference<'l>(&'l self, listing: &'l Listing) -> (Vec<&'l Listed>, Vec<String>) {
         let is_current = self.is_current();
         let (mut changed, mut gone) = (Vec::new(), Vec::new());
-        for pair in self.beside(listing) {
+        self.all_pairs(listing, |pair| {
             match pair {
                 (Some((_, signature)), Some(record)) if is_current && record.is_of(*signature) => {}
                 (Some(file), _) => changed.push(file),
@@ -377,7 +366,8 @@ impl Ledger {
                 }
                 (None, _) => {}
             }
-        }
+            true
+        });
         (changed, gone)
     }
 
@@ -390,31 +380,35 @@ impl Ledger {
             return false;
         }
         let mut unsettled = Vec::new();
-        for (listed, record) in self.beside(listing) {
-            match (listed, record) {
-                (Some((_, signature)), Some(record)) if record.is_of(*signature) => {}
-                (Some((_, signature)), Some(record)) if record.signature == Some(*signature) => {
-                    unsettled.push(record);
-                }
-                (None, Some(record)) if is_unknown(listing, record.path()) => {}
-                (None, None) => {}
-                _ => return false,
+        let is_listed = self.all_pairs(listing, |pair| match pair {
+            (Some((_, signature)), Some(record)) if record.is_of(*signature) => true,
+            (Some((_, signature)), Some(record)) => {
+                unsettled.push(record);
+                record.signature == Some(*signature)
             }
-        }
-        unsettled.len() <= MOST_COMPARED
+            (None, Some(record)) => is_unknown(listing, record.path()),
+            (listed, None) => listed.is_none(),
+        });
+        is_listed
+            && unsettled.len() <= MOST_COMPARED
             && unsettled.iter().all(|record| record.is_unchanged(folder))
     }
 
     /// Return the number of files below `folder` that changed since they were read, or are gone.
     pub fn stale(&self, listing: &Listing, folder: &Path) -> usize {
-        let is_stale = |(listed, record): &Pair<'_>| match (listed, record) {
+        let mut stale = 0;
+        let is_stale = |pair: Pair<'_>| match pair {
             (Some((_, signature)), Some(record)) => {
                 !record.is_of(*signature) && !record.is_content_of(folder)
             }
             (None, Some(record)) => !is_unknown(listing, record.path()),
             (listed, None) => listed.is_some(),
         };
-        self.beside(listing).filter(is_stale).count()
+        self.all_pairs(listing, |pair| {
+            stale += usize::from(is_stale(pair));
+            true
+        });
+        stale
     }
 }
 
@@ -574,7 +568,9 @@ mod tests {
                 ..Listing::default()
             };
             let (changed, gone) = ledger.difference(&listing);
-            let changed: Vec<String> = changed.into_iter().map(|(path, _)| path.to_string()).collect();
+            let mut changed: Vec<String> =
+                changed.into_iter().map(|(path, _)| path.to_string()).collect();
+            changed.sort();
             let is_changed = |path: &&Vec<&str>| read.get(*path) != present.get(*path);
             let mut expected: Vec<String> =
                 present.keys().filter(is_changed).map(|path| path.join("/")).collect();
