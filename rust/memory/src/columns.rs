@@ -11,7 +11,8 @@ use hedgerow_engine::{Error, ErrorCode, Result};
 use serde_json::{Map, Value};
 
 use crate::facts::{FileFacts, Kind};
-use crate::marks::{Marks, Validity, Why};
+use crate::marks::{Marks, Validity, Why, position_of, titles_of};
+use crate::names::Names;
 use crate::scope::Scope;
 use crate::tags::is_within;
 use crate::times::{StatedTime, Time};
@@ -38,6 +39,7 @@ struct FileColumn {
     time: Option<StatedTime>,
     labels: Labels,
     is_scoped: bool,
+    is_marked: bool,
 }
 
 impl FileColumn {
@@ -47,6 +49,7 @@ impl FileColumn {
             time: facts.time,
             labels: facts.tags.iter().chain(&facts.writers).collect(),
             is_scoped: !facts.scope.is_empty(),
+            is_marked: facts.marks.is_some(),
             facts: Arc::new(facts),
             rows,
         }
@@ -202,29 +205,50 @@ impl FileColumns {
             rows.entry(path).or_default().push(row);
         }
         let mut changed = Vec::with_capacity(news.changed.len());
+        let mut paths: Vec<String> = Vec::with_capacity(news.changed.len());
         let mut kinds = Kinds::new();
         for source in news.changed {
             let rows = rows.remove(&source.path).unwrap_or_default().into();
             let mut facts = facts_of(&source)?;
             share(&mut facts.kind, &mut kinds);
+            paths.push(source.path);
             changed.push(FileColumn::new(facts, rows));
         }
         let mut files = merged(known.map_or(&[], |known| &known.files), changed);
         if files.len() != news.files {
-            let paths = session.source_paths()?;
-            files.retain(|file| paths.binary_search(&file.facts.path).is_ok());
+            let left = session.source_paths()?;
+            let is_gone = |file: &mut FileColumn| left.binary_search(&file.facts.path).is_err();
+            let gone = files.extract_if(.., is_gone);
+            paths.extend(gone.map(|file| file.facts.path.clone()));
         }
-        Ok(Self::new(news.generation, files))
+        let names = known.and_then(|known| known.names_after(&files, &paths));
+        Ok(Self::new(news.generation, files, names))
     }
 
-    fn new(generation: i64, files: Vec<FileColumn>) -> Self {
+    /// The names of later files, of which those of some paths are others; None if no mark needed the names, or
+    /// if names of all files take less time.
+    fn names_after(&self, files: &[FileColumn], changed: &[String]) -> Option<Arc<Names>> {
+        let names = self.marks.names()?;
+        let titles = |files, path: &str| Some(titles_of(&files[position_of(files, path)?]));
+        let is_renamed = |path: &&str| titles(&*self.files, path) != titles(files, path);
+        let changed = changed.iter().map(String::as_str);
+        let renamed: Vec<&str> = changed.filter(is_renamed).collect();
+        if renamed.is_empty() {
+            return Some(Arc::clone(names));
+        }
+        let after = names.after(&renamed, |path| titles(files, path));
+        after.map(Arc::new)
+    }
+
+    fn new(generation: i64, files: Vec<FileColumn>, names: Option<Arc<Names>>) -> Self {
         let mut file_of: Vec<(i64, u32)> = Vec::new();
         for (file, number) in files.iter().zip(0..) {
             file_of.extend(file.rows.iter().map(|row| (*row, number)));
         }
         // Stable, for it takes linear time for rows in about the order of the files.
         file_of.sort_by_key(|(row, _)| *row);
-        let marks = Marks::new(&files);
+        let marked = (0..).zip(&files).filter(|(_, file)| file.is_marked);
+        let marks = Marks::new(&files, marked.map(|(number, _)| number), names);
         Self {
             generation,
             concerned: marks.concerned().collect(),
@@ -243,6 +267,7 @@ impl FileColumns {
             files
                 .map(|facts| FileColumn::new(facts, Arc::default()))
                 .collect(),
+            None,
         )
     }
 
@@ -319,10 +344,7 @@ impl FileColumns {
 
     /// The number of the file of a path.
     pub fn number_of(&self, path: &str) -> Option<u32> {
-        let found = self
-            .files
-            .binary_search_by(|file| file.facts.path.as_str().cmp(path));
-        u32::try_from(found.ok()?).ok()
+        u32::try_from(position_of(&self.files, path)?).ok()
     }
 
     /// The number of the file of a row.
@@ -551,21 +573,21 @@ fn facts_of(source: &SourceFile) -> Result<FileFacts> {
 }
 
 /// Files in the order of their paths, with those that changed in their place.
-fn merged(known: &[FileColumn], changed: Vec<FileColumn>) -> Vec<FileColumn> {
+fn merged(known: &[FileColumn], mut changed: Vec<FileColumn>) -> Vec<FileColumn> {
     let mut files = Vec::with_capacity(known.len() + changed.len());
-    let mut changed = changed;
     changed.sort_unstable_by(|left, right| left.facts.path.cmp(&right.facts.path));
-    let mut changed = changed.into_iter().peekable();
-    for file in known {
-        while let Some(next) = changed.next_if(|next| next.facts.path < file.facts.path) {
-            files.push(next);
-        }
-        match changed.next_if(|next| next.facts.path == file.facts.path) {
-            Some(next) => files.push(next),
-            None => files.push(file.clone()),
-        }
+    let mut rest = known;
+    for new in changed {
+        let at = rest.partition_point(|file| file.facts.path < new.facts.path);
+        let (before, after) = rest.split_at(at);
+        files.extend_from_slice(before);
+        rest = match after.split_first() {
+            Some((same, others)) if same.facts.path == new.facts.path => others,
+            _ => after,
+        };
+        files.push(new);
     }
-    files.extend(changed);
+    files.extend_from_slice(rest);
     files
 }
 
@@ -605,7 +627,7 @@ mod tests {
             let facts = FileFacts::new(path, facts.as_object().unwrap());
             FileColumn::new(facts, [10 * number, 10 * number + 1].into())
         };
-        FileColumns::new(1, files.iter().zip(0..).map(column).collect())
+        FileColumns::new(1, files.iter().zip(0..).map(column).collect(), None)
     }
 
     #[test]

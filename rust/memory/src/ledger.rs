@@ -4,8 +4,10 @@
 //! `Ledger` is a state of it; `refresh` applies later changes.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{self, AtomicBool};
 
 use hedgerow_engine::Result;
 use hedgerow_engine::chunks::Chunk;
@@ -13,7 +15,7 @@ use hedgerow_engine::index::{FileSync, Index};
 use hedgerow_engine::sources::SourceFile;
 use serde_json::Value;
 
-use crate::folder::{Listing, Signature};
+use crate::folder::{Listing, Signature, now};
 use crate::source::read_bytes;
 use crate::sync::digest_of;
 
@@ -27,6 +29,9 @@ const BLOCK: usize = if cfg!(test) { 2 } else { 256 };
 /// Chunks per read of an index without a ledger.
 const PAGE: u32 = 256;
 
+/// Records in the order of the paths of their files. Ledgers share a block if nothing in it has changed.
+pub(crate) type Block = Arc<Vec<Arc<Record>>>;
+
 /// The records of an index in the order of the paths of their files.
 #[derive(Debug, Clone)]
 pub struct Ledger {
@@ -34,20 +39,22 @@ pub struct Ledger {
     /// The note of a ledger of the same scope and readers.
     expected: String,
     note: Option<String>,
-    /// The records, in blocks that a later ledger shares if nothing in them has changed. No block is empty.
-    blocks: Vec<Arc<Vec<Arc<Record>>>>,
+    /// The records. No block is empty.
+    blocks: Vec<Block>,
     len: usize,
     chunks: u64,
     has_facts: bool,
 }
 
 /// A file as last read.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Record {
     path: Box<str>,
     /// The signature of the file; None if it must be read again.
     signature: Option<Signature>,
-    settled: bool,
+    /// Whether any later change of the file shows in the signature. Becomes true once the content was compared
+    /// late enough.
+    settled: AtomicBool,
     /// The hash of its content; empty if it could not be read.
     pub digest: Box<str>,
     /// The number of its chunks.
@@ -74,7 +81,7 @@ impl Record {
             path: source.path.into(),
             // The signature takes less memory as numbers.
             signature: source.signature.parse().ok(),
-            settled: source.settled,
+            settled: source.settled.into(),
             digest: source.digest.into(),
             chunks: source.chunks,
             skips: source.skips.into(),
@@ -88,7 +95,7 @@ impl Record {
         SourceFile {
             path: self.path.to_string(),
             signature: signature.unwrap_or_default(),
-            settled: self.settled,
+            settled: self.is_settled(),
             digest: self.digest.to_string(),
             chunks: self.chunks,
             skips: self.skips.to_string(),
@@ -98,12 +105,16 @@ impl Record {
 
     /// Whether a file of this signature was certainly read in its present state.
     pub fn is_of(&self, signature: Signature) -> bool {
-        self.settled && self.signature == Some(signature)
+        self.is_settled() && self.signature == Some(signature)
     }
 
     /// The signature of the file; None for a file that has to be read again.
     pub fn signature(&self) -> Option<Signature> {
         self.signature
+    }
+
+    fn is_settled(&self) -> bool {
+        self.settled.load(atomic::Ordering::Relaxed)
     }
 
     /// Whether the file has the content with which it was read.
@@ -112,14 +123,49 @@ impl Record {
         data.is_ok_and(|data| *digest_of(&data) == *self.digest)
     }
 
+    /// Whether the file, which still has the signature, has the content with which it was read. If so, later
+    /// checks compare only the signature, unless a change just made may hide another.
+    fn is_unchanged(&self, folder: &Path) -> bool {
+        let read_at = now();
+        let is_same = self.is_content_of(folder);
+        if is_same && self.signature.is_some_and(|one| one.is_settled(read_at)) {
+            self.settled.store(true, atomic::Ordering::Relaxed);
+        }
+        is_same
+    }
+
     /// The path of the file.
     pub fn path(&self) -> &str {
         &self.path
     }
 }
 
+/// A listed file: its path and its signature.
+type Listed = (Arc<str>, Signature);
+
 /// A file of a listing with the record of its path; one of the two may be missing.
-type Pair<'p> = (Option<&'p (Arc<str>, Signature)>, Option<&'p Record>);
+type Pair<'p> = (Option<&'p Listed>, Option<&'p Record>);
+
+/// Pair files with the records of their paths, in the order of the paths. The records are in this order.
+fn merged<'p>(
+    files: impl Iterator<Item = &'p Listed>,
+    records: impl Iterator<Item = &'p Record>,
+) -> Vec<Pair<'p>> {
+    // A listing has a folder `a` before a file `a.md`.
+    let mut files: Vec<&Listed> = files.collect();
+    files.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let mut records = records.peekable();
+    let mut pairs = Vec::with_capacity(files.len());
+    for file in files {
+        let path = &*file.0;
+        while let Some(record) = records.next_if(|record| record.path() < path) {
+            pairs.push((None, Some(record)));
+        }
+        pairs.push((Some(file), records.next_if(|record| record.path() == path)));
+    }
+    pairs.extend(records.map(|record| (None, Some(record))));
+    pairs
+}
 
 impl Ledger {
     /// Read the ledger of an index. One that is about the same scope and made by the same readers has
@@ -184,9 +230,7 @@ impl Ledger {
 
     /// Insert one record into a ledger that is not empty.
     fn put(&mut self, new: Arc<Record>) {
-        let is_before = |block: &Arc<Vec<Arc<Record>>>| {
-            block.last().is_some_and(|last| last.path() < new.path())
-        };
+        let is_before = |block: &Block| block.last().is_some_and(|last| last.path() < new.path());
         let at = self.blocks.partition_point(is_before);
         let at = at.min(self.blocks.len().saturating_sub(1));
         let Some(block) = self.blocks.get_mut(at).map(Arc::make_mut) else {
@@ -254,11 +298,15 @@ impl Ledger {
 
     /// Return the record of a path.
     pub fn record(&self, path: &str) -> Option<&Record> {
-        let is_before =
-            |block: &Arc<Vec<Arc<Record>>>| block.last().is_some_and(|last| last.path() < path);
+        let is_before = |block: &Block| block.last().is_some_and(|last| last.path() < path);
         let block = self.blocks.get(self.blocks.partition_point(is_before))?;
         let found = block.binary_search_by(|record| record.path().cmp(path));
         found.ok().map(|at| &*block[at])
+    }
+
+    /// The blocks of records, in the order of the paths.
+    pub(crate) fn blocks(&self) -> &[Block] {
+        &self.blocks
     }
 
     /// All records, in the order of their paths.
@@ -274,36 +322,53 @@ impl Ledger {
                 .is_some_and(|record| record.is_of(signature))
     }
 
-    /// Pair the files of a listing with the records of their paths, in the order of the paths. Takes linear
-    /// time for a listing in about that order.
-    pub fn beside<'p>(&'p self, listing: &'p Listing) -> Vec<Pair<'p>> {
-        let mut listed: Vec<&(Arc<str>, Signature)> = listing.files.iter().collect();
-        listed.sort_by(|(one, _), (other, _)| one.cmp(other));
-        let mut pairs = Vec::with_capacity(listed.len().max(self.len));
-        let mut known = self.records().map(|record| &**record).peekable();
-        for file in listed {
-            let path = &*file.0;
-            while let Some(record) = known.next_if(|record| record.path() < path) {
-                pairs.push((None, Some(record)));
+    /// Whether a condition holds of each file of a listing with the record of its path. Stops at the first pair of
+    /// which it does not.
+    fn all_pairs<'p>(
+        &'p self,
+        listing: &'p Listing,
+        mut condition: impl FnMut(Pair<'p>) -> bool,
+    ) -> bool {
+        let mut files = listing.files.iter();
+        let mut records = self.records().map(Arc::as_ref);
+        // Most often each file has its record in its place.
+        let ended = records.try_for_each(|record| match files.next() {
+            Some(file) if *file.0 == *record.path => {
+                if condition((Some(file), Some(record))) {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(None)
+                }
             }
-            pairs.push((Some(file), known.next_if(|record| record.path() == path)));
-        }
-        pairs.extend(known.map(|record| (None, Some(record))));
-        pairs
+            file => ControlFlow::Break(Some((file, record))),
+        });
+        let (file, record) = match ended {
+            ControlFlow::Continue(()) => (None, None),
+            ControlFlow::Break(Some((file, record))) => (file, Some(record)),
+            ControlFlow::Break(None) => return false,
+        };
+        let files = file.into_iter().chain(files);
+        let records = record.into_iter().chain(records);
+        merged(files, records).into_iter().all(condition)
     }
 
-    /// Return the listed files that must be read.
-    pub fn changed<'l>(&'l self, listing: &'l Listing) -> Vec<&'l (Arc<str>, Signature)> {
+    /// Return the listed files that must be read, and the paths that are no longer listed, except paths that
+    /// could not be examined. The paths are in order, the files in none.
+    pub fn difference<'l>(&'l self, listing: &'l Listing) -> (Vec<&'l Listed>, Vec<String>) {
         let is_current = self.is_current();
-        let changed = |(listed, record): Pair<'l>| {
-            let listed = listed?;
-            let is_read = is_current && record.is_some_and(|record| record.is_of(listed.1));
-            (!is_read).then_some(listed)
-        };
-        self.beside(listing)
-            .into_iter()
-            .filter_map(changed)
-            .collect()
+        let (mut changed, mut gone) = (Vec::new(), Vec::new());
+        self.all_pairs(listing, |pair| {
+            match pair {
+                (Some((_, signature)), Some(record)) if is_current && record.is_of(*signature) => {}
+                (Some(file), _) => changed.push(file),
+                (None, Some(record)) if !is_unknown(listing, record.path()) => {
+                    gone.push(record.path().to_owned());
+                }
+                (None, _) => {}
+            }
+            true
+        });
+        (changed, gone)
     }
 
     /// Whether the files below `folder` are just these, and all are read as they are.
@@ -311,47 +376,39 @@ impl Ledger {
     /// Files that were read so soon after a change that another may not show are read and compared, if
     /// they are few.
     pub fn has_read(&self, listing: &Listing, folder: &Path) -> bool {
-        let mut unsettled = Vec::new();
-        for (listed, record) in self.beside(listing) {
-            match (listed, record) {
-                (Some((_, signature)), Some(record)) if record.is_of(*signature) => {}
-                (Some((_, signature)), Some(record)) if record.signature == Some(*signature) => {
-                    unsettled.push(record);
-                }
-                (None, Some(record)) if is_unknown(listing, record.path()) => {}
-                (None, None) => {}
-                _ => return false,
-            }
+        if !self.is_current() {
+            return false;
         }
-        self.is_current()
+        let mut unsettled = Vec::new();
+        let is_listed = self.all_pairs(listing, |pair| match pair {
+            (Some((_, signature)), Some(record)) if record.is_of(*signature) => true,
+            (Some((_, signature)), Some(record)) => {
+                unsettled.push(record);
+                record.signature == Some(*signature)
+            }
+            (None, Some(record)) => is_unknown(listing, record.path()),
+            (listed, None) => listed.is_none(),
+        });
+        is_listed
             && unsettled.len() <= MOST_COMPARED
-            && unsettled.iter().all(|record| record.is_content_of(folder))
+            && unsettled.iter().all(|record| record.is_unchanged(folder))
     }
 
     /// Return the number of files below `folder` that changed since they were read, or are gone.
     pub fn stale(&self, listing: &Listing, folder: &Path) -> usize {
-        let is_stale = |(listed, record): &Pair<'_>| match (listed, record) {
+        let mut stale = 0;
+        let is_stale = |pair: Pair<'_>| match pair {
             (Some((_, signature)), Some(record)) => {
                 !record.is_of(*signature) && !record.is_content_of(folder)
             }
             (None, Some(record)) => !is_unknown(listing, record.path()),
             (listed, None) => listed.is_some(),
         };
-        self.beside(listing)
-            .iter()
-            .filter(|pair| is_stale(pair))
-            .count()
-    }
-
-    /// Return the unlisted paths in order, except paths that could not be examined.
-    pub fn gone(&self, listing: &Listing) -> Vec<String> {
-        let gone = |(listed, record): Pair<'_>| match (listed, record) {
-            (None, Some(record)) if !is_unknown(listing, record.path()) => {
-                Some(record.path().to_owned())
-            }
-            _ => None,
-        };
-        self.beside(listing).into_iter().filter_map(gone).collect()
+        self.all_pairs(listing, |pair| {
+            stale += usize::from(is_stale(pair));
+            true
+        });
+        stale
     }
 }
 
@@ -431,4 +488,101 @@ fn adopt(index: &Index, ledger: &mut Ledger, owner: Owner) -> Result<()> {
     index.sync(&sync)?;
     ledger.refresh(index)?;
     Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use hedgerow_engine::text::tokenizer::TokenizerKind;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Paths, each with a size, in the order of names as in a listing: a folder `a` before a file `a.md`.
+    fn files() -> impl Strategy<Value = BTreeMap<Vec<&'static str>, u8>> {
+        let path =
+            prop::collection::vec(prop::sample::select(vec!["a", "a.md", "b", "c.md"]), 1..3);
+        prop::collection::btree_map(path, 0_u8..2, 0..9)
+    }
+
+    fn signature(size: u8) -> Signature {
+        format!("{size}.1.1.1").parse().unwrap()
+    }
+
+    fn ledger(files: &BTreeMap<Vec<&str>, u8>) -> Ledger {
+        let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+        let row = |(path, size): (&Vec<&str>, &u8)| SourceFile {
+            path: path.join("/"),
+            signature: signature(*size).to_string(),
+            settled: true,
+            ..SourceFile::default()
+        };
+        let sync = FileSync {
+            read: files.iter().map(|file| (row(file), Vec::new())).collect(),
+            notes: vec![(SCOPE.to_owned(), Some("x".to_owned()))],
+            ..FileSync::default()
+        };
+        index.sync(&sync).unwrap();
+        Ledger::load(&index, "x", false).unwrap()
+    }
+
+    #[test]
+    fn content_is_compared_until_a_change_of_it_shows() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.md"), "x").unwrap();
+        let (settled, fresh) = ("1.1.1.1".to_owned(), format!("1.1.{}.1", now()));
+        for (signature, is_compared_again) in [(settled, false), (fresh, true)] {
+            let index = Index::in_memory(TokenizerKind::Porter).unwrap();
+            let row = SourceFile {
+                path: "a.md".to_owned(),
+                signature: signature.clone(),
+                digest: digest_of(b"x"),
+                ..SourceFile::default()
+            };
+            let sync = FileSync {
+                read: vec![(row, Vec::new())],
+                notes: vec![(SCOPE.to_owned(), Some("x".to_owned()))],
+                ..FileSync::default()
+            };
+            index.sync(&sync).unwrap();
+            let ledger = Ledger::load(&index, "x", false).unwrap();
+            let listing = Listing {
+                files: vec![("a.md".into(), signature.parse().unwrap())],
+                ..Listing::default()
+            };
+            let elsewhere = Path::new("/none");
+            assert!(!ledger.has_read(&listing, elsewhere));
+            assert!(ledger.has_read(&listing, folder.path()));
+            assert_eq!(!ledger.has_read(&listing, elsewhere), is_compared_again);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_listing_differs_from_a_ledger_by_the_files_that_changed(read in files(), present in files()) {
+            let ledger = ledger(&read);
+            let listed = present.iter();
+            let listing = Listing {
+                files: listed.map(|(path, size)| (path.join("/").into(), signature(*size))).collect(),
+                unknown: vec!["b/".into()],
+                ..Listing::default()
+            };
+            let (changed, gone) = ledger.difference(&listing);
+            let mut changed: Vec<String> =
+                changed.into_iter().map(|(path, _)| path.to_string()).collect();
+            changed.sort();
+            let is_changed = |path: &&Vec<&str>| read.get(*path) != present.get(*path);
+            let mut expected: Vec<String> =
+                present.keys().filter(is_changed).map(|path| path.join("/")).collect();
+            expected.sort();
+            prop_assert_eq!(&changed, &expected);
+            let missing = read.keys().filter(|path| !present.contains_key(*path));
+            let missing = missing.map(|path| path.join("/"));
+            let mut left: Vec<String> = missing.filter(|path| !path.starts_with("b/")).collect();
+            left.sort();
+            prop_assert_eq!(&gone, &left);
+            let is_same = expected.is_empty() && gone.is_empty();
+            prop_assert_eq!(ledger.has_read(&listing, Path::new("/none")), is_same);
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Marks: which memories hold at a time, and why others do not (spec/memory.md, "What holds").
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -170,6 +171,8 @@ pub struct Marks {
     /// The files that each is derived from.
     sources: HashMap<usize, Vec<usize>>,
     marked: BTreeSet<usize>,
+    /// The names of all files, if a mark needed more than their paths.
+    names: Option<Arc<Names>>,
 }
 
 /// A memory that supersedes another.
@@ -180,16 +183,20 @@ struct Replacement {
 }
 
 impl Marks {
-    /// The marks of files, which must be in the order of their paths.
-    pub fn new<F: AsRef<FileFacts>>(files: &[F]) -> Self {
-        let mut names = Lookup { files, names: None };
-        let mut marked = BTreeSet::new();
+    /// The marks of files, which must be in the order of their paths; `marked` are the numbers of files with
+    /// marks, and `names` those of the files, if they are known.
+    pub fn new<F: AsRef<FileFacts>>(
+        files: &[F],
+        marked: impl Iterator<Item = usize>,
+        names: Option<Arc<Names>>,
+    ) -> Self {
+        let mut names = Lookup { files, names };
+        let marked: BTreeSet<usize> = marked.collect();
         let mut said: BTreeMap<usize, BTreeMap<String, Option<usize>>> = BTreeMap::new();
         let mut sources = HashMap::new();
-        for (number, file) in files.iter().enumerate() {
-            let file = file.as_ref();
+        for number in marked.iter().copied() {
+            let file = files[number].as_ref();
             let Some(marks) = &file.marks else { continue };
-            marked.insert(number);
             for name in &marks.supersedes {
                 if let Some(old) = names.find(name, &file.path)
                     && old != number
@@ -250,7 +257,13 @@ impl Marks {
             divided,
             sources,
             marked,
+            names: names.names,
         }
+    }
+
+    /// The names of all files; None if no mark needed more than their paths.
+    pub fn names(&self) -> Option<&Arc<Names>> {
+        self.names.as_ref()
     }
 
     /// The memories that one supersedes and others supersede too, in the order of their paths.
@@ -393,37 +406,36 @@ impl FileFacts {
 /// Finds the files that names mean. All names are read only for a name that is not a path.
 struct Lookup<'f, F> {
     files: &'f [F],
-    names: Option<Names>,
+    names: Option<Arc<Names>>,
 }
 
 impl<F: AsRef<FileFacts>> Lookup<'_, F> {
     fn find(&mut self, name: &str, source: &str) -> Option<usize> {
-        if let Some(found) = self
-            .of_path(name)
-            .or_else(|| self.of_path(&format!("{name}.md")))
-        {
+        let files = self.files;
+        let of_path = |path: &str| position_of(files, path);
+        if let Some(found) = of_path(name).or_else(|| of_path(&format!("{name}.md"))) {
             return Some(found);
         }
-        let files = self.files;
-        let names = self.names.get_or_insert_with(|| {
-            Names::new(files.iter().map(|file| {
-                let file = file.as_ref();
-                FileTitles {
-                    path: &file.path,
-                    title: &file.title,
-                    aliases: &file.aliases,
-                }
-            }))
-        });
-        let path = names.find(name, false, source)?.to_owned();
-        self.of_path(&path)
+        let names = self
+            .names
+            .get_or_insert_with(|| Arc::new(Names::new(files.iter().map(titles_of))));
+        of_path(names.find(name, false, source)?)
     }
+}
 
-    fn of_path(&self, path: &str) -> Option<usize> {
-        let found = self
-            .files
-            .binary_search_by(|file| file.as_ref().path.as_str().cmp(path));
-        found.ok()
+/// The number of the file of a path among files in the order of their paths.
+pub(crate) fn position_of<F: AsRef<FileFacts>>(files: &[F], path: &str) -> Option<usize> {
+    let found = files.binary_search_by(|file| file.as_ref().path.as_str().cmp(path));
+    found.ok()
+}
+
+/// The names of a file.
+pub(crate) fn titles_of<F: AsRef<FileFacts>>(file: &F) -> FileTitles<'_> {
+    let file = file.as_ref();
+    FileTitles {
+        path: &file.path,
+        title: &file.title,
+        aliases: &file.aliases,
     }
 }
 

@@ -116,7 +116,7 @@ fn wikilink(text: &str) -> Option<(&str, usize)> {
 }
 
 /// The titles of a file to look names up by.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileTitles<'a> {
     /// The path of the file.
     pub path: &'a str,

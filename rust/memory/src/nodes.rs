@@ -1,13 +1,14 @@
 //! The data of a root's store about its files: titles, other names and links (spec/memory.md, "The store").
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::iter::Peekable;
 use std::sync::Arc;
 
 use hedgerow_engine::{Error, ErrorCode, Result};
 use hedgerow_graph::graph::EdgeInput;
 use serde::Deserialize;
 
-use crate::ledger::{Ledger, Record};
+use crate::ledger::{Block, Ledger, Record};
 use crate::names::{FileTitles, NameKeys, Names};
 
 /// A link as written.
@@ -44,8 +45,80 @@ type File = (Arc<Record>, Arc<LinkedFile>);
 /// The files that are nodes, in the order of their paths.
 #[derive(Debug)]
 pub struct Nodes {
-    files: Vec<File>,
+    files: Files,
     names: Arc<Names>,
+}
+
+/// The files of the blocks of a ledger. Later files share a block if the ledgers share it.
+#[derive(Debug, Default)]
+struct Files(Vec<(Block, Arc<Vec<File>>)>);
+
+impl Files {
+    /// Read the files of a ledger; files unchanged since `before` are taken from there.
+    fn of(ledger: &Ledger, before: &Self) -> Result<Self> {
+        let known: HashMap<_, _> = (before.0.iter())
+            .map(|(records, files)| (Arc::as_ptr(records), files))
+            .collect();
+        let shared = ledger.blocks().iter().map(Arc::as_ptr).collect();
+        let mut others = before.outside(&shared).peekable();
+        let mut blocks = Vec::with_capacity(ledger.blocks().len());
+        for records in ledger.blocks() {
+            let files = match known.get(&Arc::as_ptr(records)) {
+                Some(files) => Arc::clone(files),
+                None => Arc::new(files_of(records, &mut others)?),
+            };
+            blocks.push((Arc::clone(records), files));
+        }
+        Ok(Self(blocks))
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &File> {
+        self.0.iter().flat_map(|(_, files)| files.iter())
+    }
+
+    /// The files of other blocks than these.
+    fn outside(&self, blocks: &HashSet<*const Vec<Arc<Record>>>) -> impl Iterator<Item = &File> {
+        let others = self.0.iter();
+        let others = others.filter(|(records, _)| !blocks.contains(&Arc::as_ptr(records)));
+        others.flat_map(|(_, files)| files.iter())
+    }
+
+    fn blocks(&self) -> HashSet<*const Vec<Arc<Record>>> {
+        self.0
+            .iter()
+            .map(|(records, _)| Arc::as_ptr(records))
+            .collect()
+    }
+
+    fn get(&self, path: &str) -> Option<&File> {
+        let is_before =
+            |(records, _): &(Block, _)| records.last().is_some_and(|last| last.path() < path);
+        let (_, files) = self.0.get(self.0.partition_point(is_before))?;
+        let found = files.binary_search_by(|(record, _)| record.path().cmp(path));
+        found.ok().map(|at| &files[at])
+    }
+}
+
+/// Read the files of records; unchanged files are taken from those `before`, in the order of their paths.
+fn files_of<'f>(
+    records: &[Arc<Record>],
+    before: &mut Peekable<impl Iterator<Item = &'f File>>,
+) -> Result<Vec<File>> {
+    let mut files = Vec::with_capacity(records.len());
+    for record in records {
+        while before
+            .next_if(|(one, _)| one.path() < record.path())
+            .is_some()
+        {}
+        let same = before.next_if(|(one, _)| Arc::ptr_eq(one, record));
+        let linked = match same {
+            Some((_, linked)) => Arc::clone(linked),
+            None if record.facts.is_empty() => continue,
+            None => Arc::new(read(record)?),
+        };
+        files.push((Arc::clone(record), linked));
+    }
+    Ok(files)
 }
 
 /// The strength of each edge by its source, target and relation, in their order, and the links that
@@ -58,30 +131,16 @@ type Edges = (
 impl Nodes {
     /// Read the nodes of a ledger; nodes unchanged since `before` are taken from there.
     pub fn of(ledger: &Ledger, before: Option<&Self>) -> Result<Self> {
-        let mut files = Vec::with_capacity(ledger.len());
-        let known = before.map_or(&[][..], |before| &before.files);
-        let mut known = known.iter().peekable();
-        for record in ledger.records() {
-            while known
-                .next_if(|(one, _)| one.path() < record.path())
-                .is_some()
-            {}
-            let same = known.next_if(|(one, _)| Arc::ptr_eq(one, record));
-            let linked = match same {
-                Some((_, linked)) => Arc::clone(linked),
-                None if record.facts.is_empty() => continue,
-                None => Arc::new(read(record)?),
-            };
-            files.push((Arc::clone(record), linked));
-        }
+        let none = Files::default();
+        let files = Files::of(ledger, before.map_or(&none, |before| &before.files))?;
         let names = before.and_then(|before| before.names_with(&files));
-        let names = names.unwrap_or_else(|| Arc::new(names_of(&files, |path| path)));
+        let names = names.unwrap_or_else(|| Arc::new(names_of(files.iter(), |path| path)));
         Ok(Self { files, names })
     }
 
     /// The names of a later state, of files in the order of their paths. None if new names of all files
     /// take less time.
-    fn names_with(&self, files: &[File]) -> Option<Arc<Names>> {
+    fn names_with(&self, files: &Files) -> Option<Arc<Names>> {
         let is_renamed = |(old, new): &(Option<&File>, Option<&File>)| match (old, new) {
             (Some((_, old)), Some((_, new))) => {
                 !Arc::ptr_eq(old, new) && (old.title != new.title || old.aliases != new.aliases)
@@ -98,16 +157,15 @@ impl Nodes {
             return Some(Arc::clone(&self.names));
         }
         let named = |path: &str| {
-            let found = files.binary_search_by(|(record, _)| record.path().cmp(path));
-            let (record, linked) = &files[found.ok()?];
+            let (record, linked) = files.get(path)?;
             Some(named(record.path(), linked))
         };
         self.names.after(&renamed, named).map(Arc::new)
     }
 
     /// The files whose links are others than before, or may lead elsewhere.
-    pub fn relinked(&self, before: &Self) -> HashSet<String> {
-        let mut sources = HashSet::new();
+    pub fn relinked(&self, before: &Self) -> BTreeSet<String> {
+        let mut sources = BTreeSet::new();
         let mut names = NameKeys::default();
         for (old, new) in pairs(&before.files, &self.files) {
             if let (Some(old), Some(new)) = (old, new)
@@ -150,24 +208,21 @@ impl Nodes {
 
     /// Return the names of the visible files alone.
     pub fn names_within(&self, visible: &HashSet<String>) -> Names {
-        let files: Vec<_> = (self.files.iter())
-            .filter(|(record, _)| visible.contains(record.path()))
-            .cloned()
-            .collect();
-        names_of(&files, |path| path)
+        let is_visible = |(record, _): &&File| visible.contains(record.path());
+        names_of(self.files.iter().filter(is_visible), |path| path)
     }
 
     /// Return the names after a file moves to another path.
     pub fn names_after(&self, file: &str, to: &str) -> Names {
-        names_of(&self.files, |path| if path == file { to } else { path })
+        names_of(
+            self.files.iter(),
+            |path| if path == file { to } else { path },
+        )
     }
 
     /// Return the data of a file.
     pub fn get(&self, path: &str) -> Option<&LinkedFile> {
-        let found = self
-            .files
-            .binary_search_by(|(record, _)| record.path().cmp(path));
-        found.ok().map(|at| &*self.files[at].1)
+        self.files.get(path).map(|(_, linked)| &**linked)
     }
 
     /// The paths of all files, in their order.
@@ -195,7 +250,7 @@ impl Nodes {
     pub fn difference(
         &self,
         known: &[EdgeInput],
-        sources: Option<&HashSet<String>>,
+        sources: Option<&BTreeSet<String>>,
     ) -> (Vec<EdgeInput>, Vec<EdgeInput>) {
         let (mut wanted, _) = self.edges(sources);
         let mut removed = Vec::new();
@@ -225,25 +280,27 @@ impl Nodes {
     }
 
     /// The edges of the links of some files, or of all.
-    pub fn edges(&self, sources: Option<&HashSet<String>>) -> Edges {
+    pub fn edges(&self, sources: Option<&BTreeSet<String>>) -> Edges {
         self.edges_by(&self.names, sources)
     }
 
     /// The edges of the links between some files, as if there were no others, or of all.
     pub fn edges_within(&self, visible: Option<&HashSet<String>>) -> Edges {
-        match visible {
-            Some(visible) => self.edges_by(&self.names_within(visible), Some(visible)),
-            None => self.edges(None),
-        }
+        let Some(visible) = visible else {
+            return self.edges(None);
+        };
+        let sources = visible.iter().cloned().collect();
+        self.edges_by(&self.names_within(visible), Some(&sources))
     }
 
-    fn edges_by(&self, names: &Names, sources: Option<&HashSet<String>>) -> Edges {
+    fn edges_by(&self, names: &Names, sources: Option<&BTreeSet<String>>) -> Edges {
         let (mut edges, mut missing) = (BTreeMap::new(), Vec::new());
-        for (record, linked) in &self.files {
+        let files: Box<dyn Iterator<Item = &File>> = match sources {
+            Some(sources) => Box::new(sources.iter().filter_map(|path| self.files.get(path))),
+            None => Box::new(self.files.iter()),
+        };
+        for (record, linked) in files {
             let path = record.path();
-            if sources.is_some_and(|sources| !sources.contains(path)) {
-                continue;
-            }
             let mut seen = HashSet::new();
             for link in &linked.links {
                 match names.find(&link.0, link.3, path) {
@@ -263,11 +320,13 @@ impl Nodes {
     }
 }
 
-/// Pair the files of an earlier state with those of a later one, in the order of their paths.
-fn pairs<'n>(before: &'n [File], after: &'n [File]) -> Vec<(Option<&'n File>, Option<&'n File>)> {
-    let mut pairs = Vec::with_capacity(after.len());
-    let mut olds = before.iter().peekable();
-    for new in after {
+/// Pair the files of an earlier state with those of a later one, in the order of their paths. Files of blocks
+/// that they share are left out.
+fn pairs<'n>(before: &'n Files, after: &'n Files) -> Vec<(Option<&'n File>, Option<&'n File>)> {
+    let mut pairs = Vec::new();
+    let (old_blocks, new_blocks) = (before.blocks(), after.blocks());
+    let mut olds = before.outside(&new_blocks).peekable();
+    for new in after.outside(&old_blocks) {
         let path = new.0.path();
         while let Some(old) = olds.next_if(|old| old.0.path() < path) {
             pairs.push((Some(old), None));
@@ -286,8 +345,11 @@ fn named<'f>(path: &'f str, linked: &'f LinkedFile) -> FileTitles<'f> {
     }
 }
 
-fn names_of<'f>(files: &'f [File], renamed: impl Fn(&'f str) -> &'f str) -> Names {
-    let mut names: Vec<FileTitles<'_>> = (files.iter())
+fn names_of<'f>(
+    files: impl Iterator<Item = &'f File>,
+    renamed: impl Fn(&'f str) -> &'f str,
+) -> Names {
+    let mut names: Vec<FileTitles<'_>> = files
         .map(|(record, linked)| named(renamed(record.path()), linked))
         .collect();
     names.sort_by_key(|file| file.path);

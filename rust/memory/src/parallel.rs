@@ -13,6 +13,9 @@ const SHARE: usize = 8;
 /// Apply `of` to each item, on as many threads as there are processors. The results are in the order of the items.
 pub(crate) fn map<T: Sync, R: Send>(items: &[T], of: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let shares: Vec<&[T]> = items.chunks(SHARE).collect();
+    if shares.len() < 2 {
+        return items.iter().map(of).collect();
+    }
     let next = AtomicUsize::new(0);
     let work = || {
         let mut made = Vec::new();

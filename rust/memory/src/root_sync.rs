@@ -85,16 +85,18 @@ pub struct Changes {
 impl Changes {
     /// Compare a listing with the ledgers of the index and the store.
     pub fn of(listing: &Listing, index: &Ledger, store: Option<&Ledger>) -> Self {
-        let mut read: BTreeMap<&str, Signature> = BTreeMap::new();
-        for ledger in [Some(index), store].into_iter().flatten() {
-            let changed = ledger.changed(listing).into_iter();
-            read.extend(changed.map(|(path, signature)| (&**path, *signature)));
-        }
+        let (changed, gone) = index.difference(listing);
+        let (changed_nodes, gone_nodes) =
+            store.map_or_else(Default::default, |store| store.difference(listing));
+        let read = changed.into_iter().chain(changed_nodes);
+        let read: BTreeMap<&str, Signature> = read
+            .map(|(path, signature)| (&**path, *signature))
+            .collect();
         let owned = |(path, signature): (&str, Signature)| (path.to_owned(), signature);
         Self {
             read: read.into_iter().map(owned).collect(),
-            gone: index.gone(listing),
-            gone_nodes: store.map_or_else(Vec::new, |store| store.gone(listing)),
+            gone,
+            gone_nodes,
         }
     }
 

@@ -63,16 +63,20 @@ pub fn in_rounds<T: Send>(
     while !rest.is_empty() {
         let (round, after) = rest.split_at(length_of_round(rest));
         let done = files.len() - after.len();
-        let (next, written) = thread::scope(|scope| {
-            let next = thread::Builder::new().spawn_scoped(scope, || on_threads(round, &make));
-            let written = ready
-                .take()
-                .map_or(Ok(()), |(round, done)| write(round, done));
-            (next.ok().and_then(|next| next.join().ok()), written)
-        });
-        written?;
-        // If no thread can be started, this one does the work.
-        let next = next.unwrap_or_else(|| on_threads(round, &make));
+        let work = || on_threads(round, &make);
+        let next = match ready {
+            None => work(),
+            Some((results, done)) => {
+                let (next, written) = thread::scope(|scope| {
+                    let next = thread::Builder::new().spawn_scoped(scope, work);
+                    let written = write(results, done);
+                    (next.ok().and_then(|next| next.join().ok()), written)
+                });
+                written?;
+                // If no thread can be started, this one does the work.
+                next.unwrap_or_else(work)
+            }
+        };
         ready = Some((next, done));
         rest = after;
     }

@@ -28,7 +28,9 @@ type State = Vec<Option<(Value, usize)>>;
 
 fn facts() -> impl Strategy<Value = Value> {
     let day = prop::option::of(1..9_u8);
-    let names = prop::collection::vec(prop::sample::select(PATHS.to_vec()), 0..2);
+    let targets = [&PATHS[..], &["a", "Elm", "Oak"]].concat();
+    let names = prop::collection::vec(prop::sample::select(targets), 0..2);
+    let title = prop::sample::select(vec!["", "Elm", "Oak"]);
     let tags = prop::collection::vec(prop::sample::select(vec!["a", "a/b", "ab", "c"]), 0..3);
     let user = prop::option::of(prop::sample::select(vec!["ana", "bo"]));
     let kind = prop::option::of(prop::sample::select(vec!["decision", "my type"]));
@@ -39,7 +41,8 @@ fn facts() -> impl Strategy<Value = Value> {
         names,
         any::<bool>(),
     );
-    (day, marks, tags, user, kind).prop_map(|(day, marks, tags, user, kind)| {
+    let given = (day, marks, tags, user, kind, title);
+    given.prop_map(|(day, marks, tags, user, kind, title)| {
         let date = |day: u8| format!("2026-01-0{day}");
         let (from, until, supersedes, derived_from, retracted) = marks;
         let mut stated = Map::new();
@@ -54,7 +57,7 @@ fn facts() -> impl Strategy<Value = Value> {
         }
         stated.insert("supersedes".to_owned(), json!(supersedes));
         stated.insert("derived_from".to_owned(), json!(derived_from));
-        let mut facts = json!({"marks": stated, "tags": tags, "written_by": tags});
+        let mut facts = json!({"marks": stated, "tags": tags, "written_by": tags, "title": title});
         if let Some(day) = day {
             facts["time"] = format!("{}T00:00:00+00:00", date(day)).into();
             facts["day"] = true.into();

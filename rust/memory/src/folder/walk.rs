@@ -111,6 +111,20 @@ pub struct Listing {
 }
 
 impl Listing {
+    /// Add a file or a folder that could not be looked at.
+    fn add_unknown(&mut self, path: &OsStr, skip: Skip) {
+        self.skips.push(skip);
+        self.unknown.push(path.to_owned());
+    }
+
+    /// Add a file whose status could not be read, as in a folder that may be listed and not entered. It is
+    /// left out if it is gone.
+    fn add_refused(&mut self, path: &OsStr, error: &io::Error) {
+        if error.kind() != io::ErrorKind::NotFound {
+            self.add_unknown(path, Skip::refused(printable(path), error));
+        }
+    }
+
     /// The listings of several folders as one: the paths of each begin with its name and `/`.
     ///
     /// The names must be in order. Patterns that decide about nothing are left out.
@@ -236,8 +250,10 @@ pub fn list(folder: &Path, rules: &Rules, named: bool) -> Listing {
         read,
         ..
     } = walk;
-    for seen in on_threads(&runs, see_all).into_iter().flatten() {
-        report(&mut listing, seen);
+    for mut seen in on_threads(&runs, see_all) {
+        listing.files.append(&mut seen.files);
+        listing.skips.append(&mut seen.skips);
+        listing.unknown.append(&mut seen.unknown);
     }
     *lock(&rules.known) = Some(Arc::new(CachedFolders {
         folder: folder.to_owned(),
@@ -249,19 +265,6 @@ pub fn list(folder: &Path, rules: &Rules, named: bool) -> Listing {
         .map(|(_, pattern)| pattern.clone())
         .collect();
     listing
-}
-
-fn report(listing: &mut Listing, seen: FileOutcome) {
-    match seen {
-        FileOutcome::File(path, signature) => listing.files.push((path, signature)),
-        FileOutcome::Problem(skip) => listing.skips.push(skip),
-        // As in a folder that may be listed and not entered.
-        FileOutcome::Unknown(path, skip) => {
-            listing.skips.push(skip);
-            listing.unknown.push(path);
-        }
-        FileOutcome::Gone => {}
-    }
 }
 
 fn lock<T>(known: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -280,6 +283,8 @@ pub(super) struct CachedFolders {
 struct Entries {
     /// The signature of the folder while these entries are current; None if they may change unseen.
     signature: Option<FolderSignature>,
+    /// The length of the beginning of the paths of the entries, in bytes.
+    prefix: usize,
     all: Vec<Entry>,
     /// The numbers of the excluding patterns that matched an entry.
     deciding: Vec<usize>,
@@ -324,15 +329,6 @@ struct Level {
     folder: Arc<Path>,
     entries: Arc<Entries>,
     next: usize,
-}
-
-/// The outcome of a file.
-enum FileOutcome {
-    File(Arc<str>, Signature),
-    Problem(Skip),
-    Unknown(OsString, Skip),
-    /// The entry was removed after its folder was listed, or is no file.
-    Gone,
 }
 
 /// A walk over a folder and all below it.
@@ -447,6 +443,7 @@ impl Walk<'_> {
         all.shrink_to_fit();
         Ok(Arc::new(Entries {
             signature: signature.filter(|one| one.is_settled(looked_at)),
+            prefix: prefix.len(),
             all,
             deciding: deciding.into_iter().flatten().collect(),
             is_marked,
@@ -576,45 +573,44 @@ fn on_threads<T: Send>(runs: &[Run], look: impl Fn(&Run) -> T + Sync) -> Vec<T> 
 }
 
 /// Read the status of the files of a run.
-fn see_all(run: &Run) -> Vec<FileOutcome> {
+fn see_all(run: &Run) -> Listing {
+    let mut seen = Listing::default();
     match run {
         Run::Entries(folder, entries, range) => {
             let place = Place::open(folder);
-            let entries = entries.all[range.clone()].iter();
-            entries.map(|entry| see(place.as_ref(), entry)).collect()
+            seen.files.reserve_exact(range.len());
+            for entry in &entries.all[range.clone()] {
+                see(&mut seen, place.as_ref(), entries.prefix, entry);
+            }
         }
-        Run::Unlisted(prefix, skip) => vec![FileOutcome::Unknown(prefix.clone(), skip.clone())],
+        Run::Unlisted(prefix, skip) => seen.add_unknown(prefix, skip.clone()),
     }
+    seen
 }
 
-/// Read the status of a file in a folder, which may have been removed after it was listed.
-fn see(place: Result<&Place, &io::Error>, entry: &Entry) -> FileOutcome {
-    // The paths of files that are read have `/` alone, so that the name is found without parsing.
+/// Read the status of a file in a folder, which may have been removed after it was listed. The path of the
+/// file has `prefix` bytes before its name.
+fn see(seen: &mut Listing, place: Result<&Place, &io::Error>, prefix: usize, entry: &Entry) {
     let (path, name, listed) = match entry {
-        Entry::File(path, listed) => (OsStr::new(&**path), OsStr::new(name_of(path)), listed),
+        Entry::File(path, listed) => (OsStr::new(&**path), OsStr::new(&path[prefix..]), listed),
         Entry::BadName(path, listed) => (path.as_os_str(), name_below(path), listed),
-        Entry::Unknown(path, skip) => return FileOutcome::Unknown(path.clone(), skip.clone()),
-        Entry::Folder(..) | Entry::PassedBy(..) => return FileOutcome::Gone,
+        Entry::Unknown(path, skip) => return seen.add_unknown(path, skip.clone()),
+        Entry::Folder(..) | Entry::PassedBy(..) => return,
     };
-    let refused = |error: &io::Error| match error.kind() {
-        io::ErrorKind::NotFound => FileOutcome::Gone,
-        _ => FileOutcome::Unknown(path.to_owned(), Skip::refused(printable(path), error)),
+    let looked = match place {
+        Ok(place) => place.file(name, listed),
+        Err(error) => return seen.add_refused(path, error),
     };
-    let place = match place {
-        Ok(place) => place,
-        Err(error) => return refused(error),
-    };
-    let signature = match place.file(name, listed) {
-        Ok(Some(signature)) => signature,
-        Ok(None) => {
-            let skip = Skip::whole(printable(path), "not_a_file", "not a regular file");
-            return FileOutcome::Problem(skip);
+    match (looked, entry) {
+        (Ok(Some(signature)), Entry::File(path, _)) => {
+            seen.files.push((Arc::clone(path), signature));
         }
-        Err(error) => return refused(&error),
-    };
-    match entry {
-        Entry::File(path, _) => FileOutcome::File(Arc::clone(path), signature),
-        _ => FileOutcome::Problem(bad_name(printable(path))),
+        (Ok(Some(_)), _) => seen.skips.push(bad_name(printable(path))),
+        (Ok(None), _) => {
+            let skip = Skip::whole(printable(path), "not_a_file", "not a regular file");
+            seen.skips.push(skip);
+        }
+        (Err(error), _) => seen.add_refused(path, &error),
     }
 }
 
