@@ -85,8 +85,8 @@ _SECTIONS = ", ".join(f"## {name}" for name in WRAPUP_SECTIONS)
 class _Tool:
     """A tool: the requests it can make, and the fields that it shows.
 
-    A call makes the first request that has all of the given arguments. `docs` and `defaults` replace
-    the descriptions and defaults of fields.
+    A call makes the first request, or with one of the arguments `of_second` the second. `docs` and
+    `defaults` replace the descriptions and defaults of fields.
     """
 
     name: str
@@ -96,6 +96,7 @@ class _Tool:
     docs: Mapping[str, str] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)
     is_destructive: bool = False
+    of_second: tuple[str, ...] = ()
 
     @property
     def writes(self) -> bool:
@@ -117,7 +118,7 @@ class _Tool:
             found["description"] = self.docs[name]
         if name in self.defaults:
             found["default"] = self.defaults[name]
-        elif name not in _names(self.requests[0]):
+        elif name in self.of_second:
             found.pop("default", None)  # Without this argument the first request is made.
         return found
 
@@ -130,7 +131,8 @@ class _Tool:
             if name not in self.arguments:
                 raise unknown_argument(name, self.arguments)
         options = {name: value for name, value in given.items() if value is not None}
-        kind = next(one for one in self.requests if options.keys() <= _names(one))
+        is_second = any(name in options for name in self.of_second)
+        kind = self.requests[is_second]
         lists = {one.name for one in declared(kind) if isinstance(one.default, tuple)}
         known = {name: value for name, value in self.defaults.items() if name in _names(kind)}
         known |= {
@@ -188,6 +190,7 @@ _TOOLS = (
             "recency": "Half-life, such as 30d: newer memories first",
             "diversify": "With budget: no near-duplicates",
         },
+        of_second=("budget", "diversify"),
     ),
     _Tool(
         "memory_grep",

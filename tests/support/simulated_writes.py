@@ -236,7 +236,10 @@ class Writes(Reads):
 
         def plan() -> Plan:
             old, new = self._resolve(operation, old_key), self._resolve(operation, new_key)
-            if old == new:
+            chain = [new]
+            for path in chain:
+                chain += [one for one in self.model.said_to_supersede(path) if one not in chain]
+            if old in chain:
                 raise RefusedError("invalid_edge")
             after = dict(self.files)
             after[new] = model.with_item(after[new], "supersedes", f"[[{old[:-3]}]]")

@@ -114,7 +114,7 @@ def _at_server(  # noqa: PLR0913 - one argument for each option
 ) -> None:
     if wants_json():
         asked = QueryRequest(text, now=now, terms=terms, explain=explain)
-        write_json(server.query_answer(asked).to_dict())
+        write_json(server._answer_of(asked).to_dict())  # noqa: SLF001 - of the same package
         return
     from .store_text import show, show_keys, show_notices  # noqa: PLC0415 - brings rich
 

@@ -149,7 +149,7 @@ class RemoteRoot(Connected, RootOperations):
             return self._sent(_as_text(request), lambda answer: _query_answer(answer).result())
         return self._sent(request)
 
-    def query_answer(self, request: QueryRequest) -> QueryAnswer:
+    def _answer_of(self, request: QueryRequest) -> QueryAnswer:
         """Return what `hedgerow query --json` writes for a pipeline."""
         answer: QueryAnswer = run(self._sent(_as_text(request), _query_answer))
         return answer
