@@ -155,3 +155,16 @@ class TestSync:
         shutil.rmtree(base / ".hedgerow")
         with hr.MemoryRoot.open(base) as root:
             assert (keys(root), root.graph()) == lived
+
+
+def test_a_file_that_comes_back_has_no_links_of_earlier_ones(tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "See [[b]].\n")
+    put(tmp_path, "b.md", "The bridge.\n")
+    with hr.MemoryRoot.open(tmp_path) as root:
+        assert root.query("neighbors:b.md").keys == ["a.md"]
+        (tmp_path / "b.md").rename(tmp_path / "c.md")
+        put(tmp_path, "a.md", "See [[c]] now.\n")
+        assert root.query("neighbors:a.md").keys == ["c.md"]
+        put(tmp_path, "b.md", "Another bridge.\n")
+        assert root.query("neighbors:a.md").keys == ["c.md"]
+        assert root.query("neighbors:b.md").keys == []

@@ -123,7 +123,11 @@ class Session:
         """Return the links between the visible files, as if there were no others, or between all, and
         those that lead to none.
         """
-        return self.nodes().nodes.edges(visible)
+        edges, unresolved = self.nodes().nodes.edges(visible)
+        if visible is None:
+            # Pipelines use those of the store.
+            edges = self._files.store(self.derived)._edges()  # noqa: SLF001 - of the same package
+        return edges, unresolved
 
     def marks(self) -> Marks:
         """Return the marks that the files state."""

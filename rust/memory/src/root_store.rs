@@ -158,9 +158,9 @@ pub(crate) fn register_types(store: &Store, nodes: &[&Node]) -> Result<()> {
 pub fn relink(store: &Store, before: Option<&Nodes>, after: &Nodes) -> Result<()> {
     let sources = before.map(|before| after.relinked(before));
     let known = match &sources {
-        None => store.edges()?,
+        None => store.stored_edges(None)?,
         Some(files) => {
-            let edges = files.iter().map(|file| store.edges_from(file));
+            let edges = files.iter().map(|file| store.stored_edges(Some(file)));
             edges.collect::<Result<Vec<_>>>()?.concat()
         }
     };

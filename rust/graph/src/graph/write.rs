@@ -94,20 +94,24 @@ impl Store {
 
     /// Every edge between live nodes, by the keys of its ends and its relation.
     pub fn edges(&self) -> Result<Vec<EdgeInput>> {
-        self.edges_where("", [])
+        self.edges_where("WHERE NOT source.deleted AND NOT target.deleted", [])
     }
 
-    /// Return the edges that begin at a key.
-    pub fn edges_from(&self, source: &str) -> Result<Vec<EdgeInput>> {
-        self.edges_where("WHERE source.key = ?", [source])
+    /// Return the stored edges, or those that begin at a key. Edges of deleted nodes are among them: they count
+    /// again once the nodes are live.
+    pub fn stored_edges(&self, source: Option<&str>) -> Result<Vec<EdgeInput>> {
+        match source {
+            Some(source) => self.edges_where("WHERE source.key = ?", [source]),
+            None => self.edges_where("", []),
+        }
     }
 
     fn edges_where(&self, condition: &str, values: impl Params) -> Result<Vec<EdgeInput>> {
         self.index.database().on_reader(|connection| {
             let mut statement = connection.prepare_cached(&format!(
                 "SELECT source.key, target.key, relation, strength FROM edges
-                     JOIN nodes source ON source.id = source AND NOT source.deleted
-                     JOIN nodes target ON target.id = target AND NOT target.deleted
+                     JOIN nodes source ON source.id = source
+                     JOIN nodes target ON target.id = target
                      {condition}
                      ORDER BY 1, 2, 3"
             ))?;
