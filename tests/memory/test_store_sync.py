@@ -9,6 +9,7 @@ import sqlite3
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
