@@ -50,6 +50,8 @@ for number in range(10_000):
         root.link(name, other, rel=f"rel{turn}n{number}")
         told(["has", name, f"rel{turn}n{number}: "])
     elif verb == "supersede":
+        # In pairs, since a circle of all would be refused.
+        name, other = f"notes/n{number % 20}.md", f"notes/n{number % 20 + 20}.md"
         root.supersede(name, by=other)
         told(["has", name, f"superseded_by: "], ["has", other, "supersedes: "])
     elif verb == "supersede by a text":
