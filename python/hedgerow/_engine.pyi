@@ -481,7 +481,7 @@ class Store:
         self,
         pipeline: str | Iterable[str] | Pipeline,
         within: AbstractSet[str],
-        links: Sequence[tuple[str, str, float]],
+        files: _Nodes,
         *,
         now: Time | None,
         terms: Iterable[str] | None,

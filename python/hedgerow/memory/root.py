@@ -428,9 +428,8 @@ class MemoryRoot(RootOperations):
             store = session.store()
             if within is None:
                 return store.query(request.pipeline, **options)
-            edges = session.edges(within)[0]
-            links = [(source, target, strength) for source, target, _, strength in edges]
-            return store._query_within(request.pipeline, within, links, **options)  # noqa: SLF001 - of the package
+            files = session.nodes().nodes
+            return store._query_within(request.pipeline, within, files, **options)  # noqa: SLF001 - of the package
 
         return session.mended(work)
 

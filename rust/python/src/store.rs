@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_engine::storage::Durability;
-use hedgerow_graph::graph::{EdgeInput, Link, Node, Store, TYPES, VisitInput};
+use hedgerow_graph::graph::{EdgeInput, Node, Store, TYPES, VisitInput};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -14,6 +14,7 @@ use crate::engine_handle::EngineHandle;
 use crate::errors;
 use crate::index::PyIndex;
 use crate::index_options;
+use crate::linked::PyNodes;
 use crate::name;
 use crate::node::{self, PyNode, outcome_of, relation, time};
 use crate::node_iterator::PyNodeIterator;
@@ -296,25 +297,25 @@ impl PyStore {
     ) -> PyResult<Bound<'py, PyAny>> {
         let within = within.map(|keys| keys_of("within", keys)).transpose()?;
         let within = within.map(HashSet::from_iter);
-        self.run(py, pipeline, now, terms, legs, explain.0, (within, None))
+        self.run(py, pipeline, now, terms, legs, explain.0, within, None)
     }
 
-    /// Like `query`, with `links` (source, target, strength) as the edges between the nodes `within`.
-    #[pyo3(signature = (pipeline, within, links, *, now, terms, legs, explain))]
+    /// Like `query`, with the links of `files` as the edges between the nodes `within`.
+    #[pyo3(signature = (pipeline, within, files, *, now, terms, legs, explain))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn _query_within<'py>(
         &self,
         py: Python<'py>,
         pipeline: PipelineLike,
         within: HashSet<String>,
-        links: Vec<Link>,
+        files: &Bound<'py, PyNodes>,
         now: Option<&Bound<'py, PyAny>>,
         terms: Option<&Bound<'py, PyAny>>,
         legs: Option<&Bound<'py, PyAny>>,
         explain: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let nodes = (Some(within), Some(links));
-        self.run(py, pipeline, now, terms, legs, explain, nodes)
+        let files = Some(&files.get().0);
+        self.run(py, pipeline, now, terms, legs, explain, Some(within), files)
     }
 
     /// Close the files once running calls have ended; closing again does nothing.

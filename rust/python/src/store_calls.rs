@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use hedgerow_graph::graph::{Link, Store};
+use hedgerow_graph::graph::Store;
 use hedgerow_graph::pipeline::{self, Options, Pipeline};
+use hedgerow_memory::nodes::Nodes;
 use pyo3::prelude::*;
 
 use crate::engine_handle::EngineHandle;
@@ -45,7 +46,8 @@ impl PyStore {
         })
     }
 
-    /// Run a pipeline on all nodes, or on those with some keys, perhaps with other edges between them.
+    /// Run a pipeline on all nodes, or on those with some keys, with the links of `files` between them if they
+    /// are given.
     #[allow(clippy::too_many_arguments, reason = "those of a query")]
     pub(crate) fn run<'py>(
         &self,
@@ -55,9 +57,16 @@ impl PyStore {
         terms: Option<&Bound<'py, PyAny>>,
         legs: Option<&Bound<'py, PyAny>>,
         explain: bool,
-        (within, links): (Option<HashSet<String>>, Option<Vec<Link>>),
+        within: Option<HashSet<String>>,
+        files: Option<&Nodes>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let pipeline = self.parsed(py, pipeline, terms)?;
+        let files = files.filter(|_| pipeline.needs().edges);
+        let links = files.map(|files| {
+            let (edges, _) = files.edges_within(within.as_ref());
+            let link = |((source, target, _), strength)| (source, target, strength);
+            edges.into_iter().map(link).collect()
+        });
         let options = Options {
             now: now.map_or_else(|| Ok(node::now()), |now| node::seconds(now, time("now")))?,
             legs: legs.map(|legs| ranked(legs, &pipeline)).transpose()?,
