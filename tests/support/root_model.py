@@ -36,6 +36,10 @@ _LINK = re.compile(r"\[\[([^\[\]|#\n]+)\]\]|\]\(([^)#\s]+)(?:#[^)]*)?\)")
 _TAG = re.compile(r"(?:^|(?<=\s))#([a-z][\w/]*)", re.MULTILINE)
 
 
+_SIGNS = frozenset("-#/")
+"""The signs that two texts which say nearly the same have in common."""
+
+
 class RefusedError(Exception):
     """The error that hedgerow raises for an operation, by its code."""
 
@@ -181,9 +185,9 @@ class Note:
 
     @cached_property
     def words_in_order(self) -> tuple[str, ...]:
-        """The words below the heading, with hyphens between digits and # after letters."""
+        """The words below the heading, with hyphens between digits, # after letters and / within words."""
         below = re.sub(r"\A\s*# [^\n]*\n?", "", self.body)
-        pattern = r"(?<=\d)-(?=\d)|(?<=[^\W\d])#|\w+"
+        pattern = r"(?<=\d)-(?=\d)|(?<=[^\W\d])#|(?<=\w)/(?=\w)|\w+"
         return tuple(re.findall(pattern, below.lower()) or re.findall(pattern, self.body.lower()))
 
     @cached_property
@@ -191,14 +195,33 @@ class Note:
         """The words with their counts."""
         return Counter(self.words_in_order)
 
+    def has_the_order_of(self, other: Note) -> bool:
+        """Whether the words that both have stand in the same order, between the first and the last difference."""
+        one, two = list(self.words_in_order), list(other.words_in_order)
+        for _ in range(2):
+            while one and two and one[-1] == two[-1]:
+                one.pop()
+                two.pop()
+            one.reverse()
+            two.reverse()
+        # The longest common subsequence, row by row.
+        longest = [0] * (len(two) + 1)
+        for word in one:
+            before = longest
+            longest = [0]
+            for at, known in enumerate(two):
+                same = before[at] + 1 if word == known else 0
+                longest.append(max(same, before[at + 1], longest[-1]))
+        return longest[-1] == (Counter(one) & Counter(two)).total()
+
     @cached_property
     def decisive(self) -> tuple[str, ...]:
         """Return what notes that say nearly the same share: signs, and numbers with the next word."""
         words = self.words_in_order
-        found = sorted(word for word in words if word in {"-", "#"})
+        found = sorted(word for word in words if word in _SIGNS)
         for at, word in enumerate(words):
             if re.match(r"\d", word):
-                found += [word, *[one for one in words[at + 1 :] if one not in {"-", "#"}][:1]]
+                found += [word, *[one for one in words[at + 1 :] if one not in _SIGNS][:1]]
         return tuple(found)
 
     @cached_property
@@ -277,10 +300,12 @@ def with_fields(data: bytes, values: Mapping[str, Any]) -> bytes:
 
 
 def without_fields(data: bytes, keys: Collection[str]) -> bytes:
-    """Remove fields of front matter."""
+    """Remove fields of front matter, and the front matter itself with its last field."""
     parts = _Parts.of(data)
     fields = parts.fields
     kept = {key: value for key, value in fields.items() if key not in keys}
+    if fields and not kept:
+        return parts.rest.replace("\n", parts.newline).encode()
     return parts.joined(kept) if len(kept) < len(fields) else data
 
 
@@ -505,7 +530,7 @@ class RootModel:
         for note in self.visible(scope.own):
             common, total = (wanted & note.words).total(), (wanted | note.words).total()
             is_near = given.decisive == note.decisive and total and common / total >= SAME
-            if is_near and not self.at(note.path, now).why:
+            if is_near and given.has_the_order_of(note) and not self.at(note.path, now).why:
                 found[note.path] = common / total
         return found
 
