@@ -392,11 +392,12 @@ class RootModel:
     def linked(self, name: str, source: str, *, is_path: bool = False) -> str | None:
         """Return the memory that a link resolves to: of several the nearest, then the first.
 
-        A path is relative to the folder of the memory, or after `/` to the root.
+        A path is relative to the folder of the memory, or after `/` to the root, and leads nowhere above it.
         """
         if is_path:
-            path = posixpath.normpath(posixpath.join("/", posixpath.dirname(source), name))
-            found = {_form(f"/{one}"): one for one in self.notes}
+            folder = "" if name.startswith("/") else posixpath.dirname(source)
+            path = posixpath.normpath(posixpath.join(folder, name.lstrip("/")))
+            found = {_form(one): one for one in self.notes}
             return found.get(_form(path)) or found.get(_form(f"{path}.md"))
         return self._nearest(name, source, self.notes)
 
