@@ -27,7 +27,7 @@ FOLDERS = {
 }  # fmt: skip
 _TYPES = {folder: kind for kind, folder in FOLDERS.items()}
 SAME = 0.8
-"""The similarity from which two texts are near-duplicates."""
+"""The least similarity of near-duplicates."""
 
 _MICROSECOND = timedelta(microseconds=1)
 _DAY_OF_NAME = re.compile(r"\d{4}-\d\d-\d\d")
@@ -196,7 +196,7 @@ class Note:
         return Counter(self.words_in_order)
 
     def has_the_order_of(self, other: Note) -> bool:
-        """Whether the words that both have stand in the same order, between the first and the last difference."""
+        """Whether the common words have one order in both texts, between the first and the last difference."""
         one, two = list(self.words_in_order), list(other.words_in_order)
         for _ in range(2):
             while one and two and one[-1] == two[-1]:
@@ -216,7 +216,7 @@ class Note:
 
     @cached_property
     def decisive(self) -> tuple[str, ...]:
-        """Return what notes that say nearly the same share: signs, and numbers with the next word."""
+        """Return the signs and the numbers with the next word, which near-duplicates have in common."""
         words = self.words_in_order
         found = sorted(word for word in words if word in _SIGNS)
         for at, word in enumerate(words):
