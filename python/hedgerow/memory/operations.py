@@ -609,8 +609,8 @@ class DiffRequest(Request[Diff]):
     A state is a commit, by at least 7 digits of its id, as `history` names it, or a memory: a path, a name
     or a title. `new` is by default the memory as it is; `old` the newest commit in which it was different,
     and without commits the memory that it supersedes. Raises InvalidInputError as `show` does, and for a
-    state that does not exist (`invalid_option`), and HedgerowError if git fails or takes longer than 10
-    seconds.
+    state that does not exist or differs in too many lines (`invalid_option`), and HedgerowError if git
+    cannot read a commit within 10 seconds.
     """
 
     operation = Operation("diff", "diff", "GET")

@@ -190,7 +190,6 @@ fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(ingest::_markdown_chunks, module)?,
         wrap_pyfunction!(ingest::_part_of, module)?,
         wrap_pyfunction!(ingest::_edited, module)?,
-        wrap_pyfunction!(ingest::_unified_diff, module)?,
         wrap_pyfunction!(ingest::_yaml_value, module)?,
         wrap_pyfunction!(ingest::_render_front_matter, module)?,
         wrap_pyfunction!(ingest::_changed_front_matter, module)?,
