@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hedgerow_engine::index::Index;
-use hedgerow_engine::retrieval::SparseQuery;
 use hedgerow_memory::columns::{Bound as TimeBound, ColumnCache, FileColumns, RecallFilter};
 use hedgerow_memory::evidence::Evidence;
 use hedgerow_memory::facts::session_id;
@@ -293,9 +292,7 @@ impl PyRecall {
         let setup = searcher.setup(embedder.as_deref(), None)?;
         let dated = dated.first().and_then(Option::as_ref);
         let request = RecallRequest {
-            search: options
-                .get()
-                .request(query, dated, &vector, SparseQuery::Absent),
+            search: options.get().request(query, dated, &vector),
             query: &self.query,
             limit: self.limit,
             filter: &self.filter,

@@ -31,7 +31,6 @@ pub use selection::{GroupBy, RankedRow, Selection, check_limit};
 pub use texts::Texts;
 pub use turns::Turn;
 
-pub(crate) use chunk::has_sparse_vectors;
 pub(crate) use filter_cache::FilterCache;
 pub(crate) use filters::{Field, civil, iso_day, text_array};
 pub(crate) use metadata_index::{check_name, declare, declared};

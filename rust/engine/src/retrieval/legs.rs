@@ -1,4 +1,4 @@
-//! The legs of keywords and of vectors, each with its hits or its failure.
+//! The two legs of a search, each with its hits or its failure.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use super::ladder;
 use super::leg_error::of_the_leg;
 use super::matches::{Matches, TextSource};
 use super::request::{Embedding, Fusion, Mode, Request, Setup};
-use super::trace::{Attempt, Strategy, Timings};
+use super::trace::{Attempt, Stage, Strategy, Timings};
 use crate::bm25::MATCHED;
 use crate::chunks::RankedRow;
 use crate::error::{Error, Result};
@@ -86,7 +86,7 @@ impl<'a> Bm25Leg<'a> {
 }
 
 /// Why the texts of one of these rows cannot be read.
-pub(super) fn unreadable(
+fn unreadable(
     reader: &dyn Reader,
     rows: impl Iterator<Item = i64>,
     what: &str,
@@ -247,6 +247,14 @@ pub(super) fn vector<'a>(request: &Request<'a>) -> Option<&'a [f32]> {
     match request.embedding {
         Embedding::Vector(vector) if request.mode != Mode::Bm25 => Some(vector),
         _ => None,
+    }
+}
+
+pub(super) fn error_stage(bm25: &Bm25Leg<'_>, vector: &VectorLeg) -> Option<Stage> {
+    if bm25.failure.is_some() {
+        Some(Stage::Bm25)
+    } else {
+        matches!(vector, VectorLeg::Failed(_)).then_some(Stage::Vector)
     }
 }
 

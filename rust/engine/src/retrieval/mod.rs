@@ -31,7 +31,6 @@ pub mod retry;
 pub mod reweight;
 mod score_fusion;
 mod search;
-mod sparse_leg;
 mod speakers;
 mod trace;
 pub mod trigram_index;
@@ -45,14 +44,14 @@ use crate::query::stopwords::RETRY;
 pub use batch::search_many;
 pub use collection::{Collection, Reader, SimilarSlug, Step};
 pub use explanation::{
-    Because, ByDate, ByKeywords, ByMeaning, ByNeighbor, ByQuestion, ByRecency, BySparse, BySpeaker,
-    DateKind, ExplainedHit, Explanation, RerankBlend,
+    Because, ByDate, ByKeywords, ByMeaning, ByNeighbor, ByQuestion, ByRecency, BySpeaker, DateKind,
+    ExplainedHit, Explanation, RerankBlend,
 };
 pub use fuse::reciprocal_rank_fusion;
 pub use fuzzy::FuzzyChunks;
 pub use intent::Intent;
 pub use multiplier::{Condition, Multiplier};
-pub use request::{Embedding, Fusion, Mode, Recency, Request, Reranker, Setup, SparseQuery};
+pub use request::{Embedding, Fusion, Mode, Recency, Request, Reranker, Setup};
 pub use rerank::{RerankDocument, RerankScore, Reranking};
 pub use rerank_text::rerank_text;
 pub use reweight::{ReweightedHit, reweight};
