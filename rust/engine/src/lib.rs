@@ -12,7 +12,6 @@ pub mod error;
 pub mod fuzzy;
 pub mod index;
 pub mod interrupt;
-pub mod memory;
 mod named;
 pub mod query;
 pub mod retrieval;

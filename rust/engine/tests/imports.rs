@@ -24,7 +24,6 @@ const LAYERS: [(&str, &[&[&str]]); 3] = [
         "engine",
         &[
             &["error", "named", "sync"],
-            &["memory"],
             &["interrupt", "top_k"],
             &["text", "unit_vector"],
             &["static_table"],

@@ -516,7 +516,7 @@ impl PyIndex {
 
     /// Close the files once running calls have ended; closing again does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        notices::call_closing(py, &self.index, || self.index.close())
+        notices::call_detached(py, &self.index, || self.index.close())
     }
 
     /// Set how long writes wait for another process, so that tests need not wait as long.

@@ -38,7 +38,6 @@ mod ingest;
 mod interrupt;
 mod linked;
 mod marks;
-mod memory;
 mod name;
 mod node;
 mod node_iterator;

@@ -13,7 +13,7 @@ use hedgerow_engine::query::{
 use hedgerow_engine::retrieval::{
     Collection, Fusion, FuzzyChunks, Request, SearchResult, Setup, search, search_many, why_not,
 };
-use hedgerow_engine::{ErrorCode, Result, memory};
+use hedgerow_engine::{ErrorCode, Result};
 use hedgerow_opensearch::RemoteCollection;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -269,14 +269,7 @@ impl PySearcher {
             let search = || Ok(vec![Some(search(setup, request))]);
             return interrupt::stoppable(stop, || self.call_detached(py, search));
         }
-        let many = || {
-            let before = memory::shortages();
-            let found = search_many(setup, requests, threads, stop);
-            if memory::shortages() != before && found.iter().any(Option::is_none) {
-                return Err(memory::error());
-            }
-            Ok(found)
-        };
+        let many = || Ok(search_many(setup, requests, threads, stop));
         let found = errors::call_interruptible(py, stop, many);
         self.log(py);
         found
