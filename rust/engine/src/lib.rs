@@ -15,6 +15,8 @@ pub mod interrupt;
 mod named;
 pub mod query;
 pub mod retrieval;
+pub mod rule;
+pub mod rules;
 pub mod sources;
 pub mod static_table;
 pub mod storage;

@@ -23,7 +23,7 @@ const LAYERS: [(&str, &[&[&str]]); 3] = [
     (
         "engine",
         &[
-            &["error", "named", "sync"],
+            &["error", "named", "rule", "sync"],
             &["interrupt", "top_k"],
             &["text", "unit_vector"],
             &["static_table"],
@@ -33,6 +33,7 @@ const LAYERS: [(&str, &[&[&str]]); 3] = [
             &["bm25", "fuzzy", "sources", "vectors"],
             &["index"],
             &["retrieval"],
+            &["rules"],
         ],
     ),
     (

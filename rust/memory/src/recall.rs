@@ -110,7 +110,7 @@ pub fn recall(
             hedgerow_engine::retrieval::Embedding::Vector(_)
         ),
         group_by: request.search.group_by,
-        neighbors: setup.neighbors,
+        neighbors: setup.counts_neighbors(),
         turns: request.search.needs_turns(setup),
         slugs: false,
     };

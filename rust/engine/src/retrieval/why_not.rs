@@ -45,7 +45,7 @@ pub fn why_not(setup: &Setup<'_>, request: &Request<'_>, id: &str) -> Result<Why
     let mut needs = Needs {
         keywords: true,
         vectors: super::legs::vector(request).is_some(),
-        neighbors: setup.neighbors,
+        neighbors: setup.counts_neighbors(),
         turns: request.needs_turns(setup),
         ..Needs::default()
     };
