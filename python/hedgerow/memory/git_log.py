@@ -22,9 +22,9 @@ LARGEST = 8_000_000
 MOST_COMMITS = 1_000
 """The most commits of a file that are read."""
 
-# A cloned repository is not trusted, and its configuration can name programs. Neither command below reads the
-# index, so no hook and no fsmonitor would run anyway; `cat-file blob` uses no attributes. The last option makes
-# the first commit list its file.
+# A cloned repository is not trusted, and its configuration can name programs to run; options have precedence.
+# `cat-file blob` uses no attributes, so neither filters nor text conversions. The last option is for the parser:
+# the first commit then has its change as all others.
 _OPTIONS = (
     *("--no-pager", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}"),
     *("-c", "log.showSignature=false", "-c", "log.showRoot=true"),
@@ -36,8 +36,8 @@ _LOG = (
 )
 _ENVIRONMENT = {
     "LC_ALL": "C",
-    # A repository that lacks objects names programs that fetch them. `protocol.allow=never` would not do:
-    # the configuration can allow a single protocol again.
+    # A partial clone fetches missing objects, by programs that its configuration names. The option
+    # `protocol.allow=never` would not prevent it: the configuration can allow a single protocol again.
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_NO_REPLACE_OBJECTS": "1",
@@ -74,8 +74,8 @@ def commits(repository: Path, file: Path) -> list[Commit]:
     output = _git(repository, *_LOG, "--", file.relative_to(repository).as_posix())
     fields = iter(output.decode(errors="replace").split("\0"))
     found = []
-    # The fields of a commit are those of the format, `:MODE MODE BLOB BLOB STATUS`, and the path. A renaming
-    # has two paths.
+    # A commit has the four fields of the format, `:MODE MODE BLOB BLOB STATUS`, and its path; two after a
+    # renaming.
     for id_ in filter(None, fields):
         time, author, subject, line, _ = (next(fields, "") for _ in range(5))
         change = _CHANGE.fullmatch(line)

@@ -15,7 +15,7 @@ use crate::sync::thread_local;
 type Check = Rc<dyn Fn() -> bool>;
 
 thread_local! {
-    /// Who is asked whether the call that this thread is in should go on.
+    /// The cancellation check of the call running on this thread.
     static CHECK: RefCell<Option<Check>> = const { RefCell::new(None) };
 }
 
@@ -37,13 +37,13 @@ impl Drop for Before {
     }
 }
 
-/// Whether nobody waits for the call that this thread is in.
+/// Whether the call running on this thread was cancelled.
 pub fn is_due() -> bool {
     let check = CHECK.with(|check| check.borrow().clone());
     check.is_some_and(|is_unwanted| is_unwanted())
 }
 
-/// Fail when nobody waits for the call that this thread is in.
+/// Return an error if the call running on this thread was cancelled.
 pub fn check() -> Result<()> {
     if is_due() {
         let sentence = "a call was interrupted and changed nothing; call again";

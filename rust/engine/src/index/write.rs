@@ -20,7 +20,7 @@ impl Index {
     /// A replaced chunk keeps its row, and with it its rank among equal scores. Of several
     /// chunks of one id the last counts. The answer is the number of distinct ids.
     ///
-    /// A chunk without an embedding keeps its vector as long as it means the same.
+    /// A chunk given without an embedding keeps its stored vector if its title, summary and content are unchanged.
     pub fn upsert(&self, chunks: &[&Chunk]) -> Result<usize> {
         self.upsert_from(chunks, None)
     }

@@ -228,7 +228,7 @@ fn by_meaning(rank: Option<usize>, cosine: f64) -> ByMeaning {
 }
 
 impl<'a> Candidate<'a> {
-    /// What both legs contribute. Two numbers add up to the same in either order.
+    /// The sum of the contributions of both legs.
     fn total(&self) -> f64 {
         let contributions = [
             self.keywords.map(|by| by.contribution),
@@ -238,7 +238,7 @@ impl<'a> Candidate<'a> {
         keywords + meaning
     }
 
-    /// The document with what both legs contribute to its score.
+    /// The document with the contributions of both legs to its score.
     fn fused(self, fusion: Fusion) -> Document<'a> {
         let Self {
             key,

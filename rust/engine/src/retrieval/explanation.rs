@@ -29,7 +29,7 @@ pub struct Explanation {
     pub keywords: Option<ByKeywords>,
     /// The vector part; None if the hit has no vector, or vectors did not take part.
     pub meaning: Option<ByMeaning>,
-    /// Both together.
+    /// The sum of both.
     pub fused: f64,
     /// The parts of the best neighbors, the nearer first.
     pub neighbors: Vec<ByNeighbor>,

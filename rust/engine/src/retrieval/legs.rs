@@ -8,7 +8,7 @@ use super::ladder;
 use super::leg_error::of_the_leg;
 use super::matches::{Matches, TextSource};
 use super::request::{Embedding, Fusion, Mode, Request, Setup};
-use super::trace::{Attempt, Stage, Strategy, Timings};
+use super::trace::{Attempt, Strategy, Timings};
 use crate::bm25::MATCHED;
 use crate::chunks::RankedRow;
 use crate::error::{Error, Result};
@@ -247,14 +247,6 @@ pub(super) fn vector<'a>(request: &Request<'a>) -> Option<&'a [f32]> {
     match request.embedding {
         Embedding::Vector(vector) if request.mode != Mode::Bm25 => Some(vector),
         _ => None,
-    }
-}
-
-pub(super) fn error_stage(bm25: &Bm25Leg<'_>, vector: &VectorLeg) -> Option<Stage> {
-    if bm25.failure.is_some() {
-        Some(Stage::Bm25)
-    } else {
-        matches!(vector, VectorLeg::Failed(_)).then_some(Stage::Vector)
     }
 }
 

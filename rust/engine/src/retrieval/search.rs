@@ -13,14 +13,14 @@ use super::fused::{Document, Fused, best_of_groups};
 use super::intent::Intent;
 use super::keywords::{Compiled, Keywords};
 use super::leg_error::of_the_leg;
-use super::legs::{Bm25Leg, Nearest, VectorLeg, error_stage, timed, vector};
+use super::legs::{Bm25Leg, Nearest, VectorLeg, timed, vector};
 use super::matches::Matches;
 use super::neighbors::{NeighborCandidates, NeighborGains, NeighborScores};
 use super::recency;
 use super::request::{Embedding, Fusion, Mode, Request, Reranker, Setup};
 use super::reweight::reweight_explained;
 use super::speakers;
-use super::trace::{SkippedReason, Timings, Trace};
+use super::trace::{SkippedReason, Stage, Timings, Trace};
 use super::unanimity::{self, DEFAULT_AGREE_MIN};
 use crate::chunks::{Selection, Turn};
 use crate::error::{Error, ErrorCode, Result};
@@ -472,6 +472,14 @@ impl<'a> Legs<'a> {
         })
     }
 
+    /// The first leg that failed.
+    fn error_stage(&self) -> Option<Stage> {
+        if self.bm25.failure.is_some() {
+            return Some(Stage::Bm25);
+        }
+        matches!(self.vector, VectorLeg::Failed(_)).then_some(Stage::Vector)
+    }
+
     /// The search as a whole, without its hits.
     fn report(
         self,
@@ -513,7 +521,7 @@ impl<'a> Legs<'a> {
             rerank_provider: None,
             rerank_weight: None,
             rerank_skipped_reason: rerank_skipped_reason(request, fused_count, agreements),
-            error_stage: error_stage(&self.bm25, &self.vector),
+            error_stage: self.error_stage(),
             timings,
             attempts: self.bm25.attempts,
         };

@@ -9,7 +9,7 @@ use super::location::{Location, Medium};
 use super::{read_only, schema};
 use crate::error::{Error, ErrorCode};
 
-/// Whether SQLite was refused memory, also to read a file or to map one.
+/// Whether an error says that SQLite was refused memory, also to read or map a file.
 fn is_memory(error: &rusqlite::Error) -> bool {
     let Some(ffi::Error {
         code,
