@@ -5,7 +5,7 @@ The form follows from the methods it has (spec/adapters.md, "Embedders").
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import GeneratorType
