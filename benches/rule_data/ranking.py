@@ -110,12 +110,12 @@ def scopes_of(data: Path, name: str) -> Iterator[Scoped]:
 def figures(measured: Sequence[Values], rule: str) -> Iterator[Figure]:
     """Yield the gains of a rule on each kind and mode, and on the collection with the least gain."""
     for kind, names in KINDS.items():
-        for mode in LEGS:
+        for mode, leg in LEGS.items():
             of_kind = [one for one in measured if one.collection in names and one.mode == mode]
             if of_kind:
                 on = [value for one in of_kind for value in one.by_rule[""]]
                 off = [value for one in of_kind for value in one.by_rule[rule]]
-                yield compared(kind, f"{MEASURE} {LEGS[mode]}", on, off)
+                yield compared(kind, f"{MEASURE} {leg}", on, off)
     each = [
         compared(one.collection, f"{MEASURE} {LEGS[one.mode]}", one.by_rule[""], one.by_rule[rule])
         for one in measured
