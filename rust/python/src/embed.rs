@@ -9,6 +9,28 @@ use crate::index::PyIndex;
 use crate::text::Text;
 use crate::vector;
 
+/// Add the functions of this file to the module.
+pub fn add_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    for function in [
+        wrap_pyfunction!(_upsert_from, module)?,
+        wrap_pyfunction!(_unembedded, module)?,
+        wrap_pyfunction!(_unembedded_page, module)?,
+        wrap_pyfunction!(_is_embedded, module)?,
+        wrap_pyfunction!(_has_vectors, module)?,
+        wrap_pyfunction!(_is_replaced, module)?,
+        wrap_pyfunction!(_set_embeddings, module)?,
+        wrap_pyfunction!(_check_embedder, module)?,
+        wrap_pyfunction!(_embedder_of, module)?,
+        wrap_pyfunction!(_begin_staging, module)?,
+        wrap_pyfunction!(_unstaged_page, module)?,
+        wrap_pyfunction!(_stage_embeddings, module)?,
+        wrap_pyfunction!(_replace_by_staged, module)?,
+    ] {
+        module.add_function(function)?;
+    }
+    Ok(())
+}
+
 /// Store chunks with embeddings of this embedder, which must be that of the index; returns the
 /// number of distinct ids.
 #[pyfunction]

@@ -109,6 +109,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<recall::PyRecall>()?;
     module.add_class::<marks::PyMarks>()?;
     module.add_class::<documents::PyDocuments>()?;
+    embed::add_functions(module)?;
     for function in [
         wrap_pyfunction!(query::normalise, module)?,
         wrap_pyfunction!(query::_check_query, module)?,
@@ -144,19 +145,6 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(text::_snippets, module)?,
         wrap_pyfunction!(vector::_unit_vector, module)?,
         wrap_pyfunction!(chunk::_chunks, module)?,
-        wrap_pyfunction!(embed::_upsert_from, module)?,
-        wrap_pyfunction!(embed::_unembedded, module)?,
-        wrap_pyfunction!(embed::_unembedded_page, module)?,
-        wrap_pyfunction!(embed::_is_embedded, module)?,
-        wrap_pyfunction!(embed::_has_vectors, module)?,
-        wrap_pyfunction!(embed::_is_replaced, module)?,
-        wrap_pyfunction!(embed::_set_embeddings, module)?,
-        wrap_pyfunction!(embed::_check_embedder, module)?,
-        wrap_pyfunction!(embed::_embedder_of, module)?,
-        wrap_pyfunction!(embed::_begin_staging, module)?,
-        wrap_pyfunction!(embed::_unstaged_page, module)?,
-        wrap_pyfunction!(embed::_stage_embeddings, module)?,
-        wrap_pyfunction!(embed::_replace_by_staged, module)?,
         wrap_pyfunction!(sources::_vacuum, module)?,
         wrap_pyfunction!(sources::_sync_note, module)?,
         wrap_pyfunction!(agents::_unclaimed, module)?,
