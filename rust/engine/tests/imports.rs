@@ -27,7 +27,7 @@ const LAYERS: [(&str, &[&[&str]]); 3] = [
             &["memory"],
             &["interrupt", "top_k"],
             &["sparse_vector", "text", "unit_vector"],
-            &["static_table"],
+            &["calendar", "static_table"],
             &["query"],
             &["storage"],
             &["chunks"],

@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use hedgerow_engine::calendar::{Time, periods};
 use hedgerow_engine::chunks::Texts;
 use hedgerow_engine::index::Index;
 use hedgerow_engine::index::session::{Needs, Session};
-use hedgerow_engine::retrieval::{Request, SearchResult, Setup, matching_rows, rank_in};
+use hedgerow_engine::retrieval::{Request, SearchResult, Setup, has_words, matching_rows, rank_in};
 use hedgerow_engine::{Error, ErrorCode, Result};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -47,8 +48,8 @@ pub struct RecallRequest<'a> {
     pub half_life: Option<i64>,
     /// Whether to return the passages of the files.
     pub with_evidence: bool,
-    /// Whether to list the memories that pass the filter, newest first, instead of those that the search finds.
-    pub is_listing: bool,
+    /// When the question was asked, in the zone of the asker.
+    pub asked: Time,
 }
 
 /// A memory in the results, at its best passage.
@@ -131,15 +132,18 @@ pub fn recall(
         let scoring = Scoring {
             session,
             columns: &columns,
+            setup,
             request,
         };
-        let results = if request.is_listing {
-            scoring.listed(&columns.newest(&selected, request.limit))?
+        let listed = scoring.of_named_periods(&selected, &ranked.rows)?;
+        let is_listed = !listed.is_empty();
+        let results = if is_listed {
+            scoring.listed(&listed)?
         } else {
             scoring.best(&ranked.rows)?
         };
         let evidence = if request.with_evidence {
-            evidence(session, &columns, setup, request, &results)?
+            evidence(session, &columns, setup, request, &results, is_listed)?
         } else {
             Vec::new()
         };
@@ -210,6 +214,7 @@ fn count_left_out(
 struct Scoring<'a> {
     session: &'a Session<'a>,
     columns: &'a FileColumns,
+    setup: &'a Setup<'a>,
     request: &'a RecallRequest<'a>,
 }
 
@@ -266,6 +271,23 @@ impl Scoring<'_> {
         }
         self.add_validity(&mut results);
         Ok(results)
+    }
+
+    /// The first rows of the memories from the periods that the query names, newest first. Empty if it has other words
+    /// and a search found some.
+    fn of_named_periods(&self, selected: &SelectedRows, found: &[(i64, f64)]) -> Result<Vec<i64>> {
+        let RecallRequest {
+            query,
+            asked,
+            limit,
+            ..
+        } = *self.request;
+        let named = periods(query, Some(asked.day()));
+        let is_searched = !found.is_empty() && has_words(self.session, self.setup, &named.rest)?;
+        if named.periods.is_empty() || is_searched {
+            return Ok(Vec::new());
+        }
+        Ok(self.columns.newest(selected, &named, asked.offset, limit))
     }
 
     /// The memories of some rows, in their order.

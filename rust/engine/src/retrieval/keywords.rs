@@ -8,8 +8,8 @@ use super::score_fusion::bm25_bound;
 use crate::chunks::{FullText, RankedRow};
 use crate::error::Result;
 use crate::query::{
-    MatchExpression, MatchOptions, Matching, Vocabulary, compile_fts, expand, match_expression,
-    not_searched_for, notices, parse_augmented, parse_with, plain_signs,
+    self, MatchExpression, MatchOptions, Matching, Vocabulary, compile_fts, expand,
+    match_expression, not_searched_for, notices, parse_augmented, parse_with, plain_signs,
 };
 
 /// Searches by keywords of one request.
@@ -167,6 +167,12 @@ impl<'a> Keywords<'a> {
             bound: matched.phrases.as_ref().map(bm25_bound),
         })
     }
+}
+
+/// Whether a text has a word that a search looks for, beside stop words and short ones.
+pub fn has_words(reader: &dyn Reader, setup: &Setup<'_>, text: &str) -> Result<bool> {
+    let options = options(Some(reader), setup, &[])?;
+    Ok(query::has_words(text, &options))
 }
 
 fn options<'a>(

@@ -22,7 +22,6 @@ mod multiplier;
 mod neighbors;
 pub mod order;
 mod patterns;
-mod question_dates;
 mod recency;
 mod request;
 mod rerank;
@@ -46,11 +45,12 @@ pub use batch::search_many;
 pub use collection::{Collection, Reader, SimilarSlug, Step};
 pub use explanation::{
     Because, ByDate, ByKeywords, ByMeaning, ByNeighbor, ByQuestion, ByRecency, BySparse, BySpeaker,
-    DateKind, ExplainedHit, Explanation, RerankBlend,
+    ExplainedHit, Explanation, RerankBlend,
 };
 pub use fuse::reciprocal_rank_fusion;
 pub use fuzzy::FuzzyChunks;
 pub use intent::Intent;
+pub use keywords::has_words;
 pub use multiplier::{Condition, Multiplier};
 pub use request::{Embedding, Fusion, Mode, Recency, Request, Reranker, Setup, SparseQuery};
 pub use rerank::{RerankDocument, RerankScore, Reranking};
