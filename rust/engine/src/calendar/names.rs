@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use super::periods::Unit;
-use super::tokens::{Token, normal, tokens};
+use super::tokens::{Token, tokens};
 
 const TABLE: &str = include_str!("names.txt");
 
@@ -38,7 +38,8 @@ pub(super) struct MonthName {
 /// Names and phrases by their tokens, as [`key_of`] joins them.
 #[derive(Default)]
 pub(super) struct Names {
-    pub phrases: HashMap<String, Meaning>,
+    /// The meaning of each phrase, and whether its language writes it with a capital.
+    pub phrases: HashMap<String, (Meaning, bool)>,
     /// The tokens that phrases begin with.
     pub first: HashSet<String>,
     /// The most tokens of a phrase.
@@ -97,40 +98,46 @@ impl Names {
                 self.written_weekdays
                     .push((phrase, *length == "short", day));
             }
-            ["nearest", "weekday", day] => self.phrase(key, Meaning::Nearest(number(day).into())),
+            ["nearest", "weekday", day] => {
+                self.phrase(key, is_capital, Meaning::Nearest(number(day).into()))
+            }
             ["relative", week, "weekday", day] => {
                 self.phrase(
                     key,
+                    is_capital,
                     Meaning::Weekday(number(day).into(), number(week).into()),
                 );
             }
             ["relative", unit, after] => {
                 if let Some(unit) = Unit::from_name(unit) {
-                    self.phrase(key, Meaning::Relative(unit, number(after).into()));
+                    self.phrase(
+                        key,
+                        is_capital,
+                        Meaning::Relative(unit, number(after).into()),
+                    );
                 }
             }
             ["past", unit] => {
                 if let Some(unit) = Unit::from_name(unit) {
-                    self.phrase(key, Meaning::Past(unit));
+                    self.phrase(key, is_capital, Meaning::Past(unit));
                 }
             }
             _ => {}
         }
     }
 
-    fn phrase(&mut self, key: String, meaning: Meaning) {
+    fn phrase(&mut self, key: String, is_capital: bool, meaning: Meaning) {
         let mut tokens = key.split(' ');
         self.first.extend(tokens.next().map(str::to_owned));
         self.longest = self.longest.max(tokens.count() + 1);
-        self.phrases.insert(key, meaning);
+        self.phrases.insert(key, (meaning, is_capital));
     }
 }
 
 /// The tokens of a phrase of the table, in which a sign stands for a number.
 fn key_of_phrase(phrase: &str) -> String {
     let text = phrase.replace(NUMBER, "0");
-    let normal = normal(&text);
-    let tokens = tokens(&normal);
+    let tokens = tokens(&text);
     let keys = tokens
         .iter()
         .map(|token| if token.key == "0" { NUMBER } else { &token.key });

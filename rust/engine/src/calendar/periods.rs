@@ -7,8 +7,9 @@ use jiff::civil::Date;
 use super::days::{date_of, day_of, first_of};
 use super::names::{Meaning, MonthName, NAMES, Names, key_of};
 use super::reader::days_of_numbers;
-use super::tokens::{Token, normal, tokens};
+use super::tokens::{Token, tokens};
 use crate::named_enum;
+use crate::text::whitespace::trim;
 
 named_enum! {
     /// A unit of the calendar.
@@ -54,6 +55,9 @@ pub struct NamedPeriods {
     pub periods: Vec<NamedPeriod>,
     /// The question without the words of the periods.
     pub rest: String,
+    /// The question without the phrases that count from its day: no text from last week says *last week*. None if it
+    /// has no such phrase.
+    pub undated: Option<String>,
 }
 
 impl NamedPeriods {
@@ -125,30 +129,66 @@ impl NamedPeriod {
 ///
 /// Words in quotation marks, and excluded ones, name none. Takes linear time.
 pub fn periods(text: &str, today: Option<i32>) -> NamedPeriods {
-    let normal = normal(text);
-    let tokens = tokens(&normal);
+    let tokens = tokens(text);
+    let is_lower = |token: &Token<'_>| token.text.starts_with(char::is_lowercase);
     let reader = PeriodReader {
         names: &NAMES,
         tokens: &tokens,
         today,
+        has_lower: tokens.iter().any(is_lower),
     };
-    let mut named = NamedPeriods::default();
-    let (mut at, mut gap) = (0, None);
+    let mut periods = Vec::new();
+    let (mut rest, mut undated) = (Remainder::of(text), Remainder::of(text));
+    let mut at = 0;
     while let Some(token) = tokens.get(at) {
-        if let Some((periods, used)) = reader.period(at) {
-            named.periods.extend(periods);
-            at += used;
-            gap = Some(" ");
+        let phrase = reader.phrase(at);
+        let is_relative = phrase.is_some();
+        let Some((named, used)) = phrase.or_else(|| reader.date(at)) else {
+            at += 1;
             continue;
+        };
+        periods.extend(named);
+        at += used;
+        let end = tokens[at - 1].start + tokens[at - 1].text.len();
+        rest.cut(token.start, end);
+        if is_relative {
+            undated.cut(token.start, end);
         }
-        if !named.rest.is_empty() {
-            named.rest.push_str(gap.unwrap_or(token.gap));
-        }
-        named.rest.push_str(token.text);
-        at += 1;
-        gap = None;
     }
-    named
+    NamedPeriods {
+        periods,
+        undated: (undated.end > 0).then(|| undated.text()),
+        rest: rest.text(),
+    }
+}
+
+/// A text from which pieces are cut.
+struct Remainder<'t> {
+    text: &'t str,
+    kept: String,
+    /// The end of the last piece.
+    end: usize,
+}
+
+impl<'t> Remainder<'t> {
+    fn of(text: &'t str) -> Self {
+        Self {
+            text,
+            kept: String::new(),
+            end: 0,
+        }
+    }
+
+    fn cut(&mut self, start: usize, end: usize) {
+        self.kept.push_str(&self.text[self.end..start]);
+        self.kept.push(' ');
+        self.end = end;
+    }
+
+    fn text(mut self) -> String {
+        self.kept.push_str(&self.text[self.end..]);
+        trim(&self.kept).to_owned()
+    }
 }
 
 /// Periods, and the number of tokens that name them.
@@ -159,16 +199,20 @@ struct PeriodReader<'t> {
     names: &'t Names,
     tokens: &'t [Token<'t>],
     today: Option<i32>,
+    /// Whether any word begins with a small letter, so that a capital says something.
+    has_lower: bool,
 }
 
 impl PeriodReader<'_> {
-    fn period(&self, at: usize) -> Reading {
+    /// A date in digits, or with the name of a month.
+    fn date(&self, at: usize) -> Reading {
         let token = self.tokens.get(at).filter(|token| !token.is_literal)?;
-        let in_digits = || match token.number? {
-            number if token.text.len() == 4 => self.year_first(at, number),
-            number => self.day_first(at, number),
+        let in_digits = match token.number {
+            Some(number) if token.key.len() == YEAR_DIGITS => self.year_first(at, number),
+            Some(number) => self.day_first(at, number),
+            None => None,
         };
-        (self.phrase(at).or_else(in_digits))
+        in_digits
             .or_else(|| self.with_signs(at))
             .or_else(|| self.day_of_month(at))
             .or_else(|| self.month(at))
@@ -177,7 +221,9 @@ impl PeriodReader<'_> {
     /// The longest phrase of the table: `last week`, `vor drei Tagen`.
     fn phrase(&self, at: usize) -> Reading {
         let today = self.today?;
-        let first = &self.tokens[at];
+        let first = self.tokens.get(at).filter(|token| !token.is_literal)?;
+        // A capital within a sentence makes a name: *the song Yesterday*.
+        let is_name = first.is_capital && !first.is_first && self.has_lower;
         let is_number = self.count(at).is_some();
         if !is_number && !self.names.first.contains(&first.key) {
             return None;
@@ -188,21 +234,24 @@ impl PeriodReader<'_> {
         });
         let longest = joined.take(self.names.longest - 1).count() + 1;
         (1..=longest).rev().find_map(|length| {
-            let (meaning, count) = self.meaning(at, length)?;
+            let (meaning, is_capital, count) = self.meaning(at, length)?;
+            if is_name && !is_capital {
+                return None;
+            }
             Some((vec![resolved(meaning, count, today)?], length))
         })
     }
 
     /// The meaning of some tokens, and the number in them.
-    fn meaning(&self, at: usize, length: usize) -> Option<(Meaning, i32)> {
+    fn meaning(&self, at: usize, length: usize) -> Option<(Meaning, bool, i32)> {
         let tokens = &self.tokens[at..at + length];
-        if let Some(meaning) = self.names.phrases.get(&key_of(tokens, None)) {
-            return Some((*meaning, 0));
+        if let Some((meaning, is_capital)) = self.names.phrases.get(&key_of(tokens, None)) {
+            return Some((*meaning, *is_capital, 0));
         }
         (0..length).find_map(|slot| {
             let count = self.count(at + slot)?;
-            let meaning = self.names.phrases.get(&key_of(tokens, Some(slot)))?;
-            Some((*meaning, count))
+            let (meaning, is_capital) = self.names.phrases.get(&key_of(tokens, Some(slot)))?;
+            Some((*meaning, *is_capital, count))
         })
     }
 
@@ -245,14 +294,14 @@ impl PeriodReader<'_> {
             return None;
         }
         let second = self.two_digits(at + 1)?;
-        let year = year.number.filter(|_| year.text.len() == 4)?;
+        let year = year.number.filter(|_| year.key.len() == YEAR_DIGITS)?;
         let days = days_of_numbers(first, second.into(), year);
         let days: Vec<NamedPeriod> = days.into_iter().map(NamedPeriod::of_date).collect();
         (!days.is_empty()).then_some((days, 3))
     }
 
     fn two_digits(&self, at: usize) -> Option<i8> {
-        let token = self.tokens.get(at).filter(|token| token.text.len() <= 2)?;
+        let token = self.tokens.get(at).filter(|token| token.key.len() <= 2)?;
         i8::try_from(token.number?).ok()
     }
 
@@ -373,10 +422,9 @@ impl PeriodReader<'_> {
     /// The year that follows a month or a day, and the number of its tokens.
     fn year_after(&self, at: usize) -> (Option<i16>, usize) {
         let joint = self.joint(at);
-        let year = self
-            .tokens
-            .get(at + joint)
-            .filter(|token| token.text.len() == 4 && matches!(token.gap.trim(), "" | "," | "."));
+        let year = self.tokens.get(at + joint).filter(|token| {
+            token.key.len() == YEAR_DIGITS && matches!(token.gap.trim(), "" | "," | ".")
+        });
         match year.and_then(|token| token.number).filter(|year| *year > 0) {
             Some(year) => (Some(year), joint + 1),
             None => (None, 0),
@@ -384,6 +432,8 @@ impl PeriodReader<'_> {
     }
 }
 
+/// The digits of a year.
+const YEAR_DIGITS: usize = 4;
 /// The most letters of the ending of an ordinal number: `8th`, `1ère`.
 const LONGEST_ENDING: usize = 3;
 

@@ -1,7 +1,5 @@
 //! The words, numbers and signs of a text, as the names of periods are compared with them.
 
-use std::borrow::Cow;
-
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 use unicode_script::{Script, UnicodeScript};
@@ -21,10 +19,15 @@ const QUOTES: [(char, &str); 9] = [
     ('`', "`"),
 ];
 
+/// The most digits of a number that means something here: a year has as many.
+const MOST_DIGITS: usize = 4;
+
 /// A word, a run of digits, or a character of a script without spaces.
 #[derive(Debug)]
 pub(super) struct Token<'t> {
     pub text: &'t str,
+    /// The offset in the text.
+    pub start: usize,
     /// In lower case and without accents; a number without leading zeros.
     pub key: String,
     /// The value of up to four digits.
@@ -38,16 +41,7 @@ pub(super) struct Token<'t> {
     pub is_literal: bool,
 }
 
-/// The text whose tokens are read: compatible forms of digits and letters are plain ones.
-pub(super) fn normal(text: &str) -> Cow<'_, str> {
-    if text.is_ascii() {
-        Cow::Borrowed(text)
-    } else {
-        Cow::Owned(text.nfkc().collect())
-    }
-}
-
-/// The tokens of a normal text.
+/// The tokens of a text.
 pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut tokens: Vec<Token<'_>> = Vec::new();
     let mut closing: Option<&str> = None;
@@ -62,10 +56,15 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
                 .ends_with(|c: char| !c.is_whitespace())
             && (gap.len() > 1 || tokens.is_empty());
         let follows_not = tokens.last().is_some_and(|before| before.text == "NOT");
+        let key = key(word);
         tokens.push(Token {
             text: word,
-            key: key(word),
-            number: word.parse().ok().filter(|_| length <= 4),
+            start: offset,
+            number: key
+                .parse()
+                .ok()
+                .filter(|_| word.chars().count() <= MOST_DIGITS),
+            key,
             gap,
             is_capital: word.starts_with(char::is_uppercase),
             is_first: tokens.is_empty() || gap.contains(['.', '?', '!', ':', '\n']),
@@ -83,10 +82,10 @@ fn next(text: &str) -> Option<(usize, usize)> {
     let word = &text[start..];
     let first = word.chars().next()?;
     let ends = |c: char| {
-        if first.is_ascii_digit() {
-            !c.is_ascii_digit()
+        if is_digit(first) {
+            !is_digit(c)
         } else {
-            c.is_ascii_digit() || is_spaceless(c) || !(c.is_alphanumeric() || is_combining_mark(c))
+            is_digit(c) || is_spaceless(c) || !(c.is_alphanumeric() || is_combining_mark(c))
         }
     };
     let length = if is_spaceless(first) {
@@ -120,14 +119,20 @@ fn quotation<'q>(gap: &str, mut closing: Option<&'q str>) -> Option<&'q str> {
     closing
 }
 
+/// Whether a character is a digit, also one as wide as a Han character.
+fn is_digit(c: char) -> bool {
+    c.is_ascii_digit() || ('０'..='９').contains(&c)
+}
+
 fn key(word: &str) -> String {
-    if word.starts_with(|c: char| c.is_ascii_digit()) {
-        let digits = word.trim_start_matches('0');
-        return if digits.is_empty() { "0" } else { digits }.to_owned();
+    let plain = if word.is_ascii() {
+        word.to_ascii_lowercase()
+    } else {
+        lower(word.nfkd().filter(|c| !is_combining_mark(*c)).collect())
+    };
+    if !plain.starts_with('0') {
+        return plain;
     }
-    if word.is_ascii() {
-        return word.to_ascii_lowercase();
-    }
-    let plain: String = word.nfd().filter(|c| !is_combining_mark(*c)).collect();
-    lower(plain)
+    let digits = plain.trim_start_matches('0');
+    if digits.is_empty() { "0" } else { digits }.to_owned()
 }

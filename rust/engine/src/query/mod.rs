@@ -23,8 +23,10 @@ pub use compile::{compile_fts, compile_fts_text, compile_match, match_expression
 pub use explain::{QueryExplanation, explain, not_searched_for};
 pub use expression::{MatchExpression, Phrase};
 pub use extended::has_words;
+pub(crate) use extended::{NAMES_AND_SHORT_WORDS, PHRASES_OF_PARTS};
 pub use notices::notices;
 pub use options::{MatchOptions, Matching};
 pub use parse::{parse, parse_augmented, parse_with};
+pub(crate) use stopwords::FUNCTION_WORDS;
 pub use stopwords::StopWords;
 pub use vocabulary::Vocabulary;

@@ -43,6 +43,7 @@ pub use crate::chunks::GroupBy;
 use crate::query::stopwords::RETRY;
 pub use batch::search_many;
 pub use collection::{Collection, Reader, SimilarSlug, Step};
+pub use dates::NAMED_PERIODS;
 pub use explanation::{
     Because, ByDate, ByKeywords, ByMeaning, ByNeighbor, ByQuestion, ByRecency, BySparse, BySpeaker,
     ExplainedHit, Explanation, RerankBlend,
@@ -50,13 +51,16 @@ pub use explanation::{
 pub use fuse::reciprocal_rank_fusion;
 pub use fuzzy::FuzzyChunks;
 pub use intent::Intent;
-pub use keywords::has_words;
+pub use keywords::{WORDS_OF_PERIODS, has_words};
 pub use multiplier::{Condition, Multiplier};
+pub(crate) use neighbors::NEIGHBORS;
 pub use request::{Embedding, Fusion, Mode, Recency, Request, Reranker, Setup, SparseQuery};
 pub use rerank::{RerankDocument, RerankScore, Reranking};
 pub use rerank_text::rerank_text;
 pub use reweight::{ReweightedHit, reweight};
+pub(crate) use score_fusion::KEYWORD_COVERAGE;
 pub use search::{RankedRows, SearchResult, matching_rows, rank_in, search, search_in};
+pub(crate) use speakers::{ANSWERS, FIRST_PERSON, SPEAKERS};
 pub use trace::{Attempt, SkippedReason, Stage, Strategy, Timings, Trace};
 pub use trigram_index::{TrigramHit, TrigramIndex};
 pub use unanimity::{Unanimity, unanimity};
